@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import txtar
-from flux_upgrade.bootstrap.changes import FileChange, FilesPlan, FlagChange
+from flux_upgrade.bootstrap.components import FlagChange
+from flux_upgrade.bootstrap.files import FileChange, FilesPlan
 from flux_upgrade.bootstrap.options import BootstrapOptions, Provider, Source
 from flux_upgrade.bootstrap.proposed import (
     Bootstrap,

@@ -9,10 +9,9 @@ import pytest
 
 from bootstrap.bootstraps import options
 from flux_upgrade.adapters.local.files import DirectoryTree
-from flux_upgrade.bootstrap.changes import FilesPlan, FlagChange
-from flux_upgrade.bootstrap.files import RootSync, plan_files, root_syncs
+from flux_upgrade.bootstrap.components import FlagChange, RenderedComponents
+from flux_upgrade.bootstrap.files import FilesPlan, RootSync, plan_files, root_syncs
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions
-from flux_upgrade.bootstrap.rendered_components import RenderedComponents
 from flux_upgrade.model.errors import (
     AlreadyBootstrapped,
     Downgrade,

@@ -12,8 +12,8 @@ from bootstrap.oci_bootstraps import CLUSTER, FILE, TAG, URL, Site, components, 
 from flows import manifest
 from flux_upgrade.adapters.recording import RecordingRegistry
 from flux_upgrade.artifacts.rollback import plan_rollback, roll_back
-from flux_upgrade.bootstrap.changes import FlagChange
 from flux_upgrade.bootstrap.cluster.objects import manifests_of
+from flux_upgrade.bootstrap.components import FlagChange
 from flux_upgrade.bootstrap.kustomization import DEFAULT, EMPTY
 from flux_upgrade.bootstrap.oci_plan import commands, handover, plan_oci, push_oci
 from flux_upgrade.bootstrap.options import BootstrapOptions, OciOptions
@@ -414,14 +414,14 @@ def test_without_a_cluster_the_files_are_handed_over() -> None:
 
 def test_what_is_handed_over_is_what_a_cluster_is_given() -> None:
     plan = Site().plan(options("v2.9.4"))
-    _, sync = manifests_of(handover(plan), "flux-system", "flux-system", None)
+    components, sync = manifests_of(handover(plan), "flux-system", "flux-system", None)
     assert [(each["kind"], each["metadata"]["name"]) for each in sync] == [
         ("OCIRepository", "flux-components"),
         ("Kustomization", "flux-components"),
         ("OCIRepository", "flux-system"),
         ("Kustomization", "flux-system"),
     ]
-    assert "Deployment" in {each["kind"] for each in found.components}
+    assert "Deployment" in {each["kind"] for each in components}
 
 
 def test_temporary_files_are_let_go_of() -> None:

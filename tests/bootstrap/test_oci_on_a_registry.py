@@ -21,10 +21,10 @@ from flux_upgrade.adapters.local.worktree import Spool
 from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry, open_artifact_registry
 from flux_upgrade.adapters.oci.registry_credentials import NoCredentials
 from flux_upgrade.artifacts.pull import ArtifactPorts
+from flux_upgrade.bootstrap.components import RenderedComponents
 from flux_upgrade.bootstrap.kustomization import DEFAULT, EMPTY
 from flux_upgrade.bootstrap.oci_plan import OciOutcome, plan_oci, push_oci
 from flux_upgrade.bootstrap.options import BootstrapOptions, OciOptions
-from flux_upgrade.bootstrap.rendered_components import RenderedComponents
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.ports import Timing

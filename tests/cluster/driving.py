@@ -15,7 +15,8 @@ from cluster_stand_in.controllers import Artifact, Controllers
 from cluster import small_flux
 from cluster.api_servers import Server
 from flux_upgrade.adapters.kubernetes.connect import connect
-from flux_upgrade.bootstrap.cluster.objects import Builder, Desired, manifests_of
+from flux_upgrade.bootstrap.cluster.objects import Builder, manifests_of
+from flux_upgrade.bootstrap.cluster.preflight import Desired
 from flux_upgrade.bootstrap.cluster.wait import Run
 from flux_upgrade.model.hosting import Secret
 from flux_upgrade.model.kubernetes_objects import KubernetesApi

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from flux_upgrade.bootstrap import pull_request_text as text
-from flux_upgrade.bootstrap.changes import FileChange
+from flux_upgrade.bootstrap.files import FileChange
 from flux_upgrade.bootstrap.proposed import SUBJECT, Bootstrap
 from flux_upgrade.model.errors import FluxUpgradeError, ForgeUnavailable, Overtaken, WriteFailed
 from flux_upgrade.model.files import Worktree

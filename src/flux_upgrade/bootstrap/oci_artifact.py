@@ -13,8 +13,7 @@ from datetime import UTC, datetime
 from io import BytesIO
 
 from flux_upgrade.artifacts.pull import Pulled
-from flux_upgrade.bootstrap.changes import ManifestPlan
-from flux_upgrade.bootstrap.files import Components
+from flux_upgrade.bootstrap.components import ManifestPlan, RenderedComponents
 from flux_upgrade.bootstrap.kustomization import EMPTY
 from flux_upgrade.bootstrap.oci_names import COMPONENTS_FILE, overlay_tag
 from flux_upgrade.manifests.options import InstallOptions
@@ -174,11 +173,11 @@ def desired_artifact(
     existing: ExistingArtifact,
     install: InstallOptions,
     kustomization: Mapping[str, bytes] | None,
-    components: Components,
+    components: RenderedComponents,
 ) -> DesiredArtifact:
     """``install.version`` empty: the one that is there is kept; ``kustomization`` None: so is that.
 
-    Raises AlreadyBootstrapped where another kustomization would lose something; and as ``Components.taken``.
+    Raises AlreadyBootstrapped where another kustomization would lose something; and as ``taken``.
     """
     where = f"{existing.pulled.address}/{existing.components}"
     manifest = components.taken(where, existing.files[existing.components], install)

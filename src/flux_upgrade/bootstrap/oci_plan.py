@@ -13,8 +13,7 @@ from flux_upgrade.artifacts.promote import keep, move, note
 from flux_upgrade.artifacts.pull import ArtifactPorts, pull
 from flux_upgrade.artifacts.successor import manifest_with, other_than_its_name
 from flux_upgrade.bootstrap import oci_artifact
-from flux_upgrade.bootstrap.changes import ManifestPlan
-from flux_upgrade.bootstrap.files import Components
+from flux_upgrade.bootstrap.components import ManifestPlan, RenderedComponents
 from flux_upgrade.bootstrap.kustomization import DEFAULT
 from flux_upgrade.bootstrap.oci_artifact import (
     DesiredArtifact,
@@ -80,7 +79,7 @@ class OciOutcome(NamedTuple):
 def plan_oci(
     options: BootstrapOptions,
     kustomization: Mapping[str, bytes] | None,
-    components: Components,
+    components: RenderedComponents,
     ports: ArtifactPorts,
     cluster: ArtifactRegistry | None,
 ) -> OciPlan:
@@ -89,7 +88,7 @@ def plan_oci(
     ``options``: with ``oci``; where ``install.version`` is empty, what is there stays, and else the newest
     stable release is taken. ``kustomization``: as ``kustomization_of`` gives it; None: none was named, what
     is there stays. ``ports.registry``: of the artifact with Flux; ``cluster``: of the cluster's own, if one
-    is named. Raises UsageError, AlreadyBootstrapped, UnsupportedRelease; what ``Components`` and
+    is named. Raises UsageError, AlreadyBootstrapped, UnsupportedRelease; what ``RenderedComponents`` and
     ``ArtifactRegistry`` raise.
     """
     addresses = addresses_of(options)
@@ -188,7 +187,7 @@ def _existing(address: Address, namespace: str, ports: ArtifactPorts) -> Existin
 def _new(
     options: BootstrapOptions,
     kustomization: Mapping[str, bytes] | None,
-    components: Components,
+    components: RenderedComponents,
     ports: ArtifactPorts,
 ) -> OciPlan:
     manifest = components.made(options.install)

@@ -92,7 +92,6 @@ class BootstrapOptions(NamedTuple):
     read_write_key: bool = False
     reconcile: bool = False
     force: bool = False
-    silent: bool = False
     ca_file: str = ""
     private_key_file: str = ""
     author_name: str = "Flux"

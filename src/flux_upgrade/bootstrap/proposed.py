@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from flux_upgrade.bootstrap.access import Access
 from flux_upgrade.bootstrap.addresses import url_of
-from flux_upgrade.bootstrap.changes import FileChange, FilesPlan
+from flux_upgrade.bootstrap.files import FileChange, FilesPlan
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.clusters.groups import branch_name, slug_of
 from flux_upgrade.model.values import NamedTuple

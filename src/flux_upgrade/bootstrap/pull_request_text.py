@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.bootstrap import todo, workflow_file
-from flux_upgrade.bootstrap.changes import FlagChange
+from flux_upgrade.bootstrap.components import FlagChange
 from flux_upgrade.bootstrap.flag_table import FLAGS
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions
 from flux_upgrade.bootstrap.proposed import SUBJECT, Bootstrap, ProposedCluster

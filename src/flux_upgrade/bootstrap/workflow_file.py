@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from flux_upgrade.bootstrap.changes import FileChange
+from flux_upgrade.bootstrap.files import FileChange
 from flux_upgrade.model.errors import ForbiddenByForge, UsageError
 
 FOLDER = ".github/workflows/"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 
 from flux_upgrade.bootstrap.cluster.install import bootstrap_cluster
-from flux_upgrade.bootstrap.cluster.objects import Desired, manifests_of
-from flux_upgrade.bootstrap.cluster.preflight import check_cluster
+from flux_upgrade.bootstrap.cluster.objects import manifests_of
+from flux_upgrade.bootstrap.cluster.preflight import Desired, check_cluster
 from flux_upgrade.bootstrap.cluster.wait import Run
 from flux_upgrade.bootstrap.proposed import ProposedCluster
 from flux_upgrade.bootstrap.secrets import ClusterSecretPlace

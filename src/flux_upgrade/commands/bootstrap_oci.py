@@ -14,7 +14,7 @@ from flux_upgrade.bootstrap import access
 from flux_upgrade.bootstrap.access import AccessPlan, carry_out, foresee
 from flux_upgrade.bootstrap.access_plan import plan_access
 from flux_upgrade.bootstrap.apply import BootstrapResult, write_all
-from flux_upgrade.bootstrap.changes import FileChange, FilesPlan
+from flux_upgrade.bootstrap.files import FileChange, FilesPlan
 from flux_upgrade.bootstrap.kustomization import kustomization_of
 from flux_upgrade.bootstrap.oci_names import COMPONENTS, addresses_of, oci_options
 from flux_upgrade.bootstrap.oci_plan import (

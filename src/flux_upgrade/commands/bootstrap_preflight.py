@@ -9,8 +9,7 @@ from flux_upgrade.adapters.local.ssh_keys import generate
 from flux_upgrade.bootstrap import workflow_file
 from flux_upgrade.bootstrap.access import Access, AccessPlan, AccessPorts
 from flux_upgrade.bootstrap.access_plan import plan_access
-from flux_upgrade.bootstrap.changes import FileChange
-from flux_upgrade.bootstrap.files import RootSync, plan_files, root_syncs
+from flux_upgrade.bootstrap.files import FileChange, RootSync, plan_files, root_syncs
 from flux_upgrade.bootstrap.options import BootstrapOptions, Provider
 from flux_upgrade.bootstrap.proposed import Bootstrap, ProposedCluster, bootstrap_of, cluster_of, handover_of
 from flux_upgrade.bootstrap.request import BootstrapCluster

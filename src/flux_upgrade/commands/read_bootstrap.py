@@ -7,6 +7,7 @@ from flux_upgrade.adapters.local import ssh_keys
 from flux_upgrade.bootstrap.access import AccessInputs
 from flux_upgrade.bootstrap.addresses import host_of, url_of
 from flux_upgrade.bootstrap.clusters import clusters_of
+from flux_upgrade.bootstrap.components import RenderedComponents
 from flux_upgrade.bootstrap.options import (
     Auth,
     BootstrapOptions,
@@ -15,7 +16,6 @@ from flux_upgrade.bootstrap.options import (
     actions_secret_name,
     secret_file_name,
 )
-from flux_upgrade.bootstrap.rendered_components import RenderedComponents
 from flux_upgrade.bootstrap.request import BootstrapCluster, BootstrapRequest
 from flux_upgrade.bootstrap.secrets import ActionsSecret
 from flux_upgrade.cli.options import BootstrapCommand

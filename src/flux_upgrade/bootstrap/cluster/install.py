@@ -10,8 +10,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from flux_upgrade.bootstrap.cluster.objects import Desired
-from flux_upgrade.bootstrap.cluster.preflight import check_cluster
+from flux_upgrade.bootstrap.cluster.preflight import Desired, check_cluster
 from flux_upgrade.bootstrap.cluster.wait import POLL, Awaited, Run, is_true, revisions, wait_for
 from flux_upgrade.bootstrap.secrets import DOCKER
 from flux_upgrade.model.errors import NotReady

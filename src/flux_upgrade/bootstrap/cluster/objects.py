@@ -1,4 +1,4 @@
-"""The files of a bootstrapped folder → the objects that are to be in a cluster. Pure.
+"""The files of a bootstrapped folder → the objects that they are in a cluster. Pure.
 
 As ``flux bootstrap``: a ``kustomization.yaml`` beside the files is built, with its patches; without one
 the files are applied as they are.
@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from flux_upgrade.bootstrap.files import errors_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import ClusterUnfit, Unreadable
-from flux_upgrade.model.hosting import Secret
 from flux_upgrade.model.kubernetes_objects import CRD, Object, reference
-from flux_upgrade.model.values import NamedTuple
 
 Builder = Callable[[Mapping[str, bytes], str, str], bytes]
 """Files of a repository, the kustomization's folder, the name of the Kustomization → YAML documents."""
@@ -24,29 +22,10 @@ _NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _PLAIN = {"apiVersion", "kind", "metadata", "resources"}
 
 
-class Desired(NamedTuple):
-    """What is to be in the cluster."""
-
-    version: str
-    """Of Flux: ``v2.9.4``."""
-    namespace: str
-    components: tuple[Object, ...]
-    sync: tuple[Object, ...]
-    """Sources and Kustomizations; of the Kustomizations, Flux's own is the first."""
-    revisions: Mapping[str, str]
-    """Name of a source → what it has to come to, ``main@sha1:…``; others may come to anything."""
-    secrets: tuple[Secret, ...] = ()
-    """Those that were made in this run; what is in the cluster otherwise is left untouched."""
-    secret_name: str = ""
-    """Of the Secret that Flux gets at its source with; empty: it needs none."""
-    force: bool = False
-    """Take over what another tool manages."""
-
-
 def manifests_of(
     files: Mapping[str, bytes], folder: str, name: str, build: Builder | None
 ) -> tuple[tuple[Object, ...], tuple[Object, ...]]:
-    """The objects of ``folder``: components and sync, as ``Desired`` has them.
+    """The objects of ``folder``: components and sync, as ``preflight.Desired`` has them.
 
     The sync is what ``gotk-sync.yaml`` has, after the kustomization's patches; the components are all
     else but encrypted Secrets, which Flux alone can read.

@@ -6,12 +6,12 @@ and besides: the flux-operator, a Flux of another namespace, and one that is new
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from flux_upgrade.bootstrap.cluster.objects import Desired
 from flux_upgrade.bootstrap.cluster.wait import plain
 from flux_upgrade.impact.kubernetes_versions import Minor, minor_of, support
 from flux_upgrade.model.errors import AlreadyBootstrapped, ClusterUnfit, Downgrade
+from flux_upgrade.model.hosting import Secret
 from flux_upgrade.model.kubernetes_objects import (
     CRD,
     FLUX_INSTANCE,
@@ -29,6 +29,25 @@ _FLUX = ObjectReference(CRD, "", "gitrepositories.source.toolkit.fluxcd.io")
 _VERSION, _MANAGER = "app.kubernetes.io/version", "app.kubernetes.io/managed-by"
 _OPERATOR = "fluxcd.controlplane.io/"
 _OWNER = ("kustomize.toolkit.fluxcd.io/namespace", "kustomize.toolkit.fluxcd.io/name")
+
+
+class Desired(NamedTuple):
+    """What is to be in the cluster."""
+
+    version: str
+    """Of Flux: ``v2.9.4``."""
+    namespace: str
+    components: tuple[Object, ...]
+    sync: tuple[Object, ...]
+    """Sources and Kustomizations; of the Kustomizations, Flux's own is the first."""
+    revisions: Mapping[str, str]
+    """Name of a source → what it has to come to, ``main@sha1:…``; others may come to anything."""
+    secrets: tuple[Secret, ...] = ()
+    """Those that were made in this run; what is in the cluster otherwise is left untouched."""
+    secret_name: str = ""
+    """Of the Secret that Flux gets at its source with; empty: it needs none."""
+    force: bool = False
+    """Take over what another tool manages."""
 
 
 class ClusterState(NamedTuple):

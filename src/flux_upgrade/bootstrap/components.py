@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from flux_upgrade.bootstrap.changes import FlagChange, ManifestPlan
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.manifests.options import InstallOptions, spell, validate
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import FluxUpgradeError, ResidueConflict, Unproved
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.pin import Pin
@@ -17,8 +17,33 @@ from flux_upgrade.planning.manifest_planner import newest_stable
 from flux_upgrade.policy.decision import Hold
 
 
+class FlagChange(NamedTuple):
+    """A flag that an existing installation has another value for."""
+
+    flag: str
+    """Flux's name for it; where no flag stands for it, what it is: ``apiVersion of the GitRepository``."""
+    old: str
+    """As it would be written on the command line; empty where the file has none."""
+    new: str
+
+
+class ManifestPlan(NamedTuple):
+    """What becomes of ``gotk-components.yaml``."""
+
+    content: bytes
+    version: str
+    """The release's tag."""
+    shown: tuple[FlagChange, ...] = ()
+    edits: tuple[str, ...] = ()
+    """What was edited by hand and is kept: ``Deployment/source-controller spec.replicas``."""
+    not_covered: tuple[str, ...] = ()
+    """Flags away from their default that nothing vouches for in a release newer than the rules."""
+    verified: bool = True
+    """False where the release has no checksum for its manifests."""
+
+
 class RenderedComponents:
-    """The protocol ``files.Components``; equal flags are rendered once, equal files verified once."""
+    """Makes ``gotk-components.yaml``; equal flags are rendered once, equal files verified once."""
 
     def __init__(self, regenerator: Regenerator) -> None:
         self._regenerator = regenerator
@@ -44,7 +69,6 @@ class RenderedComponents:
         return ManifestPlan(
             self._regenerator.regenerate(wanted).text.encode(),
             wanted.version,
-            evidence=rules.evidence,
             not_covered=tuple(wanted.changed()) if rules.not_covered else (),
             verified=release.verified,
         )
@@ -80,7 +104,6 @@ class RenderedComponents:
             wanted.version,
             tuple(shown),
             edits,
-            change.evidence,
             change.not_covered,
             change.verified,
         )
