@@ -302,8 +302,8 @@ def test_an_edit_of_the_sync_that_a_flag_would_overwrite_is_a_conflict() -> None
 
 def test_flags_are_looked_at_before_anything_is_fetched() -> None:
     releases = WrittenReleases()
-    with pytest.raises(UsageError, match="--branch is empty"):
-        plan_files(options("", branch=""), MemoryTree({}), RenderedComponents(regenerator(releases)))
+    with pytest.raises(UsageError, match="--owner is missing"):
+        plan_files(options("", owner=""), MemoryTree({}), RenderedComponents(regenerator(releases)))
     assert releases.asked == []
 
 

@@ -148,7 +148,7 @@ def test_a_second_run_writes_nothing(place: Place, proxy: FaultyRegistry) -> Non
 
     outcome = place.bootstrap(place.options("v2.9.4"))
 
-    assert (outcome.failure, outcome.flux, outcome.overlay) == (None, None, None)
+    assert (outcome.failure, outcome.flux, outcome.plan.overlay) == (None, None, None)
     assert writes(proxy) == []
     assert len(proxy.asked) == 5
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from flux_upgrade.bootstrap.go_formats import line
-from flux_upgrade.bootstrap.oci_names import COMPONENTS_FILE, SYNC_FILE
+from flux_upgrade.bootstrap.oci_sync import COMPONENTS_FILE, SYNC_FILE
 from flux_upgrade.manifests.nodes import compose, construct
 from flux_upgrade.manifests.options import refuse
 from flux_upgrade.model.errors import Unreadable, UsageError

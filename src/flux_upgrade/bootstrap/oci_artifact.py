@@ -15,7 +15,7 @@ from io import BytesIO
 from flux_upgrade.artifacts.pull import Pulled
 from flux_upgrade.bootstrap.components import ManifestPlan, RenderedComponents
 from flux_upgrade.bootstrap.kustomization import EMPTY
-from flux_upgrade.bootstrap.oci_names import COMPONENTS_FILE, overlay_tag
+from flux_upgrade.bootstrap.oci_sync import COMPONENTS_FILE
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.errors import AlreadyBootstrapped
 from flux_upgrade.model.oci import SCHEME, reference
@@ -37,6 +37,7 @@ from flux_upgrade.model.values import NamedTuple
 
 CREATED = datetime(1970, 1, 1, tzinfo=UTC)
 """fluxcd/flux2 ``cmd/flux/push_artifact.go``, ``--reproducible``."""
+_HEX = 12
 _MAX_LAYER = 64 * 1024 * 1024
 """Bytes of a layer that is made anew in memory; Flux's own manifest has below 1 MB."""
 
@@ -57,16 +58,6 @@ class PackedArtifact(NamedTuple):
     layer: Blob
     diff_id: str
     """``sha256:…`` of the uncompressed layer: what its content is known by."""
-
-
-def flux_files(namespace: str, components: bytes, kustomization: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Path in the artifact → content.
-
-    ``components``: what Flux is installed with; ``kustomization``: ``kustomization.yaml`` and the files that
-    it names, relative to it.
-    """
-    files = {**kustomization, COMPONENTS_FILE: components}
-    return {posixpath.join(namespace, name): content for name, content in files.items()}
 
 
 def flux_artifact(packed: Packed, version: str, commit: str) -> PackedArtifact:
@@ -108,7 +99,8 @@ def overlay_artifact(address: Address, *files: str) -> PackedArtifact:
         source=f"{SCHEME}{address.repository}",
         revision=f"{address.tag}@{packed.diff_id}",
     )
-    return _artifact(overlay_tag(packed.diff_id), packed, layer, made)
+    # Its immutable tag is ``0123456789ab``: without Flux, it has no version.
+    return _artifact(packed.diff_id.removeprefix("sha256:")[:_HEX], packed, layer, made)
 
 
 def _revision(version: str, commit: str) -> str:
@@ -143,15 +135,6 @@ class ExistingArtifact(NamedTuple):
         return self.pulled.pin.path
 
 
-class DesiredArtifact(NamedTuple):
-    """What is to be in an artifact."""
-
-    manifest: ManifestPlan
-    files: Mapping[str, bytes]
-    packed: Packed | None
-    """The layer with them; None: it is that of ``ExistingArtifact``."""
-
-
 def existing_artifact(pulled: Pulled, namespace: str) -> ExistingArtifact:
     """Raises AlreadyBootstrapped for a Flux of another namespace, or at another path of the artifact."""
     path, options = pulled.pin.path, pulled.pin.proof.options
@@ -174,8 +157,10 @@ def desired_artifact(
     install: InstallOptions,
     kustomization: Mapping[str, bytes] | None,
     components: RenderedComponents,
-) -> DesiredArtifact:
-    """``install.version`` empty: the one that is there is kept; ``kustomization`` None: so is that.
+) -> tuple[ManifestPlan, dict[str, bytes], Packed | None]:
+    """Flux's manifest, the files, and the layer with them; None: it is the one that is there.
+
+    ``install.version`` empty: the one that is there is kept; ``kustomization`` None: so is that.
 
     Raises AlreadyBootstrapped where another kustomization would lose something; and as ``taken``.
     """
@@ -188,7 +173,7 @@ def desired_artifact(
         beside = f"{install.namespace}/"
         files = {path: text for path, text in files.items() if not path.startswith(beside)} | ours
     files[existing.components] = manifest.content
-    return DesiredArtifact(manifest, files, _packed(existing, files))
+    return manifest, files, _packed(existing, files)
 
 
 def _packed(existing: ExistingArtifact, files: Mapping[str, bytes]) -> Packed | None:

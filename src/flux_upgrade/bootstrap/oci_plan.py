@@ -6,6 +6,7 @@ concerned: the artifact that it leaves is one that ``flux-upgrade upgrade oci://
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 
@@ -16,14 +17,20 @@ from flux_upgrade.bootstrap import oci_artifact
 from flux_upgrade.bootstrap.components import ManifestPlan, RenderedComponents
 from flux_upgrade.bootstrap.kustomization import DEFAULT
 from flux_upgrade.bootstrap.oci_artifact import (
-    DesiredArtifact,
     ExistingArtifact,
     PackedArtifact,
     desired_artifact,
     existing_artifact,
 )
-from flux_upgrade.bootstrap.oci_names import KUSTOMIZATION_FILE, SYNC_FILE, ArtifactAddresses, addresses_of
-from flux_upgrade.bootstrap.oci_sync import oci_api, render_oci_sync
+from flux_upgrade.bootstrap.oci_sync import (
+    COMPONENTS_FILE,
+    KUSTOMIZATION_FILE,
+    SYNC_FILE,
+    ArtifactAddresses,
+    addresses_of,
+    oci_api,
+    render_oci_sync,
+)
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.model.errors import (
     AlreadyBootstrapped,
@@ -63,15 +70,12 @@ class PushedArtifact(NamedTuple):
     tag: str
     """The one that is not moved."""
     digest: str
-    is_new: bool
-    """False: a run before this one had pushed it, and not moved the tag."""
 
 
 class OciOutcome(NamedTuple):
     """A plan, and what came of it."""
 
     plan: OciPlan
-    overlay: PushedArtifact | None = None
     flux: PushedArtifact | None = None
     failure: FluxUpgradeError | None = None
 
@@ -98,9 +102,7 @@ def plan_oci(
     if existing is None:
         plan = _new(options, kustomization, components, ports)
     else:
-        plan = _again(
-            options, desired_artifact(existing, options.install, kustomization, components), existing, ports
-        )
+        plan = _again(options, kustomization, components, existing, ports)
     oci_api(plan.manifest.version)
     settled = options.install._replace(version=plan.manifest.version)
     plan = plan._replace(options=options._replace(install=settled))
@@ -119,11 +121,8 @@ def push_oci(plan: OciPlan, ports: ArtifactPorts, cluster: ArtifactRegistry | No
     outcome, addresses = OciOutcome(plan), plan.addresses
     try:
         if plan.overlay is not None and addresses.cluster is not None and cluster is not None:
-            stored, is_new = _put(plan.overlay, addresses.cluster, cluster, ports)
+            stored = _put(plan.overlay, addresses.cluster, cluster, ports)
             move(addresses.cluster, None, stored, cluster)
-            outcome = outcome._replace(
-                overlay=PushedArtifact(addresses.cluster, plan.overlay.tag, stored.digest, is_new)
-            )
         if plan.flux is not None:
             outcome = outcome._replace(flux=_promoted(plan, plan.flux, ports))
     except FluxUpgradeError as error:
@@ -131,19 +130,14 @@ def push_oci(plan: OciPlan, ports: ArtifactPorts, cluster: ArtifactRegistry | No
     return outcome
 
 
-def handover(plan: OciPlan, *, is_public: bool = False) -> dict[str, bytes]:
+def handover(plan: OciPlan) -> dict[str, bytes]:
     """Path → content: the artifact's own files, which ``kubectl apply -k`` takes, and the sync beside them.
 
-    The kustomization does not name the sync: it is applied once Flux runs. ``is_public``: as
-    ``render_oci_sync``. Raises UsageError, UnsupportedRelease.
+    The kustomization does not name the sync: it is applied once Flux runs. Raises UsageError,
+    UnsupportedRelease.
     """
-    sync = render_oci_sync(plan.options, is_public=is_public).encode()
-    return {**plan.files, sync_path(plan): sync}
-
-
-def sync_path(plan: OciPlan) -> str:
-    """Of the sync in ``handover``."""
-    return f"{plan.options.namespace}/{SYNC_FILE}"
+    sync = render_oci_sync(plan.options).encode()
+    return {**plan.files, f"{plan.options.namespace}/{SYNC_FILE}": sync}
 
 
 def commands(plan: OciPlan) -> tuple[str, ...]:
@@ -152,7 +146,7 @@ def commands(plan: OciPlan) -> tuple[str, ...]:
     return (
         f"kubectl apply --server-side -k ./{namespace}",
         f"kubectl --namespace={namespace} wait deployment --all --for=condition=Available --timeout=5m",
-        f"kubectl apply -f ./{sync_path(plan)}",
+        f"kubectl apply -f ./{namespace}/{SYNC_FILE}",
     )
 
 
@@ -192,25 +186,31 @@ def _new(
 ) -> OciPlan:
     manifest = components.made(options.install)
     beside = {KUSTOMIZATION_FILE: DEFAULT} if kustomization is None else kustomization
-    files = oci_artifact.flux_files(options.namespace, manifest.content, beside)
+    content = {**beside, COMPONENTS_FILE: manifest.content}
+    files = {posixpath.join(options.namespace, name): text for name, text in content.items()}
     commit = ports.commit_of(manifest.version)
     artifact = oci_artifact.flux_artifact(pack(files), manifest.version, commit)
     return OciPlan(options, addresses_of(options), files, manifest, artifact)
 
 
 def _again(
-    options: BootstrapOptions, settled: DesiredArtifact, existing: ExistingArtifact, ports: ArtifactPorts
+    options: BootstrapOptions,
+    kustomization: Mapping[str, bytes] | None,
+    components: RenderedComponents,
+    existing: ExistingArtifact,
+    ports: ArtifactPorts,
 ) -> OciPlan:
-    manifest, artifact = settled.manifest, None
-    if settled.packed is not None:
+    manifest, files, packed = desired_artifact(existing, options.install, kustomization, components)
+    artifact = None
+    if packed is not None:
         artifact = oci_artifact.flux_successor(
-            settled.packed,
+            packed,
             manifest.version,
             ports.commit_of(manifest.version),
             before=(existing.pulled.stored, existing.pulled.manifest),
             now=ports.now,
         )
-    return OciPlan(options, addresses_of(options), settled.files, manifest, artifact, existing=existing)
+    return OciPlan(options, addresses_of(options), files, manifest, artifact, existing=existing)
 
 
 def _promoted(plan: OciPlan, artifact: PackedArtifact, ports: ArtifactPorts) -> PushedArtifact:
@@ -218,26 +218,26 @@ def _promoted(plan: OciPlan, artifact: PackedArtifact, ports: ArtifactPorts) -> 
     before = plan.existing.pulled if plan.existing is not None else None
     if before is not None:
         keep(before, registry)
-    stored, is_new = _put(artifact, address, registry, ports)
+    stored = _put(artifact, address, registry, ports)
     if before is not None:
         note(before, stored, registry)
     move(address, before.stored.digest if before is not None else None, stored, registry)
-    return PushedArtifact(address, artifact.tag, stored.digest, is_new)
+    return PushedArtifact(address, artifact.tag, stored.digest)
 
 
 def _put(
     artifact: PackedArtifact, address: Address, registry: ArtifactRegistry, ports: ArtifactPorts
-) -> tuple[StoredManifest, bool]:
-    """Under its immutable tag, blobs first, unless it is there; what is there then, and whether it is new."""
+) -> StoredManifest:
+    """Under its immutable tag, blobs first, unless it is there; what is there then."""
     there = registry.manifest(artifact.tag)
     if there is None:
         for blob in (artifact.config, artifact.layer):
             registry.put_blob(BytesIO(blob.content), blob.descriptor)
         registry.put_manifest(artifact.stored, artifact.tag)
-        return artifact.stored, True
+        return artifact.stored
     if there.digest != artifact.stored.digest:
         # It has the same content, if it was pushed as something else's successor.
         found = manifest_with(artifact.diff_id, there, registry, ports)
         if found is None or len(found.layers) != 1:
             raise other_than_its_name(address, artifact.tag)
-    return there, False
+    return there

@@ -16,7 +16,7 @@ from typing import Any
 from flux_upgrade.bootstrap.addresses import url_of
 from flux_upgrade.bootstrap.components import FlagChange
 from flux_upgrade.bootstrap.go_formats import duration, line, nanoseconds
-from flux_upgrade.bootstrap.options import Auth, BootstrapOptions
+from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
 from flux_upgrade.manifests.comments import extract, insert
 from flux_upgrade.manifests.compare import object_edits
 from flux_upgrade.manifests.documents import Document, Manifest, parse
@@ -61,6 +61,10 @@ class Sync(NamedTuple):
 def sync_of(options: BootstrapOptions) -> Sync:
     """What is to stand in the file. Raises UsageError, which lists all problems."""
     version, problems = options.install.version, []
+    if options.auth is Auth.APP and options.provider is not Provider.GITHUB:
+        problems.append(
+            f"a GitHub App has no access to {options.provider}: take --token-auth or a deploy key"
+        )
     if options.auth is Auth.APP and _is_before(version, _APP_SINCE):
         problems.append(f"Flux {version} knows no GitHub Apps: take {_APP_SINCE} or later")
     if options.sparse_checkout and _is_before(version, _SPARSE_SINCE):

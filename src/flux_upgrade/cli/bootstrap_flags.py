@@ -35,7 +35,7 @@ def request_of(args: Mapping[str, Any], env: Mapping[str, str]) -> BootstrapRequ
     """``args``: what argparse found. Raises UsageError for ``--flags`` that cannot be read."""
     flags: dict[str, FlagValue] = {}
     if args["flags"]:
-        from flux_upgrade.bootstrap.config_flags import parse_bootstrap_flags
+        from flux_upgrade.bootstrap.config_keys import parse_bootstrap_flags
 
         flags.update(parse_bootstrap_flags(args["flags"], "--flags"))
         _refuse_twice(flags, given(args))

@@ -16,7 +16,6 @@ from flux_upgrade.bootstrap.access_plan import plan_access
 from flux_upgrade.bootstrap.apply import BootstrapResult, write_all
 from flux_upgrade.bootstrap.files import FileChange, FilesPlan
 from flux_upgrade.bootstrap.kustomization import kustomization_of
-from flux_upgrade.bootstrap.oci_names import COMPONENTS, addresses_of, oci_options
 from flux_upgrade.bootstrap.oci_plan import (
     OciOutcome,
     OciPlan,
@@ -26,7 +25,7 @@ from flux_upgrade.bootstrap.oci_plan import (
     push_oci,
     with_shared_overlays,
 )
-from flux_upgrade.bootstrap.oci_sync import ClusterCredentials, source_secrets
+from flux_upgrade.bootstrap.oci_sync import COMPONENTS, addresses_of, oci_options, source_secrets
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.bootstrap.proposed import ProposedCluster, bootstrap_of, cluster_of, handover_of
 from flux_upgrade.bootstrap.request import BootstrapCluster
@@ -143,9 +142,9 @@ def _kustomization(options: BootstrapOptions) -> Mapping[str, bytes] | None:
 
 def _secrets(inventory: BootstrapInventory, options: BootstrapOptions) -> tuple[Secret, ...]:
     asked = inventory.asked
-    credentials = ClusterCredentials(asked.secrets.cluster_username, asked.secrets.cluster_password)
+    reader = asked.secrets
     ca = read_text(options.ca_file, "check --ca-file") if options.ca_file else ""
-    return source_secrets(options, credentials, ca)
+    return source_secrets(options, reader.cluster_username, reader.cluster_password, ca)
 
 
 def _changes(inventory: BootstrapInventory, below: str, paths: Mapping[str, bytes]) -> Iterator[FileChange]:
