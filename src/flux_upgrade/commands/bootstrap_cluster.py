@@ -11,9 +11,8 @@ from flux_upgrade.bootstrap.cluster.preflight import Desired, check_cluster
 from flux_upgrade.bootstrap.cluster.wait import Run
 from flux_upgrade.bootstrap.proposed import ProposedCluster
 from flux_upgrade.bootstrap.secrets import ClusterSecretPlace
-from flux_upgrade.commands.read_bootstrap import BootstrapInventory
 from flux_upgrade.commands.wiring import build_kustomize, build_timing
-from flux_upgrade.commands.wiring_bootstrap import build_cluster
+from flux_upgrade.commands.wiring_bootstrap import BootstrapInventory, build_cluster
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.kubernetes_objects import KubernetesApi, part
@@ -35,7 +34,7 @@ class ClusterStep:
 
         Raises UsageError where Flux would wait for a Secret that nobody makes.
         """
-        desired, secrets = self._desired(cluster, files, {}), self._inventory.asked.secrets
+        desired, secrets = self._desired(cluster, files, {}), self._inventory.asked.credentials.secrets
         found = check_cluster(self._cluster, desired)
         # Of a Git repository there is always one to be made, or it is refused.
         if cluster.options.oci is None or found.has_secret:
@@ -59,7 +58,7 @@ class ClusterStep:
         ``files``: as ``manifests_of`` takes them; ``revisions``: name of a source → what it has to come to.
         """
         timing = build_timing(self._inventory.environment)
-        run = Run(timing, self._progress, timing.now() + self._inventory.asked.timeout)
+        run = Run(timing, self._progress, timing.now() + self._inventory.asked.kubernetes.timeout)
         bootstrap_cluster(self._cluster, self._desired(cluster, files, revisions), run)
 
     def _desired(
@@ -85,7 +84,7 @@ def open_cluster(
 ) -> ClusterStep:
     """Connect to what ``--kubeconfig`` and ``--context`` name. Raises UsageError, ClusterUnavailable."""
     asked = inventory.asked
-    cluster = build_cluster(inventory.environment, asked.kubeconfig, asked.context)
+    cluster = build_cluster(inventory.environment, asked.kubernetes.kubeconfig, asked.kubernetes.context)
     opened.enter_context(closing(cluster))
     return ClusterStep(cluster, inventory, progress)
 
