@@ -35,18 +35,13 @@ class AccessInputs(NamedTuple):
     """What the user gave, read from files and the environment."""
 
     key: KeyPair | None = None
-    """Of ``--private-key-file``."""
     known_hosts: str | None = None
-    """The text of ``--known-hosts``."""
     token: str = ""
-    """The password that Flux gets with ``--token-auth``."""
     app: AppCredentials | None = None
     ca: str = ""
-    """The text of ``--ca-file``."""
     more: tuple[Secret, ...] = ()
     """To be handed over along with it: for a registry of artifacts, say."""
     rotate: bool = False
-    """``--rotate-key``: make another key, whatever there is."""
 
     def __repr__(self) -> str:
         return "Given()"  # without what is secret
@@ -128,7 +123,6 @@ class Access(NamedTuple):
     is_new_key: bool = False
     is_registered: bool = False
     registered: bool = False
-    """It was registered now."""
     removed: tuple[DeployKey, ...] = ()
     where: str = ""
     """The place of the Secrets; empty: none was chosen."""

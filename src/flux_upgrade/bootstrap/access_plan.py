@@ -11,7 +11,7 @@ from flux_upgrade.bootstrap.known_hosts import fingerprint, host_of, known_hosts
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Source
 from flux_upgrade.bootstrap.secrets import SecretPlace
 from flux_upgrade.model.errors import UsageError
-from flux_upgrade.model.hosting import AppCredentials, DeployKey, KeyPair, Secret
+from flux_upgrade.model.hosting import DeployKey, KeyPair, Secret
 from flux_upgrade.model.values import NamedTuple
 
 
@@ -168,10 +168,8 @@ def _key_at(place: SecretPlace, options: BootstrapOptions) -> KeyPair | None:
 
 
 def _credentials(options: BootstrapOptions, given: AccessInputs) -> Secret:
-    """The Secret of a token or an App. Raises UsageError where it is missing."""
     if options.auth is Auth.APP:
-        nobody = AppCredentials(options.app_id, "")
-        return secrets.app_secret(options, given.app or nobody, given.ca)
+        return secrets.app_secret(options, given.app, given.ca)
     if not given.token:
         raise UsageError(
             "there is no token for Flux to read the repository with",

@@ -48,7 +48,6 @@ class Published(NamedTuple):
     error: FluxUpgradeError | None = None
     warnings: tuple[str, ...] = ()
     attempted: Action = Action.NONE
-    """The step that failed."""
 
 
 def run_bootstrap(
@@ -186,32 +185,25 @@ class BootstrapResult(NamedTuple):
     repository: str = ""
     """``owner/name``, or the remote's address; empty where the local checkout alone was written."""
     url: str = ""
-    """Of the repository, for a browser."""
     is_created: bool = False
     checkout: str = ""
-    """The folder that was written, where it is the local checkout."""
     is_pushed: bool = False
     """Files went straight to the branch."""
     commit: str = ""
-    """Oid of the commit with them."""
     published: Published | None = None
     secret_files: tuple[str, ...] = ()
     """Paths of the files with Secrets, on the machine of the run: for the log alone."""
     ready: Mapping[str, str] = {}
     """Name of a cluster that is ready → the revision that it has."""
     artifact: str = ""
-    """``HOST/REPOSITORY:TAG`` with its immutable tag."""
     digest: str = ""
     is_promoted: bool = False
     warnings: tuple[str, ...] = ()
     error: FluxUpgradeError | None = None
-    """What ended the run after it had done some of it."""
     calls: int = 0
-    """To the repository's server."""
 
     @property
     def errors(self) -> tuple[FluxUpgradeError, ...]:
-        """Everything that the run ends red for."""
         step = self.published.error if self.published is not None else None
         return tuple(each for each in (step, self.error) if each is not None)
 

@@ -32,14 +32,12 @@ class ManifestPlan(NamedTuple):
 
     content: bytes
     version: str
-    """The release's tag."""
     shown: tuple[FlagChange, ...] = ()
     edits: tuple[str, ...] = ()
     """What was edited by hand and is kept: ``Deployment/source-controller spec.replicas``."""
     not_covered: tuple[str, ...] = ()
     """Flags away from their default that nothing vouches for in a release newer than the rules."""
     verified: bool = True
-    """False where the release has no checksum for its manifests."""
 
 
 class RenderedComponents:

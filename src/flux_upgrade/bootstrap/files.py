@@ -24,7 +24,6 @@ class FileChange(NamedTuple):
 
     path: str
     before: bytes | None
-    """None: the file is new."""
     after: bytes
 
 
@@ -32,14 +31,10 @@ class FilesPlan(NamedTuple):
     """The files of one cluster."""
 
     version: str
-    """The release's tag: the one that was asked for, or that of the installation."""
     changes: tuple[FileChange, ...]
-    """By path; none where everything is as it should be."""
     kept: tuple[str, ...] = ()
-    """Files of the bootstrap that stay as they are."""
     shown: tuple[FlagChange, ...] = ()
     edits: tuple[str, ...] = ()
-    """Manual edits that are kept, those of ``gotk-sync.yaml`` included."""
     unlisted: tuple[str, ...] = ()
     """Names of new files that the user's own ``kustomization.yaml`` does not list: Flux would not apply
     them."""
@@ -50,9 +45,7 @@ class RootSync(NamedTuple):
     """A Flux that reconciles a folder of the repository, itself included."""
 
     path: str
-    """The file that says so."""
     target: str
-    """``spec.path``."""
     name: str = ""
     """Of the Kustomization, and of its namespace."""
 

@@ -108,7 +108,6 @@ def version_of(given: Mapping[str, FlagValue]) -> str:
 def _read_all(
     provider: Provider, source: Source, given: Mapping[str, FlagValue], tag: str
 ) -> tuple[dict[str, Read], list[tuple[str, str]]]:
-    """The values by flag, and the problems with theirs."""
     values: dict[str, Read] = {}
     wrong = []
     for name, value in given.items():

@@ -125,13 +125,11 @@ class ExistingArtifact(NamedTuple):
 
     pulled: Pulled
     files: Mapping[str, bytes]
-    """Path in the artifact → content."""
     is_plain: bool
     """It holds nothing else, and can be packed anew."""
 
     @property
     def components(self) -> str:
-        """Path of Flux's manifest."""
         return self.pulled.pin.path
 
 

@@ -49,12 +49,9 @@ class OciPlan(NamedTuple):
     """What is to be pushed."""
 
     options: BootstrapOptions
-    """With the version that it comes to."""
     addresses: ArtifactAddresses
     files: Mapping[str, bytes]
-    """Of the artifact with Flux, path in it → content."""
     manifest: ManifestPlan
-    """Of ``gotk-components.yaml``, with the flags that change where there was one."""
     flux: PackedArtifact | None
     """None: the tag stands for it already."""
     overlay: PackedArtifact | None = None
@@ -68,7 +65,6 @@ class PushedArtifact(NamedTuple):
     address: Address
     """With the tag that clusters follow."""
     tag: str
-    """The one that is not moved."""
     digest: str
 
 

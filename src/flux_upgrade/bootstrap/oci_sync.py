@@ -54,7 +54,6 @@ class ArtifactAddresses(NamedTuple):
 
     @property
     def sync_path(self) -> str:
-        """``folder`` as ``spec.path`` has it: ``./clusters/production``."""
         return f"./{self.folder}"
 
     @property

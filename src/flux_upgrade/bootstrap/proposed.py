@@ -26,9 +26,7 @@ class PlaceKind(StrEnum):
     """Where the Secret is that lets the cluster get at its source."""
 
     NOWHERE = "nowhere"
-    """Nobody asked for one: a person makes it."""
     ACTIONS = "actions-secret"
-    """Its manifest is sealed as a secret of GitHub Actions."""
     FILE = "file"
     """Its manifest is in a file on the machine of whoever ran the bootstrap."""
     CLUSTER = "cluster"
@@ -40,11 +38,8 @@ class Handover(NamedTuple):
     place: PlaceKind = PlaceKind.NOWHERE
     actions_secret: str = ""
     actions_environment: str = ""
-    """Empty: the secret is the repository's."""
     public_key: str = ""
-    """``ssh-ed25519 AAAA…``; empty where no key was made."""
     is_registered: bool = False
-    """The provider has the key."""
     is_fresh: bool = False
     """The Secret was put there now, and has to go on to the cluster."""
     lacks_source: bool = False
@@ -63,7 +58,6 @@ class ProposedCluster(NamedTuple):
     name: str
     """In the config file, or its folder; for people. Empty: the root of the repository."""
     options: BootstrapOptions
-    """With version and address."""
     files: FilesPlan
     handover: Handover = NOBODY
     commands: tuple[str, ...] = ()
@@ -74,7 +68,6 @@ class ProposedCluster(NamedTuple):
 
     @property
     def changes(self) -> tuple[FileChange, ...]:
-        """None where the repository has it all."""
         return self.files.changes
 
     @property
@@ -85,7 +78,6 @@ class ProposedCluster(NamedTuple):
 
     @property
     def moves_source(self) -> bool:
-        """Whether what Flux reconciles from changes: address, branch or Secret."""
         return any(each.flag in _OF_THE_SOURCE for each in self.files.shown)
 
 
@@ -110,7 +102,6 @@ class Bootstrap(NamedTuple):
     clusters: tuple[ProposedCluster, ...]
     """At least one."""
     workflow: FileChange | None = None
-    """The workflow that upgrades, should it be added."""
     repository: str = ""
     """``owner/name``, for commands; empty where the provider has no such name."""
     is_asked: bool = True
@@ -118,7 +109,6 @@ class Bootstrap(NamedTuple):
 
     @property
     def changes(self) -> tuple[FileChange, ...]:
-        """Of all files, in the order of their paths, each once."""
         every = [change for cluster in self.clusters for change in cluster.changes]
         every += [self.workflow] if self.workflow is not None else []
         by_path = {each.path: each for each in every if each.before != each.after}
@@ -126,7 +116,6 @@ class Bootstrap(NamedTuple):
 
     @property
     def changed(self) -> tuple[ProposedCluster, ...]:
-        """The clusters about which there is something to propose."""
         return tuple(cluster for cluster in self.clusters if cluster.changes)
 
     @property
@@ -136,7 +125,6 @@ class Bootstrap(NamedTuple):
 
     @property
     def target(self) -> str:
-        """The highest release of Flux among its clusters."""
         return max((cluster.options.install.version for cluster in self.clusters), key=Version)
 
 

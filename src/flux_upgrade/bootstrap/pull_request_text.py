@@ -193,7 +193,6 @@ def _differences(clusters: Sequence[ProposedCluster], most: int) -> Iterator[str
 
 
 def _of(clusters: Sequence[ProposedCluster], cluster: ProposedCluster) -> str:
-    """Which of them; nothing where there is one."""
     return f"{code(cluster.name)}: " if len(clusters) > 1 else ""
 
 

@@ -48,7 +48,6 @@ class KubernetesRequest(NamedTuple):
     """A file, or several as in ``$KUBECONFIG``; empty: no cluster is touched."""
     context: str = ""
     timeout: int = 300
-    """Seconds to wait for the cluster."""
 
 
 class BootstrapRequest(NamedTuple):
@@ -60,7 +59,6 @@ class BootstrapRequest(NamedTuple):
     """Empty: from the config file, the flags or the checkout's remote."""
     source: str = ""
     cluster: str = ""
-    """Of the config file's; empty: all of them."""
     create_repository: bool = False
     description: str = ""
     add_workflow: bool = False
@@ -170,7 +168,6 @@ def _words(request: BootstrapRequest, name: str, options: BootstrapOptions) -> I
 def _own_problems(
     request: BootstrapRequest, provider: Provider, source: Source, clusters: int
 ) -> Iterator[str]:
-    """Conflicts among the flags that are not Flux's."""
     credentials, kubernetes, is_oci = request.credentials, request.kubernetes, source is Source.OCI
     where = "an artifact" if is_oci else f"{provider}"
     for flag, is_given in (

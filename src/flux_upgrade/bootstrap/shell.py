@@ -115,7 +115,6 @@ def _flags(options: BootstrapOptions) -> Iterator[tuple[str, str]]:
 
 
 def _values(options: BootstrapOptions) -> dict[str, str | bool | list[str]]:
-    """Flag → value, of the flags that the files follow from."""
     values = {"version": options.install.version, **options.install.flags()}
     components = options.install.components
     if components[: len(DEFAULT_COMPONENTS)] == DEFAULT_COMPONENTS:

@@ -46,7 +46,6 @@ class Sync(NamedTuple):
     url: str
     branch: str
     path: str
-    """``./clusters/staging``."""
     interval: str = "1m0s"
     secret_name: str = "flux-system"  # noqa: S105 the name of one
     namespace: str = "flux-system"
@@ -146,7 +145,6 @@ class RecoveredSync:
 
     @property
     def others(self) -> tuple[Document, ...]:
-        """What somebody put into the file besides, in order."""
         ours = (self.source, self.kustomization)
         return tuple(each for each in self.manifest.documents if each not in ours)
 

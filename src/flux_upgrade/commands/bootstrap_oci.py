@@ -53,7 +53,6 @@ class _Ready(NamedTuple):
     plan: OciPlan
     means: ArtifactPorts
     registry: ArtifactRegistry | None
-    """Of the cluster's own artifact."""
     credentials: AccessPlan
     credential_means: AccessPorts
     cluster: ProposedCluster
@@ -133,7 +132,6 @@ def _planned(
 
 
 def _changes(inventory: BootstrapInventory, below: str, paths: Mapping[str, bytes]) -> Iterator[FileChange]:
-    """What is to be written below the folder that was given."""
     tree = build_tree(inventory.path)
     for path, content in sorted(paths.items()):
         name = below + path

@@ -32,12 +32,9 @@ class BootstrapCaller(NamedTuple):
     """Who runs it, and what texts say of that."""
 
     progress: Callable[[str], None]
-    """Given each line of progress."""
     run_url: str = ""
     action: str = workflow_file.ACTION
-    """What a workflow that is added uses."""
     is_asked: bool = True
-    """A person started it."""
 
 
 class Preflight:
@@ -80,7 +77,6 @@ class Preflight:
         return proposal
 
     def fetch(self) -> None:
-        """The branch as it is now."""
         self.remote = self._opened.enter_context(closing(build_remote(self._inventory)))
 
     def proposal(self) -> Bootstrap:

@@ -72,7 +72,6 @@ class BootstrapInventory(NamedTuple):
     url: str
     """Of the repository as it was given, not as Flux takes it."""
     checkout: CheckoutLocation
-    """The one around ``path``."""
     release_source: str
     path: str
     """The folder that was named."""

@@ -35,7 +35,6 @@ class Desired(NamedTuple):
     """What is to be in the cluster."""
 
     version: str
-    """Of Flux: ``v2.9.4``."""
     namespace: str
     components: tuple[Object, ...]
     sync: tuple[Object, ...]
@@ -45,9 +44,7 @@ class Desired(NamedTuple):
     secrets: tuple[Secret, ...] = ()
     """Those that were made in this run; what is in the cluster otherwise is left untouched."""
     secret_name: str = ""
-    """Of the Secret that Flux gets at its source with; empty: it needs none."""
     force: bool = False
-    """Take over what another tool manages."""
 
 
 class ClusterState(NamedTuple):
