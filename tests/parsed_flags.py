@@ -18,7 +18,7 @@ def parse_flags(
     known: Mapping[str, str] | None = None,
 ) -> BootstrapOptions:
     """As ``examine``; raises UsageError with all problems."""
-    options, problems = examine(provider, source, given, version, known)
+    options, problems = examine(provider, source, {**({"version": version} if version else {}), **given}, known)
     if problems:
         raise UsageError("; ".join(problems), hint="see `flux-upgrade bootstrap --help`")
     return options

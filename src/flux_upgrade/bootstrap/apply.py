@@ -121,7 +121,18 @@ def reconcile_bootstrap(
         answer = _answer(proposal, branch)
         if answer is not None:
             return Reconciliation(hold=answer)
-    return reconcile_branch(_desired(proposal, context, repository, extras or Extras()), repository)
+    desired = _DesiredBootstrap(
+        proposal=proposal,
+        context=context,
+        repository=repository,
+        branch=proposal.branch,
+        digest=text.plan_digest(proposal),
+        title=text.title(proposal, context),
+        state=text.state(proposal, context),
+        status=text.status(proposal, context),
+        extras=extras or Extras(),
+    )
+    return reconcile_branch(desired, repository)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,22 +148,6 @@ class _DesiredBootstrap(DesiredPull):
         del opens
         files = {each.path: each.after for each in self.proposal.changes}
         return new_commit(text.commit_message(self.proposal, self.context), files, self.repository)
-
-
-def _desired(
-    proposal: Bootstrap, context: ProposalContext, repository: Repository, extras: Extras
-) -> DesiredPull:
-    return _DesiredBootstrap(
-        proposal=proposal,
-        context=context,
-        repository=repository,
-        branch=proposal.branch,
-        digest=text.plan_digest(proposal),
-        title=text.title(proposal, context),
-        state=text.state(proposal, context),
-        status=text.status(proposal, context),
-        extras=extras,
-    )
 
 
 def _answer(proposal: Bootstrap, branch: Branch) -> Hold | None:

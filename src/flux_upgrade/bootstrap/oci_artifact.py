@@ -24,7 +24,6 @@ from flux_upgrade.model.oci.manifest import (
     CONTENT_TYPE,
     FLUX_SOURCE,
     Descriptor,
-    ImageManifest,
     StoredManifest,
     content_type,
     new_manifest,
@@ -60,29 +59,36 @@ class PackedArtifact(NamedTuple):
     """``sha256:…`` of the uncompressed layer: what its content is known by."""
 
 
-def flux_artifact(packed: Packed, version: str, commit: str) -> PackedArtifact:
-    """``version``: of Flux, a tag; ``commit``: of Flux's repository, empty where it is not known."""
-    layer = _compressed(packed, CONTENT_TYPE)
-    made = new_manifest(
-        layer.descriptor, created=CREATED, source=FLUX_SOURCE, revision=_revision(version, commit)
-    )
-    return _artifact(reference.immutable(version, packed.diff_id), packed, layer, made)
+class ExistingArtifact(NamedTuple):
+    """What a tag stands for, which holds Flux."""
+
+    pulled: Pulled
+    files: Mapping[str, bytes]
+    is_plain: bool
+    """It holds nothing else, and can be packed anew."""
+
+    @property
+    def components(self) -> str:
+        return self.pulled.pin.path
 
 
-def flux_successor(
-    packed: Packed, version: str, commit: str, *, before: tuple[StoredManifest, ImageManifest], now: datetime
+def flux_artifact(
+    packed: Packed, version: str, commit: str, existing: ExistingArtifact | None, now: datetime
 ) -> PackedArtifact:
-    """One that takes the place of another, which stays as the way back."""
-    stored, manifest = before
+    """``version``: of Flux, a tag; ``commit``: of Flux's repository, empty where it is not known.
+
+    ``existing``: what it takes the place of, which stays as the way back.
+    """
+    revision = f"{version}@sha1:{commit}" if commit else version
+    tag = reference.immutable(version, packed.diff_id)
+    if existing is None:
+        layer = _compressed(packed, CONTENT_TYPE)
+        made = new_manifest(layer.descriptor, created=CREATED, source=FLUX_SOURCE, revision=revision)
+        return _artifact(tag, packed, layer, made)
+    stored, manifest = existing.pulled.stored, existing.pulled.manifest
     layer = _compressed(packed, content_type(manifest.layers[0].media_type))
-    made = successor(
-        manifest,
-        layer.descriptor,
-        created=now,
-        revision=_revision(version, commit),
-        previous=stored.digest,
-    )
-    return _artifact(reference.immutable(version, packed.diff_id), packed, layer, made)
+    made = successor(manifest, layer.descriptor, created=now, revision=revision, previous=stored.digest)
+    return _artifact(tag, packed, layer, made)
 
 
 def overlay_artifact(address: Address, *files: str) -> PackedArtifact:
@@ -103,10 +109,6 @@ def overlay_artifact(address: Address, *files: str) -> PackedArtifact:
     return _artifact(packed.diff_id.removeprefix("sha256:")[:_HEX], packed, layer, made)
 
 
-def _revision(version: str, commit: str) -> str:
-    return f"{version}@sha1:{commit}" if commit else version
-
-
 def _compressed(packed: Packed, media_type: str) -> Blob:
     into = BytesIO()
     descriptor = deflate([packed.content], into, media_type)
@@ -118,19 +120,6 @@ def _artifact(
 ) -> PackedArtifact:
     stored, config, descriptor = made
     return PackedArtifact(tag, stored, Blob(config, descriptor), layer, packed.diff_id)
-
-
-class ExistingArtifact(NamedTuple):
-    """What a tag stands for, which holds Flux."""
-
-    pulled: Pulled
-    files: Mapping[str, bytes]
-    is_plain: bool
-    """It holds nothing else, and can be packed anew."""
-
-    @property
-    def components(self) -> str:
-        return self.pulled.pin.path
 
 
 def existing_artifact(pulled: Pulled, namespace: str) -> ExistingArtifact:

@@ -13,7 +13,6 @@ from io import BytesIO
 from flux_upgrade.artifacts.promote import keep, move, note
 from flux_upgrade.artifacts.pull import ArtifactPorts, pull
 from flux_upgrade.artifacts.successor import manifest_with, other_than_its_name
-from flux_upgrade.bootstrap import oci_artifact
 from flux_upgrade.bootstrap.components import ManifestPlan, RenderedComponents
 from flux_upgrade.bootstrap.kustomization import DEFAULT
 from flux_upgrade.bootstrap.oci_artifact import (
@@ -21,6 +20,8 @@ from flux_upgrade.bootstrap.oci_artifact import (
     PackedArtifact,
     desired_artifact,
     existing_artifact,
+    flux_artifact,
+    overlay_artifact,
 )
 from flux_upgrade.bootstrap.oci_sync import (
     COMPONENTS_FILE,
@@ -94,17 +95,27 @@ def plan_oci(
     addresses = addresses_of(options)
     if options.install.version:
         oci_api(options.install.version)
-    existing = _existing(addresses.flux, options.namespace, ports)
+    existing, packed = _existing(addresses.flux, options.namespace, ports), None
     if existing is None:
-        plan = _new(options, kustomization, components, ports)
+        manifest = components.made(options.install)
+        beside = {KUSTOMIZATION_FILE: DEFAULT} if kustomization is None else kustomization
+        content = {**beside, COMPONENTS_FILE: manifest.content}
+        files = {posixpath.join(options.namespace, name): text for name, text in content.items()}
+        packed = pack(files)
     else:
-        plan = _again(options, kustomization, components, existing, ports)
-    oci_api(plan.manifest.version)
-    settled = options.install._replace(version=plan.manifest.version)
-    plan = plan._replace(options=options._replace(install=settled))
-    if addresses.cluster is None or cluster is None or cluster.digest(addresses.cluster.tag) is not None:
-        return plan
-    return plan._replace(overlay=oci_artifact.overlay_artifact(addresses.cluster, addresses.overlay_file))
+        manifest, files, packed = desired_artifact(existing, options.install, kustomization, components)
+    version, flux, overlay = manifest.version, None, None
+    if packed is not None:
+        flux = flux_artifact(packed, version, ports.commit_of(version), existing, ports.now)
+    oci_api(version)
+    if (
+        addresses.cluster is not None
+        and cluster is not None
+        and cluster.digest(addresses.cluster.tag) is None
+    ):
+        overlay = overlay_artifact(addresses.cluster, addresses.overlay_file)
+    settled = options._replace(install=options.install._replace(version=version))
+    return OciPlan(settled, addresses, files, manifest, flux, overlay, existing)
 
 
 def push_oci(plan: OciPlan, ports: ArtifactPorts, cluster: ArtifactRegistry | None) -> OciOutcome:
@@ -157,7 +168,7 @@ def with_shared_overlays(plans: Sequence[OciPlan]) -> tuple[OciPlan, ...]:
         address = plan.addresses.cluster
         # What no plan before this one pushes.
         own = files.pop(str(address), set[str]())
-        overlay = oci_artifact.overlay_artifact(address, *sorted(own)) if own and address else None
+        overlay = overlay_artifact(address, *sorted(own)) if own and address else None
         shared.append(plan._replace(overlay=overlay))
     return tuple(shared)
 
@@ -172,41 +183,6 @@ def _existing(address: Address, namespace: str, ports: ArtifactPorts) -> Existin
             f"{address} is there, and is no artifact that Flux could be bootstrapped into: {error.message}",
             hint="name another tag, or another repository",
         ) from error
-
-
-def _new(
-    options: BootstrapOptions,
-    kustomization: Mapping[str, bytes] | None,
-    components: RenderedComponents,
-    ports: ArtifactPorts,
-) -> OciPlan:
-    manifest = components.made(options.install)
-    beside = {KUSTOMIZATION_FILE: DEFAULT} if kustomization is None else kustomization
-    content = {**beside, COMPONENTS_FILE: manifest.content}
-    files = {posixpath.join(options.namespace, name): text for name, text in content.items()}
-    commit = ports.commit_of(manifest.version)
-    artifact = oci_artifact.flux_artifact(pack(files), manifest.version, commit)
-    return OciPlan(options, addresses_of(options), files, manifest, artifact)
-
-
-def _again(
-    options: BootstrapOptions,
-    kustomization: Mapping[str, bytes] | None,
-    components: RenderedComponents,
-    existing: ExistingArtifact,
-    ports: ArtifactPorts,
-) -> OciPlan:
-    manifest, files, packed = desired_artifact(existing, options.install, kustomization, components)
-    artifact = None
-    if packed is not None:
-        artifact = oci_artifact.flux_successor(
-            packed,
-            manifest.version,
-            ports.commit_of(manifest.version),
-            before=(existing.pulled.stored, existing.pulled.manifest),
-            now=ports.now,
-        )
-    return OciPlan(options, addresses_of(options), files, manifest, artifact, existing=existing)
 
 
 def _promoted(plan: OciPlan, artifact: PackedArtifact, ports: ArtifactPorts) -> PushedArtifact:

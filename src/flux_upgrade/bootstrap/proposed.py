@@ -9,6 +9,7 @@ from flux_upgrade.bootstrap.access import Access
 from flux_upgrade.bootstrap.addresses import url_of
 from flux_upgrade.bootstrap.files import FileChange, FilesPlan
 from flux_upgrade.bootstrap.options import BootstrapOptions
+from flux_upgrade.bootstrap.request import BootstrapCluster
 from flux_upgrade.clusters.groups import branch_name, slug_of
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
@@ -48,10 +49,6 @@ class Handover(NamedTuple):
     """All that is known of it, less where a file is: that is for the log of its machine alone."""
 
 
-NOBODY = Handover()
-"""Nothing was asked for."""
-
-
 class ProposedCluster(NamedTuple):
     """One cluster of a bootstrap. ``cluster_of`` makes it."""
 
@@ -59,7 +56,7 @@ class ProposedCluster(NamedTuple):
     """In the config file, or its folder; for people. Empty: the root of the repository."""
     options: BootstrapOptions
     files: FilesPlan
-    handover: Handover = NOBODY
+    handover: Handover = Handover()
     commands: tuple[str, ...] = ()
     """Of an artifact: what brings it into the cluster by hand, from the folder with its files. Empty: the
     files are in the repository."""
@@ -82,16 +79,14 @@ class ProposedCluster(NamedTuple):
 
 
 def cluster_of(
-    name: str,
-    options: BootstrapOptions,
-    files: FilesPlan,
-    handover: Handover = NOBODY,
-    commands: tuple[str, ...] = (),
+    each: BootstrapCluster, name: str, files: FilesPlan, commands: tuple[str, ...] = ()
 ) -> ProposedCluster:
     """With the version that the files come to, and the address that stands in them. Raises UsageError."""
+    options = each.options
     install = options.install._replace(version=files.version)
     url = options.url if options.oci is not None else url_of(options)
-    return ProposedCluster(name, options._replace(install=install, url=url), files, handover, commands)
+    settled = options._replace(install=install, url=url)
+    return ProposedCluster(name, settled, files, commands=commands, configured=each.configured)
 
 
 class Bootstrap(NamedTuple):
@@ -120,7 +115,7 @@ class Bootstrap(NamedTuple):
 
     @property
     def moving(self) -> tuple[ProposedCluster, ...]:
-        """Those, and the ones that are brought about by hand from an artifact."""
+        """Those with changes, and the ones that are brought about by hand from an artifact."""
         return tuple(cluster for cluster in self.clusters if cluster.changes or cluster.commands)
 
     @property

@@ -125,8 +125,7 @@ def _planned(
         edits=plan.manifest.edits,
         manifest=plan.manifest,
     )
-    cluster = cluster_of(each.name or str(found.flux), options, files, commands=commands(plan))
-    cluster = cluster._replace(configured=each.configured)
+    cluster = cluster_of(each, each.name or str(found.flux), files, commands(plan))
     credentials = plan_access(options, given, credential_means)
     return _Ready(each, plan, means, own, credentials, credential_means, cluster, paths)
 

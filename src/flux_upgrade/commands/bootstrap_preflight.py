@@ -87,7 +87,7 @@ class Preflight:
             files = plan_files(each.options, tree, self._inventory.components, roots)
             check_version(each.options, files.version)
             name = each.name or each.options.sync_path.removeprefix("./")
-            clusters.append(cluster_of(name, each.options, files)._replace(configured=each.configured))
+            clusters.append(cluster_of(each, name, files))
         workflow = None
         if self._asked.add_workflow:
             paths = (path for path in tree.candidates() if path.startswith(workflow_file.FOLDER))
