@@ -212,7 +212,6 @@ def test_secrets_for_registries_go_along(github: RegisteredKeys, tmp_path: Path)
         ({"auth": Auth.APP, "app_id": "12"}, AccessInputs(), "a private key"),
         ({"url": "https://github.com/fleet/infra"}, AccessInputs(), "SSH server"),
         ({}, AccessInputs(known_hosts=""), "no key of github.com"),
-        ({"registry_creds": "ann"}, AccessInputs(), "--registry-creds"),
     ],
 )
 def test_what_is_missing_is_reported_before_any_write(
