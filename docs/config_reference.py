@@ -15,10 +15,9 @@ from flux_upgrade.bootstrap.flag_table import FLAGS as BOOTSTRAP_FLAGS
 from flux_upgrade.bootstrap.flag_table import Flag
 from flux_upgrade.bootstrap.options import Provider, Source
 from flux_upgrade.config.config import PATH
-from flux_upgrade.config.install_flag_shapes import FLAGS
-from flux_upgrade.config.install_flags import EXTRA, default
-from flux_upgrade.config.keys import GROUP, TOP
-from flux_upgrade.config.shapes import Key, MappingShape, described
+from flux_upgrade.config.install_flags import EXTRA, MEANINGS, default
+from flux_upgrade.config.keys import GROUP, TOP, Key, MappingShape
+from flux_upgrade.config.schema import described, flag_type, schema_of, type_of
 from flux_upgrade.manifests.options import spell
 
 EXAMPLE = """\
@@ -58,7 +57,7 @@ bootstrap:
 
 def schema() -> dict[str, Any]:
     """JSON Schema, draft 2020-12, of what ``config.reader.load`` accepts, as far as a schema can tell."""
-    top, group = TOP.schema(), GROUP.schema()
+    top, group = schema_of(TOP), schema_of(GROUP)
     shared = {key.name: key for key in GROUP.keys if key.at_top}
     for key in TOP.keys:
         if key.name in shared:
@@ -167,13 +166,13 @@ def _bootstrap() -> Iterator[str]:
 
 def _bootstrap_rows() -> Iterator[tuple[str, ...]]:
     for key in BOOTSTRAP.keys:
-        yield f"`{key.name}`", key.shape.description, f"`{key.default}`" if key.default else "", key.meaning
+        yield f"`{key.name}`", type_of(key.shape), f"`{key.default}`" if key.default else "", key.meaning
 
 
 def _bootstrap_flag_rows() -> Iterator[tuple[str, ...]]:
     for key in BOOTSTRAP_KEYS:
         flag = BOOTSTRAP_FLAGS[key.name]
-        yield f"`{key.name}`", _whom(flag), flag.since, key.shape.description, flag.description
+        yield f"`{key.name}`", _whom(flag), flag.since, type_of(key.shape), flag.description
 
 
 def _whom(flag: Flag) -> str:
@@ -191,15 +190,15 @@ def _rows(keys: tuple[Key, ...], prefix: str = "") -> Iterator[tuple[str, ...]]:
     for key in keys:
         plain = f"`{key.default}`" if key.default else ""
         place = "only there; required" if not key.at_top else "yes" if key.in_group else "no"
-        yield f"`{prefix}{key.name}`", place, key.shape.description, plain, key.meaning
+        yield f"`{prefix}{key.name}`", place, type_of(key.shape), plain, key.meaning
         if isinstance(key.shape, MappingShape):
             yield from _rows(key.shape.keys, f"{prefix}{key.name}.")
 
 
 def _flag_rows() -> Iterator[tuple[str, ...]]:
-    for key in FLAGS:
-        plain = "" if key.name == EXTRA else spell(default(key.name))
-        yield f"`{key.name}`", key.shape.description, f"`{plain}`" if plain else "", key.meaning
+    for flag, meaning in MEANINGS.items():
+        plain = "" if flag == EXTRA else spell(default(flag))
+        yield f"`{flag}`", flag_type(flag), f"`{plain}`" if plain else "", meaning
 
 
 def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:

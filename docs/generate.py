@@ -23,8 +23,8 @@ from config_reference import reference, schema
 
 from flux_upgrade import main as cli
 from flux_upgrade.action import action_yml
-from flux_upgrade.cli.flags import build_parser
-from flux_upgrade.cli.flags_shared import BOOL
+from flux_upgrade.cli.flags import BOOL
+from flux_upgrade.cli.parse import build_parser
 from flux_upgrade.impact.behaviour.break_rule import Span
 from flux_upgrade.impact.behaviour.table import BREAK_RULES
 from flux_upgrade.manifests.proof import Verdict

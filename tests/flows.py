@@ -79,22 +79,6 @@ class MemoryCheckout:
 
 
 @dataclass
-class MemoryReads:
-    """The port LateReads: a history, and no program that builds."""
-
-    written: MemoryHistory
-
-    def history(self) -> MemoryHistory:
-        return self.written
-
-    def builder(self) -> None:
-        return None
-
-    def unplanned(self) -> Sequence[Member]:
-        return ()
-
-
-@dataclass
 class World:
     """What a run is given. ``files``: of the checkout."""
 
@@ -137,14 +121,14 @@ class World:
             head=self.head,
             all_paths=frozenset(each.path for each in found),
             checkout=MemoryCheckout(),
-            analyzer=self._contents(tree),
+            analyzer=self._contents(world),
         )
 
-    def _contents(self, tree: MemoryTree) -> ImpactAnalyzer | None:
+    def _contents(self, context: PinContext) -> ImpactAnalyzer | None:
         history = self.history
         if history is None:
             return None
-        return ImpactAnalyzer(Sources(tree, self.using, self.config, MemoryReads(history)))
+        return ImpactAnalyzer(Sources(context, self.config, history))
 
     def run(self, forge: Forge) -> Round:
         """One run."""

@@ -18,7 +18,7 @@ import txtar
 from flux_upgrade.clusters.ownership.artifact_references import references
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound
-from flux_upgrade.model.text_edit import TextEdit, edited
+from flux_upgrade.model.text import TextEdit, edited
 from flux_upgrade.model.versions import Release, ReleaseManifests, Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover_pins, kind_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from flux_upgrade.cli.options import BootstrapCommand, Options, RenderOptions, UpgradeOptions, parse_command
+from flux_upgrade.cli.options import BootstrapCommand, Options, RenderOptions, UpgradeOptions
+from flux_upgrade.cli.parse import parse_command
 
 T = TypeVar("T", bound=Options)
 

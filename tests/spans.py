@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flux_upgrade.model.text_edit import TextEdit, decoded
+from flux_upgrade.model.text import TextEdit, decoded
 
 
 def assert_kept_outside(before: bytes, after: bytes, replacements: Iterable[TextEdit]) -> None:

@@ -18,7 +18,7 @@ from flux_upgrade.impact.stored_versions.managed_fields import DroppedVersions, 
 from flux_upgrade.manifests.crds import ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.files import Mentions
-from flux_upgrade.model.text_edit import TextEdit
+from flux_upgrade.model.text import TextEdit
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import Pin, PinChange, Role
 from flux_upgrade.planning.plan import Plan, Upgrade

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 
-from flux_upgrade.cli.options import parse_command
+from flux_upgrade.cli.parse import parse_command
 from flux_upgrade.commands.output import Console
 from flux_upgrade.config.environment import masked, secrets_of
 from flux_upgrade.model.errors import FluxUpgradeError, UsageError

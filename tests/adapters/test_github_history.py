@@ -13,7 +13,7 @@ from github_stand_in import StandIn, Token
 from github_stand_in.faults import FAULTS, to
 
 from adapters.conftest import Clock
-from flux_upgrade.adapters.git.git_history import GitHistory
+from flux_upgrade.adapters.git.git_history import ChosenHistory, GitHistory
 from flux_upgrade.adapters.github.api import GitHubApi
 from flux_upgrade.adapters.github.history import MOST, GitHubHistory
 from flux_upgrade.adapters.http.client import Client, Credential
@@ -253,7 +253,8 @@ def test_git_where_it_has_all_else_github(  # noqa: PLR0913, PLR0917  (a row of 
     source = RepositorySource(str(folder / "clusters"), str(changes.pop("repository", "")), "")
     history = build_history(environment(world, **changes), source)
     revisions = history.of(PATH)
-    assert isinstance(history, asked)
+    assert isinstance(history, ChosenHistory)
+    assert isinstance(history.chosen, asked)
     assert tuple(past.content for past in revisions.versions) == found
     assert ("fetch-depth: 0" in revisions.missing) == (found != BOTH)
 

@@ -13,7 +13,7 @@ import pytest
 from conformance.real_files import members, rows, tell
 from flux_upgrade.impact.api_uses.flux_file import FluxFile, UsePlace
 from flux_upgrade.impact.api_uses.scan import files, find
-from flux_upgrade.model.text_edit import decoded
+from flux_upgrade.model.text import decoded
 from memory import MemoryTree
 
 pytestmark = pytest.mark.real_part("shared data")

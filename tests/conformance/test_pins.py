@@ -16,7 +16,7 @@ from flux_upgrade.clusters.groups import drift_of
 from flux_upgrade.clusters.ownership.artifact_references import references
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.oci.reference import parse_address
-from flux_upgrade.model.text_edit import edited
+from flux_upgrade.model.text import edited
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover_pins, kind_of

@@ -10,7 +10,7 @@ import yaml
 
 from flux_upgrade.action import inputs
 from flux_upgrade.action.action_yml import INPUTS, OUTCOMES, OUTPUTS, Outcome, reference
-from flux_upgrade.cli.flags import build_parser
+from flux_upgrade.cli.parse import build_parser
 
 ROOT = Path(__file__).resolve().parents[2]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())

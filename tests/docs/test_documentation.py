@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade.cli.flags import build_parser
+from flux_upgrade.cli.parse import build_parser
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model import errors
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -112,7 +112,7 @@ def read_by(*modules: str) -> set[str]:
 
 def test_every_variable_that_is_read_is_in_the_reference() -> None:
     known = tuple(variables("cli.md") | variables("action.md"))
-    read = read_by("main.py", "cli/options.py", "config/environment.py", "action/inputs.py")
+    read = read_by("main.py", "cli/parse.py", "config/environment.py", "action/inputs.py")
     assert len(read) > 10
     assert not {name for name in read if not name.startswith(known)}
 
@@ -120,9 +120,7 @@ def test_every_variable_that_is_read_is_in_the_reference() -> None:
 def test_every_variable_in_the_reference_is_read() -> None:
     libraries = {name for name in variables("cli.md") if "PROXY" in name or name == "REQUESTS_CA_BUNDLE"}
     plain = {"HOME", "PATH"}  # too short to be searched for
-    read = read_by(
-        "main.py", "cli/options.py", "config/environment.py", "action/inputs.py", "action/runner.py"
-    )
+    read = read_by("main.py", "cli/parse.py", "config/environment.py", "action/inputs.py", "action/runner.py")
     assert variables("cli.md") | variables("action.md") <= read | libraries | plain
 
 

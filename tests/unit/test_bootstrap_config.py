@@ -14,8 +14,8 @@ from config_files import load
 from flux_upgrade.bootstrap.config_keys import parse_bootstrap_flags
 from flux_upgrade.bootstrap.flag_table import FLAGS, FlagUse
 from flux_upgrade.config.config import BootstrapConfig
-from flux_upgrade.config.summary import check_report
 from flux_upgrade.model.errors import InvalidConfig, UsageError
+from flux_upgrade.report.config_check import check_report
 
 PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "bootstrap: []": [(1, "bootstrap wants a mapping, not a list")],

@@ -15,7 +15,7 @@ from flux_upgrade.bootstrap.flag_table import ELSEWHERE, FLAGS, Flag, FlagKind, 
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, OciOptions, Provider, Source, Team
 from flux_upgrade.bootstrap.validation import FORMS, check_version
 from flux_upgrade.cli.bootstrap_flags import given as given_words
-from flux_upgrade.cli.flags import parse
+from flux_upgrade.cli.parse import parse
 from flux_upgrade.config.config import FlagValue
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
 from flux_upgrade.model.errors import UsageError

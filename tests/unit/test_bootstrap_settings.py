@@ -16,7 +16,8 @@ from flux_upgrade.bootstrap.request import (
     KubernetesRequest,
     clusters_of,
 )
-from flux_upgrade.cli.options import BootstrapCommand, Invocation, parse_command
+from flux_upgrade.cli.options import BootstrapCommand, Invocation
+from flux_upgrade.cli.parse import parse_command
 from flux_upgrade.config.config import BootstrapConfig
 from flux_upgrade.config.environment import BootstrapSecrets, bootstrap_secrets_of, masked, secrets_of
 from flux_upgrade.model.errors import UsageError

@@ -6,8 +6,8 @@ import argparse
 
 import pytest
 
-from flux_upgrade.cli.flags import COMMANDS, build_parser, parse
-from flux_upgrade.cli.flags_shared import CONFIG, DEFAULT_SOURCE, boolean
+from flux_upgrade.cli.flags import CONFIG, DEFAULT_SOURCE, boolean
+from flux_upgrade.cli.parse import COMMANDS, build_parser, parse
 from flux_upgrade.config.config import PATH
 from flux_upgrade.model.errors import UsageError
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.cli.options import ConfigOptions, UpgradeOptions, parse_command, tag
+from flux_upgrade.cli.options import ConfigOptions, UpgradeOptions
+from flux_upgrade.cli.parse import parse_command, tag
 from flux_upgrade.config.environment import environment_of, secrets_of
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.errors import UsageError

@@ -17,10 +17,10 @@ from flux_upgrade.config import reader
 from flux_upgrade.config.config import PATH, Config, Governance, Migrate
 from flux_upgrade.config.config import slug as slug_of
 from flux_upgrade.config.keys import TOP
-from flux_upgrade.config.summary import check_report
 from flux_upgrade.model.errors import InvalidConfig
 from flux_upgrade.policy.decision import ChangeKind
 from flux_upgrade.policy.policy import MaxBump, Pending
+from flux_upgrade.report.config_check import check_report
 
 WHOLE = """\
 policy: minor

@@ -11,11 +11,10 @@ import written_release
 from derived import differences, generator_of, option_sets, published, published_components
 from flux_upgrade.manifests.derive import at_default_registry, derive
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.manifests.evidence import rules_for
 from flux_upgrade.manifests.generators import GENERATORS, Generator
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.proof import Verdict, prove
-from flux_upgrade.manifests.render import render
+from flux_upgrade.manifests.render import render, rules_for
 from flux_upgrade.model.errors import UnsupportedRelease, UntrustedArchive
 from flux_upgrade.model.versions import ReleaseManifests
 from memory import NoFlux, WrittenReleases, regenerator

@@ -9,7 +9,7 @@ from flux_upgrade.model.errors import Downgrade, Unproved, Unreadable
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.pin import Pin
-from flux_upgrade.planning import eligibility
+from flux_upgrade.planning import manifest_planner
 from flux_upgrade.policy.hold_reasons import HoldReason
 from memory import MemoryTree, regenerator
 
@@ -62,7 +62,7 @@ def test_what_cannot_be_proved_can_go_nowhere(content: bytes, reason: HoldReason
     ids=["as released", "header", "no header", "labels", "image behind", "image ahead", "own image"],
 )
 def test_what_stands_around_a_body_may_be_behind_it(content: bytes, *, is_behind: bool) -> None:
-    assert eligibility.is_behind(installation(content).proof, Version("v2.8.7")) is is_behind
+    assert manifest_planner.is_behind(installation(content).proof, Version("v2.8.7")) is is_behind
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_what_stands_around_a_body_may_be_behind_it(content: bytes, *, is_behind
 def test_no_controller_goes_backwards(image: bytes, target: str, detail: str, remedy: str) -> None:
     found = bumped(image).proof
     for asked in (False, True):
-        hold = eligibility.ahead(found, Version(target), regenerator(), asked=asked)
+        hold = manifest_planner.ahead_of(found, Version(target), regenerator(), asked=asked)
         if not detail:
             assert hold is None
             continue
@@ -106,14 +106,14 @@ def test_no_controller_goes_backwards(image: bytes, target: str, detail: str, re
 
 
 def test_a_controller_that_is_ahead_is_named() -> None:
-    assert eligibility.ahead_controllers(installation(PLAIN).proof) == []
-    assert eligibility.ahead_controllers(bumped(b"ghcr.io/fluxcd/source-controller:v1.9.3").proof) == [
+    assert manifest_planner.ahead_controllers(installation(PLAIN).proof) == []
+    assert manifest_planner.ahead_controllers(bumped(b"ghcr.io/fluxcd/source-controller:v1.9.3").proof) == [
         "source-controller runs v1.9.3, newer than v1.8.7 of the release"
     ]
 
 
 def test_an_older_release_is_a_downgrade() -> None:
-    hold = eligibility.downgrade(Version("v2.9.4"), Version("v2.8.8"))
+    hold = manifest_planner.downgrade(Version("v2.9.4"), Version("v2.8.8"))
     assert (hold.reason, hold.error) == (HoldReason.DOWNGRADE, Downgrade)
     assert "v2.9.4" in hold.detail
     assert "v2.8.8" in hold.detail

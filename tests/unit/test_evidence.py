@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import pytest
 import written_release
 
-from flux_upgrade.manifests.evidence import rules_for
 from flux_upgrade.manifests.generators import _SOURCES, GENERATOR_PATHS, GENERATORS
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.render import render
+from flux_upgrade.manifests.render import render, rules_for
 from flux_upgrade.model.errors import UnsupportedRelease
 from flux_upgrade.model.versions import ReleaseManifests
 from memory import NoFlux, WrittenReleases

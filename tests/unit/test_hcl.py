@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from flux_upgrade.model.text_edit import decoded
+from flux_upgrade.model.text import decoded
 from flux_upgrade.pins.formats import hcl, hcl_json
 from flux_upgrade.pins.formats.hcl import Attribute, Block
 

@@ -10,7 +10,7 @@ import pytest
 
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound, SourceUnavailable, UnsupportedPin
-from flux_upgrade.model.text_edit import decoded, edited, encoded
+from flux_upgrade.model.text import decoded, edited, encoded
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.kustomize_files import joined
 from flux_upgrade.pins.helm_chart import index

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.config.install_flag_shapes import parse_flags
+from flux_upgrade.config.flag_text import InstallFlags, read_flag_text
 from flux_upgrade.config.install_flags import MEANINGS, REFUSED, applied
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
 from flux_upgrade.model.errors import UsageError
@@ -34,7 +34,7 @@ from flux_upgrade.model.errors import UsageError
     ],
 )
 def test_flags_are_a_mapping_or_words(text: str, flags: dict[str, str]) -> None:
-    assert parse_flags(text, "--flags") == flags
+    assert read_flag_text(text, "--flags", InstallFlags()) == flags
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_flags_are_a_mapping_or_words(text: str, flags: dict[str, str]) -> None:
 )
 def test_bad_flags_are_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        parse_flags(text, "--flags")
+        read_flag_text(text, "--flags", InstallFlags())
     assert caught.value.message.startswith(message)
     assert "docs/reference/config.md" in caught.value.hint
 
@@ -108,4 +108,4 @@ BEFORE = InstallOptions(
     ],
 )
 def test_flags_change_what_was_recovered_and_nothing_else(text: str, after: InstallOptions) -> None:
-    assert applied(parse_flags(text, "x"), BEFORE) == after
+    assert applied(read_flag_text(text, "x", InstallFlags()), BEFORE) == after

@@ -215,7 +215,7 @@ def test_a_tool_that_was_refused_stays_away(answers: Feedback, expected: list[tu
     planner = PinPlanner(gathered.pin_context, gathered.releases, gathered.now)
     subjected = PlannedTarget(pin, pin.path, Terms(feedback=answers))
     assert (
-        decisions_of(planner.serve(subjected, pin, {"a": Version("v2.8.8"), "b": Version("v2.9.4")}))
+        decisions_of(planner.plan(subjected, served={"a": Version("v2.8.8"), "b": Version("v2.9.4")}))
         == expected
     )
 

@@ -136,7 +136,7 @@ def test_templates_of_another_release(tag: str, generator: Generator, shared: Re
     else:
         assert generator != own
         assert proof.verdict is Verdict.EDITED
-        assert proof.base.generator == generator
+        assert proof.base.foreign == generator
 
 
 @pytest.mark.parametrize(

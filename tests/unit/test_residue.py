@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from flux_upgrade.manifests.documents import ObjectKey
-from flux_upgrade.manifests.lists import labelled
 from flux_upgrade.manifests.nodes import SequenceNode, compose
-from flux_upgrade.manifests.residue import differences
+from flux_upgrade.manifests.residue import differences, labelled
 
 KEY = ObjectKey("apps", "Deployment", "x", "y")
 

@@ -11,7 +11,7 @@ import txtar
 from flux_upgrade.impact.api_uses.flux_file import FluxFile, UsePlace
 from flux_upgrade.impact.api_uses.scan import files, find
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.text_edit import TextEdit, decoded, edited
+from flux_upgrade.model.text import TextEdit, decoded, edited
 from memory import MemoryTree
 
 FOLDER = Path(__file__).resolve().parents[1] / "resources"

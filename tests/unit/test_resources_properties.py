@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import txtar
 from flux_upgrade.impact.api_uses.flux_file import FluxFile, UsePlace
 from flux_upgrade.impact.api_uses.scan import find
-from flux_upgrade.model.text_edit import TextEdit, decoded, edited
+from flux_upgrade.model.text import TextEdit, decoded, edited
 from spans import assert_kept_outside
 
 FOLDER = Path(__file__).resolve().parents[1] / "resources"

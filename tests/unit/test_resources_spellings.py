@@ -6,7 +6,7 @@ import pytest
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxObject, UsePlace
 from flux_upgrade.impact.api_uses.scan import find
-from flux_upgrade.model.text_edit import TextEdit, decoded, edited
+from flux_upgrade.model.text import TextEdit, decoded, edited
 
 GROUPS = ("source.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io")
 API = "source.toolkit.fluxcd.io/v1beta2"

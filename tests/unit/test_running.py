@@ -7,7 +7,7 @@ import pytest
 from flows import World, fleet, manifest
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.impact.migrate.apis import Apis
-from flux_upgrade.impact.running import ManifestApis, Running, UnverifiedInstallation, other_clusters, running
+from flux_upgrade.impact.running import Installations, ManifestApis, Running, UnverifiedInstallation, running
 from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.pins.gotk_components import pin
 from memory import MemoryTree, regenerator
@@ -119,7 +119,7 @@ def clusters(*folders: str, version: str = "v2.8.8") -> dict[str, Cluster]:
 def test_beside_each_other() -> None:
     found = clusters("clusters/a", "clusters/b")
     elsewhere = clusters("archive/c", "archive/d", version="v2.6.4")["archive/c"].members
-    around = other_clusters(found["clusters/a"], found.values(), elsewhere)
+    around = Installations([*found.values()], elsewhere).besides(found["clusters/a"])
     assert around.releases == ("v2.6.4", "v2.9.4")
     assert around.is_theirs("archive/c/x.yaml")
     assert around.is_own("clusters/a/apps/x.yaml")
@@ -130,8 +130,8 @@ def test_beside_each_other() -> None:
 
 def test_one_in_the_other() -> None:
     found = clusters("fleet", "fleet/edge")
-    outer = other_clusters(found["fleet"], found.values())
-    inner = other_clusters(found["fleet/edge"], found.values())
+    outer = Installations([*found.values()]).besides(found["fleet"])
+    inner = Installations([*found.values()]).besides(found["fleet/edge"])
     assert outer.is_theirs("fleet/edge/x.yaml")
     assert inner.is_own("fleet/edge/x.yaml")
     assert not inner.is_theirs("fleet/x.yaml")
@@ -139,6 +139,6 @@ def test_one_in_the_other() -> None:
 
 def test_what_is_below_an_inner_cluster_is_no_longer_the_outer_ones() -> None:
     found = clusters("fleet", "fleet/edge")
-    outer = other_clusters(found["fleet"], found.values())
+    outer = Installations([*found.values()]).besides(found["fleet"])
     assert outer.is_own("fleet/x.yaml")
     assert not outer.is_own("fleet/edge/x.yaml")

@@ -11,10 +11,9 @@ from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.feedback import APPROVED
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.report.clusters import drift_sentences
-from flux_upgrade.report.outcomes import step
+from flux_upgrade.report.plans import ALL_IGNORED, drift_sentences, step
 from flux_upgrade.report.pull_requests import all_plans, would_be
-from flux_upgrade.report.wording import ALL_IGNORED, approval
+from flux_upgrade.report.wording import approval
 
 MOST_ROWS = 500
 """Of installations; the report file has all of them."""

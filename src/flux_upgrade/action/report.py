@@ -10,8 +10,7 @@ from flux_upgrade.action.action_yml import Outcome, most_severe
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.report.clusters import drift_value
-from flux_upgrade.report.plans import migration_values, plan_values, void_values
+from flux_upgrade.report.plans import drift_value, migration_values, plan_values, void_values
 from flux_upgrade.report.pull_requests import all_plans, round_failures
 
 _OUTCOMES = {

@@ -15,7 +15,6 @@ from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import Feedback, Rejection
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.policy.timeline import size
 
 
 class ArtifactPlan(NamedTuple):
@@ -80,7 +79,7 @@ def _rejections(pulled: Pulled, ports: ArtifactPorts) -> Iterator[Rejection]:
         # Who had it after all, by an approval, has taken back what was said of it.
         if version == current and ports.registry.digest(noted) == pulled.stored.digest:
             continue
-        bump_kind = size(current, version) if current else BumpKind.PATCH
+        bump_kind = BumpKind.between(current, version) if current else BumpKind.PATCH
         where = f"{pulled.address.repository}:{noted}"
         yield Rejection(bump_kind, version, HoldReason.ROLLED_BACK, "", where)
 

@@ -12,8 +12,8 @@ from flux_upgrade.artifacts.rollback import Rollback
 from flux_upgrade.artifacts.successor import Successor
 from flux_upgrade.model.oci.manifest import StoredManifest
 from flux_upgrade.model.text import printable_lines
-from flux_upgrade.report.outcomes import change_lines, hold_lines, step, waiting_lines
-from flux_upgrade.report.plans import plan_lines, plan_value
+from flux_upgrade.report.outcomes import change_lines, hold_lines, waiting_lines
+from flux_upgrade.report.plans import plan_lines, plan_value, step
 
 
 def artifact_text(outcome: ArtifactOutcome, *, written: bool) -> str:

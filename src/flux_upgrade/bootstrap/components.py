@@ -12,8 +12,7 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.pin import Pin
-from flux_upgrade.planning import eligibility
-from flux_upgrade.planning.manifest_planner import newest_stable
+from flux_upgrade.planning.manifest_planner import ahead_of, downgrade, newest_stable
 from flux_upgrade.policy.decision import Hold
 
 
@@ -116,8 +115,8 @@ class RenderedComponents:
     def _refuse_backwards(self, installation: Pin, wanted: InstallOptions, path: str) -> None:
         current, target = Version.parse(installation.version), Version.parse(wanted.version)
         if current is not None and target is not None and target < current:
-            raise _error(eligibility.downgrade(current, target), path)
-        ahead = eligibility.ahead(installation.proof, Version(wanted.version), self._regenerator, asked=True)
+            raise _error(downgrade(current, target), path)
+        ahead = ahead_of(installation.proof, Version(wanted.version), self._regenerator, asked=True)
         if ahead is not None:
             raise _error(ahead, path)
 

@@ -17,8 +17,11 @@ from flux_upgrade.bootstrap.options import Provider
 from flux_upgrade.bootstrap.options import Source as From
 from flux_upgrade.bootstrap.validation import FORMS, misfit, unknown
 from flux_upgrade.config.config import BootstrapConfig, FlagValue
-from flux_upgrade.config.flag_text import FlagText
-from flux_upgrade.config.shapes import ChoiceShape, Key, MappingShape, Schema, TextShape, described
+from flux_upgrade.config.flag_text import read_flag_text
+from flux_upgrade.config.keys import ChoiceShape, Key, MappingShape, TextShape
+from flux_upgrade.config.schema import Schema, described, schema_of
+from flux_upgrade.config.values import read as read_shape
+from flux_upgrade.config.values import read_mapping
 from flux_upgrade.config.yaml_text import YamlText, is_text, kind, quoted
 from flux_upgrade.manifests.options import COMPONENTS, PATTERNS
 from flux_upgrade.model.errors import UsageError
@@ -152,7 +155,7 @@ def parse_bootstrap_flags(text: str, where: str) -> Mapping[str, FlagValue]:
     line, each in a line or all in one, with or without ``--``. ``where``: what the text was
     given as. Raises UsageError with all problems.
     """
-    return FlagText(_BootstrapWords()).read(text, where)
+    return read_flag_text(text, where, _BootstrapWords())
 
 
 class _BootstrapWords:
@@ -198,7 +201,7 @@ class _ClustersShape(NamedTuple):
         return {
             "type": "object",
             "minProperties": 1,
-            "propertyNames": _NAME.schema(),
+            "propertyNames": schema_of(_NAME),
             "additionalProperties": {"$ref": "#/$defs/bootstrap-flags"},
         }
 
@@ -208,7 +211,7 @@ class _ClustersShape(NamedTuple):
             return None
         clusters, seen = {}, dict[str, str]()
         for word, (key, value) in source.entries(node).items():
-            if _NAME.read("cluster", key, source) is None:
+            if read_shape(_NAME, "cluster", key, source) is None:
                 continue
             # What its secret of GitHub Actions would be called.
             first = seen.setdefault(re.sub("[^A-Z0-9]", "_", word.upper()), word)
@@ -242,7 +245,7 @@ TOP = MappingShape(
 
 def schema() -> Schema:
     """The flags are ``#/$defs/bootstrap-flags``."""
-    plain = TOP.schema()
+    plain = schema_of(TOP)
     meaning = plain["properties"]["flags"]["description"]
     plain["properties"]["flags"] = {"description": meaning, "$ref": "#/$defs/bootstrap-flags"}
     return plain
@@ -250,7 +253,7 @@ def schema() -> Schema:
 
 def read(name: str, node: Node, source: YamlText) -> BootstrapConfig | None:
     """The value of the key; None where ``node`` is no such mapping, which ``source`` then reports."""
-    given = TOP.read(name, node, source)
+    given = read_mapping(TOP, name, node, source)
     if given is None:
         return None
     assert isinstance(node, MappingNode)  # noqa: S101 TOP takes nothing else

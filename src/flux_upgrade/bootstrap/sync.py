@@ -18,13 +18,12 @@ from flux_upgrade.bootstrap.components import FlagChange
 from flux_upgrade.bootstrap.go_formats import duration, line, nanoseconds
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
 from flux_upgrade.manifests.comments import extract, insert
-from flux_upgrade.manifests.compare import object_edits
 from flux_upgrade.manifests.documents import Document, Manifest, parse
 from flux_upgrade.manifests.infer import value_at
-from flux_upgrade.manifests.lists import child
-from flux_upgrade.manifests.merge import Conflict, Merge, clone
-from flux_upgrade.manifests.nodes import MappingNode, Node, compose, serialize
+from flux_upgrade.manifests.merge import Conflict, Merge
+from flux_upgrade.manifests.nodes import MappingNode, Node, child, clone, compose, serialize
 from flux_upgrade.manifests.options import refuse, spell
+from flux_upgrade.manifests.proof import object_edits
 from flux_upgrade.model.errors import ResidueConflict, Unreadable
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag

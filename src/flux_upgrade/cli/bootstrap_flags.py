@@ -9,7 +9,7 @@ from flux_upgrade.bootstrap.flags import read_value
 from flux_upgrade.bootstrap.go_formats import nanoseconds
 from flux_upgrade.bootstrap.options import Provider, Source
 from flux_upgrade.bootstrap.request import BootstrapRequest, CredentialsRequest, KubernetesRequest
-from flux_upgrade.cli.flags_shared import (
+from flux_upgrade.cli.flags import (
     BOOL,
     CONFIG,
     DOCKER,

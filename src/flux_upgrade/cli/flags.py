@@ -1,108 +1,142 @@
-"""Every command with its flags: the parsers, and the only source of the reference in the docs."""
+"""Flags as values: kinds of them, those that several commands share, and those of each command.
+
+``cli.bootstrap_flags`` has those of ``bootstrap``.
+"""
 
 from __future__ import annotations
 
 import argparse
-import re
-from itertools import pairwise
 
-from flux_upgrade import __version__
-from flux_upgrade.cli.flags_shared import (
-    ACCESS,
-    BOOL,
-    CONFIG,
-    DRY_RUN,
-    PATH,
-    REGISTRY,
-    SOURCE,
-    boolean,
-    boolean_text,
-    declare,
-    list_of,
-    of_keys,
-    place,
-    repeated,
-    switch,
-    text,
-    truth,
-)
 from flux_upgrade.manifests.options import (
     COMPONENTS,
     DEFAULT_COMPONENTS,
     LOG_LEVELS,
     InstallOptions,
-    nearest,
+    parse_bool,
 )
-from flux_upgrade.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from typing import Any, NoReturn
+    from collections.abc import Mapping
+    from typing import Any
 
-    from flux_upgrade.cli.flags_shared import Arguments
+    Arguments = Mapping[str, dict[str, Any]]
 
-PROGRAM = "flux-upgrade"
+# ``Arguments``: what ``add_argument`` takes, by the argument's names with a space between them.
 
-
-class _Parser(argparse.ArgumentParser):
-    """argparse, with errors raised instead of printed."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message, hint=f"see `{self.prog} --help`")
-
-    def format_help(self) -> str:
-        # argparse has no way to say that a flag is complete without its value.
-        return re.sub(rf" {BOOL}(?: {{1,2}}(?=  ))?", f"[={BOOL}]", super().format_help())
+DEFAULT_SOURCE = "github"
+CONFIG = ".github/flux-upgrade.yaml"
+BOOL = "BOOL"
+"""What a boolean flag takes, or does not: see ``cli.parse``."""
+_JSON = "as JSON, see docs/reference/{}.schema.json"
+_PLACED = ("policy", "range", "flags", "on-conflict")
+"""Keys whose flags stand between others in the help; those of all others follow each other."""
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """All commands at once, for the reference and for --help."""
-    parser = _Parser(prog=PROGRAM, description="Keep Flux current, and lose nothing.", allow_abbrev=False)
-    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
-    for name, (declare_all, meaning) in COMMANDS.items():
-        declare_all(commands.add_parser(name, help=meaning, allow_abbrev=False))
-    return parser
+def boolean(text: str) -> bool:
+    """As ``parse_bool``; raises argparse's own error for what it refuses."""
+    value = parse_bool(text)
+    if value is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is neither true nor false")
+    return value
 
 
-def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
-    """The flags of one command. Raises UsageError, SystemExit for --help.
+def boolean_text(text: str) -> str:
+    """A boolean that is read later, with all other values."""
+    return text
 
-    Its parser alone is built: to declare the flags of all commands costs time.
-    """
-    parser = _Parser(prog=f"{PROGRAM} {command}", allow_abbrev=False)
-    COMMANDS[command][0](parser)
-    actions = parser._actions  # noqa: SLF001 argparse offers no other way to its flags
-    booleans = {
-        word for each in actions if each.type in (boolean, boolean_text) for word in each.option_strings
+
+def list_of(text: str) -> list[str]:
+    """``a,b``; nothing is an empty list."""
+    return text.split(",") if text else []
+
+
+def text(metavar: str, message: str) -> dict[str, Any]:
+    """A flag with any value; empty where it was not given."""
+    return {"default": "", "metavar": metavar, "help": message}
+
+
+def repeated(metavar: str, message: str) -> dict[str, Any]:
+    """A flag that may be given again."""
+    return {"action": "append", "default": [], "metavar": metavar, "help": message}
+
+
+def switch(message: str) -> dict[str, Any]:
+    """A flag without a value."""
+    return {"action": "store_true", "help": message}
+
+
+def truth(message: str, *, default: bool | None) -> dict[str, Any]:
+    """A flag that is true or false; None: not given."""
+    return {"type": boolean, "default": default, "metavar": BOOL, "help": message}
+
+
+def place(metavar: str, message: str, default: str = ".") -> dict[str, Any]:
+    """What a command is about."""
+    return {"nargs": "?", "default": default, "metavar": metavar, "help": message}
+
+
+def declare(parser: argparse.ArgumentParser, arguments: Arguments) -> None:
+    """All of them."""
+    for names, each in arguments.items():
+        parser.add_argument(*names.split(), **each)
+
+
+RELEASES = {
+    "--release-source": {
+        "default": DEFAULT_SOURCE,
+        "metavar": "SOURCE",
+        "help": "where Flux's releases come from: github (the default), a folder, an http(s) address laid "
+        "out as <tag>/<asset> with a releases.json, a repository of a GitHub API "
+        "(https://github.example.com/api/v3/repos/mirrors/flux2), or a copy of Flux's own artifacts "
+        "(oci://registry.example.com/fluxcd/flux-manifests)",
     }
-    _no_value_apart(words, booleans)
-    # A boolean by itself is true, as Flux reads its own; its value never is the next word.
-    given = [f"{word}=true" if word in booleans else word for word in words]
-    args, unknown = parser.parse_known_args(given)
-    if unknown:
-        flags = [flag for action in actions for flag in action.option_strings]
-        # The value of a flag that is misspelt may be a password.
-        name = unknown[0].partition("=")[0]
-        raise UsageError(
-            f"unknown argument '{name}'{nearest(name, flags)}",
-            hint=f"see `{parser.prog} --help`",
-        )
-    return args
+}
+DOCKER = {
+    "--docker-config": text(
+        "FILE",
+        "a Docker config.json with credentials for registries, or the folder that holds it (default: "
+        "that of $DOCKER_CONFIG, else ~/.docker/config.json, should it be there)",
+    )
+}
+ACCESS = {"--ca-file": text("FILE", "PEM file with authorities to trust besides the usual ones"), **DOCKER}
+SOURCE = {**RELEASES, **ACCESS}
+REGISTRY = {
+    "--plain-http": switch("talk to the artifact's registry over http, not https"),
+    "--username": text("NAME", "for the artifact's registry, with --password-stdin"),
+    "--password-stdin": switch("read the password or token for --username from stdin"),
+}
+PATH = {
+    "path": place(
+        "PATH", "a file, a folder, or an artifact that holds Flux, oci://HOST/REPOSITORY:TAG (default: .)"
+    )
+}
+DRY_RUN = {"--dry-run": switch("show what would be done, write nothing")}
 
 
-def _no_value_apart(words: Sequence[str], booleans: Collection[str]) -> None:
-    """Raises UsageError for ``--ladder false``, which says true of the flag, and names a folder ``false``."""
-    for word, following in pairwise(words):
-        if word in booleans and following in ("true", "false"):
-            raise UsageError(
-                f"the value of {word} does not go into a word of its own: did you mean '{word}={following}'?",
-                hint=f"a file or a folder of that name is ./{following}",
-            )
+def of_keys(*names: str) -> Arguments:
+    """The flags of keys of the config file, by their rows; without names, of all that are not ``_PLACED``."""
+    # Late: `render` has none of them.
+    from flux_upgrade.config.keys import GOVERNING, ChoiceShape, ListShape, PlainShape
+
+    arguments: dict[str, dict[str, Any]] = {}
+    for key in GOVERNING:
+        if not key.flag or not (key.name in names if names else key.name not in _PLACED):
+            continue
+        if isinstance(key.shape, PlainShape) and key.shape in (PlainShape.BOOLEAN, PlainShape.SWITCH):
+            argument = truth(key.flag, default=None)
+        elif isinstance(key.shape, ListShape):
+            argument = repeated(key.metavar, key.flag)
+        elif isinstance(key.shape, ChoiceShape) and not key.metavar:
+            argument = {"choices": tuple(map(str, key.shape.words)), "default": "", "help": key.flag}
+        else:
+            argument = text(key.metavar, key.flag)
+        arguments[f"--{key.name}"] = argument
+    return arguments
 
 
-def _render(parser: argparse.ArgumentParser) -> None:
+def declare_render(parser: argparse.ArgumentParser) -> None:
+    """Of ``render``."""
     plain = InstallOptions(version="")
     extra = [name for name in COMPONENTS if name not in DEFAULT_COMPONENTS]
 
@@ -133,18 +167,21 @@ def _render(parser: argparse.ArgumentParser) -> None:
     declare(parser, arguments)
 
 
-def _inspect(parser: argparse.ArgumentParser) -> None:
+def declare_inspect(parser: argparse.ArgumentParser) -> None:
+    """Of ``inspect``."""
     parser.description = "Find every Flux installation and say what is really there, with the proof."
-    declare(parser, {**PATH, **SOURCE, **REGISTRY, "--json": _json("inspect")})
+    declare(parser, {**PATH, **SOURCE, **REGISTRY, "--json": switch(_JSON.format("inspect"))})
 
 
-def _plan(parser: argparse.ArgumentParser) -> None:
+def declare_plan(parser: argparse.ArgumentParser) -> None:
+    """Of ``plan``."""
     parser.description = "Show what an upgrade would do and why. Writes nothing."
     pulls = switch("take the pull requests of the repository into account")
-    declare(parser, {**_policy(), "--json": _json("plan"), "--pull-request": pulls})
+    declare(parser, {**_policy(), "--json": switch(_JSON.format("plan")), "--pull-request": pulls})
 
 
-def _upgrade(parser: argparse.ArgumentParser) -> None:
+def declare_upgrade(parser: argparse.ArgumentParser) -> None:
+    """Of ``upgrade``."""
     parser.description = "Upgrade every installation that the policy lets go on, flags and edits kept."
     arguments = {
         **_policy(),
@@ -189,7 +226,8 @@ def _policy() -> Arguments:
     }
 
 
-def _check(parser: argparse.ArgumentParser) -> None:
+def declare_check(parser: argparse.ArgumentParser) -> None:
+    """Of ``check``."""
     parser.description = (
         "Find every manifest with an API version that a Flux version does not serve. Writes nothing, and "
         "ends with 27 where there is one."
@@ -197,7 +235,8 @@ def _check(parser: argparse.ArgumentParser) -> None:
     declare(parser, _api_uses("the Flux version that has to serve them"))
 
 
-def _migrate(parser: argparse.ArgumentParser) -> None:
+def declare_migrate(parser: argparse.ArgumentParser) -> None:
+    """Of ``migrate``."""
     parser.description = (
         "Move manifests away from the API versions that a Flux version does not serve, with the fields that "
         "were renamed. What cannot be moved is named, and the run ends with 27 then."
@@ -217,15 +256,12 @@ def _api_uses(target: str) -> Arguments:
         "--to": text("VERSION", f"{target} (default: the newest stable release)"),
         "--from": {"dest": "running", **running},
         **of_keys("scan"),
-        "--json": _json("api-uses"),
+        "--json": switch(_JSON.format("api-uses")),
     }
 
 
-def _json(name: str) -> dict[str, Any]:
-    return switch(f"as JSON, see docs/reference/{name}.schema.json")
-
-
-def _rollback(parser: argparse.ArgumentParser) -> None:
+def declare_rollback(parser: argparse.ArgumentParser) -> None:
+    """Of ``rollback``."""
     parser.description = (
         "Have an artifact's tag stand for what it stood for before its last promotion. The version that is "
         "rejected so is held until there is a newer one, or until it is approved."
@@ -240,13 +276,8 @@ def _rollback(parser: argparse.ArgumentParser) -> None:
     declare(parser, arguments)
 
 
-def _bootstrap(parser: argparse.ArgumentParser) -> None:
-    from flux_upgrade.cli.bootstrap_flags import declare_bootstrap
-
-    declare_bootstrap(parser)
-
-
-def _config(parser: argparse.ArgumentParser) -> None:
+def declare_config(parser: argparse.ArgumentParser) -> None:
+    """Of ``config``."""
     parser.description = (
         "Check the config file, and say what it means. In a checkout, list what each group matches, and end "
         "with 18 for a group that matches nothing."
@@ -255,19 +286,6 @@ def _config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", **place("FILE", f"default: {CONFIG}", CONFIG))
 
 
-def _action(parser: argparse.ArgumentParser) -> None:
+def declare_action(parser: argparse.ArgumentParser) -> None:
+    """Of ``action``."""
     parser.description = "The entry point of the GitHub Action: reads its inputs from the environment."
-
-
-COMMANDS = {
-    "render": (_render, "print what `flux install --export` prints"),
-    "inspect": (_inspect, "say what every installation really is"),
-    "plan": (_plan, "show what an upgrade would do, and why"),
-    "upgrade": (_upgrade, "upgrade every installation in a tree, or by pull request"),
-    "check": (_check, "find manifests with API versions that a release does not serve"),
-    "migrate": (_migrate, "move manifests to API versions that a release serves"),
-    "rollback": (_rollback, "take an artifact's tag back to what it stood for before"),
-    "bootstrap": (_bootstrap, "set Flux up in a repository that has none"),
-    "config": (_config, "check the config file"),
-    "action": (_action, "run as a GitHub Action"),
-}

@@ -24,6 +24,7 @@ from flux_upgrade.impact.served_apis import ServedApis
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import ApiRemoved, ReleaseNotFound
 from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover, looked_at
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
@@ -104,7 +105,7 @@ def _installed(context: PinContext, paths: Sequence[str]) -> Running:
 def _apis(running: Sequence[ReleaseApis], target: ReleaseApis, served: ServedApis) -> Apis:
     if not running:
         return Apis(None, target, (), served.schema)
-    oldest, *others = sorted(running, key=lambda each: each.tag)
+    oldest, *others = sorted(running, key=lambda each: Version(each.tag))
     return Apis(oldest, target, others, served.schema, served.between(oldest.tag, target.tag))
 
 

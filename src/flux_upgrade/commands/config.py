@@ -13,7 +13,6 @@ from flux_upgrade.commands.wiring import KEY_READERS, build_flux, build_tree, re
 from flux_upgrade.config.config import Config
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.config.reader import lines_of_groups, load
-from flux_upgrade.config.summary import check_report
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import InvalidConfig
 from flux_upgrade.model.markdown import counted
@@ -21,7 +20,7 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover
 from flux_upgrade.pins.pin import Role
-from flux_upgrade.report.clusters import matches
+from flux_upgrade.report.config_check import check_report, matches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

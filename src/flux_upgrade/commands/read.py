@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from flux_upgrade.adapters.git.checkout import CheckoutLocation, find, head_of, is_sparse
@@ -29,17 +30,12 @@ from flux_upgrade.commands.wiring import (
 from flux_upgrade.commands.wiring_repository import build_history, source_of
 from flux_upgrade.config.config import PATH, Config
 from flux_upgrade.config.environment import Environment
-from flux_upgrade.model.files import FileHistory, Tree
+from flux_upgrade.model.files import Tree
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.discover import discover
-from flux_upgrade.pins.pin import Pin
+from flux_upgrade.planning.api_uses import Sources
+from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 from flux_upgrade.planning.planner import Inventory
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.manifests.regenerate import Regenerator
-    from flux_upgrade.model.ports import Builder, Releases
-    from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 
 
 def read_inventory(options: UpgradeOptions, environment: Environment) -> Inventory:
@@ -56,6 +52,7 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
     releases = source.list()
     found = discover(context)
     require_any(found, options.path)
+    members = [Member(each, below + each.path) for each in found]
     return Inventory(
         update_groups=assign(found, below, config, scope.whole),
         config=config,
@@ -63,25 +60,24 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
         pin_context=context,
         ownership=Ownership(scope.whole, is_named=scope.is_file),
         reported_only=tuple(
-            Member(each, below + each.path)
-            for each in found
-            if each.is_reported_only and not config.is_ignored(below + each.path)
+            each for each in members if each.pin.is_reported_only and not config.is_ignored(each.path)
         ),
         request=options.request,
         now=datetime.fromtimestamp(build_timing(environment).now(), UTC),
         head=head_of(place.root),
         all_paths=frozenset(each.path for each in found) if scope.is_whole else None,
         checkout=build_checkout(environment, place),
-        analyzer=build_impact_analyzer(
-            context.regenerator, RepositoryReads(options, environment, config, source, scope, found)
+        analyzer=ImpactAnalyzer(
+            Sources(
+                context if scope.is_whole else replace(context, tree=scope.whole),
+                config,
+                build_history(environment, source_of(options, config), [each.path for each in members]),
+                build_kustomize(environment),
+                frozenset(each.path for each in members if not config.is_ignored(each.path)),
+                members if scope.is_whole else None,
+            )
         ),
-        void=void_here(
-            options,
-            scope.whole,
-            config,
-            [Member(each, below + each.path) for each in found],
-            is_all=scope.is_whole,
-        ),
+        void=void_here(options, scope.whole, config, members, is_all=scope.is_whole),
     )
 
 
@@ -92,40 +88,6 @@ def void_here(
     if not config.groups or is_sparse(find(options.path).root):
         return ()
     return groups_without_match(config, found, tree, options.config or PATH, is_all=is_all)
-
-
-class RepositoryReads(NamedTuple):
-    """The port LateReads over the checkout. ``found``: the pins of what the user named."""
-
-    options: UpgradeOptions
-    environment: Environment
-    config: Config
-    source: Releases
-    scope: Scope
-    found: Sequence[Pin] = ()
-
-    def history(self) -> FileHistory:
-        paths = [self.scope.below + each.path for each in self.found]
-        return build_history(self.environment, source_of(self.options, self.config), paths)
-
-    def builder(self) -> Builder | None:
-        return build_kustomize(self.environment)
-
-    def unplanned(self) -> Sequence[Member]:
-        paths = [self.scope.below + each.path for each in self.found]
-        planned = {path for path in paths if not self.config.is_ignored(path)}
-        found = self.found
-        if not self.scope.is_whole:
-            found = discover(build_pin_context(self.environment, self.scope.whole, self.source))
-        return [Member(each, each.path) for each in found if each.path not in planned]
-
-
-def build_impact_analyzer(regenerator: Regenerator, reads: RepositoryReads) -> ImpactAnalyzer:
-    """What upgrades mean for a repository."""
-    from flux_upgrade.planning.api_uses import Sources
-    from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
-
-    return ImpactAnalyzer(Sources(reads.scope.whole, regenerator, reads.config, reads))
 
 
 class Scope(NamedTuple):

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from flux_upgrade.action import inputs
 from flux_upgrade.action.runner import Runner
 from flux_upgrade.adapters.git.checkout import find
-from flux_upgrade.cli.options import BootstrapCommand, Invocation, UpgradeOptions, parse_command
+from flux_upgrade.cli.options import BootstrapCommand, Invocation, UpgradeOptions
+from flux_upgrade.cli.parse import parse_command
 from flux_upgrade.model.oci import SCHEME
 
 TYPE_CHECKING = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from flux_upgrade.adapters.git.checkout import find, head_of, is_sparse
@@ -20,16 +21,11 @@ from flux_upgrade.clusters.ownership.artifact_references import (
     takes_what_waits,
 )
 from flux_upgrade.clusters.ownership.ownership import Ownership
-from flux_upgrade.commands.read import (
-    RepositoryReads,
-    Scope,
-    build_config,
-    build_impact_analyzer,
-    void_here,
-)
+from flux_upgrade.commands.read import build_config, void_here
 from flux_upgrade.commands.wiring import (
     build_artifacts,
     build_checkout,
+    build_kustomize,
     build_pin_context,
     build_regenerator,
     build_registry,
@@ -37,6 +33,7 @@ from flux_upgrade.commands.wiring import (
     build_timing,
     build_tree,
 )
+from flux_upgrade.commands.wiring_repository import build_history, source_of
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import NothingFound, UsageError
 from flux_upgrade.model.oci import reference
@@ -45,6 +42,8 @@ from flux_upgrade.model.ports import Releases
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.own_artifact import pin
 from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
+from flux_upgrade.planning.api_uses import Sources
+from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Terms
 from flux_upgrade.planning.planner import Inventory
@@ -144,12 +143,12 @@ def read_artifact_pins(
             "with --promote tag",
         )
     update_groups = assign(found, "", config, tree)
-    scope = Scope(place, tree, tree, "", is_file=False, is_whole=True)
+    context = replace(build_pin_context(environment, tree, source, own=own), regenerator=means.regenerator)
     return Inventory(
         update_groups=tuple(of_artifact(group, address.repository) for group in update_groups),
         config=config,
         releases=releases,
-        pin_context=build_pin_context(environment, tree, source, own=own),
+        pin_context=context,
         ownership=Ownership(tree),
         reported_only=(),
         request=request,
@@ -157,8 +156,13 @@ def read_artifact_pins(
         head=head_of(place.root),
         all_paths=None if is_sparse(place.root) else frozenset(each.path for each in found),
         checkout=build_checkout(environment, place),
-        analyzer=build_impact_analyzer(
-            means.regenerator, RepositoryReads(options, environment, config, source, scope)
+        analyzer=ImpactAnalyzer(
+            Sources(
+                context,
+                config,
+                build_history(environment, source_of(options, config)),
+                build_kustomize(environment),
+            )
         ),
         void=void_here(options, tree, config, [Member(each, each.path) for each in found], is_all=False),
     )

@@ -6,8 +6,8 @@ from flux_upgrade.cli.options import RenderOptions
 from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.wiring import build_flux, build_regenerator, build_releases
 from flux_upgrade.config.environment import Environment
-from flux_upgrade.manifests.evidence import rules_for
 from flux_upgrade.manifests.options import validate
+from flux_upgrade.manifests.render import rules_for
 
 
 def run(options: RenderOptions, environment: Environment, console: Console) -> int:

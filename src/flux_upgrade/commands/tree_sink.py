@@ -13,7 +13,7 @@ from flux_upgrade.commands.wiring import build_worktree
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory, plan_update_groups
-from flux_upgrade.report.plans import plans_report
+from flux_upgrade.report.plans import drift_text, plans_report
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,6 @@ class TreeSink:
     def apply(self, inventory: Inventory, plans: Sequence[UpdateGroupPlan]) -> Applied:
         # Late: a plan ends before.
         from flux_upgrade.planning.write_tree import publish
-        from flux_upgrade.report.clusters import drift_text
         from flux_upgrade.report.outcomes import diffs, failures, upgrade_text
 
         path, writes = self.options.path, self.options.request.writes

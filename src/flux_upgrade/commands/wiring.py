@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flux_upgrade.cli.flags_shared import DEFAULT_SOURCE
+from flux_upgrade.cli.flags import DEFAULT_SOURCE
 from flux_upgrade.config.environment import GITHUB_API, Environment
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.oci import SCHEME

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
+from functools import partial
 
 from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.commands.wiring import build_checkout, build_client, build_timing
 from flux_upgrade.config.config import Config
 from flux_upgrade.config.environment import Environment
-from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.files import FileHistory
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.values import NamedTuple
@@ -95,22 +94,25 @@ def build_history(
 
     ``paths``: those that it may be asked about.
     """
-    from flux_upgrade.adapters.git.git_history import GitHistory
+    from flux_upgrade.adapters.git.git_history import ChosenHistory, GitHistory
 
     place = find(source.path)
     checkout = build_checkout(environment, place)
-    with suppress(UsageError):
-        if place.is_checkout and (checkout.is_shallow() or checkout.is_partial()):
-            repository = _repository_on_github(environment, source, checkout)
-            if repository and environment.tokens.repository:
-                return _github_history(environment, repository, checkout.head())
-    return GitHistory(checkout, paths)
+    if not place.is_checkout:
+        return GitHistory(checkout, paths)
+    return ChosenHistory(checkout, paths, partial(_history_on_github, environment, source, checkout))
 
 
-def _github_history(environment: Environment, repository: str, head: str) -> FileHistory:
+def _history_on_github(
+    environment: Environment, source: RepositorySource, checkout: Checkout
+) -> FileHistory | None:
+    """None where the repository is elsewhere, or there is no token. Raises UsageError."""
+    repository = _repository_on_github(environment, source, checkout)
+    if not repository or not environment.tokens.repository:
+        return None
     from flux_upgrade.adapters.github.history import GitHubHistory
 
-    return GitHubHistory(build_github(environment), repository, head)
+    return GitHubHistory(build_github(environment), repository, checkout.head())
 
 
 def _repository_on_github(environment: Environment, source: RepositorySource, checkout: Checkout) -> str:

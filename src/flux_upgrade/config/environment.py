@@ -173,15 +173,39 @@ class BootstrapSecrets(NamedTuple):
 
 def environment_of(env: Mapping[str, str]) -> Environment:
     """What the variables ``env`` say."""
-    github = _github(env)
+    # The runner's words; on a laptop it is github.com.
+    api = env.get("GITHUB_API_URL", "").rstrip("/") or GITHUB_API
+    # github.com has /graphql beside its endpoints, an Enterprise Server /api/graphql beside /api/v3.
+    graphql = env.get("GITHUB_GRAPHQL_URL", "") or f"{api.removesuffix('/v3')}/graphql"
+    server = env.get("GITHUB_SERVER_URL", "").rstrip("/") or GITHUB_SERVER
+    token = (env.get("GITHUB_TOKEN", "") or env.get("GH_TOKEN", "")).strip()
+    # A token goes to no other host than the one it is for.
+    releases = env.get("FLUX_UPGRADE_RELEASE_TOKEN", "").strip() or (token if api == GITHUB_API else "")
+    home, cache = env.get("HOME", ""), env.get("XDG_CACHE_HOME", "")
+    # The XDG specification has relative paths ignored.
+    cache = cache if cache.startswith("/") else f"{home}/.cache" if home else ""
+    # docs.docker.com/reference/cli/docker, "Configuration files".
+    docker = env.get("DOCKER_CONFIG", "") or (f"{home}/.docker" if home else "")
     return Environment(
-        tokens=_tokens(env, github),
-        github=github,
-        registry=_registry(env),
-        home=env.get("HOME", ""),
+        tokens=Tokens(token, env.get("FLUX_UPGRADE_TOKEN", "").strip(), releases),
+        github=GitHub(server, api, graphql),
+        registry=RegistryAccess(
+            password=env.get("FLUX_UPGRADE_REGISTRY_PASSWORD", "").strip(),
+            found_config=f"{docker}/config.json" if docker else "",
+            environment={
+                name: value
+                for name, value in env.items()
+                if name not in _SECRETS and not name.startswith("INPUT_")
+            },
+        ),
+        home=home,
         search_path=env.get("PATH", ""),
-        git=_git(env),
-        cache_dir=_cache_dir(env),
+        git={
+            name: value
+            for name, value in env.items()
+            if name in _RUNNERS or (name.startswith(_GIT) and name not in _NOT_FOR_GIT)
+        },
+        cache_dir=f"{cache}/flux-upgrade" if cache else "",
     )
 
 
@@ -207,73 +231,14 @@ def kubeconfig_of(env: Mapping[str, str]) -> str:
     return env.get("KUBECONFIG", "") or (f"{home}/.kube/config" if home else "")
 
 
-def _github(env: Mapping[str, str]) -> GitHub:
-    """What the runner says (GITHUB_SERVER_URL …), on a laptop github.com."""
-    api = env.get("GITHUB_API_URL", "").rstrip("/") or GITHUB_API
-    server = env.get("GITHUB_SERVER_URL", "").rstrip("/") or GITHUB_SERVER
-    # github.com has /graphql beside its endpoints, an Enterprise Server /api/graphql beside /api/v3.
-    graphql = env.get("GITHUB_GRAPHQL_URL", "") or f"{api.removesuffix('/v3')}/graphql"
-    return GitHub(server, api, graphql)
-
-
-def _tokens(env: Mapping[str, str], github: GitHub) -> Tokens:
-    """Each for one place."""
-    repository = (env.get("GITHUB_TOKEN", "") or env.get("GH_TOKEN", "")).strip()
-    releases = env.get("FLUX_UPGRADE_RELEASE_TOKEN", "").strip()
-    # A token goes to no other host than the one it is for.
-    own = repository if github.api_url == GITHUB_API else ""
-    return Tokens(repository, env.get("FLUX_UPGRADE_TOKEN", "").strip(), releases or own)
-
-
-def _registry(env: Mapping[str, str]) -> RegistryAccess:
-    """What the environment says of registries."""
-    return RegistryAccess(
-        password=env.get("FLUX_UPGRADE_REGISTRY_PASSWORD", "").strip(),
-        found_config=_docker_config(env),
-        environment={
-            name: value
-            for name, value in env.items()
-            if name not in _SECRETS and not name.startswith("INPUT_")
-        },
-    )
-
-
-def _git(env: Mapping[str, str]) -> dict[str, str]:
-    """What Git and SSH read, and what forges' runners say of themselves."""
-    return {
-        name: value
-        for name, value in env.items()
-        if name in _RUNNERS or (name.startswith(_GIT) and name not in _NOT_FOR_GIT)
-    }
-
-
-def _cache_dir(env: Mapping[str, str]) -> str:
-    """Where downloads are kept; empty: nowhere."""
-    home, asked = env.get("HOME", ""), env.get("XDG_CACHE_HOME", "")
-    # The XDG specification has relative paths ignored.
-    base = asked if asked.startswith("/") else f"{home}/.cache" if home else ""
-    return f"{base}/flux-upgrade" if base else ""
-
-
-def _docker_config(env: Mapping[str, str]) -> str:
-    """docs.docker.com/reference/cli/docker, "Configuration files"."""
-    home, asked = env.get("HOME", ""), env.get("DOCKER_CONFIG", "")
-    folder = asked or (f"{home}/.docker" if home else "")
-    return f"{folder}/config.json" if folder else ""
-
-
 def secrets_of(env: Mapping[str, str]) -> tuple[str, ...]:
     """Every token in the environment: none of them is printed, whatever goes wrong."""
     found = [secret for name in _SECRETS if (secret := env.get(name, "").strip())]
-    return (*found, *(line for secret in found for line in _lines(secret)))
-
-
-def _lines(secret: str) -> tuple[str, ...]:
-    """Of a key; none of what is one line."""
-    lines = secret.splitlines()
-    return tuple(
-        line for line in lines if len(lines) > 1 and len(line) >= _SHORTEST_LINE and "--" not in line
-    )
+    for secret in tuple(found):
+        lines = secret.splitlines()
+        if len(lines) > 1:  # a key
+            found += [line for line in lines if len(line) >= _SHORTEST_LINE and "--" not in line]
+    return tuple(found)
 
 
 def masked(text: str, secrets: Iterable[str]) -> str:

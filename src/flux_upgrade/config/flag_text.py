@@ -1,13 +1,15 @@
-"""Flags given in one text: a YAML mapping, or words as on Flux's command line."""
+"""Flags in one text: a YAML mapping, or words as on Flux's command line, each in a line or all in one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from yaml import Node
 
-from flux_upgrade.config.yaml_text import YamlText
+from flux_upgrade.config.install_flags import canonical, default, unknown
+from flux_upgrade.config.values import read_install_flags
+from flux_upgrade.config.yaml_text import YamlText, quoted
 from flux_upgrade.model.errors import UsageError
 
 V = TypeVar("V")
@@ -15,7 +17,7 @@ V_co = TypeVar("V_co", covariant=True)
 
 
 class Vocabulary(Protocol[V_co]):
-    """The flags that there are."""
+    """The flags that there are, by their names."""
 
     hint: str
     """Where all of them are documented."""
@@ -49,53 +51,75 @@ class Vocabulary(Protocol[V_co]):
         ...
 
 
-class FlagText(Generic[V]):
-    """Reads texts by a vocabulary."""
+def read_flag_text(text: str, where: str, vocabulary: Vocabulary[V]) -> Mapping[str, V]:
+    """Flux's name → value. ``where``: what the text was given as. Raises UsageError with all problems."""
+    source, words = YamlText(), text.split()
+    flags: Mapping[str, V] | None
+    if words and (words[0].startswith("--") or "=" in words[0].partition(":")[0]):
+        flags = _from_words(words, vocabulary, source)
+    else:
+        root = source.compose(text)
+        flags = None if root is None else vocabulary.mapping(root, source)
+    problems = [message for _, message in source.problems()]
+    if problems:
+        raise UsageError(f"{where}: {'; '.join(problems)}", hint=vocabulary.hint)
+    return flags or {}
 
-    def __init__(self, vocabulary: Vocabulary[V]) -> None:
-        self._vocabulary = vocabulary
 
-    def read(self, text: str, where: str) -> Mapping[str, V]:
-        """Flux's name → value. ``where``: what the text was given as. Raises UsageError with all problems."""
-        source, words = YamlText(), text.split()
-        flags: Mapping[str, V] | None
-        if words and (words[0].startswith("--") or "=" in words[0].partition(":")[0]):
-            flags = self._from_words(words, source)
+def _from_words(words: list[str], vocabulary: Vocabulary[V], source: YamlText) -> Mapping[str, V]:
+    texts, flags = dict[str, str](), dict[str, V]()
+    for name, text in _pairs(words, vocabulary, source):
+        is_list = vocabulary.is_list(name)
+        if name in texts and not is_list:
+            source.refuse(1, f"{vocabulary.called(name)} is given twice")
+        # As Flux reads them: a list that is given again goes on.
+        texts[name] = f"{texts[name]},{text}" if name in texts and is_list else text
+    for name, text in texts.items():
+        try:
+            flags[name] = vocabulary.value(name, text)
+        except UsageError as error:
+            source.refuse(1, error.message)
+    return flags
+
+
+def _pairs(words: list[str], vocabulary: Vocabulary[V], source: YamlText) -> Iterator[tuple[str, str]]:
+    for number, word in enumerate(words, 1):
+        name, equals, text = word.removeprefix("--").partition("=")
+        refusal = vocabulary.refusal(name)
+        if not equals and not word.startswith("--"):
+            source.refuse(1, f"{vocabulary.stray(number, word)} is not name=value")
+        elif refusal:
+            source.refuse(1, refusal)
+        elif not equals and not vocabulary.is_boolean(name):
+            source.refuse(1, f"{vocabulary.called(name)} has no value; write --{name}=…")
         else:
-            root = source.compose(text)
-            flags = None if root is None else self._vocabulary.mapping(root, source)
-        problems = [message for _, message in source.problems()]
-        if problems:
-            raise UsageError(f"{where}: {'; '.join(problems)}", hint=self._vocabulary.hint)
-        return flags or {}
+            # A boolean by itself is true, as Flux reads its own.
+            yield name, text if equals else "true"
 
-    def _from_words(self, words: list[str], source: YamlText) -> Mapping[str, V]:
-        vocabulary, texts = self._vocabulary, dict[str, str]()
-        for name, text in self._pairs(words, source):
-            is_list = vocabulary.is_list(name)
-            if name in texts and not is_list:
-                source.refuse(1, f"{vocabulary.called(name)} is given twice")
-            # As Flux reads them: a list that is given again goes on.
-            texts[name] = f"{texts[name]},{text}" if name in texts and is_list else text
-        flags = {}
-        for name, text in texts.items():
-            try:
-                flags[name] = vocabulary.value(name, text)
-            except UsageError as error:
-                source.refuse(1, error.message)
-        return flags
 
-    def _pairs(self, words: list[str], source: YamlText) -> Iterator[tuple[str, str]]:
-        vocabulary = self._vocabulary
-        for number, word in enumerate(words, 1):
-            name, equals, text = word.removeprefix("--").partition("=")
-            refusal = vocabulary.refusal(name)
-            if not equals and not word.startswith("--"):
-                source.refuse(1, f"{vocabulary.stray(number, word)} is not name=value")
-            elif refusal:
-                source.refuse(1, refusal)
-            elif not equals and not vocabulary.is_boolean(name):
-                source.refuse(1, f"{vocabulary.called(name)} has no value; write --{name}=…")
-            else:
-                # A boolean by itself is true, as Flux reads its own.
-                yield name, text if equals else "true"
+class InstallFlags:
+    """The protocol ``Vocabulary``: the flags of ``flux install``, valued as in ``config.Governance``."""
+
+    hint = "see docs/reference/config.md for the flags and their values"
+
+    def refusal(self, name: str) -> str:
+        return unknown(name)
+
+    def called(self, name: str) -> str:
+        return f"flag '{name}'"
+
+    def is_list(self, name: str) -> bool:
+        return isinstance(default(name), list)
+
+    def is_boolean(self, name: str) -> bool:
+        return isinstance(default(name), bool)
+
+    def stray(self, number: int, word: str) -> str:
+        del number
+        return quoted(word)
+
+    def value(self, name: str, text: str) -> str:
+        return canonical(name, text)
+
+    def mapping(self, root: Node, source: YamlText) -> Mapping[str, str] | None:
+        return read_install_flags("this", root, source)

@@ -1,31 +1,132 @@
-"""Every key of the config file: the one table that the loader, the schema and the reference are made from."""
+"""Every key of the config file: one table for loader, schema, reference, and flags and inputs of that name.
+
+It is data alone, and imports no YAML: every run declares flags by it. ``config.values`` reads what a shape
+describes, and ``config.schema`` says the same as JSON Schema and as Markdown.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from enum import StrEnum
 
-from yaml import MappingNode, Node
-
-from flux_upgrade.config.config import BootstrapConfig, Migrate, problem, slug
-from flux_upgrade.config.install_flag_shapes import InstallFlagsShape, parse_flags
-from flux_upgrade.config.scalar_shapes import KubernetesVersionShape, OffChoiceShape, SwitchShape
-from flux_upgrade.config.shapes import (
-    BooleanShape,
-    ChoiceShape,
-    DurationShape,
-    Key,
-    KeyFlag,
-    ListShape,
-    MappingShape,
-    PatternsShape,
-    Schema,
-    TextShape,
-)
-from flux_upgrade.config.yaml_text import YamlText, kind, quoted
+from flux_upgrade.config.config import Migrate, problem
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.policy.decision import ChangeKind
 from flux_upgrade.policy.policy import MaxBump, Pending
 from flux_upgrade.policy.semver_range import Constraint
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, Protocol
+
+    from yaml import Node
+
+    from flux_upgrade.config.yaml_text import YamlText
+
+    class OwnShape(Protocol):
+        """A kind of value that another room has."""
+
+        @property
+        def description(self) -> str:
+            """What it is, for the reference; Markdown."""
+
+        def schema(self) -> dict[str, Any]:
+            """The JSON Schema of the values that ``read`` takes."""
+
+        def read(self, name: str, node: Node, source: YamlText) -> Any:
+            """As ``config.values.read``."""
+
+
+class PlainShape(StrEnum):
+    """A kind of value that there is one of; what the reference calls it, in Markdown."""
+
+    BOOLEAN = "boolean"
+    SWITCH = "`on`, `off`"
+    DURATION = "duration: `0`, `12h`, `7d`, `2w`"
+    KUBERNETES_VERSION = "version: `1.33`, `v1.33.4`"
+    INSTALL_FLAGS = "mapping of [flags](#flags)"
+    BOOTSTRAP = "mapping of `provider`, `source`, `flags` and `clusters`, see [Bootstrap](#bootstrap)"
+    """The room ``bootstrap`` owns what is below it: its reader comes with the source."""
+
+
+class ChoiceShape(NamedTuple):
+    """One of a few words."""
+
+    words: tuple[str, ...]
+    values: tuple[Any, ...] = ()
+    """What they mean; empty: themselves."""
+
+
+class TextShape(NamedTuple):
+    """A text of some form."""
+
+    description: str
+    """As it ends the sentence "… is not"."""
+    pattern: str
+    """A regular expression that Python and ECMAScript read alike, for the whole text."""
+    longest: int = 1000
+    problem: Callable[[str], str] | None = None
+    """What is wrong with a text that the pattern lets pass, to follow the text itself; empty: nothing."""
+
+
+class ListShape(NamedTuple):
+    """A list of texts, each of them once."""
+
+    item: TextShape | ChoiceShape
+    items: str = ""
+    """What several of them are called; Markdown. Empty: each is what ``item`` says."""
+    are_patterns: bool = False
+    """Whether their order matters, so that one may be there again, and none can begin with an exception."""
+    least: int = 0
+
+
+class MappingShape(NamedTuple):
+    """A mapping with known keys."""
+
+    keys: tuple[Key, ...]
+    required: tuple[str, ...] = ()
+    elsewhere: Mapping[str, str] = {}
+    """Key that is known, but not here → what to say of it."""
+
+
+class GroupsShape(NamedTuple):
+    """Groups by their names."""
+
+    group: MappingShape
+    name: TextShape = TextShape(
+        "the name of a group (a-z, A-Z, 0-9, and after the first '.', '_' and '-')",
+        "[A-Za-z0-9][A-Za-z0-9._-]*",
+        longest=63,
+    )
+
+
+if TYPE_CHECKING:
+    Shape = PlainShape | ChoiceShape | TextShape | ListShape | MappingShape | GroupsShape | OwnShape
+
+
+class Key(NamedTuple):
+    """One key of a mapping, and the flag and the input that beat it."""
+
+    name: str
+    shape: Shape
+    meaning: str
+    """Sentences for the reference and the schema; Markdown."""
+    default: str = ""
+    """As it would be written in YAML; empty where there is none."""
+    at_top: bool = True
+    in_group: bool = True
+    field: str = ""
+    """Of ``config.Governance``; empty: the one of the key's name, if there is one."""
+    flag: str = ""
+    """The help of the flag ``--name``; empty: there is none."""
+    metavar: str = ""
+    """Of the flag; empty: argparse has one, of the words that there are."""
+    hint: str = ""
+    """What to do about a flag's value that cannot be read; empty: a pointer to the reference."""
+    input: str = ""
+    """What ``action.yml`` says of the input of that name; empty: there is none."""
+
 
 FORGES = ("github", "gitlab", "gitea", "forgejo", "git")
 # On GitHub letters, digits, hyphens and, for managed users, an underscore; on GitLab dots, too.
@@ -34,15 +135,9 @@ _LOGIN = "[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?"
 _PREFIX = r"(?![./-]|refs/)(?!.*(?://|\.\.|@\{|/\.|\.lock/))[^\x00-\x20\x7f~^:?*\[\\]+"
 
 
-def _range(text: str) -> str:
-    """``text``, which is one. Raises UsageError."""
-    Constraint(text)
-    return text
-
-
 def _range_problem(text: str) -> str:
     try:
-        _range(text)
+        Constraint(text)
     except UsageError as error:
         return f"is not a range: {error.message}"
     return ""
@@ -59,57 +154,10 @@ _PATTERN = TextShape(
     problem=problem,
 )
 _COOL_DOWN = (
-    Key("patch", DurationShape(), "The age that a patch must have.", "0"),
-    Key("minor", DurationShape(), "The age that the `.0` of a minor or a major must have.", "7d"),
+    Key("patch", PlainShape.DURATION, "The age that a patch must have.", "0"),
+    Key("minor", PlainShape.DURATION, "The age that the `.0` of a minor or a major must have.", "7d"),
 )
-
-
-class _GroupsShape(NamedTuple):
-    """Groups by their names."""
-
-    group: MappingShape
-    name: TextShape = TextShape(
-        "the name of a group (a-z, A-Z, 0-9, and after the first '.', '_' and '-')",
-        "[A-Za-z0-9][A-Za-z0-9._-]*",
-        longest=63,
-    )
-    description: str = "mapping of [groups](#groups)"
-
-    def schema(self) -> Schema:
-        return {
-            "type": "object",
-            "propertyNames": self.name.schema(),
-            "additionalProperties": self.group.schema(),
-        }
-
-    def read(self, name: str, node: Node, source: YamlText) -> dict[str, dict[str, Any]] | None:
-        if not isinstance(node, MappingNode):
-            source.refuse(node, f"{name} wants a mapping, name to group, not {kind(node)}")
-            return None
-        groups, slugs = {}, dict[str, str]()
-        for word, (key, value) in source.entries(node).items():
-            if self.name.read("group", key, source) is None:
-                continue
-            first = slugs.setdefault(slug(word), word)
-            if first != word:
-                source.refuse(key, f"group {quoted(word)} would have the branches of group {quoted(first)}")
-            groups[word] = self.group.read(f"group {quoted(word)}", value, source) or {}
-        return groups
-
-
-class _BootstrapShape(NamedTuple):
-    """The room ``bootstrap`` owns what is below it: its reader comes with the source."""
-
-    description: str = "mapping of `provider`, `source`, `flags` and `clusters`, see [Bootstrap](#bootstrap)"
-
-    def schema(self) -> Schema:
-        """Any object: ``docs/config_reference.py`` puts the owner's schema here."""
-        return {"type": "object"}
-
-    def read(self, name: str, node: Node, source: YamlText) -> BootstrapConfig | None:
-        return source.readers["bootstrap"](name, node, source)
-
-
+_PATTERNS = ListShape(_PATTERN, "[patterns](#patterns)", are_patterns=True)
 _FILE = "(default: what the config file says, else"
 GOVERNING = (
     Key(
@@ -117,11 +165,9 @@ GOVERNING = (
         ChoiceShape(tuple(MaxBump)),
         "The largest bump that needs no approval. A `range` without `policy` is the whole policy.",
         "patch",
-        flag=KeyFlag(
-            "the largest bump that needs no approval: none, patch (the default), minor, major",
-            "BUMP",
-            "it is the largest bump that needs no approval",
-        ),
+        flag="the largest bump that needs no approval: none, patch (the default), minor, major",
+        metavar="BUMP",
+        hint="it is the largest bump that needs no approval",
         input="Largest bump that needs no approval: `patch`, `minor`, `major` or `none`. "
         "Default: the config file's, else `patch`.",
     ),
@@ -129,11 +175,8 @@ GOVERNING = (
         "range",
         TextShape("a range of versions in quotes, such as '>=2.6'", r".*\S.*", problem=_range_problem),
         "The versions that may be proposed, such as `'>=2.6 <2.9'`, `2.x` or `~2.8`.",
-        flag=KeyFlag(
-            "versions that may be proposed, like '>=2.6 <2.9' or 2.x; alone, it is the policy",
-            "RANGE",
-            read=_range,
-        ),
+        flag="versions that may be proposed, like '>=2.6 <2.9' or 2.x; alone, it is the policy",
+        metavar="RANGE",
         input="Versions that are allowed, as Flux writes ranges, like `2.x` or `>=2.6 <2.9`; "
         "without `policy` it is the whole policy. Default: the config file's, else all.",
     ),
@@ -146,14 +189,11 @@ GOVERNING = (
     Key("cool-down", MappingShape(_COOL_DOWN), "How old a release must be.", "{patch: 0, minor: 7d}"),
     Key(
         "flags",
-        InstallFlagsShape(),
+        PlainShape.INSTALL_FLAGS,
         "Install flags that are to change; all others stay as they are.",
         "{}",
-        flag=KeyFlag(
-            "install flags that are to change, like 'network-policy: false'; Flux's names",
-            "FLAGS",
-            read=lambda text: parse_flags(text, "--flags"),
-        ),
+        flag="install flags that are to change, like 'network-policy: false'; Flux's names",
+        metavar="FLAGS",
         input="Install flags that are to change, with Flux's names, "
         "like `network-policy=false log-level=debug`. With `mode: bootstrap`, any flag of `flux bootstrap`, "
         "as such words or as YAML. "
@@ -176,57 +216,50 @@ GOVERNING = (
         "What is done where a release changed what was edited by hand.",
         "hold",
         field="take_release",
-        flag=KeyFlag("what to do where the release changed what was edited by hand (default: hold)"),
+        flag="what to do where the release changed what was edited by hand (default: hold)",
     ),
     Key(
         "check-images",
-        BooleanShape(),
+        PlainShape.BOOLEAN,
         "Whether a registry other than `ghcr.io/fluxcd` is asked for the images of a release before that is "
         "proposed.",
         "true",
-        flag=KeyFlag(
-            "false: propose a release without asking the registry, where it is not ghcr.io/fluxcd, for its "
-            f"images {_FILE} true)"
-        ),
+        flag="false: propose a release without asking the registry, where it is not ghcr.io/fluxcd, for its "
+        f"images {_FILE} true)",
     ),
     Key(
         "migrate",
-        OffChoiceShape(tuple(Migrate)),
+        ChoiceShape(tuple(Migrate)),
         "What moves manifests away from versions of an API that the target does not serve. `before`: a pull "
         "request of their own, which the upgrade waits for; `with-upgrade`: that of the upgrade; `off`: "
         "people, and the upgrade waits until they have. With `with-upgrade`, run `flux migrate` right after "
         "the merge, otherwise before it.",
         "before",
-        flag=KeyFlag(
-            "when manifests with API versions that the target does not serve are moved: by a pull request "
-            f"before the upgrade, with it, or by people {_FILE} before)"
-        ),
+        flag="when manifests with API versions that the target does not serve are moved: by a pull request "
+        f"before the upgrade, with it, or by people {_FILE} before)",
     ),
     Key(
         "ladder",
-        SwitchShape(),
+        PlainShape.SWITCH,
         "Whether an upgrade that cannot be made in one step is proposed release by release. `off`: in one "
         "jump, with what is in its way said.",
         "on",
-        flag=KeyFlag(
-            f"false: propose one jump, even where it takes several releases to get there {_FILE} true)"
-        ),
+        flag=f"false: propose one jump, even where it takes several releases to get there {_FILE} true)",
     ),
     Key(
         "scan",
-        PatternsShape(_PATTERN),
+        _PATTERNS,
         "The files that are searched for what an upgrade breaks; without a pattern, all of the repository's.",
         "[]",
-        flag=KeyFlag(
-            f"files to search for what an upgrade breaks, as in .gitignore; repeatable {_FILE} all)",
-            "PATTERN",
-        ),
+        flag=f"files to search for what an upgrade breaks, as in .gitignore; repeatable {_FILE} all)",
+        metavar="PATTERN",
     ),
     Key(
         "kubernetes-version",
-        KubernetesVersionShape(),
+        PlainShape.KUBERNETES_VERSION,
         "What the clusters run; a release of Flux that refuses it is held. Without it, none is.",
-        flag=KeyFlag(f"what the clusters run, like 1.33 {_FILE} not known)", "VERSION"),
+        flag=f"what the clusters run, like 1.33 {_FILE} not known)",
+        metavar="VERSION",
     ),
     Key(
         "needs-approval",
@@ -237,7 +270,7 @@ GOVERNING = (
 )
 _PATHS = Key(
     "paths",
-    PatternsShape(_PATTERN, least=1),
+    _PATTERNS._replace(least=1),
     "The files of the group. A file belongs to the first group with a pattern for it.",
     at_top=False,
 )
@@ -266,13 +299,13 @@ _OWN = (
     ),
     Key(
         "bootstrap",
-        _BootstrapShape(),
+        PlainShape.BOOTSTRAP,
         "What `flux-upgrade bootstrap` sets up.",
         in_group=False,
     ),
     Key(
         "ignore",
-        PatternsShape(_PATTERN),
+        _PATTERNS,
         "The files that are left alone: they are neither changed, nor searched for what an upgrade breaks.",
         "[]",
         in_group=False,
@@ -285,7 +318,7 @@ GROUP = MappingShape(
 )
 _GROUPS = Key(
     "groups",
-    _GroupsShape(GROUP),
+    GroupsShape(GROUP),
     "Installations that are upgraded in one pull request, by the group's name.",
     "{}",
     in_group=False,

@@ -8,8 +8,9 @@ from typing import Any
 from yaml import MappingNode, Mark, ScalarNode, SequenceNode
 
 from flux_upgrade.config.config import Config, Governance, Group
-from flux_upgrade.config.keys import GOVERNING, TOP
-from flux_upgrade.config.shapes import Key, KeyFlag
+from flux_upgrade.config.flag_text import InstallFlags, read_flag_text
+from flux_upgrade.config.keys import GOVERNING, TOP, Key
+from flux_upgrade.config.values import read, read_mapping
 from flux_upgrade.config.yaml_text import KeyReader, YamlText
 from flux_upgrade.model.errors import InvalidConfig, UsageError
 from flux_upgrade.policy.policy import MaxBump, Policy
@@ -29,18 +30,19 @@ def load(
 ) -> Config:
     """The config file ``path`` with the content ``text``; bytes that are no UTF-8 as surrogates (PEP 383).
 
-    ``readers``: of the keys that another room owns; see ``YamlText``. ``flags``: as ``read_flags`` takes
-    them; they beat the file everywhere in it.
+    ``readers``: of the keys that another room owns; see ``YamlText``. ``flags``: by the names of their keys,
+    as argparse has them; they beat the file everywhere in it.
 
     Raises InvalidConfig with all problems, a line ``path:line: problem`` for each, and UsageError.
     """
     source = YamlText(readers)
     root = source.compose(text)
-    given = {} if root is None else TOP.read("the file", root, source) or {}
+    given = {} if root is None else read_mapping(TOP, "the file", root, source) or {}
     problems = [f"{path}:{line}: {message}" for line, message in source.problems()]
     if problems:
         raise InvalidConfig("\n".join(problems), hint="see docs/reference/config.md for every key")
-    return _config(given, read_flags(flags or {}))
+    keys = {key.name: key for key in GOVERNING}
+    return _config(given, {name: _read_flag(keys[name], value) for name, value in (flags or {}).items()})
 
 
 def lines_of_groups(text: str) -> Mapping[str, int]:
@@ -53,28 +55,22 @@ def lines_of_groups(text: str) -> Mapping[str, int]:
     return {name: key.start_mark.line + 1 for name, (key, _) in source.entries(groups[1]).items()}
 
 
-def read_flags(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Flags as argparse has them, by the names of their keys → the values that the file's keys would have.
-
-    Raises UsageError with all problems of the first one that has any.
-    """
-    keys = {key.name: key for key in TOP.keys}
-    return {name: _read_flag(keys[name], value) for name, value in given.items()}
-
-
 def _read_flag(key: Key, given: str | bool | Sequence[str]) -> Any:  # noqa: FBT001 any flag's
-    flag = key.flag or KeyFlag("")
+    """A flag as argparse has it → what the file's key would be. Raises UsageError with all its problems."""
     if isinstance(given, bool):
         return given
-    if flag.read is not None and isinstance(given, str):
-        return flag.read(given)
+    if key.name == "flags":
+        return read_flag_text(str(given), "--flags", InstallFlags())
+    if key.name == "range":
+        Constraint(str(given))
+        return given
     source = YamlText()
     words = [ScalarNode(_STRING, each, *_NOWHERE) for each in ([given] if isinstance(given, str) else given)]
     node = words[0] if isinstance(given, str) else SequenceNode(_SEQUENCE, words, *_NOWHERE)
-    value = key.shape.read(f"--{key.name}", node, source)
+    value = read(key.shape, f"--{key.name}", node, source)
     problems = [message for _, message in source.problems()]
     if problems:
-        hint = flag.hint or f"see docs/reference/config.md for {key.name}"
+        hint = key.hint or f"see docs/reference/config.md for {key.name}"
         raise UsageError("; ".join(problems), hint=hint)
     return value
 
@@ -103,7 +99,9 @@ def _merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _governance(given: Mapping[str, Any]) -> Governance:
-    fields = {key.field or key.flag_name: given[key.name] for key in GOVERNING if key.name in given}
+    fields = {
+        key.field or key.name.replace("-", "_"): given[key.name] for key in GOVERNING if key.name in given
+    }
     own = {name: value for name, value in fields.items() if name in Governance._fields}
     return Governance(**{**own, "policy": _policy(given)})
 

@@ -15,9 +15,10 @@ from flux_upgrade.model.text import printable
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _STR = "tag:yaml.org,2002:str"
 _NULL = "tag:yaml.org,2002:null"
+_BOOL = "tag:yaml.org,2002:bool"
 _MERGE = "tag:yaml.org,2002:merge"
 _TYPES = {
-    "tag:yaml.org,2002:bool": "true or false",
+    _BOOL: "true or false",
     "tag:yaml.org,2002:int": "a number",
     "tag:yaml.org,2002:float": "a number",
     "tag:yaml.org,2002:timestamp": "a date",
@@ -127,6 +128,13 @@ class YamlText:
 def is_text(node: Node) -> bool:
     """Whether a node is a string."""
     return isinstance(node, ScalarNode) and node.tag == _STR
+
+
+def truth(node: Node) -> bool | None:
+    """What YAML 1.1 reads as true or false; None for anything else."""
+    if not isinstance(node, ScalarNode) or node.tag != _BOOL:
+        return None
+    return node.value.lower() in ("true", "yes", "on")
 
 
 def kind(node: Node) -> str:

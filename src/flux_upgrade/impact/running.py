@@ -8,11 +8,11 @@ what it serves.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from flux_upgrade.clusters.clusters import Cluster, Member
-from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.manifests.crds import Crd, ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import Manifest, parse
 from flux_upgrade.model.errors import Unreadable
@@ -20,6 +20,10 @@ from flux_upgrade.model.text import is_below
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.pin import Pin, Role
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.impact.migrate.apis import Apis
 
 _NAMESPACE = "flux-system"
 _CRD = "CustomResourceDefinition"
@@ -60,6 +64,8 @@ class Running(NamedTuple):
 
         Where one folder is inside of the other, Flux may apply both to the outer cluster.
         """
+        if not self.unverified:
+            return ()
         home = max((each for each in self.homes if is_below(path, each)), key=len, default="")
         return tuple(each for each in self.unverified if not home or _are_nested(home, home_of(each.path)))
 
@@ -178,16 +184,16 @@ class OtherClusters(NamedTuple):
 
     home: str = ""
     """The folder that is its own; empty for the repository's root, which everybody shares."""
-    folders: tuple[str, ...] = ()
-    """Those of other clusters, unless they contain its own."""
+    folders: frozenset[str] = frozenset()
+    """Those of clusters, its own perhaps among them."""
     releases: tuple[str, ...] = ()
     """The releases that others are at, tags."""
     everywhere: Running = Running()
     """What runs in the repository, this cluster included."""
 
     def is_theirs(self, path: str) -> bool:
-        """Whether a file is of another cluster alone."""
-        return any(is_below(path, folder) for folder in self.folders)
+        """Whether a file is of another cluster alone: not of one whose folder contains this one's."""
+        return any(each in self.folders and not is_below(self.home, each) for each in _with_parents(path))
 
     def is_own(self, path: str) -> bool:
         """Whether a file is of this cluster alone."""
@@ -198,20 +204,30 @@ class OtherClusters(NamedTuple):
         return self.everywhere.readers(path)
 
 
-def other_clusters(
-    cluster: Cluster, clusters: Iterable[Cluster], elsewhere: Iterable[Member] = ()
-) -> OtherClusters:
-    """``clusters``: all of them. ``elsewhere``: what installs those that the run is not about."""
-    clusters, elsewhere = list(clusters), list(elsewhere)
-    others = [each.members[0] for each in clusters if each is not cluster and not each.is_tools]
-    others += elsewhere
-    # A pin may stand in a folder that several clusters share; a manifest stands in its cluster's own.
-    home = home_of(cluster.path) if cluster.members[0].pin.is_manifest else ""
-    manifests = (each for each in others if each.pin.is_manifest)
-    folders = {home_of(each.path) for each in manifests} - {home}
-    return OtherClusters(
-        home,
-        tuple(sorted(each for each in folders if each and not is_below(home, each))),
-        running(others).releases,
-        running([*(member for each in clusters for member in each.members), *elsewhere]),
-    )
+class Installations:
+    """What installs Flux in a repository; looked at once, whatever the number of clusters.
+
+    ``clusters``: all of them. ``elsewhere``: what installs those that the run is not about.
+    """
+
+    def __init__(self, clusters: Sequence[Cluster], elsewhere: Sequence[Member] = ()) -> None:
+        leads = [each.members[0] for each in clusters if not each.is_tools]
+        leads += elsewhere
+        self._folders = frozenset(home_of(each.path) for each in leads if each.pin.is_manifest) - {""}
+        self._releases = Counter(release for each in leads for release in running([each]).releases)
+        self._everywhere = running([*(member for each in clusters for member in each.members), *elsewhere])
+
+    def besides(self, cluster: Cluster) -> OtherClusters:
+        """What is there besides one of the clusters."""
+        lead = cluster.members[0]
+        own = Counter(() if cluster.is_tools else running([lead]).releases)
+        # A pin may stand in a folder that several clusters share; a manifest stands in its cluster's own.
+        home = home_of(cluster.path) if lead.pin.is_manifest else ""
+        others = tuple(sorted(self._releases - own, key=Version))
+        return OtherClusters(home, self._folders, others, self._everywhere)
+
+
+def _with_parents(path: str) -> Iterator[str]:
+    yield path
+    while path := posixpath.dirname(path):
+        yield path

@@ -9,13 +9,18 @@ there, and nothing else may be.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from flux_upgrade.manifests.comments import extract, insert
-from flux_upgrade.manifests.compare import (
+from flux_upgrade.manifests.documents import Document, ObjectKey, parse
+from flux_upgrade.manifests.images import Controller, Image
+from flux_upgrade.manifests.infer import deployments
+from flux_upgrade.manifests.merge import Conflict, Merge
+from flux_upgrade.manifests.nodes import compose, same, serialize
+from flux_upgrade.manifests.proof import (
     FILE,
+    Proof,
     aligned,
     controllers_of,
     edits_of,
@@ -23,16 +28,11 @@ from flux_upgrade.manifests.compare import (
     normalized,
     object_edits,
 )
-from flux_upgrade.manifests.documents import Document, Manifest, ObjectKey, parse
-from flux_upgrade.manifests.images import Controller, Image
-from flux_upgrade.manifests.infer import deployments
-from flux_upgrade.manifests.merge import Conflict, Merge
-from flux_upgrade.manifests.nodes import Node, compose, same, serialize
-from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.manifests.regenerate import Regenerated
 from flux_upgrade.manifests.render import header
 from flux_upgrade.manifests.residue import Edit, Op, Path
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.text import TextEdit, edited
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Carried:
 class _Work:
     """What the merge collects, object by object."""
 
-    texts: dict[ObjectKey, str] = field(default_factory=dict)
+    controllers: tuple[Controller, ...]
     conflicts: list[Conflict] = field(default_factory=list)
     absorbed: list[tuple[ObjectKey, Path]] = field(default_factory=list)
 
@@ -70,102 +70,70 @@ def carry(proof: Proof, target: Regenerated, *, take_release: bool = False) -> C
     assert manifest is not None  # noqa: S101 a proof with a base has read its file
     assert base is not None  # noqa: S101 stated above
     mine = aligned(manifest.documents, {**target.documents, **base.documents})
-    work = _Work()
+    work, texts = _Work(proof.controllers), dict[ObjectKey, str]()
     for key in dict.fromkeys([*target.documents, *base.documents]):
-        sides = (base.documents.get(key), mine.get(key), target.documents.get(key))
-        _object(_Sides(key, *sides, proof.controllers), work)
-    _additions(base, mine, target, work)
-    text = (
-        manifest.comments_above
-        + header(target.options)
-        + manifest.comments_below
-        + "---\n".join(work.texts.values())
-    )
-    content = manifest.encode(text)
+        text = _object(key, base.documents.get(key), mine.get(key), target.documents.get(key), work)
+        if text is not None:
+            texts[key] = text
+    # Objects of the user's own stand behind what they stood behind, word for word.
+    previous: ObjectKey | None = None
+    order = list(texts)
+    for key, document in mine.items():
+        if key not in base.documents and key not in target.documents:
+            order.insert(order.index(previous) + 1 if previous is not None else 0, key)
+            texts[key] = document.text
+        if key in texts:
+            previous = key
+    above = manifest.comments_above + header(target.options) + manifest.comments_below
+    content = manifest.encode(above + "---\n".join(texts[key] for key in order))
     return _checked(proof, target, work, content, take_release=take_release)
 
 
-class _Sides(NamedTuple):
-    """The three sides of one object's merge; a side that does not have it is None."""
-
-    key: ObjectKey
-    base: Document | None
-    mine: Document | None
-    target: Document | None
-    controllers: tuple[Controller, ...]
-
-    def edited(self) -> bool:
-        return any(object_edits(self.key, self.base, self.mine, self.controllers))
-
-
-def _object(sides: _Sides, work: _Work) -> None:
-    """One object that the current or the new release has."""
-    key, base, mine, target, _ = sides
+def _object(
+    key: ObjectKey, base: Document | None, mine: Document | None, target: Document | None, work: _Work
+) -> str | None:
+    """The new text of an object that the current or the new release has; None: it is not to be there."""
     if base is not None and mine is None:
         # What the user took out stays out, however the release changed it.
         if target is None:
             work.absorbed.append((key, ()))
-    elif target is None:
-        if sides.edited():
+        return None
+    if target is None:
+        if any(object_edits(key, base, mine, work.controllers)):
             work.conflicts.append(Conflict(key, (), None, "edited", None))
-    elif mine is None:
-        work.texts[key] = target.text
-    elif base is None:
+        return None
+    if mine is None or (base is not None and not any(object_edits(key, base, mine, work.controllers))):
+        return target.text
+    if base is None:
         if same(mine.node, target.node):
             work.absorbed.append((key, ()))
         else:
             work.conflicts.append(Conflict(key, (), None, mine.data, target.data))
-        work.texts[key] = target.text
-    elif base.text == mine.text or not sides.edited():
-        work.texts[key] = target.text
-    else:
-        work.texts[key] = _merged(sides, base.node, mine, target, work)
-
-
-def _merged(sides: _Sides, base: Node, mine: Document, target: Document, work: _Work) -> str:
-    merge = Merge(sides.key)
-    node = merge.merge(base, normalized(sides.key, mine, sides.controllers), target.node)
+        return target.text
+    merge = Merge(key)
+    node = merge.merge(base.node, normalized(key, mine, work.controllers), target.node)
     work.conflicts += merge.conflicts
-    work.absorbed += [(sides.key, path) for path in merge.absorbed]
+    work.absorbed += [(key, path) for path in merge.absorbed]
     # Without this the object's untouched lines would not be known to come out as they went in.
     if serialize(target.node) != target.text:
-        work.conflicts.append(
-            Conflict(sides.key, (), None, "edited", "cannot be written again byte for byte")
-        )
+        work.conflicts.append(Conflict(key, (), None, "edited", "cannot be written again byte for byte"))
         return target.text
     text = serialize(node)
     comments = extract(mine.text, mine.node)
     return insert(text, compose(text), comments) if comments else text
 
 
-def _additions(base: Regenerated, mine: dict[ObjectKey, Document], target: Regenerated, work: _Work) -> None:
-    """Objects of the user's own stand behind what they stood behind, word for word."""
-    previous: ObjectKey | None = None
-    order = list(work.texts)
-    for key, document in mine.items():
-        if key not in base.documents and key not in target.documents:
-            order.insert(order.index(previous) + 1 if previous is not None else 0, key)
-            work.texts[key] = document.text
-        if key in work.texts:
-            previous = key
-    work.texts = {key: work.texts[key] for key in order}
-
-
-def _residue(content: bytes, target: Regenerated) -> tuple[tuple[Controller, ...], tuple[Edit, ...]]:
-    """The result read back. A comment that makes it unreadable is found here, and by no reader before."""
-    try:
-        result = parse(content)
-        controllers = controllers_of(result, target)
-        return controllers, tuple(edits_of(result, target, controllers))
-    except Unreadable as error:
-        return (), (Edit(FILE, (), Op.REPLACE, None, error.message),)
-
-
 def _checked(
     proof: Proof, target: Regenerated, work: _Work, content: bytes, *, take_release: bool
 ) -> Carried:
-    """Compare the residue of the result with the residue before, edit by edit."""
-    controllers, residue = _residue(content, target)
+    """Read the result back, and compare its residue with the residue before, edit by edit."""
+    try:
+        result = parse(content)
+        controllers = controllers_of(result, target)
+        residue = list(edits_of(result, target, controllers))
+    except Unreadable as error:
+        # A comment that makes it unreadable is found here, and by no reader before.
+        controllers, residue = (), [Edit(FILE, (), Op.REPLACE, None, error.message)]
     after = Counter(edit.identity for edit in residue)
     kept, absorbed, lost = [], [], []
     for edit in proof.edits:
@@ -204,15 +172,7 @@ def with_images(content: bytes, images: Mapping[str, Image]) -> bytes:
     Raises Unreadable where the image of a controller has no place of its own in the text.
     """
     manifest = parse(content)
-    text = manifest.text
-    # From behind, so that what stands before keeps its place.
-    for start, end, image in sorted(_places(manifest, images), reverse=True):
-        text = f"{text[:start]}{image}{text[end:]}"
-    return manifest.encode(text)
-
-
-def _places(manifest: Manifest, images: Mapping[str, Image]) -> Iterator[tuple[int, int, str]]:
-    """Where each image begins and ends in the manifest's text, and what is to stand there."""
+    edits = []
     for name, document in deployments(manifest):
         node = image_node(document.node, name) if name in images else None
         if node is None:
@@ -222,10 +182,10 @@ def _places(manifest: Manifest, images: Mapping[str, Image]) -> Iterator[tuple[i
         # Where the document begins in the manifest's text.
         begin = sum(len(line) + 1 for line in manifest.text.split("\n")[: document.line - 1])
         quote = raw[:1] if raw[:1] in ("'", '"') else ""
-        at = begin + first, begin + last
-        if raw != f"{quote}{node.value}{quote}" or manifest.text[slice(*at)] != raw:
+        if raw != f"{quote}{node.value}{quote}" or manifest.text[begin + first : begin + last] != raw:
             raise Unreadable(
                 f"the image of {name} is written in a way that cannot be changed safely",
                 hint="write it in one line, plain or in quotes, without an anchor",
             )
-        yield *at, f"{quote}{images[name]}{quote}"
+        edits.append(TextEdit(begin + first, begin + last, raw, f"{quote}{images[name]}{quote}"))
+    return manifest.encode(edited(manifest.text.encode(), edits).decode())

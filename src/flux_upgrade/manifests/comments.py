@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from flux_upgrade.manifests.lists import children
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from flux_upgrade.manifests.residue import Path
+from flux_upgrade.manifests.residue import Path, children
 
 _HASH = re.compile(r"(?:^|(?<=[ \t]))#", re.MULTILINE)
 

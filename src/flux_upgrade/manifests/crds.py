@@ -26,7 +26,6 @@ class ApiVersion:
     """The whole CRD."""
     index: int
     name: str
-    """``v1beta2``."""
     served: bool
     storage: bool
     deprecated: bool
@@ -69,17 +68,14 @@ class Crd:
 
     @property
     def group(self) -> str:
-        """``source.toolkit.fluxcd.io``."""
         return self.name.partition(".")[2]
 
     @cached_property
     def kind(self) -> str:
-        """``GitRepository``."""
         return str(self._spec["names"]["kind"])
 
     @cached_property
     def versions(self) -> tuple[ApiVersion, ...]:
-        """In the order of the document."""
         return tuple(
             ApiVersion(
                 self.document,
@@ -94,23 +90,19 @@ class Crd:
 
     @property
     def served(self) -> frozenset[str]:
-        """Names of the versions that the API server answers for."""
         return frozenset(each.name for each in self.versions if each.served)
 
     @property
     def storage(self) -> str:
-        """Name of the version that objects are stored in."""
         return next((each.name for each in self.versions if each.storage), "")
 
     def version(self, name: str) -> ApiVersion | None:
-        """One of them by name."""
         return next((each for each in self.versions if each.name == name), None)
 
 
 def crds_of(documents: Iterable[Document], *, are_released: bool = False) -> dict[str, Crd]:
     """Those among some documents, by name. Raises Unreadable."""
-    found = (Crd(each, are_released) for each in documents if each.key.kind == _KIND)
-    return {each.name: each for each in found}
+    return {each.key.name: Crd(each, are_released) for each in documents if each.key.kind == _KIND}
 
 
 @dataclass(frozen=True)
@@ -119,25 +111,26 @@ class ReleaseApis:
 
     tag: str
     crds: Mapping[str, Crd]
-    """By name."""
 
     @cached_property
     def kinds(self) -> Mapping[tuple[str, str], Crd]:
-        """By group and kind."""
         return {(each.group, each.kind): each for each in self.crds.values()}
 
     @cached_property
     def groups(self) -> frozenset[str]:
-        """Flux's API groups in this release."""
         return frozenset(each.group for each in self.crds.values())
 
     def serves(self, group: str, version: str, kind: str) -> bool:
-        """Whether the API server answers for that kind in that version."""
         crd = self.kinds.get((group, kind))
         return crd is not None and version in crd.served
 
 
 def served_by(manifests: ReleaseManifests) -> ReleaseApis:
     """What a release serves, read from its own CRDs. Raises Unreadable."""
-    parts = (part for text in manifests.files.values() for part in _SEPARATOR.split(text) if _KIND in part)
-    return ReleaseApis(manifests.tag, crds_of((Document(part, 1) for part in parts), are_released=True))
+    documents = (
+        Document(part, 1)
+        for text in manifests.files.values()
+        for part in _SEPARATOR.split(text)
+        if _KIND in part
+    )
+    return ReleaseApis(manifests.tag, crds_of(documents, are_released=True))

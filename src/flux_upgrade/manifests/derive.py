@@ -12,8 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from flux_upgrade.manifests.deployment import SOURCE_WATCHER, sections
-from flux_upgrade.manifests.generators import GENERATORS, Generator, known_generator
+from flux_upgrade.manifests.generators import GENERATORS, SOURCE_WATCHER, Generator, known_generator, sections
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.render import header, kind, render, split
 from flux_upgrade.model.errors import UnsupportedRelease, UntrustedArchive
@@ -101,7 +100,13 @@ def _derived(tag: str, text: str, generator: Generator) -> ReleaseManifests:
 def _files(documents: Iterable[str], components: tuple[str, ...], generator: Generator) -> dict[str, str]:
     wanted = {f"{name}.yaml": list[str]() for name in ("policies", "rbac", *components)}
     for number, document in enumerate(documents, start=2):
-        places = _places(document)
+        component = _COMPONENT.search(_block(document))
+        # By the marks that all releases of Flux 2 bear.
+        places = [
+            *(["policies.yaml"] if kind(document) == "NetworkPolicy" else []),
+            *(["rbac.yaml"] if _name(document).endswith(_SUFFIX) else []),
+            *([f"{component[1]}.yaml"] if component else []),
+        ]
         if len(places) != 1 or places[0] not in wanted:
             raise ValueError(f"its document {number} belongs to none of the release's files, or to several")
         own = _METADATA.sub(lambda match: f"metadata:\n{_own_metadata(match[1], 2)}", document, count=1)
@@ -112,19 +117,16 @@ def _files(documents: Iterable[str], components: tuple[str, ...], generator: Gen
     if missing:
         raise ValueError(f"it has nothing of {', '.join(missing)}")
     roles = {_name(role) for role in wanted["rbac.yaml"] if kind(role) == "ClusterRole"}
-    wanted["rbac.yaml"] = [_own_reference(document, roles) for document in wanted["rbac.yaml"]]
-    return {name: "---\n".join(contents) for name, contents in wanted.items()}
 
+    def own_reference(match: re.Match[str]) -> str:
+        """A binding's reference, without the suffix that it got with the role of that name."""
+        name = match[2].removesuffix(_SUFFIX)
+        return match[1] + (name if name in roles else match[2])
 
-def _places(document: str) -> list[str]:
-    """Names of the files that it may be from, by the marks that all releases of Flux 2 bear."""
-    block = _block(document)
-    component = _COMPONENT.search(block)
-    return [
-        *(["policies.yaml"] if kind(document) == "NetworkPolicy" else []),
-        *(["rbac.yaml"] if _name(document).endswith(_SUFFIX) else []),
-        *([f"{component[1]}.yaml"] if component else []),
+    wanted["rbac.yaml"] = [
+        _REFERENCE.sub(own_reference, document, count=1) for document in wanted["rbac.yaml"]
     ]
+    return {name: "---\n".join(contents) for name, contents in wanted.items()}
 
 
 def _own_metadata(block: str, indent: int) -> str:
@@ -154,16 +156,6 @@ def _own_deployment(document: str, number: int, components: tuple[str, ...], gen
     return _POD_METADATA.sub(
         lambda match: f"  template:\n    metadata:\n{_own_metadata(match[1], 6)}", document, count=1
     )
-
-
-def _own_reference(document: str, roles: set[str]) -> str:
-    """A binding's reference, without the suffix that it got with the role of that name."""
-
-    def own(match: re.Match[str]) -> str:
-        name = match[2].removesuffix(_SUFFIX)
-        return match[1] + (name if name in roles else match[2])
-
-    return _REFERENCE.sub(own, document, count=1)
 
 
 def _block(document: str) -> str:

@@ -36,7 +36,6 @@ class Image(NamedTuple):
         return not _FILLED_IN.isdisjoint(str(self))
 
     def __str__(self) -> str:
-        """The reference, as it stands in a manifest."""
         return (
             self.repository
             + (f":{self.tag}" if self.tag else "")
@@ -91,7 +90,6 @@ class Controller:
 
     @property
     def state(self) -> ImageState:
-        """How the image compares with the release's."""
         own, shipped = tag_order(self.image.tag), tag_order(self.release_image.tag)
         untagged = not self.image.tag and not self.image.digest
         if (

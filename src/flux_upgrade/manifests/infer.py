@@ -9,8 +9,8 @@ documents were sorted (releases before v2.0.0-rc.4).
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,42 +64,71 @@ def infer(manifest: Manifest) -> Inferred:
             "or make it anew with `flux-upgrade render`",
         )
     lines: dict[str, int] = {"components": found[0][1].line}
-    specs = [
-        (name, document, value_at(document.data, "spec", "template", "spec")) for name, document in found
-    ]
-    args = [
-        (document, arg)
-        for name, document, spec in specs
-        for arg in _list(_container(spec, name), "args")
-        if isinstance(arg, str)
-    ]
+    ballots = _ballots(manifest, found)
+    plain = InstallOptions(version="")
 
-    def vote(flag: str, default: str, votes: Iterable[tuple[str, int]]) -> str:
-        ballots = list(votes)
-        counted = Counter(value for value, _ in ballots)
-        most = max(counted.values(), default=0)
-        winners = [value for value, count in counted.items() if count == most]
-        value = default if default in winners or not winners else winners[0]
-        for ballot, line in ballots:
+    def vote(flag: str, default: str) -> str:
+        counted = Counter(value for value, _ in ballots[flag])
+        value, most = counted.most_common(1)[0] if counted else (default, 0)
+        value = default if counted[default] == most else value
+        for ballot, line in ballots[flag]:
             if ballot == value != "":
                 lines.setdefault(flag, line)
         return value
 
-    plain = InstallOptions(version="")
     options = InstallOptions(
         version="",
-        namespace=vote("namespace", plain.namespace, _namespaces(manifest, found)),
-        components=tuple(dict.fromkeys(name for name, _ in found)),
-        registry=vote("registry", plain.registry, _registries(specs)),
-        image_pull_secret=vote("image-pull-secret", "", _pull_secrets(specs)),
-        watch_all_namespaces=vote("watch-all-namespaces", "true", _flag(args, "--watch-all-namespaces"))
-        != "false",
-        network_policy=any(True for _ in _policies(manifest, lines)),
-        log_level=vote("log-level", plain.log_level, _flag(args, "--log-level")),
-        cluster_domain=vote("cluster-domain", plain.cluster_domain, _domains(args)),
-        toleration_keys=tuple(filter(None, vote("toleration-keys", "", _tolerations(specs)).split("\n"))),
+        namespace=vote("namespace", plain.namespace),
+        components=tuple(dict(found)),
+        registry=vote("registry", plain.registry),
+        image_pull_secret=vote("image-pull-secret", ""),
+        watch_all_namespaces=vote("watch-all-namespaces", "true") != "false",
+        network_policy=vote("network-policy", "") != "",
+        log_level=vote("log-level", plain.log_level),
+        cluster_domain=vote("cluster-domain", plain.cluster_domain),
+        toleration_keys=tuple(filter(None, vote("toleration-keys", "").split("\n"))),
     )
     return Inferred(options, lines, _versions(manifest, options.namespace))
+
+
+def _ballots(
+    manifest: Manifest, found: list[tuple[str, Document]]
+) -> defaultdict[str, list[tuple[str, int]]]:
+    """Flag → what each object says of it, and the line in which it does."""
+    ballots = defaultdict[str, list[tuple[str, int]]](list)
+    for name, document in found:
+        spec = value_at(document.data, "spec", "template", "spec")
+        container = _container(spec, name)
+        ballots["namespace"].append((document.key.namespace, _line(document, "  namespace:")))
+        image = value_at(container, "image")
+        repository = Image.parse(image).repository if isinstance(image, str) else ""
+        if repository.endswith(f"/{name}"):
+            registry = repository.removesuffix(f"/{name}")
+            ballots["registry"].append((registry, _line(document, f" image: {image}")))
+        secrets = [value_at(secret, "name") for secret in _list(spec, "imagePullSecrets")]
+        secret = secrets[0] if secrets and isinstance(secrets[0], str) else ""
+        ballots["image-pull-secret"].append((secret, _line(document, " imagePullSecrets:")))
+        keys = [value_at(toleration, "key") for toleration in _list(spec, "tolerations")]
+        joined = "\n".join(key for key in keys if isinstance(key, str))
+        ballots["toleration-keys"].append((joined, _line(document, " tolerations:")))
+        for arg in _list(container, "args"):
+            flag, separator, value = arg.partition("=") if isinstance(arg, str) else ("", "", "")
+            if flag in ("--watch-all-namespaces", "--log-level") and separator:
+                ballots[flag.removeprefix("--")].append((value, _line(document, arg)))
+            elif flag in ("--storage-adv-addr", "--events-addr") and ".svc." in value:
+                domain = value.partition(".svc.")[2].rstrip("./")
+                ballots["cluster-domain"].append((domain, _line(document, arg)))
+    namespaces: list[tuple[str, int]] = []
+    for document in manifest.documents:
+        kind = document.key.kind
+        if kind == "Namespace" and INSTANCE in flux_labels(document):
+            # The Namespace tells; where somebody took it out, the Deployments do.
+            ballot = document.key.name, _line(document, "  name:")
+            namespaces += [ballot] * (len(found) + 1)
+        elif kind == "NetworkPolicy" and PART_OF in flux_labels(document):
+            ballots["network-policy"].append(("true", document.line))
+    ballots["namespace"] = namespaces + ballots["namespace"]
+    return ballots
 
 
 def value_at(data: Any, *path: str) -> Any:
@@ -126,57 +155,6 @@ def _line(document: Document, needle: str) -> int:
     """The line of the document in which ``needle`` first stands, else its first."""
     position = document.text.find(needle)
     return document.line + document.text.count("\n", 0, max(position, 0))
-
-
-def _flag(args: list[tuple[Document, str]], flag: str) -> Iterator[tuple[str, int]]:
-    for document, arg in args:
-        name, separator, value = arg.partition("=")
-        if name == flag and separator:
-            yield value, _line(document, arg)
-
-
-def _namespaces(manifest: Manifest, found: list[tuple[str, Document]]) -> Iterator[tuple[str, int]]:
-    """The Namespace tells; where somebody took it out, the Deployments do."""
-    for document in manifest.documents:
-        if document.key.kind == "Namespace" and INSTANCE in flux_labels(document):
-            yield from [(document.key.name, _line(document, "  name:"))] * (len(found) + 1)
-    for _, document in found:
-        yield document.key.namespace, _line(document, "  namespace:")
-
-
-def _policies(manifest: Manifest, lines: dict[str, int]) -> Iterator[Document]:
-    for document in manifest.documents:
-        if document.key.kind == "NetworkPolicy" and PART_OF in flux_labels(document):
-            lines.setdefault("network-policy", document.line)
-            yield document
-
-
-def _registries(specs: list[tuple[str, Document, Any]]) -> Iterator[tuple[str, int]]:
-    for name, document, spec in specs:
-        image = value_at(_container(spec, name), "image")
-        repository = Image.parse(image).repository if isinstance(image, str) else ""
-        if repository.endswith(f"/{name}"):
-            yield repository.removesuffix(f"/{name}"), _line(document, f" image: {image}")
-
-
-def _pull_secrets(specs: list[tuple[str, Document, Any]]) -> Iterator[tuple[str, int]]:
-    for _, document, spec in specs:
-        names = [value_at(secret, "name") for secret in _list(spec, "imagePullSecrets")]
-        name = names[0] if names and isinstance(names[0], str) else ""
-        yield name, _line(document, " imagePullSecrets:")
-
-
-def _tolerations(specs: list[tuple[str, Document, Any]]) -> Iterator[tuple[str, int]]:
-    for _, document, spec in specs:
-        keys = [value_at(toleration, "key") for toleration in _list(spec, "tolerations")]
-        yield "\n".join(key for key in keys if isinstance(key, str)), _line(document, " tolerations:")
-
-
-def _domains(args: list[tuple[Document, str]]) -> Iterator[tuple[str, int]]:
-    for document, arg in args:
-        name, _, value = arg.partition("=")
-        if name in ("--storage-adv-addr", "--events-addr") and ".svc." in value:
-            yield value.partition(".svc.")[2].rstrip("./"), _line(document, arg)
 
 
 def _versions(manifest: Manifest, namespace: str) -> tuple[str, ...]:

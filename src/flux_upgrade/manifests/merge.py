@@ -15,9 +15,25 @@ from typing import Any
 
 from flux_upgrade.manifests.documents import ObjectKey
 from flux_upgrade.manifests.images import Image
-from flux_upgrade.manifests.lists import child, labelled, reordered
-from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, same
-from flux_upgrade.manifests.residue import Path, is_image, is_version_label, spelled, value_of
+from flux_upgrade.manifests.nodes import (
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    child,
+    clone,
+    clone_scalar,
+    same,
+)
+from flux_upgrade.manifests.residue import (
+    Path,
+    is_image,
+    is_version_label,
+    labelled,
+    reordered,
+    spelled,
+    value_of,
+)
 
 
 @dataclass(frozen=True)
@@ -32,7 +48,6 @@ class Conflict:
 
     @property
     def where(self) -> str:
-        """``spec.template.spec.containers[name=manager].args[--log-level]``."""
         return spelled(self.path)
 
 
@@ -145,18 +160,3 @@ def _image(base: ScalarNode, mine: ScalarNode, target: ScalarNode) -> ScalarNode
         own.digest if own.digest != old.digest else new.digest,
     )
     return ScalarNode(target.tag, str(image), style=mine.style)
-
-
-def clone(node: Node | None) -> Any:
-    """A copy that shares nothing, in block style, so that it serializes without anchors."""
-    if isinstance(node, MappingNode):
-        entries = [(clone_scalar(key), clone(value)) for key, value in node.value]
-        return MappingNode(node.tag, entries, flow_style=False)
-    if isinstance(node, SequenceNode):
-        return SequenceNode(node.tag, [clone(item) for item in node.value], flow_style=False)
-    return None if node is None else clone_scalar(node)
-
-
-def clone_scalar(node: Node) -> ScalarNode:
-    """A copy with the quotes that the original has."""
-    return ScalarNode(node.tag, node.value, style=getattr(node, "style", None))

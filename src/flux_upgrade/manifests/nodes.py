@@ -61,6 +61,9 @@ __all__ = [
     "Node",
     "ScalarNode",
     "SequenceNode",
+    "child",
+    "clone",
+    "clone_scalar",
     "compose",
     "construct",
     "represent",
@@ -185,6 +188,26 @@ def _as_json(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and isfinite(value)):
         return value
     return str(value)
+
+
+def child(mapping: MappingNode, key: str) -> Node | None:
+    """The value at ``key``; None where the mapping has no such key."""
+    return next((value for name, value in mapping.value if name.value == key), None)
+
+
+def clone(node: Node | None) -> Any:
+    """A copy that shares nothing, in block style, so that it serializes without anchors."""
+    if isinstance(node, MappingNode):
+        entries = [(clone_scalar(key), clone(value)) for key, value in node.value]
+        return MappingNode(node.tag, entries, flow_style=False)
+    if isinstance(node, SequenceNode):
+        return SequenceNode(node.tag, [clone(item) for item in node.value], flow_style=False)
+    return None if node is None else clone_scalar(node)
+
+
+def clone_scalar(node: Node) -> ScalarNode:
+    """A copy with the quotes that the original has."""
+    return ScalarNode(node.tag, node.value, style=getattr(node, "style", None))
 
 
 def same(a: Node | None, b: Node | None) -> bool:

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from flux_upgrade.manifests.documents import Document, Manifest, ObjectKey, parse
-from flux_upgrade.manifests.evidence import Rules, rules_for
-from flux_upgrade.manifests.generators import Generator
-from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.render import render
-from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.manifests.generators import GENERATORS, Generator
+from flux_upgrade.manifests.infer import Inferred
+from flux_upgrade.manifests.options import InstallOptions, validate_recovered
+from flux_upgrade.manifests.render import Rules, render, rules_for
+from flux_upgrade.model.errors import (
+    FluxUpgradeError,
+    ReleaseNotFound,
+    UnsupportedRelease,
+    UntrustedArchive,
+    UsageError,
+)
 from flux_upgrade.model.ports import FluxCli, Releases
 from flux_upgrade.model.versions import ReleaseManifests, Version
 
 _IMAGE_LINE = re.compile(r"^( +(?:- )?image: ).*$", re.MULTILINE)
 _VERSION_LINE = re.compile(r"^( +app\.kubernetes\.io/version: ).*$", re.MULTILINE)
+_MOST_BODIES = 3
+_MOST_LABELS = 3
+_TAG = re.compile(r"v(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?")
 
 
 @dataclass(frozen=True)
@@ -27,28 +37,23 @@ class Regenerated:
 
     text: str
     options: InstallOptions
-    generator: Generator | None
-    foreign: bool
-    """Made by the rules of another release than the manifests': ``generator`` says which."""
+    foreign: Generator | None
+    """Whose rules it was made by, where they are not those of the manifests' own release."""
 
     @cached_property
     def manifest(self) -> Manifest:
-        """The text, cut into documents."""
         return parse(self.text.encode())
 
     @cached_property
     def documents(self) -> dict[ObjectKey, Document]:
-        """Its documents by object, in order."""
         return {document.key: document for document in self.manifest.documents}
 
     @cached_property
     def without_images(self) -> str:
-        """The text, less what its image lines name."""
         return without_images(self.text)
 
     @cached_property
     def skeleton(self) -> Counter[str]:
-        """The texts of its documents, without images and version labels."""
         return skeleton_of(self.manifest.documents)
 
 
@@ -68,16 +73,12 @@ class Regenerator:
     def __init__(self, releases: Releases, flux: FluxCli) -> None:
         self._releases = releases
         self._flux = flux
-        self._manifests: dict[str, ReleaseManifests] = {}
         self._rules: dict[str, Rules | FluxUpgradeError] = {}
-        self._rendered: dict[tuple[InstallOptions, str], Regenerated] = {}
-        self._published: dict[str, str | None] = {}
-
-    def manifests(self, tag: str) -> ReleaseManifests:
-        """The manifests of a release, fetched once. Raises as ``Releases.manifests``."""
-        if tag not in self._manifests:
-            self._manifests[tag] = self._releases.manifests(tag)
-        return self._manifests[tag]
+        self._stable_tags: list[Version] | None = None
+        self._rendered: dict[tuple[InstallOptions, Generator | None], Regenerated] = {}
+        self.manifests: Callable[[str], ReleaseManifests] = cache(releases.manifests)
+        """``Releases.manifests``, each fetched once; so is ``published``."""
+        self.published: Callable[[str], str | None] = cache(releases.published)
 
     def rules(self, tag: str) -> Rules:
         """The rules of a release, found once; a failure is remembered as well. Raises as ``rules_for``."""
@@ -94,28 +95,129 @@ class Regenerator:
     def regenerate(self, options: InstallOptions, generator: Generator | None = None) -> Regenerated:
         """Render by the release's own rules, or by those of ``generator``. Raises as ``rules``."""
         rules = self.rules(options.version)
-        foreign = generator is not None and generator != rules.generator
-        key = (options, generator.since if generator and foreign else "")
+        foreign = generator if generator != rules.generator else None
+        key = options, foreign
         if key not in self._rendered:
-            text = (
-                render(self.manifests(options.version), options, generator)
-                if generator is not None and foreign
-                else rules.render(options)
-            )
-            self._rendered[key] = Regenerated(text, options, generator or rules.generator, foreign)
+            if foreign is None:
+                text = rules.render(options)
+            else:
+                text = render(self.manifests(options.version), options, foreign)
+            self._rendered[key] = Regenerated(text, options, foreign)
         return self._rendered[key]
-
-    def published(self, tag: str) -> str | None:
-        """The manifest that Flux published for a release; None: there is none. Fetched once."""
-        if tag not in self._published:
-            self._published[tag] = self._releases.published(tag)
-        return self._published[tag]
 
     def stable_tags(self) -> list[Version]:
         """Every release of Flux 2 in the source that is no prerelease, newest first."""
+        if self._stable_tags is None:
+            stable = [each.tag for each in self._releases.list() if not each.prerelease]
+            flux_2 = [tag for tag in stable if tag.is_flux_2 and not tag.is_prerelease]
+            self._stable_tags = sorted(flux_2, reverse=True)
         return self._stable_tags
 
+
+class Unusable(FluxUpgradeError):
+    """A version that a file names and that cannot be regenerated. Never leaves this package."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """One manifest, and what it can be compared with."""
+
+    manifest: Manifest
+    inferred: Inferred
+    regenerator: Regenerator
+
+    def recorded_releases(self) -> tuple[list[str], FluxUpgradeError | None]:
+        """The releases that labels and header name and that can be rendered.
+
+        Second: why the first of them cannot be rendered; None where it can. Only a clean
+        proof by another release speaks against it.
+        """
+        versions = [*self.inferred.versions[:_MOST_LABELS], self.manifest.header_version]
+        recorded = list(dict.fromkeys(filter(None, versions)))
+        if not recorded:
+            return [], Unusable(
+                "no version is recorded in the file: it looks like the install.yaml of a Flux release",
+                hint="replace it by the output of `flux-upgrade render` with the flags that you want",
+            )
+        usable: list[str] = []
+        problem: FluxUpgradeError | None = None
+        for version in recorded:
+            try:
+                self._require(version)
+                usable.append(version)
+            except ReleaseNotFound as error:
+                hint = f"give a --release-source that has {version}"
+                problem = Unusable(error.message, hint=hint) if version == recorded[0] else problem
+            except (Unusable, UnsupportedRelease, UntrustedArchive) as error:
+                problem = error if version == recorded[0] else problem
+        return usable, problem
+
+    def _require(self, version: str) -> None:
+        if re.match(r"v?0\.", version) and not re.match(r"v?0\.0\.0-", version):
+            raise Unusable(
+                f"Flux {version} is older than v2.0.0",
+                hint="upgrade to v2.0.0 with the Flux CLI first "
+                "(https://fluxcd.io/flux/installation/upgrade/), or render a new manifest with these flags",
+            )
+        if not _TAG.fullmatch(version):
+            raise Unusable(
+                f"'{version}' is a development build, no release of Flux",
+                hint="render the release that you want with these flags, and compare",
+            )
+        self.regenerator.rules(version)
+        known = set(self.regenerator.manifests(version).components)
+        lacking = [sorted({*components} - known) for components in self.components]
+        if all(lacking):
+            # A source may hold less than the release ships: no other release is to speak for it.
+            fewest = min(lacking, key=len)
+            raise Unusable(
+                f"the release source has no {', '.join(fewest)} of {version}",
+                hint="give a --release-source that has the whole release",
+            )
+
     @cached_property
-    def _stable_tags(self) -> list[Version]:
-        tags = [release.tag for release in self._releases.list() if not release.prerelease]
-        return sorted((each for each in tags if each.is_flux_2 and not each.is_prerelease), reverse=True)
+    def components(self) -> tuple[tuple[str, ...], ...]:
+        """The components in the body, and those in the header if it lists any."""
+        body, header = self.inferred.options.components, self.manifest.header_components
+        return tuple(dict.fromkeys(filter(None, (body, header))))
+
+    def regenerations(self, tags: Iterable[str]) -> Iterator[Regenerated]:
+        """Each release by its own rules first, then by others'.
+
+        Others' rules: a generator that is linked into another program
+        (Terraform's provider), and a prerelease CLI, take any release's manifests.
+        """
+        usable = []
+        for tag in tags:
+            with suppress(ReleaseNotFound, UnsupportedRelease, UntrustedArchive):
+                self.regenerator.rules(tag)
+                usable.append(tag)
+        for foreign in (False, True):
+            for tag in usable:
+                yield from self._of(tag, foreign=foreign)
+
+    def _of(self, tag: str, *, foreign: bool) -> Iterator[Regenerated]:
+        known = self.regenerator.manifests(tag).components
+        own = self.regenerator.rules(tag).generator
+        for generator in [each for each in GENERATORS if each != own] if foreign else [own]:
+            for components in self.components:
+                options = self.inferred.options._replace(version=tag, components=components)
+                try:
+                    validate_recovered(options, known)
+                except UsageError:
+                    continue
+                yield self.regenerator.regenerate(options, generator)
+
+    def nearest_bodies(self, tags: Iterable[str]) -> list[str]:
+        """The few releases whose documents, versions and images aside, are most like the file's.
+
+        For a file whose labels are as wrong as its header.
+        """
+        mine = skeleton_of(self.manifest.documents)
+        scored = []
+        for position, tag in enumerate(tags):
+            base = next(self.regenerations([tag]), None)
+            if base is not None:
+                theirs = base.skeleton
+                scored.append(((mine - theirs).total() + (theirs - mine).total(), position, tag))
+        return [tag for _, _, tag in sorted(scored)[:_MOST_BODIES]]

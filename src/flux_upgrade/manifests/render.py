@@ -11,12 +11,21 @@ Rules: fluxcd/flux2 ``pkg/manifestgen/install`` (templates.go, manifests.go).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
-from flux_upgrade.manifests.deployment import deployment, label_lines, metadata
-from flux_upgrade.manifests.generators import Generator
+from flux_upgrade.manifests.generators import (
+    GENERATOR_PATHS,
+    GENERATORS,
+    Generator,
+    deployment,
+    generator_of_sources,
+    known_generator,
+    metadata,
+)
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.errors import UnsupportedRelease
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import ReleaseManifests
 
 _LEGACY_ORDER = (
@@ -69,8 +78,8 @@ def _documents(
         "pod-security.kubernetes.io/warn": "restricted",
         "pod-security.kubernetes.io/warn-version": "latest",
     }
-    lines = label_lines([], 4, labels | pod_security)
-    yield f"apiVersion: v1\nkind: Namespace\nmetadata:\n  labels:\n{''.join(lines)}  name: {namespace}\n"
+    block = metadata([f"  name: {namespace}\n"], 2, labels | pod_security)
+    yield f"apiVersion: v1\nkind: Namespace\nmetadata:\n{block}"
     if options.network_policy:
         for document in split(manifests.files["policies.yaml"]):
             yield _with_metadata(document, labels, namespace)
@@ -142,3 +151,75 @@ def _with_metadata(document: str, labels: dict[str, str], namespace: str = "", *
     end = following.start() if following else len(document)
     block = metadata(document[start:end].splitlines(keepends=True), 2, labels, namespace, suffix)
     return f"{document[:start]}{block}{document[end:]}"
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.model.ports import FluxCli, Releases
+
+
+class Rules(NamedTuple):
+    """How one release is rendered, and why that is right."""
+
+    render: Callable[[InstallOptions], str]
+    generator: Generator | None
+    """None where the Flux CLI renders."""
+    evidence: str = ""
+    """Empty for a release that the rules were compared with; else a sentence for the report."""
+    not_covered: bool = False
+    """True where the evidence speaks for default flags only."""
+
+
+def rules_for(manifests: ReleaseManifests, releases: Releases, flux: FluxCli) -> Rules:
+    """The rules for a release. Raises UnsupportedRelease, SourceUnavailable, UntrustedArchive."""
+    tag = manifests.tag
+
+    if tag.startswith(("v0.", "v1.")):
+        raise UnsupportedRelease(
+            f"{tag} is older than Flux 2", hint="render it with the Flux CLI of that version"
+        )
+    known = known_generator(tag)
+    if known is not None:
+        return Rules(partial(render, manifests, generator=known), known)
+    hashes = releases.generator_hashes(tag, GENERATOR_PATHS)
+    if hashes is not None and (same := generator_of_sources(dict(hashes))) is not None:
+        why = f"the generator's source at {tag} is that of Flux {same.since}"
+        return Rules(partial(render, manifests, generator=same), same, why)
+    published = releases.published(tag)
+    if published is not None:
+        for generator in reversed(GENERATORS):
+            if _reproduces(published, manifests, generator):
+                why = f"the manifest that Flux published for {tag} comes out byte for byte"
+                return Rules(
+                    partial(render, manifests, generator=generator), generator, why, not_covered=True
+                )
+    if flux.version() == tag:
+        export = flux.install_export
+        return Rules(lambda options: export(options.command_line()), None, f"rendered by flux {tag}")
+    raise _unsupported(tag, published, hashes is not None)
+
+
+def _reproduces(published: str, manifests: ReleaseManifests, generator: Generator) -> bool:
+    for line in published.splitlines()[:8]:
+        if line.startswith("# Components: "):
+            components = tuple(line.removeprefix("# Components: ").split(","))
+            options = InstallOptions(manifests.tag)._replace(components=components)
+            is_like = set(components) <= set(manifests.components) and published.startswith(header(options))
+            return is_like and published == render(manifests, options, generator)
+    return False
+
+
+def _unsupported(tag: str, published: str | None, source_differs: bool) -> UnsupportedRelease:  # noqa: FBT001 private
+    reason = f"the source of its generator {'differs' if source_differs else 'is not at hand'}"
+    if published is None:
+        return UnsupportedRelease(
+            f"{tag} is newer than the rules of this flux-upgrade; {reason}, and the manifest that Flux "
+            "publishes for each release is not there yet",
+            hint="it appears minutes after the release: run again later",
+            pending=True,
+        )
+    return UnsupportedRelease(
+        f"{tag} is newer than the rules of this flux-upgrade; {reason}, and the manifest that Flux published "
+        "for it does not come out byte for byte",
+        hint=f"use a newer flux-upgrade, or put the flux CLI {tag} on PATH: it will be used",
+    )

@@ -1,6 +1,6 @@
 """What a user changed by hand: the difference of two manifests, object by object, path by path.
 
-Paths are stable across releases: list items are named, not counted (``lists``).
+Paths are stable across releases: list items are named, not counted (``labelled``).
 A mapping that was added counts by its leaves, so that an addition beside one of
 the release's own is the same edit before and after an upgrade.
 """
@@ -16,8 +16,7 @@ from typing import Any
 
 from flux_upgrade.manifests.documents import ObjectKey
 from flux_upgrade.manifests.images import Image
-from flux_upgrade.manifests.lists import children, labelled, reordered
-from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, construct, same
+from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, child, construct, same
 
 Path = tuple[str, ...]
 VERSION_LABEL = "app.kubernetes.io/version"
@@ -54,7 +53,6 @@ class Edit:
 
     @property
     def where(self) -> str:
-        """``spec.template.spec.containers[name=manager].args[--log-level]``."""
         return spelled(self.path)
 
 
@@ -143,3 +141,57 @@ def is_version_label(path: Path, mine: Node) -> bool:
 def value_of(node: Node | None) -> Any:
     """A node as a plain value; None for None."""
     return None if node is None else construct(node)
+
+
+_KEYS = ("name", "mountPath", "key", "containerPort", "port")
+
+
+def children(node: Node) -> dict[str, Node]:
+    """The entries of a mapping by key, the items of a list by label; none for a scalar."""
+    if isinstance(node, MappingNode):
+        return {name.value: value for name, value in node.value}
+    return labelled(node)[0] if isinstance(node, SequenceNode) else {}
+
+
+def reordered(*sequences: SequenceNode) -> bool:
+    """Whether the items that the first two lists share stand in another order; then the list is one value."""
+    first, second, *_ = labelled(*sequences)
+    return [label for label in first if label in second] != [label for label in second if label in first]
+
+
+def labelled(*sequences: SequenceNode) -> list[dict[str, Node]]:
+    """For each sequence its items by label, in order; all are named by the same scheme."""
+    items = [item for sequence in sequences for item in sequence.value]
+    key = next((key for key in _KEYS if all(_is_named_by(key, sequence) for sequence in sequences)), None)
+    arguments = bool(items) and all(
+        isinstance(item, ScalarNode) and item.value.startswith("-") for item in items
+    )
+    found = []
+    for sequence in sequences:
+        labels: dict[str, Node] = {}
+        for item in sequence.value:
+            if key is not None:
+                name = f"{key}={getattr(child(item, key), 'value', '')}"
+            elif arguments:
+                name = item.value.partition("=")[0]
+            elif isinstance(item, ScalarNode):
+                name = item.value
+            else:
+                name = json.dumps(construct(item), default=str, sort_keys=True, separators=(",", ":"))
+            count, label = 1, f"[{name}]"
+            while label in labels:
+                count += 1
+                label = f"[{name}]#{count}"
+            labels[label] = item
+        found.append(labels)
+    return found
+
+
+def _is_named_by(key: str, sequence: SequenceNode) -> bool:
+    """Whether every item is a mapping with a scalar at ``key``, no two of them alike."""
+    values = {
+        value.value
+        for item in sequence.value
+        if isinstance(item, MappingNode) and isinstance(value := child(item, key), ScalarNode)
+    }
+    return len(values) == len(sequence.value)

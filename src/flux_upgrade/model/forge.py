@@ -87,7 +87,6 @@ class Branch(NamedTuple):
 
     @property
     def open_pull(self) -> PullRequest | None:
-        """The open pull request, should there be one."""
         return next((pull for pull in self.pulls if pull.state is PullState.OPEN), None)
 
 
@@ -102,7 +101,6 @@ class BaseFile(NamedTuple):
     """Messages of the last commits that touched it, newest first, at most five."""
 
     def holds(self, content: bytes) -> bool:
-        """Whether that is the file's content."""
         return self.oid == blob_id(content, self.oid)
 
 

@@ -56,7 +56,6 @@ class AppCredentials(NamedTuple):
     base_url: str = ""
 
     def __repr__(self) -> str:
-        """Without the key."""
         return f"AppCredentials({self.app_id})"
 
 
@@ -71,7 +70,6 @@ class KeyPair(NamedTuple):
     """That the private part is encrypted with; empty: it is not. Shown nowhere."""
 
     def __repr__(self) -> str:
-        """Without the private part."""
         return f"KeyPair({self.public})"
 
 
@@ -85,7 +83,6 @@ class Secret(NamedTuple):
     type: str = "Opaque"
 
     def __repr__(self) -> str:
-        """Without its values."""
         return f"Secret({self.namespace}/{self.name}: {', '.join(self.string_data)})"
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import Protocol
 
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.config.config import Config, match
@@ -14,6 +13,7 @@ from flux_upgrade.model.errors import ReleaseNotFound
 from flux_upgrade.model.files import FileHistory, Tree
 from flux_upgrade.model.ports import Builder
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.plan import Terms, Upgrade
 
@@ -25,33 +25,25 @@ if TYPE_CHECKING:
     from flux_upgrade.impact.running import ManifestApis, OtherClusters
     from flux_upgrade.impact.served_apis import ServedApis
     from flux_upgrade.manifests.crds import ReleaseApis
-    from flux_upgrade.manifests.regenerate import Regenerator
-
-
-class LateReads(Protocol):
-    """What only the analysis of an upgrade reads: it costs something, and nearly every run does without."""
-
-    def history(self) -> FileHistory:
-        """What the files of the repository were."""
-        ...
-
-    def builder(self) -> Builder | None:
-        """What builds kustomizations on this machine; None: nothing does."""
-        ...
-
-    def unplanned(self) -> Sequence[Member]:
-        """The pins that nothing is planned for: they are ignored, or outside of what the user named."""
-        ...
 
 
 class Sources(NamedTuple):
     """What the analysis reads."""
 
-    tree: Tree
-    """The whole repository."""
-    regenerator: Regenerator
+    pin_context: PinContext
+    """Of the whole repository."""
     config: Config
-    late: LateReads
+    history: FileHistory
+    builder: Builder | None = None
+    """What builds kustomizations on this machine; None: nothing does."""
+    planned: frozenset[str] = frozenset()
+    """Paths of the pins that something is planned for."""
+    members: Sequence[Member] | None = ()
+    """All pins of the repository; None: they are looked for once they are needed."""
+
+    @property
+    def tree(self) -> Tree:
+        return self.pin_context.tree
 
 
 class Transition(NamedTuple):
@@ -83,7 +75,7 @@ class ApiUses:
         """What each release serves."""
         from flux_upgrade.impact.served_apis import ServedApis
 
-        return ServedApis(self._sources.regenerator)
+        return ServedApis(self._sources.pin_context.regenerator)
 
     def known(self, *tags: str) -> tuple[ReleaseApis, ...]:
         """What releases serve, as far as the source has them: a mirror need not have what a pin says."""

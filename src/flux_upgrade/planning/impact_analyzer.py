@@ -14,18 +14,19 @@ from flux_upgrade.config.config import Migrate
 from flux_upgrade.manifests.crds import Crd, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import FileHistory, FileRevisions, Mentions
-from flux_upgrade.model.ports import Builder
+from flux_upgrade.model.files import FileRevisions, Mentions
 from flux_upgrade.model.versions import Version, is_tag
+from flux_upgrade.pins.discover import discover
 from flux_upgrade.planning.api_uses import ApiUses, Sources, Transition
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.impact.api_uses.flux_file import FluxFile
     from flux_upgrade.impact.diff.changes import Changes
     from flux_upgrade.impact.impact import Impact, Managed, Stored
     from flux_upgrade.impact.migrate.result import Migrated
     from flux_upgrade.impact.overlay.result import Overlay
-    from flux_upgrade.impact.running import OtherClusters
+    from flux_upgrade.impact.running import Installations
 
 
 class ImpactAnalyzer:
@@ -56,29 +57,32 @@ class ImpactAnalyzer:
             )
         if not self._may_break(transition, found.changes):
             return found
-        from flux_upgrade.impact.behaviour.find import find_breaks, gates_in
-
         files = [
             each
             for each in self._uses.files(transition)
             if not transition.other_clusters.is_theirs(each.path)
         ]
-        migrated = self._uses.migrated(transition, files)
-        stored = self._stored(transition, found.changes, FileRevisions())
+        if files:
+            found = self._in_files(transition, found, files)
+        found = found._replace(stored=self._stored(transition, found.changes, FileRevisions()))
+        return found._replace(upgrade_path=self._upgrade_path(transition, found.files, found.stored))
+
+    def _in_files(self, transition: Transition, found: Impact, files: Sequence[FluxFile]) -> Impact:
+        """With what the transition means for the files that speak of Flux's APIs."""
+        from flux_upgrade.impact.behaviour.find import find_breaks, gates_in
+
         current, target = transition.found.version, transition.upgrade.target
         return found._replace(
-            files=migrated,
+            files=self._uses.migrated(transition, files),
             orphaned=tuple(self._uses.orphaned(transition, found.changes, files)),
             breaks=find_breaks(files, current, target, gates_in([*self._beside(transition.path)])),
-            stored=stored,
-            upgrade_path=self._upgrade_path(transition, migrated, stored),
         )
 
-    def other_clusters(self, cluster: Cluster, clusters: Iterable[Cluster]) -> OtherClusters:
-        """What is in the repository besides a cluster. ``clusters``: all that are planned for."""
-        from flux_upgrade.impact.running import installs, other_clusters
+    def installations(self, clusters: Sequence[Cluster]) -> Installations:
+        """What installs Flux in the repository. ``clusters``: all that are planned for."""
+        from flux_upgrade.impact.running import Installations, installs
 
-        return other_clusters(cluster, clusters, filter(installs, self._unplanned))
+        return Installations(clusters, [*filter(installs, self._unplanned)])
 
     def looked_back(self, transition: Transition, impact: Impact) -> Impact:
         """With what the histories of the installation and of API uses show.
@@ -105,7 +109,7 @@ class ImpactAnalyzer:
         found = read(feedback.stored, asked)
         if found is None:
             if transition.path not in self._pasts:
-                self._pasts[transition.path] = self._history.of(transition.path)
+                self._pasts[transition.path] = self._sources.history.of(transition.path)
             found = self._stored(transition, impact.changes, self._pasts[transition.path])
         return found
 
@@ -140,7 +144,7 @@ class ImpactAnalyzer:
     def _mentions(self, transition: Transition, versions: tuple[str, ...]) -> Mentions:
         """What the history shows of files that are searched today and not another cluster's."""
         found, is_wanted = (
-            self._history.mentions(versions),
+            self._sources.history.mentions(versions),
             self._uses.searches(transition.terms.governance.scan),
         )
         paths = (
@@ -174,11 +178,7 @@ class ImpactAnalyzer:
     def _overlay(self, transition: Transition, old: bytes, new: bytes) -> Overlay | None:
         from flux_upgrade.impact.overlay.check import check_overlay
 
-        return check_overlay(self._sources.tree, transition.path, old, new, self._builder)
-
-    @cached_property
-    def _builder(self) -> Builder | None:
-        return self._sources.late.builder()
+        return check_overlay(self._sources.tree, transition.path, old, new, self._sources.builder)
 
     @staticmethod
     def _takes_away(changes: Changes | None) -> bool:
@@ -216,7 +216,7 @@ class ImpactAnalyzer:
         crds = {each.crd for each in stored.after_migrate}
         if transition.found.is_manifest:
             crds |= {each.name for each in self._crds(transition.found.content)}
-        tags = self._sources.regenerator.stable_tags()
+        tags = self._sources.pin_context.regenerator.stable_tags()
         return (
             upgrade_path(
                 transition.found.version, transition.upgrade.target, tags, self._uses.apis.at, crds, uses
@@ -226,11 +226,11 @@ class ImpactAnalyzer:
 
     @cached_property
     def _unplanned(self) -> Sequence[Member]:
-        return self._sources.late.unplanned()
-
-    @cached_property
-    def _history(self) -> FileHistory:
-        return self._sources.late.history()
+        """The pins that are ignored, or outside of what the user named."""
+        found = self._sources.members
+        if found is None:
+            found = [Member(each, each.path) for each in discover(self._sources.pin_context)]
+        return [each for each in found if each.path not in self._sources.planned]
 
     @staticmethod
     def _crds(manifest: bytes) -> Iterable[Crd]:

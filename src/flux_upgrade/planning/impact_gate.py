@@ -1,24 +1,33 @@
-"""Upgrades that could be made pass the impact gate: each goes on, is held, or waits for migrations."""
+"""Upgrades that could be made pass the impact gate: each goes on, is held, or waits for migrations.
+
+What one step cannot reach goes step by step: the analyzer gives the path, and its first step is planned.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from functools import cached_property
 
+from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.config.config import Migrate
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import Pin, PinChange, Role
 from flux_upgrade.planning.api_uses import Transition
 from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 from flux_upgrade.planning.impact_holds import closed_migration, held_by, is_back, moved_elsewhere
+from flux_upgrade.planning.manifest_planner import ManifestPlanner
+from flux_upgrade.planning.pin_planner import PinPlanner
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, Upgrade
-from flux_upgrade.policy.decision import BumpKind, Hold
+from flux_upgrade.policy.decision import Bump, BumpKind, Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.policy.policy import refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.impact.impact import Impact
     from flux_upgrade.impact.migrate.result import Migrated
-    from flux_upgrade.impact.running import OtherClusters
+    from flux_upgrade.impact.running import Installations, OtherClusters
 
 
 class GateResult(NamedTuple):
@@ -29,61 +38,101 @@ class GateResult(NamedTuple):
     """Of files, each with one upgrade of the kind MIGRATION."""
 
 
-def joined(first: GateResult, second: GateResult) -> GateResult:
-    """Two of one installation, about different subjects."""
-    plan = second.plan._replace(
-        decisions=(*first.plan.decisions, *second.plan.decisions),
-        impacts={**second.plan.impacts, **first.plan.impacts},
-    )
-    return GateResult(plan, (*first.migrations, *second.migrations))
-
-
-@dataclass
 class ImpactGate:
     """Holds upgrades for what they would break: one installation after the other, in their order."""
 
-    analyzer: ImpactAnalyzer
-    _taken: dict[str, tuple[str, bool]] = field(default_factory=dict)
-    """Path of a file that is moved → slug of the update group that does it, and whether it is approved."""
+    def __init__(
+        self,
+        analyzer: ImpactAnalyzer,
+        manifests: ManifestPlanner,
+        pins: PinPlanner,
+        clusters: Sequence[Cluster],
+    ) -> None:
+        self._analyzer, self._manifests, self._pins, self._clusters = analyzer, manifests, pins, clusters
+        self._taken: dict[str, tuple[str, bool]] = {}
+        """Path of a file that is moved → slug of the update group that does it; whether it is approved."""
+
+    @cached_property
+    def _installations(self) -> Installations:
+        return self._analyzer.installations(self._clusters)
 
     def is_of(self, path: str, slug: str) -> bool:
         """Whether a file is moved for the update group with that slug."""
         return path in self._taken and self._taken[path][0] == slug
 
-    def check(
-        self, plan: Plan, target: PlannedTarget, slug: str, other_clusters: OtherClusters
-    ) -> GateResult:
-        """``plan``: with the impacts of its upgrades. ``slug``: of the update group.
+    def check(self, plan: Plan, target: PlannedTarget, slug: str, cluster: Cluster) -> GateResult:
+        """``plan`` with the impacts of its upgrades. ``slug``: of the update group.
 
-        ``other_clusters``: what else installs Flux in the repository. Raises what
-        ``ImpactAnalyzer.looked_back`` raises.
+        Raises what ``ImpactAnalyzer.impact`` and ``looked_back`` raise.
         """
+        if target.pin.role is not Role.INSTALLS or not target.pin.version:
+            return GateResult(plan)
+        other_clusters = self._installations.besides(cluster)
         decisions: list[Upgrade | Hold] = []
         impacts: dict[BumpKind, Impact] = {}
         migrations: list[Plan] = []
         for each in plan.decisions:
-            if isinstance(each, Hold) or each.impact is None:
-                decisions.append(each)
+            if isinstance(each, Upgrade):
+                first = self._first_step(each, _later(plan, each), target, other_clusters)
+            else:
+                first = each
+            if isinstance(first, Hold):
+                decisions.append(first)
                 continue
-            upgrade, impact, hold = each, each.impact, held_by(each, target.terms)
+            upgrade, impact = first
+            hold = held_by(upgrade, impact, target.terms)
             if hold is None:
                 # Nobody is asked about the past of what cannot go on anyway.
                 transition = Transition(target.path, target.pin, upgrade, target.terms, other_clusters)
-                impact = self.analyzer.looked_back(transition, impact)
-                upgrade = upgrade._replace(impact=impact)
-                hold = held_by(upgrade, target.terms)
+                impact = self._analyzer.looked_back(transition, impact)
+                hold = held_by(upgrade, impact, target.terms)
             impacts[upgrade.bump_kind] = impact
             moving = [file for file in impact.files if file.moves]
             if not upgrade.bump.approval:
                 moving = [file for file in moving if not is_back(file, target.terms)]
-            if _is_apart(upgrade, hold, target.terms):
+            moved: list[Migrated] = []
+            if hold is not None and _is_apart(upgrade, hold, target.terms):
                 migrations += _migrations(self._take(moving, slug, upgrade), plan, upgrade)
             elif hold is None and moving:
-                own = self._take(moving, slug, upgrade)
-                hold = None if len(own) == len(moving) else moved_elsewhere(upgrade)
-                upgrade = upgrade._replace(moved=tuple(own))
-            decisions.append(hold or upgrade)
+                moved = self._take(moving, slug, upgrade)
+                hold = None if len(moved) == len(moving) else moved_elsewhere(upgrade)
+            decisions.append(hold or upgrade._replace(impact=impact, moved=tuple(moved)))
         return GateResult(plan._replace(decisions=tuple(decisions), impacts=impacts), tuple(migrations))
+
+    def _first_step(
+        self, upgrade: Upgrade, later: Version, target: PlannedTarget, other_clusters: OtherClusters
+    ) -> tuple[Upgrade, Impact] | Hold:
+        """``upgrade``, or the first step to it, and what that means.
+
+        ``later``: where it goes after this one, which a person approved alone; empty: nowhere.
+        """
+
+        def impact_of(each: Upgrade) -> Impact:
+            return self._analyzer.impact(
+                Transition(target.path, target.pin, each, target.terms, other_clusters)
+            )
+
+        def carried_out(bump: Bump) -> Upgrade | Hold:
+            planner = self._manifests if target.pin.is_manifest else self._pins
+            return planner.carried_out(target, bump)
+
+        terms, impact = target.terms, impact_of(upgrade)
+        path = impact.upgrade_path
+        if not terms.governance.ladder:
+            impact = impact._replace(upgrade_path=())
+        elif path and not terms.to:
+            # People may have turned it down before.
+            hold = None if upgrade.bump.approval else refused(terms.feedback, upgrade.bump_kind, path[0])
+            found = hold or carried_out(upgrade.bump._replace(target=path[0]))
+            if isinstance(found, Hold):
+                return found
+            upgrade, impact = found, impact_of(found)._replace(upgrade_path=path)
+        elif later:
+            afterwards = carried_out(upgrade.bump._replace(target=later))
+            path = impact_of(afterwards).upgrade_path if isinstance(afterwards, Upgrade) else ()
+            if path and path[0].minor == upgrade.target.minor:
+                impact = impact._replace(upgrade_path=(upgrade.target, *path[1:]))
+        return _gated(upgrade, impact, terms), impact
 
     def _take(self, files: Sequence[Migrated], slug: str, upgrade: Upgrade) -> list[Migrated]:
         """Those that this update group moves: the first that has to, before one that waits for approval."""
@@ -94,13 +143,9 @@ class ImpactGate:
         return [file for file in files if self.is_of(file.path, slug)]
 
 
-def _is_apart(upgrade: Upgrade, hold: Hold | None, terms: Terms) -> bool:
+def _is_apart(upgrade: Upgrade, hold: Hold, terms: Terms) -> bool:
     """Whether manifests are moved in a pull request of their own now."""
-    if (
-        terms.governance.migrate is not Migrate.BEFORE
-        or hold is None
-        or not hold.reason.effect.is_moved_first
-    ):
+    if terms.governance.migrate is not Migrate.BEFORE or not hold.reason.effect.is_moved_first:
         return False
     return bool(upgrade.bump.approval) or closed_migration(upgrade, terms) is None
 
@@ -113,3 +158,23 @@ def _migrations(files: Sequence[Migrated], plan: Plan, upgrade: Upgrade) -> Iter
     for file in files:
         found = Pin(file.path, "resources", file.content, role=Role.RESOURCES, version=plan.pin.version)
         yield Plan(found, file.path, (Upgrade(bump, PinChange(), moved=(file,), waiting=(plan.path,)),))
+
+
+def _later(plan: Plan, upgrade: Upgrade) -> Version:
+    """The newest release that waits until the one that a person approved is merged."""
+    waiting = [
+        hold.target
+        for hold in plan.holds
+        if hold.reason is HoldReason.NEEDS_APPROVAL and hold.bump_kind is upgrade.bump_kind
+    ]
+    return max(waiting, default=NO_VERSION) if upgrade.bump.approval else NO_VERSION
+
+
+def _gated(upgrade: Upgrade, impact: Impact, terms: Terms) -> Upgrade:
+    """Waits for approval on account of what it changes, should the settings want that."""
+    gates = terms.governance.needs_approval
+    found = sorted(impact.changes.contents.intersection(gates)) if impact.changes is not None else []
+    if not found or upgrade.bump.approval or terms.to:
+        return upgrade
+    why = f"{upgrade.bump.why}; it changes {', '.join(found)}, which needs approval"
+    return upgrade._replace(bump=upgrade.bump._replace(approved=False, why=why.removeprefix("; ")))

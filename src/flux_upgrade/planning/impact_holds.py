@@ -24,10 +24,9 @@ _NAMED = 3
 """Places that a hold names; the report has all of them."""
 
 
-def held_by(upgrade: Upgrade, terms: Terms) -> Hold | None:
+def held_by(upgrade: Upgrade, impact: Impact, terms: Terms) -> Hold | None:
     """What is in the way of an upgrade: what cannot be waited for comes first. None: it may be made."""
-    impact = upgrade.impact
-    held = None if impact is None else next(_holds(upgrade, impact, terms), None)
+    held = next(_holds(upgrade, impact, terms), None)
     if held is None:
         return None
     error = ApiRemoved if terms.to and held.reason is HoldReason.BLOCKED_BY_API_REMOVAL else None
@@ -53,18 +52,31 @@ def _holds(upgrade: Upgrade, impact: Impact, terms: Terms) -> Iterator[Hold]:
             "keep the component, or remove these resources first",
         )
     yield from _out_of_reach(target, impact, terms)
-    blocking = [f"{each.use.path}:{each.use.line}" for each in impact.blocking]
-    by_hand = [*blocking, *_moving(impact)] if terms.governance.migrate is Migrate.OFF else blocking
+    moving = impact.moves if terms.governance.migrate is Migrate.OFF else ()
+    uses = [*(left.use for left in impact.blocking), *(move.use for move in moving)]
+    by_hand = [f"{use.path}:{use.line}" for use in uses]
     if by_hand:
+        hint = f"`flux-upgrade migrate --to {target}` moves what can be moved"
+        if impact.blocking:
+            said = next((each.hint for each in impact.blocking if each.hint), "").rstrip(".")
+            hint = f"{said[:1].lower()}{said[1:]}; " if said else ""
+            hint += f"`flux-upgrade check --to {target}` says when nothing is left"
         yield Hold(
             HoldReason.BLOCKED_BY_API_REMOVAL,
             f"{target} does not serve the API versions of {counted(len(by_hand), 'resource')}: "
             f"{first_few(by_hand, _NAMED)}",
-            _by_hand(impact, target),
+            f"{hint}; leave out what no cluster uses with `scan` in the config file",
         )
     if impact.moves and terms.governance.migrate is Migrate.BEFORE:
         yield _moved_first(upgrade, impact, terms)
-    yield from _unmigrated(target, impact, terms)
+    if impact.stored.refused and terms.feedback.unmigrated:
+        # The step before this one was merged, and the box for `flux migrate` is not ticked.
+        yield Hold(
+            HoldReason.MIGRATION_PENDING,
+            f"nobody has said yet that `flux migrate` ran in the cluster, and {target} lacks API versions "
+            "that it may have stored",
+            f"run `flux migrate` there, and tick the box in {terms.feedback.unmigrated}",
+        )
     yield from _overlay(upgrade, impact)
 
 
@@ -152,28 +164,3 @@ def _out_of_reach(target: Version, impact: Impact, terms: Terms) -> Iterator[Hol
             "release in between stores another version",
             "migrate the stored objects by hand, then jump with `ladder: off` in the config file",
         )
-
-
-def _unmigrated(target: Version, impact: Impact, terms: Terms) -> Iterator[Hold]:
-    """The step before this one was merged, and the box for `flux migrate` is not ticked."""
-    url = terms.feedback.unmigrated
-    if impact.stored.refused and url:
-        yield Hold(
-            HoldReason.MIGRATION_PENDING,
-            f"nobody has said yet that `flux migrate` ran in the cluster, and {target} lacks API versions "
-            "that it may have stored",
-            f"run `flux migrate` there, and tick the box in {url}",
-        )
-
-
-def _moving(impact: Impact) -> list[str]:
-    return [f"{each.use.path}:{each.use.line}" for each in impact.moves]
-
-
-def _by_hand(impact: Impact, target: Version) -> str:
-    hint_text = f"`flux-upgrade migrate --to {target}` moves what can be moved"
-    if impact.blocking:
-        hint = next((each.hint for each in impact.blocking if each.hint), "").rstrip(".")
-        hint_text = f"{hint[:1].lower()}{hint[1:]}; " if hint else ""
-        hint_text += f"`flux-upgrade check --to {target}` says when nothing is left"
-    return f"{hint_text}; leave out what no cluster uses with `scan` in the config file"

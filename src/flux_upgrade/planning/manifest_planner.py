@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from flux_upgrade.config.install_flags import applied
-from flux_upgrade.manifests.merge import Conflict
-from flux_upgrade.manifests.options import InstallOptions, spell, validate_components
+from flux_upgrade.manifests.images import ImageState, tag_order
+from flux_upgrade.manifests.options import spell, validate_components
+from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import (
+    Downgrade,
     ReleaseNotFound,
     ResidueConflict,
     Unreadable,
@@ -19,17 +21,14 @@ from flux_upgrade.model.errors import (
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.ports import Artifacts
 from flux_upgrade.model.text import first_few
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.pin import ManifestChange, PinChange
-from flux_upgrade.planning import eligibility
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Upgrade
 from flux_upgrade.planning.target_images import settled
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import decide
-from flux_upgrade.policy.timeline import size
 
 _NAMED = 3
 """Conflicts that a hold names; the report has all of them."""
@@ -45,23 +44,14 @@ def newest_stable(regenerator: Regenerator) -> Version:
     return tags[0]
 
 
-class _Sources(NamedTuple):
-    """What all plans are made from."""
-
-    regenerator: Regenerator
-    artifacts: Artifacts
-    releases: Sequence[Release]
-    now: datetime
-
-
 class ManifestPlanner:
     """Plans vendored manifests. Identical files under the same terms have one decision, made once."""
 
     def __init__(
         self, regenerator: Regenerator, artifacts: Artifacts, releases: Sequence[Release], now: datetime
     ) -> None:
-        self._sources = _Sources(regenerator, artifacts, releases, now)
-        # The plan holds the proof, and the caller the terms, so that the ids are nobody else's.
+        self._regenerator, self._artifacts = regenerator, artifacts
+        self._releases, self._now = releases, now
         self._decided: dict[tuple[bytes, tuple[object, ...]], Plan] = {}
 
     def plan(self, target: PlannedTarget) -> Plan:
@@ -69,107 +59,55 @@ class ManifestPlanner:
 
         They concern all installations.
         """
-        if target.blocked is not None:
-            return Plan(target.pin, target.path, (target.blocked,))
+        held = target.blocked or target.pin.held
+        if held is not None:
+            return Plan(target.pin, target.path, (held,))
         key = (target.pin.content, target.terms.value)
         if key not in self._decided:
-            self._decided[key] = _Planner(target, self._sources).plan()
+            tried: dict[BumpKind, ManifestChange] = {}
+            decisions = tuple(self.carried_out(target, each, tried) for each in self._decisions(target))
+            self._decided[key] = Plan(target.pin, target.path, decisions, tried)
         return self._decided[key]._replace(pin=target.pin, path=target.path)
 
-    def carried_out(self, target: PlannedTarget, bump: Bump) -> Upgrade | Hold:
-        """One step of the installation of ``target``, a manifest. Raises as ``plan``."""
-        return _Planner(target, self._sources).carried_out(bump)
-
-
-class _Planner:
-    """Plans one installation."""
-
-    def __init__(self, target: PlannedTarget, sources: _Sources) -> None:
-        self._pin, self._path = target.pin, target.path
-        self._proof = self._pin.proof
-        self._terms, self._governance = target.terms, target.terms.governance
-        self._regenerator, self._artifacts = sources.regenerator, sources.artifacts
-        self._releases, self._now = sources.releases, sources.now
-        self._tried: dict[BumpKind, ManifestChange] = {}
-
-    def plan(self) -> Plan:
-        held = self._pin.held
-        decisions = (held,) if held is not None else tuple(map(self.carried_out, self._decisions()))
-        return Plan(self._pin, self._path, decisions, self._tried)
-
-    def _decisions(self) -> Iterator[Bump | Hold]:
-        version = self._proof.version
-        if self._terms.to:
-            yield self._asked(version)
-            return
-        decided = decide(version, self._releases, self._governance.policy, self._terms.feedback, self._now)
+    def _decisions(self, target: PlannedTarget) -> Sequence[Bump | Hold]:
+        version, terms, proof = target.pin.version, target.terms, target.pin.proof
+        if terms.to:
+            self._regenerator.manifests(terms.to)  # that it is not there concerns all of them
+            if (current := Version.parse(version)) is not None and current > terms.to:
+                return [downgrade(version, terms.to)]
+            if version == terms.to and _completed(target) is None:
+                detail = "; ".join([f"it is {terms.to}", *ahead_controllers(proof)])
+                return [Hold(HoldReason.UP_TO_DATE, detail)]
+            kind = BumpKind.between(version, terms.to)
+            return [Bump(kind, terms.to, approved=True, why=f"{terms.to} was asked for")]
+        decided = decide(version, self._releases, terms.governance.policy, terms.feedback, self._now)
         # One file, one change: a patch that waits brings all of that along.
         moves = any(
             isinstance(each, Bump) and (each.approved or each.bump_kind is BumpKind.PATCH) for each in decided
         )
-        whole = None if moves else self._completed(version)
-        if whole is not None:
-            yield whole
+        whole = None if moves else _completed(target)
+        found = [] if whole is None else [whole]
         for each in decided:
-            if isinstance(each, Hold) and each.reason is HoldReason.UP_TO_DATE:
-                if whole is None:
-                    detail = "; ".join([each.detail, *eligibility.ahead_controllers(self._proof)])
-                    yield each._replace(detail=detail)
-            else:
-                yield each
+            if isinstance(each, Bump) or each.reason is not HoldReason.UP_TO_DATE:
+                found.append(each)
+            elif whole is None:
+                found.append(each._replace(detail="; ".join([each.detail, *ahead_controllers(proof)])))
+        return found
 
-    def _asked(self, version: Version) -> Bump | Hold:
-        """What ``--to`` says."""
-        to = self._terms.to
-        current = Version.parse(version)
-        self._regenerator.manifests(to)  # that it is not there concerns all of them
-        if current is not None and current > to:
-            return eligibility.downgrade(version, to)
-        if version == to and self._completed(version) is None:
-            return Hold(
-                HoldReason.UP_TO_DATE,
-                "; ".join([f"it is {to}", *eligibility.ahead_controllers(self._proof)]),
-            )
-        return Bump(size(version, to), to, approved=True, why=f"{to} was asked for")
+    def carried_out(
+        self,
+        target: PlannedTarget,
+        decision: Bump | Hold,
+        tried: dict[BumpKind, ManifestChange] | None = None,
+    ) -> Upgrade | Hold:
+        """What comes of a decision about ``target``, a manifest. Raises as ``plan``.
 
-    def _completed(self, version: Version) -> Bump | Hold | None:
-        """The release in use once more: for flags that are to change, or for what was left behind."""
-        why = self._incomplete(version)
-        if not why:
-            return None
-        for rejection in self._terms.feedback.rejections:
-            if (
-                rejection.bump_kind is BumpKind.PATCH
-                and rejection.target == version
-                and not self._is_approved(version)
-            ):
-                if rejection.reason is not HoldReason.ROLLED_BACK:
-                    return None
-                detail = f"{why}, and {version} was rolled back by a person: {rejection.where}"
-                return Hold(rejection.reason, detail, f"approve {version} to have it", target=version)
-        return Bump(BumpKind.PATCH, version, approved=True, why=why)
-
-    def _incomplete(self, version: Version) -> str:
-        """Why the installation is not what its release and its settings make; empty where it is."""
-        options = self._proof.options
-        if options is not None and self._wanted(options) != options:
-            return "install flags are to change"
-        if eligibility.is_behind(self._proof, version):
-            return f"the objects are those of {version}, the header, labels or images are not"
-        return ""
-
-    def _is_approved(self, version: Version) -> bool:
-        return self._terms.to == version or version in self._terms.feedback.approved
-
-    def _wanted(self, options: InstallOptions) -> InstallOptions:
-        return applied(self._governance.flags, options) if self._governance.flags else options
-
-    def carried_out(self, decision: Bump | Hold) -> Upgrade | Hold:
-        """What comes of a decision."""
+        ``tried``: gets the changes that are held for their conflicts.
+        """
         if isinstance(decision, Hold):
             return decision
         try:
-            made = self._change(decision)
+            made = self._change(target, decision, {} if tried is None else tried)
         except Unreadable as error:
             made = Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable)
         except ReleaseNotFound as error:
@@ -178,57 +116,141 @@ class _Planner:
                 HoldReason.UNSUPPORTED_RELEASE, error.message, "it is listed already: run again later"
             )
         except UnsupportedRelease as error:
-            kind = None if error.pending and not self._terms.to else UnsupportedRelease
+            kind = None if error.pending and not target.terms.to else UnsupportedRelease
             made = Hold(HoldReason.UNSUPPORTED_RELEASE, error.message, error.hint, kind)
         except UsageError as error:
             # A component that is asked for and that this release does not ship.
             made = Hold(HoldReason.UNSUPPORTED_RELEASE, error.message, error.hint, UsageError)
         if isinstance(made, Upgrade) and made.change.manifest is not None:
             # Not above: what the registry's credentials are not good for concerns all installations.
-            made = self._settled(made, made.change.manifest)
+            made = self._settled(target, made, made.change.manifest)
         if isinstance(made, Upgrade):
             return made
         return made._replace(bump_kind=decision.bump_kind, target=decision.target)
 
-    def _change(self, bump: Bump) -> Upgrade | Hold:
-        target, options = bump.target, self._proof.options
-        ahead = eligibility.ahead(self._proof, target, self._regenerator, asked=bool(self._terms.to))
-        if ahead is not None:
-            return ahead
+    def _change(
+        self, target: PlannedTarget, bump: Bump, tried: dict[BumpKind, ManifestChange]
+    ) -> Upgrade | Hold:
+        proof, options, governance = target.pin.proof, target.pin.proof.options, target.terms.governance
+        newer = ahead_of(proof, bump.target, self._regenerator, asked=bool(target.terms.to))
+        if newer is not None:
+            return newer
         assert options is not None  # noqa: S101 others are held
-        wanted = self._wanted(options)._replace(version=target)
-        if self._governance.flags:
-            validate_components(wanted.components, self._regenerator.manifests(target).components)
-        change = pin.change(
-            self._proof, wanted, self._regenerator, take_release=self._governance.take_release
-        )
-        if change.carried.conflicts:
-            self._tried[bump.bump_kind] = change
-            return _conflict(target, change.carried.conflicts)
-        return Upgrade(bump, PinChange(manifest=change), _altered(options, wanted))
+        wanted = applied(governance.flags, options)._replace(version=bump.target)
+        if governance.flags:
+            validate_components(wanted.components, self._regenerator.manifests(bump.target).components)
+        change = pin.change(proof, wanted, self._regenerator, take_release=governance.take_release)
+        conflicts = change.carried.conflicts
+        if conflicts:
+            tried[bump.bump_kind] = change
+            places = first_few([f"{each.object} {each.where}".strip() for each in conflicts], _NAMED)
+            return Hold(
+                HoldReason.RESIDUE_CONFLICT,
+                f"{bump.target} changed or removed {counted(len(conflicts), 'path')} that you edited: "
+                f"{places}",
+                "take these edits out of the file, or give them up for the release's own values: `upgrade "
+                "--on-conflict take-release` in a checkout, `on-conflict: take-release` in the config file",
+                ResidueConflict,
+            )
+        old, new = options.flags(), wanted.flags()
+        altered = tuple((name, spell(old[name]), spell(new[name])) for name in new if old[name] != new[name])
+        return Upgrade(bump, PinChange(manifest=change), altered)
 
-    def _settled(self, upgrade: Upgrade, change: ManifestChange) -> Upgrade | Hold:
+    def _settled(self, target: PlannedTarget, upgrade: Upgrade, change: ManifestChange) -> Upgrade | Hold:
         """With the images of the target, as their registries have them."""
-        target, checks = upgrade.target, self._governance.check_images
-        found = settled(change, self._proof, target, self._artifacts, checks=checks)
+        checks = target.terms.governance.check_images
+        found = settled(change, target.pin.proof, upgrade.target, self._artifacts, checks=checks)
         if isinstance(found, Hold):
             return found
-        if found.new == self._pin.content:
-            return Hold(HoldReason.UP_TO_DATE, f"it is {target}")
+        if found.new == target.pin.content:
+            return Hold(HoldReason.UP_TO_DATE, f"it is {upgrade.target}")
         return upgrade._replace(change=PinChange(manifest=found))
 
 
-def _altered(before: InstallOptions, after: InstallOptions) -> tuple[tuple[str, str, str], ...]:
-    old, new = before.flags(), after.flags()
-    return tuple((name, spell(old[name]), spell(new[name])) for name in new if old[name] != new[name])
+def _completed(target: PlannedTarget) -> Bump | Hold | None:
+    """The release in use once more: for flags that are to change, or for what was left behind."""
+    version, terms, proof = target.pin.version, target.terms, target.pin.proof
+    if proof.options is not None and applied(terms.governance.flags, proof.options) != proof.options:
+        why = "install flags are to change"
+    elif is_behind(proof, version):
+        why = f"the objects are those of {version}, the header, labels or images are not"
+    else:
+        return None
+    is_approved = terms.to == version or version in terms.feedback.approved
+    for rejection in terms.feedback.rejections:
+        if rejection.bump_kind is BumpKind.PATCH and rejection.target == version and not is_approved:
+            if rejection.reason is not HoldReason.ROLLED_BACK:
+                return None
+            detail = f"{why}, and {version} was rolled back by a person: {rejection.where}"
+            return Hold(rejection.reason, detail, f"approve {version} to have it", target=version)
+    return Bump(BumpKind.PATCH, version, approved=True, why=why)
 
 
-def _conflict(target: Version, conflicts: Sequence[Conflict]) -> Hold:
-    places = first_few([f"{each.object} {each.where}".strip() for each in conflicts], _NAMED)
+def downgrade(current: Version, target: Version) -> Hold:
+    """An older release was asked for."""
     return Hold(
-        HoldReason.RESIDUE_CONFLICT,
-        f"{target} changed or removed {counted(len(conflicts), 'path')} that you edited: {places}",
-        "take these edits out of the file, or give them up for the release's own values: "
-        "`upgrade --on-conflict take-release` in a checkout, `on-conflict: take-release` in the config file",
-        ResidueConflict,
+        HoldReason.DOWNGRADE,
+        f"the manifest is {current}, newer than {target}",
+        "Flux is not downgraded: restore an older manifest from the history, and mind the API versions "
+        "that the cluster has stored",
+        Downgrade,
     )
+
+
+def is_behind(proof: Proof, target: Version) -> bool:
+    """Whether the objects are of that release, but header, labels or images are of another one."""
+    versions = {proof.manifest.header_version} if proof.manifest is not None else set()
+    versions |= set(proof.inferred.versions) if proof.inferred is not None else set()
+    return bool(versions - {"", target}) or any(each.state is ImageState.BEHIND for each in proof.controllers)
+
+
+def ahead_controllers(proof: Proof) -> list[str]:
+    """A line for each controller that is newer than the release of the body."""
+    return [
+        f"{each.name} runs {each.image.tag}, newer than {each.release_image.tag} of the release"
+        for each in proof.controllers
+        if each.state is ImageState.AHEAD
+    ]
+
+
+def ahead_of(proof: Proof, target: Version, regenerator: Regenerator, *, asked: bool) -> Hold | None:
+    """A controller never goes backwards, whatever bumped it."""
+    newer = _newer_than(proof, target, regenerator)
+    if not newer:
+        return None
+    align = _align(proof, target, regenerator)
+    return Hold(
+        HoldReason.CONTROLLER_NEWER,
+        "; ".join(newer),
+        f"align with --to {align}: the smallest release whose controllers are all at least the file's"
+        if align
+        else "no release in the source ships controllers this new yet; wait for the next one",
+        Downgrade if asked else None,
+    )
+
+
+def _newer_than(proof: Proof, target: Version, regenerator: Regenerator) -> list[str]:
+    images = pin.shipped(target, proof, regenerator)
+    newer = []
+    for each in proof.controllers:
+        if each.state is ImageState.CUSTOM or each.name not in images:
+            continue
+        own, shipped = tag_order(each.image.tag), tag_order(images[each.name].tag)
+        if own is not None and shipped is not None and own > shipped:
+            newer.append(f"{each.name} runs {each.image.tag}, {target} ships {images[each.name].tag}")
+    return newer
+
+
+def _align(proof: Proof, target: Version, regenerator: Regenerator) -> str:
+    """The smallest release above ``target`` with no older controller; empty where there is none."""
+    wanted = Version.parse(target)
+    for tag in reversed(regenerator.stable_tags()):
+        version = Version.parse(tag)
+        if version is None or wanted is None or version <= wanted:
+            continue
+        try:
+            if not _newer_than(proof, tag, regenerator):
+                return tag
+        except UnsupportedRelease:
+            continue
+    return ""

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from flux_upgrade.clusters.clusters import COPIES
-from flux_upgrade.model.errors import Downgrade, ReleaseNotFound
+from flux_upgrade.model.errors import Downgrade, FluxUpgradeError
 from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import kind_of
 from flux_upgrade.pins.formats.ranges import allows
 from flux_upgrade.pins.pin import Pin, PinState, Role
-from flux_upgrade.planning.eligibility import compare, skew, unled, unmovable, within_reach
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Upgrade
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy, decide
-from flux_upgrade.policy.timeline import size
-
-_REASONS = {error: reason for reason in HoldReason for error in reason.effect.raised}
-_PASSES = (ReleaseNotFound,)
-"""What is published a little later than the release is no failure."""
-_VERBS = {Role.OPERATOR: "knows"}
 
 
 class PinPlanner:
@@ -31,113 +24,156 @@ class PinPlanner:
     def __init__(self, context: PinContext, releases: Sequence[Release], now: datetime) -> None:
         self._context, self._releases, self._now = context, releases, now
 
-    def lead(self, target: PlannedTarget, pin: Pin) -> Plan:
-        """The plan of a pin that speaks for its cluster: the policy decides about its version."""
-        still = unmovable(pin)
-        if still is None and pin.role is Role.OPERATOR:
-            still = unled(pin)
-        if still is not None:
-            return _plan(target, (still,))
-        if target.terms.to:
-            return self._carried_out(target, pin, [_asked(pin, target.terms.to)])
-        terms = target.terms
-        decided = decide(pin.version, self._releases, terms.governance.policy, terms.feedback, self._now)
-        return self._carried_out(target, pin, decided)
+    def plan(
+        self, target: PlannedTarget, lead: Plan | None = None, served: Mapping[str, Version] = {}
+    ) -> Plan:
+        """What becomes of a pin, which goes where ``lead`` goes, never backwards.
 
-    def follow(self, target: PlannedTarget, pin: Pin, lead: Plan) -> Plan:
-        """The plan of a pin whose cluster is spoken for: it goes where ``lead`` goes, never backwards."""
-        still = unmovable(pin)
-        if still is None and pin.role is Role.OPERATOR:
-            return self._know(target, pin, lead)
-        if still is not None:
-            return _plan(target, (still,))
-        if _is_apart(pin, lead) and not target.terms.to:
-            return self._carried_out(target, pin, self._by_itself(target, pin, lead))
-        return self._carried_out(target, pin, tuple(_following(pin, lead, target)))
+        Without ``lead`` it speaks for its cluster, and the policy decides about its version. ``served``: of
+        a pin of the CLI that serves several clusters, name → release.
+        """
+        decisions = self._decisions(target, lead, served)
+        return Plan(target.pin, target.path, tuple(self.carried_out(target, each) for each in decisions))
 
-    def _by_itself(self, target: PlannedTarget, pin: Pin, lead: Plan) -> Sequence[Bump | Hold]:
-        """What the policy decides about a pin that runs another minor; not beyond where ``lead`` goes."""
-        farthest = max([lead.pin.version, *(each.target for each in lead.upgrades)])
-        within = [each for each in self._releases if each.tag <= farthest]
-        return decide(pin.version, within, target.terms.governance.policy, target.terms.feedback, self._now)
+    def _decisions(
+        self, target: PlannedTarget, lead: Plan | None, served: Mapping[str, Version]
+    ) -> Iterable[Bump | Upgrade | Hold]:
+        pin, to = target.pin, target.terms.to
+        still = _unmovable(pin, lead)
+        if still is None and pin.role is Role.OPERATOR and lead is not None:
+            return self._knowing(target, lead)
+        if still is not None or to:
+            return [still or _asked(pin, to)]
+        if served:
+            return [self._serving(target, served)]
+        if lead is None:
+            return self._decide(target, pin.version)
+        if _is_apart(pin, lead):
+            # The policy decides about a pin that runs another minor; not beyond where `lead` goes.
+            farthest = max([lead.pin.version, *(each.target for each in lead.upgrades)])
+            return self._decide(
+                target, pin.version, [each for each in self._releases if each.tag <= farthest]
+            )
+        return _following(target, lead)
 
-    def _know(self, target: PlannedTarget, pin: Pin, lead: Plan) -> Plan:
-        """The plan of a pin of the flux-operator, which has to know what its cluster goes to.
+    def _decide(
+        self, target: PlannedTarget, current: Version, releases: Sequence[Release] | None = None
+    ) -> tuple[Bump | Hold, ...]:
+        listed, terms = self._releases if releases is None else releases, target.terms
+        return decide(current, listed, terms.governance.policy, terms.feedback, self._now)
+
+    def _knowing(self, target: PlannedTarget, lead: Plan) -> Sequence[Upgrade | Hold]:
+        """What becomes of a pin of the flux-operator, which has to know what its cluster goes to.
 
         Its kind sees what it knows already, which comes to no change.
         """
-        made = [self._upgrade(pin, each) for each in self._to_know(target, pin, lead)]
+        pin = target.pin
+        made = [self.carried_out(target, each) for each in self._to_know(target, lead)]
         needed = [each for each in made if isinstance(each, Upgrade) or each.reason != HoldReason.UP_TO_DATE]
         if not target.terms.to:
             needed = [_held_within(each, lead) for each in needed]
-        return _plan(target, tuple(needed) or (_knowing(pin, lead),))
+        if needed:
+            return needed
+        knows = f"it knows Flux up to {pin.version}"
+        if any(compare(hold.target, pin.version) > 0 for hold in lead.holds):
+            return [Hold(HoldReason.FOLLOWS, f"{knows}, and moves with {lead.path}")]
+        return [Hold(HoldReason.UP_TO_DATE, knows)]
 
-    def _to_know(self, target: PlannedTarget, pin: Pin, lead: Plan) -> Iterator[Bump | Hold]:
-        found, terms = lead.pin, target.terms
+    def _to_know(self, target: PlannedTarget, lead: Plan) -> Iterator[Bump | Hold]:
+        pin, found, to = target.pin, lead.pin, target.terms.to
         order = compare(pin.version, found.version)
-        if terms.to:
-            if compare(found.version, terms.to) <= 0:
-                why = f"{terms.to} was asked for"
-                yield Bump(size(found.version, terms.to), terms.to, approved=True, why=why)
+        if to:
+            if compare(found.version, to) <= 0:
+                kind = BumpKind.between(found.version, to)
+                yield Bump(kind, to, approved=True, why=f"{to} was asked for")
         elif _range_of(lead) and (order >= 0 or allows(_range_of(lead), pin.version)):
             # Such a range takes by itself what the operator knows: the policy decides about that.
-            at = min(pin.version, found.version)
-            for each in decide(at, self._releases, terms.governance.policy, terms.feedback, self._now):
+            for each in self._decide(target, min(pin.version, found.version)):
                 if order < 0 or isinstance(each, Bump):  # else the lead's plan says it
                     yield each
         else:
             moves = [each.bump for each in lead.upgrades]
-            is_patched = any(each.bump_kind is BumpKind.PATCH for each in moves)
-            aligned = None if is_patched else _aligned(pin, lead, target)
-            yield from moves if aligned is None else [aligned, *moves]
+            yield from (*_aligned(target, lead, moves), *moves)
 
-    def serve(self, target: PlannedTarget, pin: Pin, clusters: Mapping[str, Version]) -> Plan:
-        """The plan of a CLI pin that serves several clusters. ``clusters``: name → release, at least one."""
-        still = unmovable(pin)
-        decisions = (still,) if still is not None else (self._serving(pin, clusters, target),)
-        return self._carried_out(target, pin, decisions)
-
-    def _serving(self, pin: Pin, clusters: Mapping[str, Version], target: PlannedTarget) -> Bump | Hold:
-        if target.terms.to:
-            return _asked(pin, target.terms.to)
-        release = within_reach(pin, sorted(set(clusters.values())))
+    def _serving(self, target: PlannedTarget, clusters: Mapping[str, Version]) -> Bump | Hold:
+        release = _within_reach(target.pin, sorted(set(clusters.values())))
         if isinstance(release, Hold):
             return release
         # It needs no approval, and is not proposed again where a user refused it.
-        only = (Release(release),)
-        (decided,) = decide(pin.version, only, Policy(bump=MaxBump.MAJOR), target.terms.feedback, self._now)
+        only, policy = (Release(release),), Policy(bump=MaxBump.MAJOR)
+        (decided,) = decide(target.pin.version, only, policy, target.terms.feedback, self._now)
         if isinstance(decided, Hold):
             return decided
         first = next(name for name, version in clusters.items() if version == release)
         why = f"the CLI serves {first} at {release}, and is kept within one minor of its clusters"
         return decided._replace(why=why)
 
-    def carried_out(self, target: PlannedTarget, bump: Bump) -> Upgrade | Hold:
-        """One step of the pin of ``target``."""
-        return self._upgrade(target.pin, bump)
-
-    def _carried_out(self, target: PlannedTarget, pin: Pin, decisions: Sequence[Bump | Hold]) -> Plan:
-        return _plan(target, tuple(self._upgrade(pin, each) for each in decisions))
-
-    def _upgrade(self, pin: Pin, decision: Bump | Hold) -> Upgrade | Hold:
-        if isinstance(decision, Hold):
+    def carried_out(self, target: PlannedTarget, decision: Bump | Upgrade | Hold) -> Upgrade | Hold:
+        """What comes of a decision about the pin of ``target``."""
+        if not isinstance(decision, Bump):
             return decision
         try:
-            change = kind_of(pin).change(pin, decision.target, self._context)
-        except tuple(_REASONS) as error:
-            reason = next(reason for kind, reason in _REASONS.items() if isinstance(error, kind))
-            red = None if isinstance(error, _PASSES) else type(error)
+            change = kind_of(target.pin).change(target.pin, decision.target, self._context)
+        except FluxUpgradeError as error:
+            reason = HoldReason.of(error)
+            if reason is None:
+                raise
+            red = None if isinstance(error, reason.effect.passing) else type(error)
             return Hold(reason, error.message, error.hint, red, decision.bump_kind, decision.target)
         if change.hold is not None:
             return change.hold._replace(bump_kind=decision.bump_kind, target=decision.target)
         if not change.replacements:
-            detail = f"{pin.raw} {_VERBS.get(pin.role, 'admits')} {decision.target}"
+            verb = "knows" if target.pin.role is Role.OPERATOR else "admits"
+            detail = f"{target.pin.raw} {verb} {decision.target}"
             return Hold(HoldReason.UP_TO_DATE, detail, bump_kind=decision.bump_kind)
         return Upgrade(decision, change)
 
 
-def _plan(target: PlannedTarget, decisions: tuple[Upgrade | Hold, ...]) -> Plan:
-    return Plan(target.pin, target.path, decisions)
+def _unmovable(pin: Pin, lead: Plan | None) -> Hold | None:
+    """Why a pin stays as it is, whatever there is to upgrade to."""
+    if pin.held is not None:
+        return pin.held
+    if pin.state is PinState.FLOATING:
+        return Hold(HoldReason.FLOATING, pin.reason, pin.hint)
+    if not pin.is_movable or Version.parse(pin.version) is None:
+        return Hold(HoldReason.UNSUPPORTED_PIN, pin.reason or f"{pin.raw} is no release of Flux", pin.hint)
+    if pin.role is Role.OPERATOR and lead is None:
+        detail = f"it knows Flux up to {pin.version}, and nothing in its cluster says which Flux is wanted"
+        hint = "move its file into the folder of its cluster, or raise it by hand"
+        return Hold(HoldReason.FOLLOWS, detail, hint)
+    return None
+
+
+def _within_reach(pin: Pin, versions: Sequence[Version]) -> Version | Hold:
+    """The newest of ``versions``, lowest first, within one minor of each (fluxcd.io/flux/releases)."""
+    lowest, highest = versions[0], versions[-1]
+    if compare(pin.version, highest) > 0 and _skew(lowest, pin.version) > 1:
+        detail = f"the CLI is {pin.version}, more than one minor ahead of a cluster at {lowest}"
+        return Hold(HoldReason.CLI_SKEW, detail, "upgrade that cluster, or give its tools a pin of their own")
+    able = [each for each in versions if _skew(lowest, each) <= 1]
+    target = able[-1]
+    if compare(pin.version, target) >= 0:
+        if _skew(pin.version, highest) > 1:
+            detail = f"the clusters are at {lowest} to {highest}: no CLI is within one minor of all of them"
+            hint = f"upgrade the cluster at {lowest}, or give its tools a pin of their own"
+            return Hold(HoldReason.CLI_SKEW, detail, hint)
+        span = " to ".join(dict.fromkeys((lowest, highest)))
+        return Hold(HoldReason.UP_TO_DATE, f"it is {pin.version}, within one minor of {span}")
+    return target
+
+
+def compare(tag: str, other: str) -> int:
+    """-1, 0 or 1; 0 also where one is no version."""
+    a, b = Version.parse(tag), Version.parse(other)
+    return 0 if a is None or b is None else (a > b) - (a < b)
+
+
+def _skew(lower: str, higher: str) -> int:
+    """Minors between two releases; of different majors, more than any."""
+    a, b = Version.parse(lower), Version.parse(higher)
+    if a is None or b is None:
+        return 0
+    return b.numbers[1] - a.numbers[1] if a.numbers[0] == b.numbers[0] else (99 if b > a else -99)
 
 
 def _asked(pin: Pin, to: Version) -> Bump | Hold:
@@ -152,29 +188,23 @@ def _asked(pin: Pin, to: Version) -> Bump | Hold:
             "Flux is not downgraded: mind the API versions that the cluster has stored",
             Downgrade,
         )
-    return Bump(size(pin.version, to), to, approved=True, why=f"{to} was asked for")
+    return Bump(BumpKind.between(pin.version, to), to, approved=True, why=f"{to} was asked for")
 
 
 def _is_apart(pin: Pin, lead: Plan) -> bool:
     """Whether it runs Flux itself, at an older minor: catching up is a minor bump like any other."""
     at = lead.pin.version
     runs = pin.role is Role.INSTALLS and pin.kind not in COPIES
-    return runs and compare(pin.version, at) < 0 and size(pin.version, at) is not BumpKind.PATCH
+    return runs and compare(pin.version, at) < 0 and BumpKind.between(pin.version, at) is not BumpKind.PATCH
 
 
-def _following(pin: Pin, lead: Plan, target: PlannedTarget) -> Iterator[Bump | Hold]:
-    if target.terms.to:
-        yield _asked(pin, target.terms.to)
-        return
+def _following(target: PlannedTarget, lead: Plan) -> Iterator[Bump | Hold]:
+    pin, current = target.pin, lead.pin.version
     moves = [each.bump for each in lead.upgrades if compare(pin.version, each.target) < 0]
-    aligned = None if any(each.bump_kind is BumpKind.PATCH for each in moves) else _aligned(pin, lead, target)
-    if aligned is not None:
-        yield aligned
-    yield from moves
-    if moves or aligned is not None:
-        return
-    current = lead.pin.version
-    if compare(pin.version, current) > 0 and pin.role is Role.INSTALLS and lead.upgrades:
+    decided = [*_aligned(target, lead, moves), *moves]
+    if decided:
+        yield from decided
+    elif compare(pin.version, current) > 0 and pin.role is Role.INSTALLS and lead.upgrades:
         detail = f"it is {pin.version} already, newer than {current} in {lead.path}"
         yield Hold(HoldReason.DRIFT, detail, f"it waits until {lead.path} is there; nothing is downgraded")
     elif any(hold.reason is not HoldReason.UP_TO_DATE for hold in lead.holds):
@@ -183,38 +213,33 @@ def _following(pin: Pin, lead: Plan, target: PlannedTarget) -> Iterator[Bump | H
         yield Hold(HoldReason.UP_TO_DATE, f"it is {pin.version}, like {lead.path}: {current}")
 
 
-def _aligned(pin: Pin, lead: Plan, target: PlannedTarget) -> Bump | None:
-    """To where its cluster is already, should it lag behind."""
-    current = lead.pin.version
+def _aligned(target: PlannedTarget, lead: Plan, moves: Sequence[Bump]) -> Iterator[Bump]:
+    """To where its cluster is already, should it lag behind and none of ``moves`` be a patch."""
+    pin, current = target.pin, lead.pin.version
+    if any(each.bump_kind is BumpKind.PATCH for each in moves):
+        return
     if not current or compare(pin.version, current) >= 0:
-        return None
-    if pin.role is Role.CLI and skew(pin.version, current) <= 1:
-        return None
+        return
+    if pin.role is Role.CLI and _skew(pin.version, current) <= 1:
+        return
     feedback = target.terms.feedback
     is_refused = any(
         each.bump_kind is BumpKind.PATCH and each.target == current for each in feedback.rejections
     )
     if is_refused and not {current, current.minor} & set(feedback.approved):
-        return None
+        return
     is_operator = pin.role is Role.OPERATOR
     ought = (
         "which the flux-operator has to know" if is_operator else "and the pins of a cluster ought to agree"
     )
     why = f"{lead.path} is at {current} already, {ought}"
-    return Bump(BumpKind.PATCH, current, approved=True, why=why, aligns=True)
+    yield Bump(BumpKind.PATCH, current, approved=True, why=why, aligns=True)
 
 
 def _range_of(plan: Plan) -> str:
     """What stands there, where it is a range; else empty."""
     found = plan.pin
     return found.raw if found.state is PinState.RANGE else ""
-
-
-def _knowing(pin: Pin, lead: Plan) -> Hold:
-    """What there is to say of a pin of the flux-operator that knows enough."""
-    if any(compare(hold.target, pin.version) > 0 for hold in lead.holds):
-        return Hold(HoldReason.FOLLOWS, f"it knows Flux up to {pin.version}, and moves with {lead.path}")
-    return Hold(HoldReason.UP_TO_DATE, f"it knows Flux up to {pin.version}")
 
 
 def _held_within(made: Upgrade | Hold, lead: Plan) -> Upgrade | Hold:

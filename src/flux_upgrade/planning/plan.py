@@ -7,7 +7,7 @@ from itertools import islice
 
 from flux_upgrade.clusters.groups import UpdateGroup
 from flux_upgrade.config.config import Governance
-from flux_upgrade.model.text_edit import TextEdit, edited
+from flux_upgrade.model.text import TextEdit, edited
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import ManifestChange, Pin, PinChange, Role

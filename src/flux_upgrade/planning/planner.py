@@ -12,13 +12,12 @@ from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.config.config import Config
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Checkout
-from flux_upgrade.model.forge import Repository
+from flux_upgrade.model.forge import Branch, Repository
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Release, Version
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.planning.first_steps import FirstSteps
 from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
-from flux_upgrade.planning.impact_gate import ImpactGate, joined
+from flux_upgrade.planning.impact_gate import GateResult, ImpactGate
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.pin_planner import PinPlanner
 from flux_upgrade.planning.plan import (
@@ -103,7 +102,10 @@ class _UpdateGroups:
             context.regenerator, context.artifacts, inventory.releases, inventory.now
         )
         self._pins = PinPlanner(context, inventory.releases, inventory.now)
-        self._gate = ImpactGate(inventory.analyzer) if inventory.analyzer is not None else None
+        self._gate: ImpactGate | None = None
+        if inventory.analyzer is not None:
+            clusters = [each for group in inventory.update_groups for each in group.clusters]
+            self._gate = ImpactGate(inventory.analyzer, self._manifests, self._pins, clusters)
 
     def plan(self) -> Iterator[UpdateGroupPlan]:
         # Tools last: what they go to depends on the clusters that they serve.
@@ -139,21 +141,15 @@ class _UpdateGroups:
             plans.append(plan)
             if lead is None and plan.can_lead:
                 lead = plan
-        has_open = self._has_open(update_group)
+        has_open = any(branch.open_pull is not None for branch in self._branches(update_group))
         checked = [self._preflight.checked(plan, cluster, has_open=has_open) for plan in plans]
         return hold_cluster_set(checked, is_asked=bool(self._inventory.request.to))
 
     def _member(self, target: PlannedTarget, cluster: Cluster, lead: Plan | None) -> Plan:
-        found = target.pin
-        if found.is_manifest:
+        if target.pin.is_manifest:
             return self._manifests.plan(target)
-        if cluster.is_tools and cluster.served:
-            known = {name: at for name in cluster.served if (at := self._versions.get(name))}
-            if known:
-                return self._pins.serve(target, found, known)
-        if lead is None:
-            return self._pins.lead(target, found)
-        return self._pins.follow(target, found, lead)
+        served = {name: at for name in cluster.served if (at := self._versions.get(name))}
+        return self._pins.plan(target, lead, served if cluster.is_tools else {})
 
     def _after_impact_gate(
         self, plan: Plan, target: PlannedTarget, update_group: UpdateGroup, cluster: Cluster
@@ -163,14 +159,16 @@ class _UpdateGroups:
         # What is not ours to move needs no look: whatever holds it is said later, for all of the cluster.
         if gate is None or self._preflight.checked(plan, cluster, has_open=False) is not plan:
             return plan
-        clusters = [each for group in self._inventory.update_groups for each in group.clusters]
         try:
-            others = gate.analyzer.other_clusters(cluster, clusters)
-            steps = FirstSteps(gate.analyzer, self._manifests, self._pins, target, others)
-            checked = gate.check(steps.of(plan), target, update_group.slug, others)
+            checked = gate.check(plan, target, update_group.slug, cluster)
             patch = self._patch_meanwhile(checked.plan, target, cluster)
             if patch is not None:
-                checked = joined(gate.check(steps.of(patch), target, update_group.slug, others), checked)
+                of_patch = gate.check(patch, target, update_group.slug, cluster)
+                joined = checked.plan._replace(
+                    decisions=(*of_patch.plan.decisions, *checked.plan.decisions),
+                    impacts={**checked.plan.impacts, **of_patch.plan.impacts},
+                )
+                checked = GateResult(joined, (*of_patch.migrations, *checked.migrations))
         except Unreadable as error:
             hold = Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable)
             return plan._replace(decisions=(hold,))
@@ -209,45 +207,33 @@ class _UpdateGroups:
         return moves.target if moves is not None else lead.pin.version
 
     def _target(self, update_group: UpdateGroup, member: Member) -> PlannedTarget:
-        return PlannedTarget(
-            member.pin, member.path, self._terms_of(update_group, member), self._blocked(member)
-        )
+        pin, request = member.pin, self._inventory.request
+        feedback = Feedback(approved=request.approve)
+        if self._repository is not None:
+            feedback = feedback_of(
+                self._branches(update_group),
+                self._repository.issues,
+                group=update_group.slug,
+                path=member.path,
+                current=pin.version,
+                asked=request.approve,
+            )
+        if request.migrated:
+            feedback = feedback._replace(migrated=(*feedback.migrated, pin.version))
+        blocked = None
+        is_referred_to = self._inventory.ownership.is_referred_to
+        # A base may be built by hand, and a tool's file is read by the tool.
+        if pin.is_manifest and not request.to and not is_referred_to(member.path):
+            blocked = Hold(
+                HoldReason.ORPHAN,
+                "no kustomization in the tree refers to it",
+                "remove the file, refer to it, or list it under `ignore` in the config file",
+            )
+        terms = Terms(update_group.group.governance, feedback, request.to)
+        return PlannedTarget(pin, member.path, terms, blocked)
 
-    def _terms_of(self, update_group: UpdateGroup, member: Member) -> Terms:
-        feedback, request = self._feedback(update_group, member), self._inventory.request
-        return Terms(update_group.group.governance, feedback, request.to)
-
-    def _feedback(self, update_group: UpdateGroup, member: Member) -> Feedback:
-        approve = self._inventory.request.approve
-        current = member.pin.version
-        ran = (current,) if self._inventory.request.migrated else ()
+    def _branches(self, update_group: UpdateGroup) -> Sequence[Branch]:
         if self._repository is None:
-            return Feedback(approved=approve, migrated=ran)
-        found = feedback_of(
-            [self._repository.branches[name] for name in branches_of(update_group, self._inventory.config)],
-            self._repository.issues,
-            group=update_group.slug,
-            path=member.path,
-            current=current,
-            asked=approve,
-        )
-        return found._replace(migrated=found.migrated + ran)
-
-    def _blocked(self, member: Member) -> Hold | None:
-        if not member.pin.is_manifest:
-            return None  # a base may be built by hand, and a tool's file is read by the tool
-        if self._inventory.request.to or self._inventory.ownership.is_referred_to(member.path):
-            return None
-        return Hold(
-            HoldReason.ORPHAN,
-            "no kustomization in the tree refers to it",
-            "remove the file, refer to it, or list it under `ignore` in the config file",
-        )
-
-    def _has_open(self, update_group: UpdateGroup) -> bool:
-        if self._repository is None:
-            return False
-        branches = (
-            self._repository.branches[name] for name in branches_of(update_group, self._inventory.config)
-        )
-        return any(branch.open_pull is not None for branch in branches)
+            return ()
+        names = branches_of(update_group, self._inventory.config)
+        return [self._repository.branches[name] for name in names]

@@ -41,6 +41,14 @@ class BumpKind(StrEnum):
     MIGRATION = "migration"
     """Manifests are moved to API versions that a release serves, before a cluster goes there."""
 
+    @classmethod
+    def between(cls, current: str, target: str) -> BumpKind:
+        """The size of a step from one tag to another; what is no version counts as the largest."""
+        before, after = Version.parse(current), Version.parse(target)
+        if before is None or after is None or before.numbers[0] != after.numbers[0]:
+            return BumpKind.MAJOR
+        return BumpKind.PATCH if before.minor == after.minor else BumpKind.MINOR
+
 
 class Hold(NamedTuple):
     """Nothing is written."""

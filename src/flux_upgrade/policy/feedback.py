@@ -6,7 +6,7 @@ merge are rejections. A draft that was marked ready and our label are approvals.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, Issue, PullRequest, PullState, Repository
@@ -68,13 +68,19 @@ def feedback_of(  # noqa: PLR0913 two sources, and the four facts that select fr
     ``branches``: those of its update group, one for each kind of bump. ``asked``: what this run approves.
     """
     rejections: list[Rejection] = []
-    approved = [*asked, *_carried(branches, path, current)]
-    for branch in branches:
+    moved: list[markers.MarkerState] = []
+    stored: list[str] = []
+    known = [
+        (branch, [(pull, state) for pull in branch.pulls if (state := state_of(pull))]) for branch in branches
+    ]
+    all_pulls = [each for _, pulls in known for each in pulls]
+    approved = [*asked, *_carried(all_pulls, path, current)]
+    for branch, pulls in known:
         approved += _cut_off(branch)
+        stored += next((state.stored for pull, state in pulls if pull is branch.open_pull), ())
         reopened: set[str] = set()
-        for pull in branch.pulls:
-            state = state_of(pull)
-            if state is None or not markers.target_of(state, path):
+        for pull, state in pulls:
+            if not markers.target_of(state, path):
                 continue
             approved += _approvals(state, pull)
             if state.target.minor not in reopened:
@@ -82,85 +88,71 @@ def feedback_of(  # noqa: PLR0913 two sources, and the four facts that select fr
             if pull.state is PullState.OPEN:
                 # It was opened, or opened again, after all that was said of this minor before.
                 reopened.add(state.target.minor)
+            elif pull.state is PullState.MERGED:
+                moved.append(state)
     for issue, state in _newest(issues, group):
-        if not issue.is_open and state.closed in ("", markers.SKIP):
+        if issue.is_open:
+            stored += state.stored
+            approved += [state.target.minor] if APPROVED in issue.labels else []
+        elif state.closed in ("", markers.SKIP):
             rejections.append(_closed(BumpKind(state.subject), state.target, issue))
-        elif issue.is_open and APPROVED in issue.labels:
-            approved.append(state.target.minor)
-    migrated, unmigrated = _migrated(branches, path, current)
-    moved = list(_merged(branches, path))
+    migrated, unmigrated = _migrated(all_pulls, path, current)
     return Feedback(
         tuple(dict.fromkeys(rejections)),
         tuple(dict.fromkeys(approved)),
         tuple(migrated),
         unmigrated,
-        tuple(_stored(branches, issues, group)),
+        tuple(stored),
         tuple(entry for state in moved for entry in state.moved),
         tuple(dict.fromkeys(state.target for state in moved if state.subject == BumpKind.MIGRATION)),
     )
 
 
-def _merged(branches: Iterable[Branch], path: str) -> Iterator[markers.MarkerState]:
-    """Of merged pull requests that are about the installation at ``path``."""
-    for branch in branches:
-        for pull in branch.pulls:
-            state = state_of(pull) if pull.state is PullState.MERGED else None
-            if state is not None and markers.target_of(state, path):
-                yield state
-
-
-def _carried(branches: Iterable[Branch], path: str, current: Version) -> Iterator[str]:
+def _carried(
+    pulls: Sequence[tuple[PullRequest, markers.MarkerState]], path: str, current: Version
+) -> Iterator[str]:
     """What was approved of an upgrade with the manifests that were moved for it, and since merged.
 
     It counts until something else is proposed or refused of the same minor: that is newer.
     """
-    found = [(pull, state) for branch in branches for pull in branch.pulls if (state := state_of(pull))]
-    for pull, state in found:
+    for pull, state in pulls:
         minor = state.target.minor
         is_merged = state.subject == BumpKind.MIGRATION and pull.state is PullState.MERGED
-        if not is_merged or not state.approval or minor == Version(current).minor:
+        if not is_merged or not state.approval or minor == current.minor:
             continue
-        others = [each for each, its in found if each is not pull and its.target.minor == minor]
         is_superseded = any(
             each.number > pull.number or (each.state is PullState.CLOSED and each.closed_at >= pull.closed_at)
-            for each in others
+            for each, its in pulls
+            if each is not pull and its.target.minor == minor
         )
         if markers.target_of(state, path) and not is_superseded:
             yield state.approval
 
 
-def _stored(branches: Iterable[Branch], issues: Iterable[Issue], group: str) -> Iterator[str]:
-    """What was read in histories, and is written in what is open."""
-    for branch in branches:
-        state = state_of(branch.open_pull) if branch.open_pull is not None else None
-        yield from state.stored if state is not None else ()
-    for issue, state in _newest(issues, group):
-        yield from state.stored if issue.is_open else ()
-
-
-def _migrated(branches: Iterable[Branch], path: str, current: Version) -> tuple[list[str], str]:
+def _migrated(
+    pulls: Iterable[tuple[PullRequest, markers.MarkerState]], path: str, current: Version
+) -> tuple[list[str], str]:
     """The releases at which `flux migrate` ran; where it was to run after a merge, and nobody says so."""
     migrated, unmigrated = [], ""
-    for branch in branches:
-        for pull in branch.pulls:
-            state = state_of(pull)
-            if state is None or not state.migrate or not markers.target_of(state, path):
-                continue
-            if markers.is_ticked(pull.body, markers.MIGRATED):
-                migrated += state.migrate.split(",")
-            elif pull.state is PullState.MERGED and current in state.migrate.split(","):
-                unmigrated = pull.url if markers.target_of(state, path) == current else unmigrated
+    for pull, state in pulls:
+        target = markers.target_of(state, path)
+        if not target or not state.migrate:
+            continue
+        if markers.is_ticked(pull.body, markers.MIGRATED):
+            migrated += state.migrate.split(",")
+        elif pull.state is PullState.MERGED and target == current and current in state.migrate.split(","):
+            unmigrated = pull.url
     return migrated, unmigrated
 
 
-def _newest(issues: Iterable[Issue], group: str) -> Iterator[tuple[Issue, markers.MarkerState]]:
+def _newest(issues: Iterable[Issue], group: str) -> Iterable[tuple[Issue, markers.MarkerState]]:
     """The newest issue of an update group for each kind of bump."""
     found: dict[str, tuple[Issue, markers.MarkerState]] = {}
     for issue in sorted(issues, key=lambda issue: issue.number):
         state = markers.state_of(issue.body)
         if state is not None and state.group == group and state.subject in set(BumpKind):
             found[state.subject] = (issue, state)
-    yield from found.values()
+    return found.values()
 
 
 def _closed(bump_kind: BumpKind, target: Version, where: PullRequest | Issue) -> Rejection:

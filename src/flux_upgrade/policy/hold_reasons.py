@@ -30,6 +30,8 @@ class Effect(NamedTuple):
     """Empty: those of ``raised``, or 0."""
     raised: tuple[type[errors.FluxUpgradeError], ...] = ()
     """A pin is held for this reason if changing it raises one of these."""
+    passing: tuple[type[errors.FluxUpgradeError], ...] = ()
+    """Those of them that are no failure: what is published a little later than the release."""
     verb: str = ""
     """What you did to the proposal, where that is the reason: ``turned down``."""
     is_moved_first: bool = False
@@ -61,6 +63,11 @@ class HoldReason(StrEnum):
         codes = ", ".join(str(each.exit_code) for each in effect.raised)
         member.exit_codes = effect.exit_codes or codes or "0"
         return member
+
+    @classmethod
+    def of(cls, error: errors.FluxUpgradeError) -> HoldReason | None:
+        """Why a pin is held if changing it raises ``error``; None: the error concerns more than the pin."""
+        return next((each for each in cls if isinstance(error, each.effect.raised)), None)
 
     UP_TO_DATE = (
         "up-to-date",
@@ -317,6 +324,7 @@ class HoldReason(StrEnum):
                 "0 where it is only not published yet, and without `--to`"
             ),
             raised=(errors.ReleaseNotFound, errors.UnsupportedRelease),
+            passing=(errors.ReleaseNotFound,),
             holds_cluster=True,
         ),
     )

@@ -8,19 +8,18 @@ the step waits for approval is up to ``Policy.bump``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
 
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import Release, Version
+from flux_upgrade.model.versions import Release, Version, is_tag
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold
-from flux_upgrade.policy.feedback import Feedback, Rejection
+from flux_upgrade.policy.feedback import Feedback
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.semver_range import Constraint
-from flux_upgrade.policy.timeline import StableRelease, end_of, first_of_line, rfc3339, stable, why
 
 
 class MaxBump(StrEnum):
@@ -50,10 +49,6 @@ class Policy(NamedTuple):
     """By the age of the minor's ``.0``; majors too."""
 
 
-_VersionedRejections = tuple[tuple[Version, Rejection], ...]
-"""Each with the version that it is about."""
-
-
 def decide(
     current: Version, releases: Sequence[Release], policy: Policy, feedback: Feedback, now: datetime
 ) -> tuple[Bump | Hold, ...]:
@@ -70,7 +65,7 @@ def decide(
     - A rejected patch does not make an older one be proposed. After a rejected minor,
       other minors are proposed: each is an upgrade of its own.
     """
-    case = _Case(current, stable(releases), policy, feedback, now)
+    case = _Case(current, _stable(releases), policy, feedback, now)
     if not case.newer:
         is_newest = any(each.version == current for each in case.listed)
         detail = "is the newest stable release" if is_newest else "is newer than any stable release listed"
@@ -86,16 +81,33 @@ def decide(
     return (*decided, *case.beyond_the_range(decided))
 
 
+class _StableRelease(NamedTuple):
+    version: Version
+    published: datetime | None
+    """None where the source does not tell."""
+
+
+def _stable(releases: Iterable[Release]) -> tuple[_StableRelease, ...]:
+    """The stable ones, lowest first, whatever their order; tags that Flux would not give are left out."""
+    # A tag with build metadata has the precedence of the one without.
+    found = {
+        each.tag: _StableRelease(each.tag, _moment(each.published_at))
+        for each in sorted(releases)
+        if not each.prerelease and "-" not in each.tag and "+" not in each.tag
+    }
+    return tuple(found.values())
+
+
 @dataclass(frozen=True)
 class _Case:
     current: Version
-    listed: tuple[StableRelease, ...]
+    listed: tuple[_StableRelease, ...]
     policy: Policy
     feedback: Feedback
     now: datetime
 
     @cached_property
-    def newer(self) -> tuple[StableRelease, ...]:
+    def newer(self) -> tuple[_StableRelease, ...]:
         return tuple(each for each in self.listed if each.version > self.current)
 
     @cached_property
@@ -103,25 +115,16 @@ class _Case:
         bare = (text.removeprefix("v") for text in self.feedback.approved)
         return frozenset(f"v{each}" if each.count(".") > 1 else each for each in bare)
 
-    @cached_property
-    def rejections(self) -> _VersionedRejections:
-        return _with_versions(self.feedback)
-
-    def bump_kind_of(self, version: Version) -> BumpKind:
-        if version.numbers[0] != self.current.numbers[0]:
-            return BumpKind.MAJOR
-        return BumpKind.PATCH if version.minor == self.current.minor else BumpKind.MINOR
-
     def covers(self, bump_kind: BumpKind) -> bool:
         """Whether a bump of this size needs nobody's approval."""
         return list(MaxBump).index(self.policy.bump) > list(BumpKind).index(bump_kind)
 
-    def allows(self, release: StableRelease) -> bool:
+    def allows(self, release: _StableRelease) -> bool:
         return self.policy.range is None or self.policy.range.allows(release.version)
 
     def decide(self, bump_kind: BumpKind) -> list[Bump | Hold]:
         """What is decided about one kind of bump: the Bump first, then holds from high to low."""
-        releases = [each for each in self.newer if self.bump_kind_of(each.version) is bump_kind]
+        releases = [each for each in self.newer if BumpKind.between(self.current, each.version) is bump_kind]
         for release in reversed(releases):
             for approval in (release.version.minor, release.version):
                 if approval in self.approved:
@@ -130,81 +133,98 @@ class _Case:
                         self._bump(bump_kind, release, approval),
                         *self._after(bump_kind, later, approval),
                     ]
-        return self._unapproved(bump_kind, [each for each in releases if self.allows(each)])
-
-    def _unapproved(self, bump_kind: BumpKind, releases: Sequence[StableRelease]) -> list[Bump | Hold]:
-        steps = releases
+        steps = [each for each in releases if self.allows(each)]
         if bump_kind is not BumpKind.PATCH:
-            steps = list({each.version.minor: each for each in releases}.values())
+            steps = list({each.version.minor: each for each in steps}.values())
         holds: list[Bump | Hold] = []
         for step in reversed(steps):
-            hold = self._refused(bump_kind, step) or self._cooling(bump_kind, step)
+            hold = refused(self.feedback, bump_kind, step.version) or self._cooling(bump_kind, step)
             if hold is None:
-                return [*self._proposed(bump_kind, step), *holds]
+                if self.covers(bump_kind) or self.policy.pending is Pending.DRAFT:
+                    return [self._bump(bump_kind, step, ""), *holds]
+                detail = f"a {bump_kind} bump needs approval under policy {self.policy.bump}"
+                return [self._needs_approval(bump_kind, step, detail), *holds]
             if hold not in holds:
                 holds.append(hold)
         return holds
 
-    def _proposed(self, bump_kind: BumpKind, step: StableRelease) -> Iterator[Bump | Hold]:
-        if self.covers(bump_kind) or self.policy.pending is Pending.DRAFT:
-            yield self._bump(bump_kind, step, "")
-        else:
-            detail = f"a {bump_kind} bump needs approval under policy {self.policy.bump}"
-            yield self._needs_approval(bump_kind, step, detail)
+    def _bump(self, bump_kind: BumpKind, release: _StableRelease, approval: str) -> Bump:
+        is_approved = bool(approval) or self.covers(bump_kind)
+        return Bump(bump_kind, release.version, is_approved, approval, why=self._why(release))
 
-    def _bump(self, bump_kind: BumpKind, release: StableRelease, approval: str) -> Bump:
-        return Bump(
-            bump_kind,
-            release.version,
-            approved=bool(approval) or self.covers(bump_kind),
-            approval=approval,
-            why=why(self.listed, self.current, release),
-        )
+    def _why(self, target: _StableRelease) -> str:
+        """One sentence on why to go to ``target`` now: dates and versions, so that it stays true for days."""
+        current, tag, minor = self.current, target.version, target.version.minor
+        own = [each for each in self.listed if each.version.minor == current.minor]
+        if own and tag.numbers[0] == current.numbers[0] and minor != current.minor:
+            successor = next(each for each in self.listed if each.version > own[-1].version)
+            out = successor.published
+            if out is not None and all(each.published is not None and each.published < out for each in own):
+                return f"{current.minor} has had no patch since {successor.version} ({out.date()})"
+        if target.published is None:
+            return f"{tag} is newer than {current}"
+        first = self._first_of_line(target)
+        if first.published is None or minor == current.minor or first == target:
+            return f"{tag} was released on {target.published.date()}"
+        of_line = f"{first.version} was released on {first.published.date()}"
+        return f"{of_line}, and {tag} on {target.published.date()}"
 
-    def _after(self, bump_kind: BumpKind, later: Sequence[StableRelease], approval: str) -> Iterator[Hold]:
+    def _first_of_line(self, release: _StableRelease) -> _StableRelease:
+        """The ``.0`` of a release's minor, or the first patch that is (still) listed."""
+        return next(each for each in self.listed if each.version.minor == release.version.minor)
+
+    def _after(self, bump_kind: BumpKind, later: Sequence[_StableRelease], approval: str) -> Iterator[Hold]:
         """What waits until that which a person approved has been merged."""
-        allowed = [each for each in later if self.allows(each) and not self._refused(bump_kind, each)]
+        allowed = [
+            each
+            for each in later
+            if self.allows(each) and not refused(self.feedback, bump_kind, each.version)
+        ]
         newest = {each.version.minor: each for each in allowed}
         for each in reversed(newest.values()):
             yield self._needs_approval(bump_kind, each, f"{approval} was approved, and is merged first")
 
-    def _needs_approval(self, bump_kind: BumpKind, release: StableRelease, detail: str) -> Hold:
-        start, wait = self._clock(bump_kind, release)
-        since = "" if start is None else rfc3339(end_of(start, wait))
+    def _needs_approval(self, bump_kind: BumpKind, release: _StableRelease, detail: str) -> Hold:
+        _, end = self._cool_down(bump_kind, release)
+        since = "" if end is None else _rfc3339(end)
         hint = _approve(bump_kind, release.version)
         return Hold(HoldReason.NEEDS_APPROVAL, detail, hint, None, bump_kind, release.version, since)
 
-    def _cooling(self, bump_kind: BumpKind, release: StableRelease) -> Hold | None:
-        start, wait = self._clock(bump_kind, release)
-        if start is None or not wait or end_of(start, wait) <= self.now:
+    def _cooling(self, bump_kind: BumpKind, release: _StableRelease) -> Hold | None:
+        start, end = self._cool_down(bump_kind, release)
+        if start is None or end is None or start == end or end <= self.now:
             return None
         what = release.version if bump_kind is BumpKind.PATCH else release.version.minor
         return Hold(
             HoldReason.COOLING_DOWN,
-            f"{what} was released on {start.date()} and cools down until {end_of(start, wait).date()}",
+            f"{what} was released on {start.date()} and cools down until {end.date()}",
             _approve(bump_kind, release.version),
             None,
             bump_kind,
             release.version,
-            since=rfc3339(start),
-            until=rfc3339(end_of(start, wait)),
+            since=_rfc3339(start),
+            until=_rfc3339(end),
         )
 
-    def _clock(self, bump_kind: BumpKind, release: StableRelease) -> tuple[datetime | None, timedelta]:
-        """When the cool-down began, and how long it takes."""
-        if bump_kind is BumpKind.PATCH:
-            return release.published, self.policy.patch_cool_down
-        return first_of_line(self.listed, release.version).published, self.policy.minor_cool_down
-
-    def _refused(self, bump_kind: BumpKind, release: StableRelease) -> Hold | None:
-        return _refusal(self.rejections, bump_kind, release.version)
+    def _cool_down(
+        self, bump_kind: BumpKind, release: _StableRelease
+    ) -> tuple[datetime | None, datetime | None]:
+        """When it began, and when it ends; None where the source does not tell."""
+        is_patch = bump_kind is BumpKind.PATCH
+        start = release.published if is_patch else self._first_of_line(release).published
+        if start is None:
+            return None, None
+        try:
+            return start, start + (self.policy.patch_cool_down if is_patch else self.policy.minor_cool_down)
+        except OverflowError:
+            return start, datetime.max.replace(tzinfo=UTC)
 
     def beyond_the_range(self, decided: Sequence[Bump | Hold]) -> Iterator[Hold]:
         """The newest release, should the range exclude it and nobody have approved it."""
         newest = self.newer[-1]
         if self.allows(newest) or any(each.target == newest.version for each in decided):
             return
-        bump_kind = self.bump_kind_of(newest.version)
+        bump_kind = BumpKind.between(self.current, newest.version)
         yield Hold(
             HoldReason.OUT_OF_RANGE,
             f"{newest.version} is not in the range {self.policy.range}",
@@ -216,39 +236,44 @@ class _Case:
 
 
 def refused(feedback: Feedback, bump_kind: BumpKind, target: Version) -> Hold | None:
-    """The hold of a release that is a step to another and was rejected; None: it was not."""
-    return _refusal(_with_versions(feedback), bump_kind, target)
-
-
-def _with_versions(feedback: Feedback) -> _VersionedRejections:
-    return tuple(
-        (version, each)
+    """The hold of a release that was rejected, or a newer patch of its minor, or the minor itself."""
+    found = [
+        each
         for each in feedback.rejections
         # A rejected migration of manifests does not reject the release.
-        if (version := Version.parse(each.target)) and each.bump_kind is not BumpKind.MIGRATION
-    )
-
-
-def _refusal(rejections: _VersionedRejections, bump_kind: BumpKind, asked: Version) -> Hold | None:
-    """The rejection of this release, of a newer patch of the same minor, or of the minor."""
-    found = [
-        (version, rejection)
-        for version, rejection in rejections
-        if version.minor == asked.minor
-        and (rejection.bump_kind is BumpKind.PATCH) is (bump_kind is BumpKind.PATCH)
+        if each.bump_kind is not BumpKind.MIGRATION
+        and is_tag(each.target)
+        and each.target.minor == target.minor
+        and (each.bump_kind is BumpKind.PATCH) is (bump_kind is BumpKind.PATCH)
         # A rejected patch, or what was rolled back, lets newer ones through; a rejected minor does not.
         and (
-            asked <= version
-            or (rejection.bump_kind is not BumpKind.PATCH and rejection.reason is not HoldReason.ROLLED_BACK)
+            target <= each.target
+            or (each.bump_kind is not BumpKind.PATCH and each.reason is not HoldReason.ROLLED_BACK)
         )
     ]
     if not found:
         return None
-    version, last = max(found, key=lambda each: (each[0], each[1].since, each[1].where))
+    last = max(found, key=lambda each: (each.target, each.since, each.where))
     detail = f"{last.target} was {last.reason.effect.verb} by a person: {last.where}"
-    return Hold(last.reason, detail, _approve(bump_kind, version), None, bump_kind, version, last.since)
+    return Hold(
+        last.reason, detail, _approve(bump_kind, last.target), None, bump_kind, last.target, last.since
+    )
 
 
 def _approve(bump_kind: BumpKind, version: Version) -> str:
     name = version if bump_kind is BumpKind.PATCH else version.minor
     return f"approve {name} to have it now"
+
+
+def _rfc3339(moment: datetime) -> str:
+    """A moment in UTC, to the second."""
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _moment(text: str) -> datetime | None:
+    """A date of the list, in UTC; None where it is none."""
+    try:
+        moment = datetime.fromisoformat(text)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None

@@ -14,7 +14,7 @@ from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import printable, printable_lines
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
-from flux_upgrade.report.finding_values import use_value
+from flux_upgrade.report.findings import use_value
 from flux_upgrade.report.impact_phrases import in_order, kept_sentence
 from flux_upgrade.report.wording import Annotation, Level, located
 

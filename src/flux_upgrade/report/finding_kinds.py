@@ -13,27 +13,32 @@ from flux_upgrade.impact.overlay.result import OverlayFinding, OverlayVerdict
 from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.report.cluster_phrases import (
-    idle_line,
-    is_reportable,
-    patches_line,
-    remarkable,
-    unserved,
-    unserved_line,
+from flux_upgrade.report.findings import (
+    Finding,
+    FindingKind,
+    KnownChange,
+    Severity,
+    hit_value,
+    place_value,
+    uses_value,
 )
-from flux_upgrade.report.finding_values import hit_value, place_value, uses_value
-from flux_upgrade.report.findings import Finding, FindingKind, KnownChange, Severity
 from flux_upgrade.report.impact_phrases import (
     TEXT,
     Style,
     api,
     fit_sentence,
+    idle_line,
+    is_reportable,
     managed_line,
     move_line,
     names,
+    patches_line,
     place,
+    remarkable,
     sentences,
     stored_lines,
+    unserved,
+    unserved_line,
     who,
 )
 

@@ -10,8 +10,7 @@ from flux_upgrade.impact.kubernetes_versions import Fit
 from flux_upgrade.impact.overlay.result import Overlay
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.report.finding_kinds import FINDING_KINDS
-from flux_upgrade.report.finding_values import fields
-from flux_upgrade.report.findings import FindingKind
+from flux_upgrade.report.findings import FindingKind, fields
 from flux_upgrade.report.impact_phrases import TEXT, minor_text
 
 

@@ -15,7 +15,7 @@ from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import printable_lines
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.pin import Pin, Role
-from flux_upgrade.report.clusters import drift_lines, drift_value
+from flux_upgrade.report.plans import drift_lines, drift_value
 from flux_upgrade.report.wording import edit_line, hearsay, limited, located, tag
 
 
@@ -52,7 +52,7 @@ def _installation(installation: Pin) -> dict[str, Any]:
         "header-version": (manifest.header_version if manifest is not None else "") or None,
         "header-components": list(manifest.header_components) if manifest is not None else [],
         "label-versions": list(proof.inferred.versions) if proof.inferred is not None else [],
-        "generator": base.generator.since if base is not None and base.foreign and base.generator else None,
+        "generator": base.foreign.since if base is not None and base.foreign is not None else None,
         "proof": str(proof.verdict),
         "reason": proof.reason or None,
         "remedy": proof.hint or None,

@@ -9,15 +9,14 @@ from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.ownership.remarks import beside
 from flux_upgrade.manifests.images import Controller, Image, ImageState
 from flux_upgrade.manifests.proof import Proof
-from flux_upgrade.model.text import printable, printable_lines
-from flux_upgrade.model.text_edit import decoded
+from flux_upgrade.model.text import decoded, printable, printable_lines
 from flux_upgrade.pins.pin import ManifestChange, Role
 from flux_upgrade.planning.plan import Plan, Upgrade, files_after, files_before
 from flux_upgrade.planning.write_tree import WriteResult
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.report.plans import ALL_IGNORED, step
 from flux_upgrade.report.wording import (
-    ALL_IGNORED,
     MOST_LINES,
     approval,
     edit_line,
@@ -88,19 +87,6 @@ def _overridden(plan: Plan, reported: Sequence[Member]) -> Iterator[str]:
         for place, pin in beside(plan.path, reported):
             what = f"pins {pin.raw or 'no version'}: that runs, whatever is changed here"
             yield f"  note: {place} ({pin.where}) {what}"
-
-
-def step(plan: Plan, upgrade: Upgrade) -> str:
-    """From where to where."""
-    if upgrade.waiting:
-        from flux_upgrade.report.impact_phrases import uses_of  # late: nearly every run has none
-
-        moves = [move for file in upgrade.moved for move in file.moves]
-        return f"{uses_of(moves)} → what {upgrade.target} serves"
-    old, new = plan.pin.version, upgrade.target
-    if old != new:
-        return f"{old} → {new}"
-    return f"{new}, other flags" if upgrade.flags else f"{new}, made whole"
 
 
 def hold_lines(plan: Plan, hold: Hold) -> Iterator[str]:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from flux_upgrade.clusters.clusters import Member
-from flux_upgrade.model.text import printable_lines
+from flux_upgrade.clusters.clusters import Cluster, Member
+from flux_upgrade.clusters.groups import UpdateGroup, drift_of
+from flux_upgrade.model.text import first_few, printable_lines
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import Role
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import Hold
-from flux_upgrade.report.clusters import drift_text, drift_value
-from flux_upgrade.report.outcomes import step
-from flux_upgrade.report.wording import ALL_IGNORED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +26,10 @@ def plans_report(inventory: Inventory, plans: Sequence[UpdateGroupPlan], *, json
     if json:
         return plans_json(plans, inventory.reported_only, inventory.void)
     return plans_text(plans, inventory.reported_only)
+
+
+ALL_IGNORED = "nothing to do: the config file ignores every installation"
+_FEW = 3
 
 
 def plans_text(plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = ()) -> str:
@@ -105,6 +107,58 @@ def _when(hold: Hold) -> str:
     return since + until
 
 
+def step(plan: Plan, upgrade: Upgrade) -> str:
+    """From where to where."""
+    if upgrade.waiting:
+        from flux_upgrade.report.impact_phrases import uses_of  # late: nearly every run has none
+
+        moves = [move for file in upgrade.moved for move in file.moves]
+        return f"{uses_of(moves)} → what {upgrade.target} serves"
+    old, new = plan.pin.version, upgrade.target
+    if old != new:
+        return f"{old} → {new}"
+    return f"{new}, other flags" if upgrade.flags else f"{new}, made whole"
+
+
+def drift_text(update_groups: Iterable[UpdateGroup]) -> str:
+    """A few lines for each cluster whose pins disagree, and a blank one below; empty where all agree."""
+    lines = [line for group in update_groups for line in drift_lines(group.clusters)]
+    return printable_lines([*lines, ""]) if lines else ""
+
+
+def drift_lines(clusters: Iterable[Cluster]) -> Iterator[str]:
+    """Which cluster, and below it a line for each release: ``  v2.4.0 in a.yaml, b.yaml:6``."""
+    for cluster in clusters:
+        places = drift_of(cluster)
+        if places:
+            yield f"drift: {cluster.name}: its pins disagree"
+            yield from (f"  {version} in {_few(pins)}" for version, pins in places.items())
+
+
+def drift_sentences(clusters: Iterable[Cluster]) -> Iterator[tuple[str, str]]:
+    """The cluster, and what disagrees in one line."""
+    for cluster in clusters:
+        places = drift_of(cluster)
+        if places:
+            yield cluster.name, "; ".join(f"{version} in {_few(pins)}" for version, pins in places.items())
+
+
+def drift_value(clusters: Iterable[Cluster]) -> list[dict[str, Any]]:
+    """The same, as JSON."""
+    return [
+        {
+            "cluster": cluster.name,
+            "versions": {version: [pin.place for pin in pins] for version, pins in places.items()},
+        }
+        for cluster in clusters
+        if (places := drift_of(cluster))
+    ]
+
+
+def _few(members: Sequence[Member]) -> str:
+    return first_few([member.place for member in members], _FEW)
+
+
 def plans_json(
     plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = (), void: Sequence[Void] = ()
 ) -> str:
@@ -147,7 +201,7 @@ def plan_values(group: UpdateGroupPlan) -> Iterator[dict[str, Any]]:
 def migration_values(group: UpdateGroupPlan) -> Iterator[dict[str, Any]]:
     """The files whose resources are migrated before the clusters of an update group are upgraded, as JSON."""
     for plan in group.migrations:
-        from flux_upgrade.report.finding_values import uses_value  # late: nearly every run has none
+        from flux_upgrade.report.findings import uses_value  # late: nearly every run has none
 
         for each in plan.decisions:
             waiting, moved = (each.waiting, each.moved) if isinstance(each, Upgrade) else ((), ())

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import Any
 
-from flux_upgrade.manifests.compare import FILE
 from flux_upgrade.manifests.images import Image
-from flux_upgrade.manifests.proof import Proof, Verdict
+from flux_upgrade.manifests.proof import FILE, Proof, Verdict
 from flux_upgrade.manifests.residue import Edit, Op
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.values import NamedTuple
@@ -82,7 +81,6 @@ def place_of(edit: Edit, place: Callable[[str], str]) -> str:
 
 MOST_LINES = 40
 """Of a list in a text report; the JSON has all of it."""
-ALL_IGNORED = "nothing to do: the config file ignores every installation"
 _WIDTH = 60
 
 
@@ -115,8 +113,8 @@ def hearsay(proof: Proof) -> Iterator[str]:
     labels = proof.inferred.versions if proof.inferred is not None else ()
     if any(label != proof.version for label in labels):
         yield f"  the version labels say {', '.join(labels)}"
-    if base.foreign and base.generator is not None:
-        templates = f"the templates of Flux {base.generator.since} or later"
+    if base.foreign is not None:
+        templates = f"the templates of Flux {base.foreign.since} or later"
         yield f"  written by {templates}, not by those of {proof.version}"
 
 

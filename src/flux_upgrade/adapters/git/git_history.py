@@ -8,13 +8,14 @@ turns the two around.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 
 from flux_upgrade.adapters.git.checkout import Checkout
 from flux_upgrade.adapters.git.git_command import rfc3339
 from flux_upgrade.model.errors import UsageError
-from flux_upgrade.model.files import FileRevision, FileRevisions, Mentions
+from flux_upgrade.model.files import FileHistory, FileRevision, FileRevisions, Mentions
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.values import NamedTuple
 
@@ -229,3 +230,30 @@ class GitHistory:
             why = one_line(next(iter(ran.err.strip().splitlines()), "git fails").removeprefix("fatal: "))
             raise _HistoryUnavailable(_PARTIAL if self._checkout.is_partial() else why)
         return ran.out
+
+
+class ChosenHistory:
+    """The port FileHistory: Git's, or the forge's for a checkout without older commits.
+
+    It is chosen at the first question: that costs runs of Git, and nearly every run asks nothing.
+    ``forge``: None where it cannot be asked.
+    """
+
+    def __init__(
+        self, checkout: Checkout, paths: Iterable[str], forge: Callable[[], FileHistory | None]
+    ) -> None:
+        self._checkout, self._paths, self._forge = checkout, paths, forge
+
+    @cached_property
+    def chosen(self) -> FileHistory:
+        found = None
+        with suppress(UsageError):
+            if self._checkout.is_shallow() or self._checkout.is_partial():
+                found = self._forge()
+        return GitHistory(self._checkout, self._paths) if found is None else found
+
+    def of(self, path: str) -> FileRevisions:
+        return self.chosen.of(path)
+
+    def mentions(self, versions: Sequence[str]) -> Mentions:
+        return self.chosen.mentions(versions)

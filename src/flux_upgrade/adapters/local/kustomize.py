@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from tempfile import TemporaryDirectory
 
 from flux_upgrade.adapters.local import programs
 from flux_upgrade.model.errors import ClusterUnfit
@@ -53,6 +52,8 @@ class Kustomize(NamedTuple):
     timeout: float
 
     def build(self, files: Mapping[str, bytes], folder: str, name: str) -> bytes:
+        from tempfile import TemporaryDirectory  # late: nearly every run builds nothing
+
         with TemporaryDirectory(prefix="flux-upgrade-") as root:
             for path, content in files.items():
                 _write(root, path, content)

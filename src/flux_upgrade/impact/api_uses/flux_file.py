@@ -46,7 +46,7 @@ class ApiUse(NamedTuple):
     namespace: str
     place: UsePlace
     start: int
-    """Offset of the version's first character (not the group's) in the text; see ``text_edit``."""
+    """Offset of the version's first character (not the group's) in the text; see ``TextEdit``."""
     end: int
     """Between the two stands the version, or, where ``why`` says that it is not spelled out, more."""
     why: str = ""

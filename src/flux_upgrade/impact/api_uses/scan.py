@@ -21,7 +21,7 @@ from flux_upgrade.impact.api_uses.mentions import (
 from flux_upgrade.impact.api_uses.structure import Structure, UnreadableSpan
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
-from flux_upgrade.model.text_edit import decoded
+from flux_upgrade.model.text import decoded
 from flux_upgrade.pins.formats.kustomize_files import NAMES, Kustomizations
 from flux_upgrade.pins.formats.passages import ENDS, Passage, whole
 from flux_upgrade.pins.formats.yaml_places import is_variable

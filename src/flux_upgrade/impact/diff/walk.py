@@ -13,9 +13,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from flux_upgrade.manifests.documents import Document, ObjectKey
-from flux_upgrade.manifests.lists import children, labelled, reordered
 from flux_upgrade.manifests.nodes import MappingNode, Node, SequenceNode, construct, same
-from flux_upgrade.manifests.residue import VERSION_LABEL, Edit, Op, Path, is_version_label
+from flux_upgrade.manifests.residue import (
+    VERSION_LABEL,
+    Edit,
+    Op,
+    Path,
+    children,
+    is_version_label,
+    labelled,
+    reordered,
+)
 
 LABELS, LAYOUT = "version labels", "order and layout"
 GENERATOR, FILLED_IN = "controller-gen annotations", "fields that the API server fills in"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from flux_upgrade.impact.diff.changes import Changes, quoted
 from flux_upgrade.impact.diff.others import added_or_removed, by_path, path_phrase, phrase_of, shown_path
 from flux_upgrade.impact.diff.walk import edits
-from flux_upgrade.manifests.compare import image_node
 from flux_upgrade.manifests.documents import Document, ObjectKey
+from flux_upgrade.manifests.proof import image_node
 from flux_upgrade.manifests.residue import Edit, Op, Path
 from flux_upgrade.policy.decision import ChangeKind
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from flux_upgrade.model.text_edit import TextEdit
+from flux_upgrade.model.text import TextEdit
 from flux_upgrade.pins.formats.yaml_places import Object, Step, YamlDocument
 
 _BLOCK = ("|", ">")

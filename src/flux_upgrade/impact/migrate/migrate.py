@@ -13,7 +13,7 @@ from flux_upgrade.impact.migrate.fields import faults_of, fields_of
 from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move, Reason
 from flux_upgrade.manifests.nodes import MappingNode
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.text_edit import TextEdit, decoded, edited
+from flux_upgrade.model.text import TextEdit, decoded, edited
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.passages import whole
 from flux_upgrade.pins.formats.yaml_places import Object, documents

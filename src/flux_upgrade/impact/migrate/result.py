@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse
-from flux_upgrade.model.text_edit import TextEdit, edited
+from flux_upgrade.model.text import TextEdit, edited
 from flux_upgrade.model.values import NamedTuple
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from flux_upgrade.impact.migrate.field_edits import as_item, without
 from flux_upgrade.impact.migrate.patch_lists import merged
 from flux_upgrade.impact.migrate.schema import Path
-from flux_upgrade.model.text_edit import TextEdit
+from flux_upgrade.model.text import TextEdit
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.yaml_places import Object
 

@@ -5,15 +5,14 @@ What is not in the repository is left out, and what may depend on it is not judg
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from flux_upgrade.impact.overlay import kustomization, kustomization_steps
-from flux_upgrade.impact.overlay.items import Id, Item, Items, items_of
+from flux_upgrade.impact.overlay.items import Id, Item, Items, Step, StepResult, held, id_of, items_of
 from flux_upgrade.impact.overlay.judging import at, faulty, judge
-from flux_upgrade.impact.overlay.kustomization import Kustomization
+from flux_upgrade.impact.overlay.kustomization import Kustomization, Location
 from flux_upgrade.impact.overlay.kustomization_steps import FaultyEntry
 from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell, OverlayFinding
-from flux_upgrade.impact.overlay.steps import Location, Step, StepResult
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.values import NamedTuple
@@ -39,6 +38,24 @@ class Sides(NamedTuple):
             return Sides(self.old + more.old, self.new + more.new)
         both = self.old + more.old
         return Sides(both, both)
+
+
+def evaluated(
+    tree: Tree, path: str, old: bytes, new: bytes, kustomizations: Sequence[Kustomization]
+) -> tuple[Kustomization, Sequence[OverlayFinding]] | None:
+    """The findings of the first of them that works today; else of the last. None: one cannot be read."""
+    found = None
+    try:
+        manifests = items_of(old, is_release=True), items_of(new, is_release=True)
+        for of in kustomizations:
+            evaluation = Evaluation(tree, path, *manifests)
+            evaluation.run(of)
+            found = of, evaluation.findings
+            if not any(each.fails and each.already for each in evaluation.findings):
+                break
+    except (Unreadable, CannotTell):
+        return None
+    return found
 
 
 class Evaluation:
@@ -125,7 +142,9 @@ class Evaluation:
             items = of.data.get(field)
             for each in items if isinstance(items, list) else ():
                 if isinstance(each, dict) and each.get("name") and each.get("behavior") != "merge":
-                    yield _opaque(kind, str(each["name"]), str(each.get("namespace") or ""))
+                    names = {"name": str(each["name"]), "namespace": str(each.get("namespace") or "")}
+                    data = {"apiVersion": "v1", "kind": kind, "metadata": names}
+                    yield Item((id_of(data),), held(data), is_opaque=True)
         self.is_open = self.is_open or any(of.data.get(name) for name in _MAKE_MORE)
 
     def _stepped(self, step: Step | FaultyEntry, sides: Sides) -> Sides:
@@ -160,19 +179,9 @@ def _both(items: Items) -> Sides:
 
 
 def _twice(items: Items, more: Items) -> Id | None:
-    known = {_name(item) for item in items}
+    known = {item.current.identity for item in items}
     for item in more:
-        if _name(item) in known:
+        if item.current.identity in known:
             return item.current
-        known.add(_name(item))
+        known.add(item.current.identity)
     return None
-
-
-def _name(item: Item) -> tuple[str, ...]:
-    return item.current.version, *item.current.unversioned
-
-
-def _opaque(kind: str, name: str, namespace: str) -> Item:
-    known = Id("", "v1", kind, namespace, name)
-    data = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": namespace}}
-    return Item((known,), lambda: data, is_opaque=True)

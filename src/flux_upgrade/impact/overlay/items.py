@@ -1,4 +1,4 @@
-"""What a kustomization works on: objects, each with every name that it has had on the way.
+"""What a kustomization works on, objects with every name that they have had on the way; and what a step is.
 
 A patch finds an object by the name that stands in its file and by those that kustomize gave it since
 (kustomize api/resource/resource.go: PrevIds, CurId).
@@ -7,11 +7,14 @@ A patch finds an object by the name that stands in its file and by those that ku
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from flux_upgrade.impact.overlay.json_patch import Landing
+from flux_upgrade.impact.overlay.kustomization import Location
+from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.values import NamedTuple
@@ -55,10 +58,10 @@ class Id(NamedTuple):
             return _NOWHERE
         return self.namespace or "default"
 
-    def is_same(self, other: Id) -> bool:
-        """Whether kustomize takes both for one object."""
-        mine, its = self._replace(namespace=""), other._replace(namespace="")
-        return mine == its and self.effective_namespace == other.effective_namespace
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """Equal for what kustomize takes for one object."""
+        return self.version, *self.unversioned
 
     @property
     def unversioned(self) -> tuple[str, str, str, str]:
@@ -117,10 +120,11 @@ class Item:
 
     def with_data(self, data: Any) -> Item:
         now = id_of(data)
-        return replace(self, ids=self.ids if now == self.current else (*self.ids, now), load=_held(data))
+        return replace(self, ids=self.ids if now == self.current else (*self.ids, now), load=held(data))
 
 
-def _held(data: Any) -> Callable[[], Any]:
+def held(data: Any) -> Callable[[], Any]:
+    """What gives data that are there already."""
     return lambda: data
 
 
@@ -143,7 +147,7 @@ def _items(document: Document, is_release: bool) -> Iterator[Item]:  # noqa: FBT
         yield Item((known,), lambda: document.data, is_release)
         return
     for data in _objects(document.data):
-        yield Item((id_of(data),), _held(data), is_release)
+        yield Item((id_of(data),), held(data), is_release)
 
 
 def _objects(data: Any) -> Iterator[Mapping[str, Any]]:
@@ -159,6 +163,61 @@ def _objects(data: Any) -> Iterator[Mapping[str, Any]]:
         yield data
 
 
-def items_known_as(items: Iterable[Item], wanted: Id) -> list[Item]:
-    """The items that have, or have had, a name."""
-    return [item for item in items if any(wanted.is_same(each) for each in item.ids)]
+class Touch(NamedTuple):
+    """What a step did to one object."""
+
+    before: Item
+    after: Item | None
+    """None: it is gone."""
+    is_changed: bool
+    landings: tuple[Landing, ...] = ()
+
+
+class StepResult(NamedTuple):
+    """What a step did to all objects."""
+
+    items: Items
+    touched: tuple[Touch, ...] = ()
+    fault: CannotBuild | CannotTell | None = None
+    """Why it was not taken; then the items are those that it was given."""
+
+
+class Step(NamedTuple):
+    """One entry of a kustomization."""
+
+    location: Location
+    what: str
+    """``patch of Deployment/source-controller``, without markup."""
+    apply: Callable[[Items], StepResult]
+    """Raises CannotBuild, CannotTell, Unreadable."""
+    is_reported: bool = True
+    """Whether it gets a verdict also where it does not fail."""
+    follows_tag: bool = False
+    """Whether it puts a suffix behind the release's own tag, whatever that is."""
+    removes: bool = False
+    """Whether it is a JSON patch that removes something."""
+
+
+def each_of(items: Items, targets: Sequence[Item], change: Callable[[Item], Touch]) -> StepResult:
+    """The items with ``change`` made to the targets. Raises what that raises, with the object's name."""
+    touched: dict[int, Touch] = {}
+    for item in targets:
+        try:
+            # What only a generator knows is taken to be changed.
+            touched[id(item)] = Touch(item, item, is_changed=True) if item.is_opaque else change(item)
+        except CannotBuild as error:
+            raise CannotBuild(f"{item.current}: {error.message}", error.line, error.hint) from error
+    after = (touched[id(item)].after if id(item) in touched else item for item in items)
+    return StepResult(tuple(item for item in after if item is not None), tuple(touched.values()))
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Of an object; empty where there is none. Raises CannotTell for what has no keys."""
+    if value is None or isinstance(value, dict):
+        return value or {}
+    raise CannotTell("an object has a value or a list where a mapping should be")
+
+
+def put(item: Item, data: Any) -> Touch:
+    """The object with other data."""
+    return Touch(item, item.with_data(data), is_changed=data != item.data)

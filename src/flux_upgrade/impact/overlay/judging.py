@@ -6,21 +6,19 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from flux_upgrade.impact.overlay.images_and_replicas import Images
+from flux_upgrade.impact.overlay.items import Step, StepResult, Touch
 from flux_upgrade.impact.overlay.json_patch import Landing
+from flux_upgrade.impact.overlay.kustomization import Location
 from flux_upgrade.impact.overlay.overridden import (
     UNNAMED,
     OverriddenField,
-    OverriddenImage,
     overridden_fields,
     overridden_images,
 )
-from flux_upgrade.impact.overlay.patches import JsonPatch
 from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell, OverlayFinding, OverlayVerdict
-from flux_upgrade.impact.overlay.steps import Location, Step, StepResult, Touch
 from flux_upgrade.manifests.images import Image
-from flux_upgrade.manifests.lists import labelled
 from flux_upgrade.manifests.nodes import SequenceNode, represent
+from flux_upgrade.manifests.residue import labelled
 from flux_upgrade.model.markdown import counted, shortened
 from flux_upgrade.model.text import first_few
 
@@ -31,7 +29,7 @@ _REMOVE = "remove it, or point it to what took its place"
 
 def judge(step: Step, was: StepResult, now: StepResult, *, is_open: bool) -> OverlayFinding:
     """The finding of one step. ``is_open``: some of the objects are not known."""
-    found = OverlayFinding(step.location.path, step.location.line, step.what, OverlayVerdict.APPLIES)
+    found = at(step.location, step.what)
     if now.fault is not None:
         # What was not found before either may be among the objects that are not known.
         is_unsure = is_open and was.fault is not None
@@ -124,9 +122,15 @@ def _shown(label: str) -> str:
 
 
 def _frozen(found: OverlayFinding, step: Step, was: StepResult, now: StepResult) -> OverlayFinding | None:
-    images = [each for touch in now.touched for each in _overridden_images(step, touch)]
+    images = [
+        f"{_version(mine)} of {new.repository.rpartition('/')[2]} instead of the release's {_version(new)}"
+        for touch in now.touched
+        if touch.after is not None and touch.before.is_release and not step.follows_tag
+        for new, mine in overridden_images(touch.before.data, touch.after.data)
+    ]
     kept = [each for touch in now.touched for each in _overridden_fields(step, was.touched, touch)]
-    sentences = [*_image_sentences(images), *_field_sentences(kept)]
+    sentences = [f"it keeps {first_few(list(dict.fromkeys(images)), _NAMED)}"] if images else []
+    sentences += _field_sentences(kept)
     if not sentences:
         return None
     drops = tuple(dict.fromkeys(each.entry for each in kept if each.is_dropped))
@@ -138,12 +142,6 @@ def _frozen(found: OverlayFinding, step: Step, was: StepResult, now: StepResult)
     return found._replace(verdict=OverlayVerdict.FROZEN, detail="; ".join(sentences), hint=hint, drops=drops)
 
 
-def _overridden_images(step: Step, touch: Touch) -> list[OverriddenImage]:
-    if touch.after is None or not touch.before.is_release or (isinstance(step, Images) and step.follows):
-        return []
-    return overridden_images(touch.before.data, touch.after.data)
-
-
 def _overridden_fields(step: Step, was: Sequence[Touch], touch: Touch) -> list[OverriddenField]:
     if touch.after is None or not touch.before.is_release or not touch.is_changed:
         return []
@@ -151,18 +149,7 @@ def _overridden_fields(step: Step, was: Sequence[Touch], touch: Touch) -> list[O
     old = next((each.before for each in was if each.before.current.unversioned == name), None)
     kept = overridden_fields(None if old is None else old.data, touch.before.data, touch.after.data)
     # What an operation removes was meant to go, whatever its value is now.
-    is_meant = isinstance(step, JsonPatch) and any(each.op == "remove" for each in step.operations)
-    return [each for each in kept if not (is_meant and each.is_dropped and each.old is not None)]
-
-
-def _image_sentences(images: Sequence[OverriddenImage]) -> Iterator[str]:
-    texts = dict.fromkeys(
-        f"{_version(each.mine)} of {each.new.repository.rpartition('/')[2]} instead of the release's "
-        f"{_version(each.new)}"
-        for each in images
-    )
-    if texts:
-        yield f"it keeps {first_few(list(texts), _NAMED)}"
+    return [each for each in kept if not (step.removes and each.is_dropped and each.old is not None)]
 
 
 def _version(image: Image) -> str:

@@ -4,22 +4,45 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from flux_upgrade.impact.overlay.patches import PatchText
 from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
-from flux_upgrade.impact.overlay.steps import Location
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
-from flux_upgrade.model.text_edit import decoded
+from flux_upgrade.model.text import decoded
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.kustomize_files import NAMES, is_kustomization
 from flux_upgrade.pins.formats.yaml_places import Object, objects
 
 TAKES_IN = ("resources", "bases", "components")
 """Its fields that name files and folders with objects."""
 _BLOCK = "|>"
+
+
+class Location(NamedTuple):
+    """Where an entry begins."""
+
+    path: str
+    line: int
+    """1-based."""
+
+
+class PatchText(NamedTuple):
+    """The text of a patch, in a file of its own or inside of another."""
+
+    path: str
+    content: bytes
+    before: int = 0
+    """Lines of the file above its first."""
+    is_one_line: bool = False
+    """Its lines are not the file's: it stands in quotes."""
+
+    def location(self, line: int) -> Location:
+        """Where a line of the text is; 1-based."""
+        return Location(self.path, self.before + (1 if self.is_one_line else line))
 
 
 @dataclass(frozen=True)
@@ -61,16 +84,12 @@ class Kustomization:
 
     def leads_to(self, path: str) -> bool:
         """Whether it takes in a file or a folder by itself."""
-        try:
-            return any(self._is(text, path) for _, _, text in self.takes_in())
-        except (CannotBuild, Unreadable):
-            return False
-
-    def _is(self, text: str, path: str) -> bool:
-        try:
-            return self.joined(text) == path
-        except CannotTell:
-            return False
+        with suppress(CannotBuild, Unreadable):
+            for _, _, text in self.takes_in():
+                with suppress(CannotTell):
+                    if self.joined(text) == path:
+                        return True
+        return False
 
     def inline(self, location: Location, text: str, *path: str | int) -> PatchText:
         """The text of a patch that stands in it, at a path."""

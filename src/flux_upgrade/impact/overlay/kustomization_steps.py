@@ -6,20 +6,19 @@ kustomize api/internal/target/kusttarget_configplugin.go has the order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from flux_upgrade.impact.overlay import patches
-from flux_upgrade.impact.overlay.images_and_replicas import Images, Replicas
-from flux_upgrade.impact.overlay.kustomization import Kustomization
-from flux_upgrade.impact.overlay.names import Affix, Marks, Namespace
-from flux_upgrade.impact.overlay.patches import PatchText
-from flux_upgrade.impact.overlay.replacements import FieldReplacement, Variable
+from flux_upgrade.impact.overlay.items import Items, Step, StepResult
+from flux_upgrade.impact.overlay.kustomization import Kustomization, Location, PatchText
+from flux_upgrade.impact.overlay.replacements import NAME, FieldReplacement, looked_up
 from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
 from flux_upgrade.impact.overlay.selectors import Selector
-from flux_upgrade.impact.overlay.steps import Location, Step
+from flux_upgrade.impact.overlay.transformers import Images, Marks, affixed, in_namespace, scaled
 from flux_upgrade.manifests.nodes import SequenceNode, compose, construct
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.text_edit import decoded
+from flux_upgrade.model.text import decoded
 from flux_upgrade.model.values import NamedTuple
 
 _NOT_EVALUATED = ("transformers", "validators", "configurations", "openapi", "generators", "helmCharts")
@@ -110,32 +109,42 @@ def _text(
 
 def _renaming(of: Kustomization) -> Iterator[Step]:
     data = of.data
+    prefix, suffix = (str(data.get(name) or "") for name in ("namePrefix", "nameSuffix"))
     if data.get("namespace"):
-        yield Namespace(of.location("namespace"), str(data["namespace"]))
-    if data.get("namePrefix"):
-        yield Affix(of.location("namePrefix"), prefix=str(data["namePrefix"]))
-    if data.get("nameSuffix"):
-        yield Affix(of.location("nameSuffix"), suffix=str(data["nameSuffix"]))
+        namespace = str(data["namespace"])
+        yield _unreported(of, "namespace", f"namespace {namespace}", partial(in_namespace, namespace))
+    if prefix:
+        yield _unreported(of, "namePrefix", f"prefix {prefix}", partial(affixed, prefix, ""))
+    if suffix:
+        yield _unreported(of, "nameSuffix", f"suffix {suffix}", partial(affixed, "", suffix))
     labels = data.get("labels")
     for index, item in enumerate(labels if isinstance(labels, list) else ()):
         if isinstance(item, dict) and isinstance(item.get("pairs"), dict):
             on_pods, selects = (bool(item.get(f"include{what}")) for what in ("Templates", "Selectors"))
-            yield Marks(of.location("labels", index), "labels", item["pairs"], on_pods, selects)
+            marks = Marks("labels", item["pairs"], on_pods, selects)
+            yield Step(of.location("labels", index), "labels", marks.apply, is_reported=False)
     for name, field in (("commonLabels", "labels"), ("commonAnnotations", "annotations")):
         pairs = data.get(name)
         if isinstance(pairs, dict):
-            yield Marks(of.location(name), field, pairs, in_templates=True, in_selectors=field == "labels")
+            marks = Marks(field, pairs, in_templates=True, in_selectors=field == "labels")
+            yield _unreported(of, name, field, marks.apply)
+
+
+def _unreported(of: Kustomization, name: str, what: str, apply: Callable[[Items], StepResult]) -> Step:
+    return Step(of.location(name), what, apply, is_reported=False)
 
 
 def _replicas(_: Kustomization, location: Location, item: Any, __: int) -> Iterator[Step]:
     fields = _mapping(item)
-    yield Replicas(location, _string(fields.get("name"), "its name"), fields.get("count", 0))
+    name = _string(fields.get("name"), "its name")
+    yield Step(location, f"replicas of {name}", partial(scaled, name, fields.get("count", 0)))
 
 
 def _image(_: Kustomization, location: Location, item: Any, __: int) -> Iterator[Step]:
     fields = _mapping(item)
     keys = ("name", "newName", "newTag", "digest", "tagSuffix")
-    yield Images(location, *(_string(fields.get(key) or "", key) for key in keys))
+    images = Images(*(_string(fields.get(key) or "", key) for key in keys))
+    yield Step(location, f"image {images.name}", images.apply, follows_tag=images.follows_tag)
 
 
 def _replacements(of: Kustomization, location: Location, item: Any, _: int) -> Iterator[Step]:
@@ -149,18 +158,20 @@ def _replacements(of: Kustomization, location: Location, item: Any, _: int) -> I
         yield _replacement(Location(of.joined(path), each.start_mark.line + 1), _mapping(construct(each)))
 
 
-def _replacement(location: Location, item: dict[str, Any]) -> FieldReplacement:
+def _replacement(location: Location, item: dict[str, Any]) -> Step:
     source, targets, value = (item.get(key) for key in ("source", "targets", "sourceValue"))
     is_sourced = isinstance(source, dict) or value is not None
     if not is_sourced or not isinstance(targets, list) or not all(isinstance(each, dict) for each in targets):
         raise CannotBuild("it needs a source and targets")
-    return FieldReplacement(location, source or {}, targets, None if value is None else str(value))
+    replacement = FieldReplacement(source or {}, targets, None if value is None else str(value))
+    return Step(location, str(replacement), replacement.apply)
 
 
 def _variable(_: Kustomization, location: Location, item: Any, __: int) -> Iterator[Step]:
     fields = _mapping(item)
-    path = _mapping(fields.get("fieldref") or {}).get("fieldPath") or "metadata.name"
-    yield Variable(location, str(fields.get("name")), _mapping(fields.get("objref")), str(path))
+    path = str(_mapping(fields.get("fieldref") or {}).get("fieldPath") or NAME)
+    apply = partial(looked_up, _mapping(fields.get("objref")), path)
+    yield Step(location, f"var {fields.get('name')}", apply)
 
 
 def _mapping(value: Any) -> dict[str, Any]:

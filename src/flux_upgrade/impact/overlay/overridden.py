@@ -1,7 +1,7 @@
 """What a kustomization keeps out of a cluster, or in it, when a release changes.
 
 Three states of one object are compared: that of the old release, that of the new one, and what the
-kustomization makes of the new one. Items of lists have labels (``manifests.lists``); an argument
+kustomization makes of the new one. Items of lists have labels (``manifests.residue``); an argument
 has that of its flag.
 """
 
@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from flux_upgrade.manifests.images import Image
-from flux_upgrade.manifests.lists import children, labelled
 from flux_upgrade.manifests.nodes import (
     MappingNode,
     Node,
@@ -22,7 +21,7 @@ from flux_upgrade.manifests.nodes import (
     represent,
     same,
 )
-from flux_upgrade.manifests.residue import Path, is_image, spelled
+from flux_upgrade.manifests.residue import Path, children, is_image, labelled, spelled
 from flux_upgrade.model.values import NamedTuple
 
 UNNAMED = "[{"
@@ -112,24 +111,17 @@ def _overridden(path: Path, *nodes: Node | None) -> OverriddenField:
     return OverriddenField(path, *(None if node is None else construct(node) for node in nodes))
 
 
-class OverriddenImage(NamedTuple):
-    """An image of the release's that is not the one that is applied."""
+def overridden_images(new: Any, mine: Any) -> Iterator[tuple[Image, Image]]:
+    """The release's and what is applied, of containers whose tag or digest is another one.
 
-    new: Image
-    mine: Image
-
-    @property
-    def is_another(self) -> bool:
-        """A digest beside the release's own tag is taken to be that tag's."""
-        digests = {self.new.digest, self.mine.digest} - {""}
-        return self.new.tag != self.mine.tag or len(digests) > 1
-
-
-def overridden_images(new: Any, mine: Any) -> list[OverriddenImage]:
-    """Containers whose tag or digest is another one than the release's; a mirror of the same tag is none."""
+    A mirror of the same tag is none.
+    """
     first, second = (dict(_images((), represent(each))) for each in (new, mine))
-    pairs = (OverriddenImage(image, second[path]) for path, image in first.items() if path in second)
-    return [each for each in pairs if each.is_another]
+    for path, image in first.items():
+        other = second.get(path)
+        # A digest beside the release's own tag is taken to be that tag's.
+        if other is not None and (image.tag != other.tag or len({image.digest, other.digest} - {""}) > 1):
+            yield image, other
 
 
 def _images(path: Path, node: Node) -> Iterator[tuple[Path, Image]]:

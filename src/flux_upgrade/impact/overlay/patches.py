@@ -4,67 +4,55 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from flux_upgrade.impact.overlay import json_patch, strategic
-from flux_upgrade.impact.overlay.items import Id, Item, Items, id_of, items_known_as
+from flux_upgrade.impact.overlay.items import (
+    Id,
+    Item,
+    Items,
+    Step,
+    StepResult,
+    Touch,
+    each_of,
+    id_of,
+    mapping,
+    put,
+)
 from flux_upgrade.impact.overlay.json_patch import JsonPatchOperation
+from flux_upgrade.impact.overlay.kustomization import Location, PatchText
 from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
 from flux_upgrade.impact.overlay.selectors import Selector
-from flux_upgrade.impact.overlay.steps import Location, Step, StepResult, Touch, each_of, mapping, put
-from flux_upgrade.manifests.lists import child
-from flux_upgrade.manifests.nodes import MappingNode, Node, SequenceNode, compose, construct
+from flux_upgrade.manifests.nodes import MappingNode, Node, SequenceNode, child, compose, construct
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.text_edit import decoded, line_of
+from flux_upgrade.model.text import decoded, line_of
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, objects
 
 _MARK = "internal.config.kubernetes.io/previousNames"
 
 
-class PatchText(NamedTuple):
-    """The text of a patch, in a file of its own or inside of another."""
-
-    path: str
-    content: bytes
-    before: int = 0
-    """Lines of the file above its first."""
-    is_one_line: bool = False
-    """Its lines are not the file's: it stands in quotes."""
-
-    def location(self, line: int) -> Location:
-        """Where a line of the text is; 1-based."""
-        return Location(self.path, self.before + (1 if self.is_one_line else line))
-
-
-@dataclass(frozen=True)
-class StrategicMergePatch(Step):
+class StrategicMergePatch(NamedTuple):
     """One strategic merge patch."""
 
     patch: Mapping[str, Any]
-    target: Selector | None = None
-    options: frozenset[str] = frozenset()
+    target: Selector | None
+    options: frozenset[str]
 
-    @property
-    def what(self) -> str:
+    def __str__(self) -> str:
+        """``patch of Deployment/source-controller``."""
         verb = "deletion" if self.patch.get("$patch") == "delete" else "patch"
-        return f"{verb} of {self.target or self._id}"
-
-    @property
-    def _id(self) -> Id:
-        return id_of(self.patch)
+        return f"{verb} of {self.target or id_of(self.patch)}"
 
     def apply(self, items: Items) -> StepResult:
-        return each_of(items, self._targets(items), self._patched)
-
-    def _targets(self, items: Items) -> Sequence[Item]:
+        """With its targets patched. Raises CannotBuild, CannotTell."""
         if self.target is not None:
-            return self.target.selected(items)
-        targets = items_known_as(items, self._id)
+            return each_of(items, self.target.selected(items), self._patched)
+        wanted = id_of(self.patch)
+        targets = [item for item in items if any(wanted.identity == each.identity for each in item.ids)]
         if len(targets) != 1:
-            raise _none_or_many(self._id, items, len(targets))
-        return targets
+            raise _none_or_many(wanted, items, len(targets))
+        return each_of(items, targets, self._patched)
 
     def _patched(self, item: Item) -> Touch:
         data = strategic.merged(item.data, self.patch)
@@ -84,20 +72,16 @@ class StrategicMergePatch(Step):
         return put(item, {**data, "metadata": metadata})
 
 
-@dataclass(frozen=True)
-class JsonPatch(Step):
+class JsonPatch(NamedTuple):
     """One JSON patch."""
 
     operations: tuple[JsonPatchOperation, ...]
     target: Selector | None
-    marks: bool = True
+    marks: bool
     """Whether kustomize notes the name that an object had; it does in ``patches``."""
 
-    @property
-    def what(self) -> str:
-        return f"JSON patch of {self.target or 'nothing'}"
-
     def apply(self, items: Items) -> StepResult:
+        """With its targets patched. Raises CannotBuild, CannotTell."""
         if self.target is None:
             raise CannotBuild("a JSON patch needs a target")
         return each_of(items, self.target.selected(items), self._patched)
@@ -125,66 +109,61 @@ def _unmarked(data: Any) -> Any:
 
 def read(
     text: PatchText, target: Selector | None, options: frozenset[str] = frozenset(), *, is_json: bool = False
-) -> Iterator[StrategicMergePatch | JsonPatch]:
+) -> Iterator[Step]:
     """The patches of a text; none where it holds comments only. Raises CannotBuild, CannotTell.
 
     ``is_json``: nothing else is taken.
     """
     operations = _operations(text)
-    if operations is not None:
-        if operations:
-            yield JsonPatch(Location(text.path, operations[0].line), operations, target, marks=not is_json)
-        return
-    if is_json:
+    if operations:
+        location = Location(text.path, operations[0].line)
+        patch = JsonPatch(operations, target, marks=not is_json)
+        # What an operation removes was meant to go.
+        removes = any(each.op == "remove" for each in operations)
+        yield Step(location, f"JSON patch of {target or 'nothing'}", patch.apply, removes=removes)
+    elif operations is None and is_json:
         raise CannotBuild("it is no list of operations")
-    yield from _strategic(text, target, options)
+    elif operations is None:
+        yield from _strategic(text, target, options)
 
 
-def _strategic(
-    text: PatchText, target: Selector | None, options: frozenset[str]
-) -> Iterator[StrategicMergePatch]:
-    patches = []
+def _strategic(text: PatchText, target: Selector | None, options: frozenset[str]) -> Sequence[Step]:
+    steps = []
     for each in objects(text.content):
         if isinstance(each, BrokenDocument):
             raise CannotTell(each.message)
+        location = text.location(each.line)
         try:
-            patch = each.data()
-            id_of(patch)
+            patch = StrategicMergePatch(each.data(), target, options)
+            id_of(patch.patch)
         except Unreadable as error:
-            raise CannotBuild(f"it is no patch: {error.message}", text.location(each.line).line) from error
-        patches.append(StrategicMergePatch(text.location(each.line), patch, target, options))
-    if target is not None and len(patches) > 1:
-        raise CannotBuild(f"a target takes one patch, and there are {len(patches)}")
-    yield from patches
+            raise CannotBuild(f"it is no patch: {error.message}", location.line) from error
+        steps.append(Step(location, str(patch), patch.apply))
+    if target is not None and len(steps) > 1:
+        raise CannotBuild(f"a target takes one patch, and there are {len(steps)}")
+    return steps
 
 
 def _operations(text: PatchText) -> tuple[JsonPatchOperation, ...] | None:
     """Those of a JSON patch; None where the text is something else."""
     content = decoded(text.content).removeprefix("\ufeff")
+    items = None
     if content.lstrip().startswith("["):
         # What begins like JSON is not read as YAML.
         try:
-            json.loads(content)
+            items = json.loads(content)
         except (ValueError, RecursionError) as error:
             raise CannotBuild(f"it begins like JSON, and is none: {error}") from error
     try:
         node = compose(content)
     except Unreadable:
-        return _of_json(text, content)
+        # JSON may be laid out with tabs, which YAML does not take.
+        if items is None or not all(isinstance(each, dict) for each in items):
+            return None
+        return tuple(_stated(each, text.location(1).line) for each in items)
     if not isinstance(node, SequenceNode):
         return None
     return tuple(_operation(text, content, item) for item in node.value)
-
-
-def _of_json(text: PatchText, content: str) -> tuple[JsonPatchOperation, ...] | None:
-    """JSON may be laid out with tabs, which YAML does not take."""
-    try:
-        items = json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(items, list) or not all(isinstance(each, dict) for each in items):
-        return None
-    return tuple(_stated(each, text.location(1).line) for each in items)
 
 
 def _operation(text: PatchText, content: str, item: Node) -> JsonPatchOperation:

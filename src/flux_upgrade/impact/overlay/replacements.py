@@ -4,102 +4,98 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from flux_upgrade.impact.overlay.items import Id, Item, Items
+from flux_upgrade.impact.overlay.items import Id, Item, Items, StepResult, Touch, each_of, mapping, put
 from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
 from flux_upgrade.impact.overlay.selectors import Selector, exact, refers_to
-from flux_upgrade.impact.overlay.steps import Step, StepResult, Touch, each_of, mapping, put
+from flux_upgrade.model.values import NamedTuple
 
-_NAME = "metadata.name"
+NAME = "metadata.name"
 _STEP = re.compile(r"\[([^\[\]]*)\]|((?:\\.|[^.\[\]\\])+)|\.")
 _WANTED = "remove it, or name a field that is there"
 
 
-@dataclass(frozen=True)
-class FieldReplacement(Step):
+class FieldReplacement(NamedTuple):
     """One entry of ``replacements`` (kustomize api/filters/replacement)."""
 
     source: Mapping[str, Any]
     targets: Sequence[Mapping[str, Any]]
-    value: str | None = None
+    value: str | None
     """Given instead of a source."""
 
-    @property
-    def what(self) -> str:
+    def __str__(self) -> str:
+        """``replacement from Deployment/source-controller metadata.name``."""
         if self.value is not None:
             return "replacement by a value"
         name = "/".join(filter(None, (str(self.source.get(key) or "") for key in ("kind", "name"))))
-        return f"replacement from {name} {self.source.get('fieldPath') or _NAME}"
+        return f"replacement from {name} {self.source.get('fieldPath') or NAME}"
 
     def apply(self, items: Items) -> StepResult:
+        """With the value in all its targets. Raises CannotBuild, CannotTell."""
         value = self.value if self.value is not None else self._value(items)
         before, chosen = items, set[int]()
         for target in self.targets:
-            selected = _selected(target, items)
-            chosen |= {at for at, item in enumerate(items) if any(item is each for each in selected)}
-            items = each_of(items, selected, partial(_set, target, value)).items
+            rejects = [Selector.read(each) for each in target.get("reject") or ()]
+            rejected = {id(item) for each in rejects for item in each.selected(items)}
+            selected = Selector.read(target.get("select")).selected(items)
+            wanted = {id(item): item for item in selected if id(item) not in rejected}
+            chosen |= {at for at, item in enumerate(items) if id(item) in wanted}
+            items = each_of(items, list(wanted.values()), partial(_set, target, value)).items
         pairs = ((before[at], items[at]) for at in sorted(chosen))
         return StepResult(items, tuple(Touch(old, new, new.data != old.data) for old, new in pairs))
 
     def _value(self, items: Items) -> Any:
         wanted = exact(self.source)
-        sources = [item for item in items if refers_to(wanted, item)]
-        if len(sources) != 1:
-            message = f"there is no {wanted}" if not sources else f"{len(sources)} objects are {wanted}"
-            raise CannotBuild(f"{message} to take the value from", hint=_WANTED)
-        if sources[0].is_opaque:
+        source = _only([item for item in items if refers_to(wanted, item)], wanted, " to take the value from")
+        if source.is_opaque:
             raise CannotTell(f"{wanted} is made by a generator")
-        path = str(self.source.get("fieldPath") or _NAME)
-        fields = list(_fields(sources[0].data, _steps(path)))
+        path = str(self.source.get("fieldPath") or NAME)
+        fields = list(_fields(source.data, _steps(path)))
         if len(fields) != 1:
             raise CannotBuild(f"there is no {path} in {wanted} to take the value from", hint=_WANTED)
-        return _part(fields[0], mapping(self.source.get("options")), path)
+        options = mapping(self.source.get("options"))
+        if not options.get("delimiter"):
+            return fields[0]
+        parts, index = str(fields[0]).split(str(options["delimiter"])), _index(options)
+        if isinstance(fields[0], dict | list) or not 0 <= index < len(parts):
+            raise CannotBuild(f"{path} has no part {index}", hint=_WANTED)
+        return parts[index]
 
 
-@dataclass(frozen=True)
-class Variable(Step):
-    """One entry of ``vars`` (kustomize api/internal/accumulator)."""
+def looked_up(reference: Mapping[str, Any], path: str, items: Items) -> StepResult:
+    """What an entry of ``vars`` does (kustomize api/internal/accumulator).
 
-    name: str
-    reference: Mapping[str, Any]
-    path: str = _NAME
-
-    @property
-    def what(self) -> str:
-        return f"var {self.name}"
-
-    def apply(self, items: Items) -> StepResult:
-        """Where its value goes makes no difference: only whether there is one."""
-        group, _, version = str(self.reference.get("apiVersion") or "").rpartition("/")
-        given = {"group": group, "version": version} if self.reference.get("apiVersion") else {}
-        wanted = exact({**self.reference, **given})
-        found = [item for item in items if any(_is_meant_by(wanted, each) for each in item.ids)]
-        if len(found) != 1:
-            message = f"there is no {wanted}" if not found else f"{len(found)} objects are {wanted}"
-            raise CannotBuild(message, hint=_WANTED)
-        if not found[0].is_opaque and not any(_fields(found[0].data, _steps(self.path))):
-            raise CannotBuild(f"there is no {self.path} in {wanted}", hint=_WANTED)
-        return StepResult(items, (Touch(found[0], found[0], is_changed=True),))
+    Where its value goes makes no difference: only whether there is one.
+    """
+    group, _, version = str(reference.get("apiVersion") or "").rpartition("/")
+    given = {"group": group, "version": version} if reference.get("apiVersion") else {}
+    wanted = exact({**reference, **given})
+    # Without a namespace, any will do.
+    ids = (
+        (item, each if wanted.namespace else each._replace(namespace=""))
+        for item in items
+        for each in item.ids
+    )
+    named = {id(item): item for item, each in ids if each.identity == wanted.identity}
+    found = _only(list(named.values()), wanted)
+    if not found.is_opaque and not any(_fields(found.data, _steps(path))):
+        raise CannotBuild(f"there is no {path} in {wanted}", hint=_WANTED)
+    return StepResult(items, (Touch(found, found, is_changed=True),))
 
 
-def _is_meant_by(wanted: Id, each: Id) -> bool:
-    """Without a namespace, any will do."""
-    return wanted.is_same(each if wanted.namespace else each._replace(namespace=""))
-
-
-def _selected(target: Mapping[str, Any], items: Items) -> list[Item]:
-    rejects = [Selector.read(each) for each in target.get("reject") or ()]
-    rejected = {id(item) for each in rejects for item in each.selected(items)}
-    return [each for each in Selector.read(target.get("select")).selected(items) if id(each) not in rejected]
+def _only(found: Sequence[Item], wanted: Id, what_for: str = "") -> Item:
+    if len(found) != 1:
+        message = f"there is no {wanted}" if not found else f"{len(found)} objects are {wanted}"
+        raise CannotBuild(f"{message}{what_for}", hint=_WANTED)
+    return found[0]
 
 
 def _set(target: Mapping[str, Any], value: Any, item: Item) -> Touch:
     options = mapping(target.get("options"))
     data = item.data
-    for path in target.get("fieldPaths") or (_NAME,):
+    for path in target.get("fieldPaths") or (NAME,):
         steps = _steps(str(path))
         if not options.get("create") and not any(True for _ in _fields(data, steps)):
             raise CannotBuild(f"there is no {path}", hint=_WANTED)
@@ -158,16 +154,6 @@ def _steps(path: str) -> list[str]:
         for match in _STEP.finditer(path)
         if match[0] != "."
     ]
-
-
-def _part(value: Any, options: Mapping[str, Any], path: str) -> Any:
-    if not options.get("delimiter"):
-        return value
-    parts = str(value).split(str(options["delimiter"]))
-    index = _index(options)
-    if isinstance(value, dict | list) or not 0 <= index < len(parts):
-        raise CannotBuild(f"{path} has no part {index}", hint=_WANTED)
-    return parts[index]
 
 
 def _index(options: Mapping[str, Any]) -> int:

@@ -51,11 +51,9 @@ class Spliced(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes."""
         return self.before + len(self.middle) + self.end - self.after
 
     def chunks(self) -> Iterator[bytes]:
-        """The bytes, in pieces."""
         yield from tar.span(self.file, 0, self.before)
         yield self.middle
         yield from tar.span(self.file, self.after, self.end)
@@ -69,7 +67,6 @@ class Layer(NamedTuple):
     diff_id: str
     """``sha256:…`` of it."""
     size: int
-    """Bytes."""
 
     def entries(self, wanted: Callable[[str], bool] = bool) -> tuple[TarEntry, ...]:
         """What extraction leaves of the entries whose names are wanted: of equal names, the last.

@@ -62,7 +62,6 @@ class Descriptor(NamedTuple):
     digest: str
     """``sha256:…``."""
     size: int
-    """Bytes."""
 
 
 class StoredManifest(NamedTuple):

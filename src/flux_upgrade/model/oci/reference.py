@@ -41,18 +41,15 @@ class Address(NamedTuple):
     host: str
     """With its port, if it is named: ``ghcr.io``, ``127.0.0.1:5000``."""
     path: str
-    """``org/flux-manifests``."""
     tag: str = ""
     digest: str = ""
     """``sha256:…``."""
 
     @property
     def repository(self) -> str:
-        """``ghcr.io/org/flux-manifests``."""
         return f"{self.host}/{self.path}"
 
     def __str__(self) -> str:
-        """As it was written."""
         tag, digest = (f":{self.tag}" if self.tag else ""), (f"@{self.digest}" if self.digest else "")
         return f"{SCHEME}{self.repository}{tag}{digest}"
 

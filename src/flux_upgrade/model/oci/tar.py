@@ -63,7 +63,6 @@ class TarEntry(NamedTuple):
     data_offset: int
     """Where the content begins; the header is the block before it."""
     size: int
-    """Bytes of the content."""
     mode: int
     link: str
     """What a hard link points to, written like ``name``."""

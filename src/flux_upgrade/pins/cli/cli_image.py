@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.errors import ReleaseNotFound, UnsupportedPin
-from flux_upgrade.model.text_edit import decoded
+from flux_upgrade.model.text import decoded
 from flux_upgrade.pins.cli.cli_versions import base_name, cli_pin, of_script
 from flux_upgrade.pins.cli.dockerfile import Dockerfile
 from flux_upgrade.pins.cli.image_references import (

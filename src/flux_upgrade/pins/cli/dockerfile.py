@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flux_upgrade.model.text_edit import line_of
+from flux_upgrade.model.text import line_of
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.yaml_places import Value
 

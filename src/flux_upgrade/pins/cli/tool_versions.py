@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from flux_upgrade.model.errors import Unreadable, UnsupportedPin
-from flux_upgrade.model.text_edit import decoded, line_of
+from flux_upgrade.model.text import decoded, line_of
 from flux_upgrade.pins.cli.cli_versions import NEWEST, base_name, beside, cli_pin, more_files, place_of
 from flux_upgrade.pins.cli.toml_places import is_flux, is_mise_file, locked, may_be_flux, tools
 from flux_upgrade.pins.cli.toml_places import place_of as toml_place

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from flux_upgrade.model.errors import UnsupportedPin
-from flux_upgrade.model.text_edit import TextEdit
+from flux_upgrade.model.text import TextEdit
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.readings import Reading, floating, judged, unknown

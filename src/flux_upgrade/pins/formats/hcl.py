@@ -39,7 +39,7 @@ class Attribute(NamedTuple):
     literal: str | None
     """What is between the quotes of an expression that is a string, ``${…}`` included; else None."""
     start: int = 0
-    """Offset of the literal's first character, behind the quote; see ``text_edit``."""
+    """Offset of the literal's first character, behind the quote; see ``TextEdit``."""
     members: Mapping[str, Attribute] = {}
     """Of an expression that is an object."""
     items: Sequence[Attribute] = ()

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.text_edit import decoded, encoded
+from flux_upgrade.model.text import decoded, encoded
 from flux_upgrade.pins.formats.hcl import Attribute, Block
 from flux_upgrade.pins.formats.yaml_places import Object, Step, objects
 

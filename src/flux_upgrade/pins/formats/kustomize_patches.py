@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, compose
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.text_edit import decoded
+from flux_upgrade.model.text import decoded
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.yaml_places import Object, Step, Value
 from flux_upgrade.pins.pin import SourceFile

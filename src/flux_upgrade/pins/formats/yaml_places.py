@@ -14,7 +14,7 @@ from typing import Any
 
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, compose, construct
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.text_edit import TextEdit, decoded
+from flux_upgrade.model.text import TextEdit, decoded
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.passages import Passage, whole
 
@@ -38,7 +38,7 @@ class Value(NamedTuple):
     text: str
     """As it stands in the file: ``2.10`` is no number here."""
     start: int
-    """Offset of its first character, behind the quote; see ``text_edit``."""
+    """Offset of its first character, behind the quote; see ``TextEdit``."""
     end: int
     line: int
     """1-based."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flux_upgrade.manifests.compare import controllers_of
 from flux_upgrade.manifests.documents import Document, Manifest, parse
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.infer import INSTANCE, PART_OF, deployments, flux_labels
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.proof import Proof, Verdict, prove
+from flux_upgrade.manifests.proof import Proof, Verdict, controllers_of, prove
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import Unproved, Unreadable
 from flux_upgrade.model.files import Tree

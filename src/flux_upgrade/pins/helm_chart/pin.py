@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
-from flux_upgrade.model.text_edit import TextEdit
+from flux_upgrade.model.text import TextEdit
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges

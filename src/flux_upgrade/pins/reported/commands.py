@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.model.text_edit import decoded, line_of
+from flux_upgrade.model.text import decoded, line_of
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.context import PinContext

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.model.text_edit import decoded, line_of
+from flux_upgrade.model.text import decoded, line_of
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.readings import never_changed
 from flux_upgrade.pins.formats.yaml_places import Object, Step, readable

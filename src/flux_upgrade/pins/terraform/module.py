@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from flux_upgrade.model.files import Tree
-from flux_upgrade.model.text import repository_path
-from flux_upgrade.model.text_edit import decoded
+from flux_upgrade.model.text import decoded, repository_path
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats import hcl, hcl_json
 from flux_upgrade.pins.formats.hcl import Attribute, Block

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.errors import UnsupportedPin
-from flux_upgrade.model.text_edit import TextEdit, decoded, line_of
+from flux_upgrade.model.text import TextEdit, decoded, line_of
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.hcl import Attribute

@@ -14,8 +14,11 @@ from flux_upgrade.model.text import enumeration
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.pullrequests.text.verification import version_text
 from flux_upgrade.pullrequests.text.view import AnalyzedUpgrade, View
-from flux_upgrade.report.cluster_phrases import (
+from flux_upgrade.report.finding_kinds import patch_line
+from flux_upgrade.report.impact_phrases import (
+    MARKDOWN,
     applied,
+    hops_line,
     idle_line,
     in_cluster,
     is_reportable,
@@ -23,12 +26,11 @@ from flux_upgrade.report.cluster_phrases import (
     remarkable,
     restored,
     said_apart,
+    support_line,
     unchanged,
     unserved_line,
     way_back,
 )
-from flux_upgrade.report.finding_kinds import patch_line
-from flux_upgrade.report.impact_phrases import MARKDOWN, hops_line, support_line
 
 _SHORT = 8
 """Lines of what changes that are not folded."""
@@ -51,14 +53,8 @@ def changes(view: View) -> Iterator[str]:
     """What changes in the cluster: the short form, and the rest folded."""
     found = [(each, shown) for each in view.analyzed if (shown := in_cluster(each.impact)) is not None]
     among = len({each.plan.path for each, _ in found})
-    said: dict[int, list[str]] = {}
-    for each, shown in found:
-        if id(shown) not in said:
-            apart = said_apart(shown, each.impact.changes or shown)
-            # What is counted alone differs by cluster, and tells nothing about it.
-            said[id(shown)] = lines(apart._replace(noise=() if among > 1 else apart.noise), code)
     items = view.by_installation(
-        ((each.plan, line) for each, shown in found for line in said[id(shown)]), among
+        ((each.plan, line) for each, shown in found for line in _lines(each, shown, among)), among
     )
     first = [
         *view.by_installation(((each.plan, line) for each, _ in found for line in _gone(each, view)), among),
@@ -72,6 +68,12 @@ def changes(view: View) -> Iterator[str]:
     rest = items[_SHORT:]
     if rest:
         yield fold(f"<b>{counted(len(rest), 'more change')}</b>", bullets(view.limited(rest)))
+
+
+def _lines(known: AnalyzedUpgrade, shown: Changes, among: int) -> list[str]:
+    apart = said_apart(shown, known.impact.changes or shown)
+    # What is counted alone differs by cluster, and tells nothing about it.
+    return lines(apart._replace(noise=() if among > 1 else apart.noise), code)
 
 
 def unseen(view: View) -> Iterator[str]:

@@ -8,8 +8,7 @@ from flux_upgrade.impact.impact import Refused
 from flux_upgrade.model import markers
 from flux_upgrade.model.markdown import bullets, numbered, plain
 from flux_upgrade.pullrequests.text.view import AnalyzedUpgrade, View, in_order
-from flux_upgrade.report.cluster_phrases import unserved
-from flux_upgrade.report.impact_phrases import MARKDOWN, managed_line, stored_lines
+from flux_upgrade.report.impact_phrases import MARKDOWN, managed_line, stored_lines, unserved
 
 _MANAGED = (
     "Flux fails to apply objects whose `metadata.managedFields` name a removed API version: `request to "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.model.markdown import bullets, code, table
 from flux_upgrade.model.text import capped, enumeration, first_few
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import is_tag
+from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.pin import ManifestChange, Pin, PinChange, Role
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
@@ -220,8 +221,8 @@ class View:
 def labels(paths: Iterable[str]) -> dict[str, str]:
     """Path → what is left of it without the names that Flux gives; the path where that is not unique."""
     short = {path: folder_of(path) for path in paths}
-    names = list(short.values())
-    return {path: name if name and names.count(name) == 1 else path for path, name in short.items()}
+    names = Counter(short.values())
+    return {path: name if name and names[name] == 1 else path for path, name in short.items()}
 
 
 def folder_of(path: str) -> str:
@@ -233,6 +234,6 @@ def folder_of(path: str) -> str:
     return above if last == _FOLDER else folder
 
 
-def in_order(tags: Iterable[str]) -> tuple[str, ...]:
-    """Each tag once, by semver's precedence."""
-    return tuple(sorted({tag for tag in tags if is_tag(tag)}, key=lambda tag: (tag, tag)))
+def in_order(versions: Iterable[Version]) -> tuple[Version, ...]:
+    """Each once, the oldest first."""
+    return tuple(sorted({each for each in versions if is_tag(each)}))

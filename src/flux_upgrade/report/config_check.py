@@ -1,11 +1,15 @@
-"""What a config file means, in a few lines for people."""
+"""What ``config check`` shows: what a config file means, and what its groups match."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 
+from flux_upgrade.clusters.clusters import Member
+from flux_upgrade.clusters.groups import UpdateGroup
+from flux_upgrade.clusters.void_groups import GroupPaths, Void, void_patterns
 from flux_upgrade.config.config import Config, Governance, Migrate
+from flux_upgrade.model.text import printable
 from flux_upgrade.policy.policy import MaxBump, Pending, Policy
 
 _BY_ITSELF = {
@@ -80,3 +84,46 @@ def _scope(policy: Policy) -> str:
 def _span(age: timedelta) -> str:
     hours = age // timedelta(hours=1)
     return "0" if not hours else f"{hours}h" if hours % 24 else f"{hours // 24}d"
+
+
+def matches(
+    config: Config,
+    update_groups: Sequence[UpdateGroup],
+    reported: Iterable[Member],
+    places: GroupPaths,
+    void: Iterable[Void],
+) -> Mapping[str, Sequence[str]]:
+    """Group → lines about it; the empty name stands for what is in no group.
+
+    ``reported``: what is recognized and never changed.
+    """
+    unchanged: dict[str, list[Member]] = {}
+    for member in reported:
+        group = config.group_of(member.path)
+        unchanged.setdefault(group.name if group is not None else "", []).append(member)
+    nothing = {each.name: f"  matches nothing ({each.why})" for each in void}
+    found = {}
+    for group in (*config.groups, config.default):
+        clusters = [each for each in update_groups if each.group.name == group.name]
+        lines = [*_clusters(clusters), *_unchanged(unchanged.get(group.name, ()))]
+        if group.name in nothing:
+            lines = [nothing[group.name]]
+        elif lines:
+            notes = (
+                f"  note: {pattern} matches nothing ({why})"
+                for pattern, why in void_patterns(group, config, places)
+            )
+            lines = ["  matches:", *lines, *notes]
+        found[group.name] = [printable(line) for line in lines]
+    return found
+
+
+def _clusters(update_groups: Iterable[UpdateGroup]) -> Iterator[str]:
+    for group in update_groups:
+        for cluster in group.clusters:
+            yield f"    {cluster.name}"
+            yield from (f"      {member.place}" for member in cluster.members)
+
+
+def _unchanged(members: Iterable[Member]) -> Iterator[str]:
+    yield from (f"    {member.place} (never changed)" for member in members)

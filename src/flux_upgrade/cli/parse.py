@@ -1,0 +1,303 @@
+"""argv + environment → one frozen value for the command. Nothing below reads either again."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from itertools import pairwise
+
+from flux_upgrade import __version__
+from flux_upgrade.cli import flags
+from flux_upgrade.cli.flags import BOOL, boolean, boolean_text
+from flux_upgrade.cli.options import (
+    ApiUsesOptions,
+    BootstrapCommand,
+    ConfigOptions,
+    InspectOptions,
+    Invocation,
+    Options,
+    RenderOptions,
+    RollbackOptions,
+    UpgradeOptions,
+)
+from flux_upgrade.config.environment import Environment, environment_of
+from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions, nearest
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.oci import SCHEME
+from flux_upgrade.model.oci.reference import Address, parse_address
+from flux_upgrade.model.versions import Version, is_tag
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Mapping, Sequence
+    from typing import NoReturn
+
+    from flux_upgrade.model.ports import Timing
+
+PROGRAM = "flux-upgrade"
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse, with errors raised instead of printed."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint=f"see `{self.prog} --help`")
+
+    def format_help(self) -> str:
+        # argparse has no way to say that a flag is complete without its value.
+        return re.sub(rf" {BOOL}(?: {{1,2}}(?=  ))?", f"[={BOOL}]", super().format_help())
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """All commands at once, for the reference and for --help."""
+    parser = _Parser(prog=PROGRAM, description="Keep Flux current, and lose nothing.", allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
+    for name, (declare_all, meaning) in COMMANDS.items():
+        declare_all(commands.add_parser(name, help=meaning, allow_abbrev=False))
+    return parser
+
+
+def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
+    """The flags of one command. Raises UsageError, SystemExit for --help.
+
+    Its parser alone is built: to declare the flags of all commands costs time.
+    """
+    parser = _Parser(prog=f"{PROGRAM} {command}", allow_abbrev=False)
+    COMMANDS[command][0](parser)
+    actions = parser._actions  # noqa: SLF001 argparse offers no other way to its flags
+    booleans = {
+        word for each in actions if each.type in (boolean, boolean_text) for word in each.option_strings
+    }
+    for word, following in pairwise(words):
+        # ``--ladder false`` would say true of the flag, and name a folder ``false``.
+        if word in booleans and following in ("true", "false"):
+            raise UsageError(
+                f"the value of {word} does not go into a word of its own: did you mean '{word}={following}'?",
+                hint=f"a file or a folder of that name is ./{following}",
+            )
+    # A boolean by itself is true, as Flux reads its own; its value never is the next word.
+    given = [f"{word}=true" if word in booleans else word for word in words]
+    args, unknown = parser.parse_known_args(given)
+    if unknown:
+        known = [flag for action in actions for flag in action.option_strings]
+        # The value of a flag that is misspelt may be a password.
+        name = unknown[0].partition("=")[0]
+        raise UsageError(
+            f"unknown argument '{name}'{nearest(name, known)}",
+            hint=f"see `{parser.prog} --help`",
+        )
+    return args
+
+
+def _declare_bootstrap(parser: argparse.ArgumentParser) -> None:
+    from flux_upgrade.cli.bootstrap_flags import declare_bootstrap
+
+    declare_bootstrap(parser)
+
+
+COMMANDS = {
+    "render": (flags.declare_render, "print what `flux install --export` prints"),
+    "inspect": (flags.declare_inspect, "say what every installation really is"),
+    "plan": (flags.declare_plan, "show what an upgrade would do, and why"),
+    "upgrade": (flags.declare_upgrade, "upgrade every installation in a tree, or by pull request"),
+    "check": (flags.declare_check, "find manifests with API versions that a release does not serve"),
+    "migrate": (flags.declare_migrate, "move manifests to API versions that a release serves"),
+    "rollback": (flags.declare_rollback, "take an artifact's tag back to what it stood for before"),
+    "bootstrap": (_declare_bootstrap, "set Flux up in a repository that has none"),
+    "config": (flags.declare_config, "check the config file"),
+    "action": (flags.declare_action, "run as a GitHub Action"),
+}
+
+
+def parse_command(argv: Sequence[str], env: Mapping[str, str], timing: Timing | None = None) -> Invocation:
+    """Raises UsageError for what cannot be used, SystemExit for --help and --version."""
+    command = argv[0] if argv else ""
+    if command not in COMMANDS:
+        return _without_command(argv)
+    args = parse(command, argv[1:])
+    environment = environment_of(env)._replace(timing=timing, ca_file=getattr(args, "ca_file", ""))
+    if hasattr(args, "docker_config"):
+        registry = environment.registry._replace(docker_config=args.docker_config)
+        environment = environment._replace(registry=registry)
+    options: Options | None = None
+    match command:
+        case "render":
+            options = RenderOptions(args.release_source, _install(args))
+        case "inspect":
+            environment = _with_registry(environment, args)
+            options = InspectOptions(*_location(args), args.release_source, args.json)
+        case "plan" | "upgrade":
+            environment = _with_registry(environment, args)
+            options = _upgrade(args, writes=command == "upgrade" and not args.dry_run)
+        case "check" | "migrate":
+            options = _api_uses(args, annotates=env.get("GITHUB_ACTIONS") == "true")
+        case "rollback":
+            environment = _with_registry(environment, args)
+            options = _rollback(args)
+        case "bootstrap":
+            return _bootstrap(environment, args, env)
+        case "config":
+            options = ConfigOptions(args.path)
+    return Invocation(command, options, environment)
+
+
+def _without_command(argv: Sequence[str]) -> NoReturn:
+    """--help and --version, or what is wrong."""
+    hint = f"one of: {', '.join(COMMANDS)}; see `{PROGRAM} --help`"
+    if not argv:
+        raise UsageError("no command given", hint=hint)
+    if not argv[0].startswith("-"):
+        raise UsageError(f"there is no command '{argv[0]}'{nearest(argv[0], COMMANDS)}", hint=hint)
+    build_parser().parse_args(list(argv))
+    raise UsageError("the command comes first", hint=hint)
+
+
+def _install(args: Namespace) -> InstallOptions:
+    components = _flat(args.components) if args.components is not None else list(DEFAULT_COMPONENTS)
+    return InstallOptions(
+        version=tag(args.version),
+        namespace=args.namespace,
+        components=(*components, *_flat(args.components_extra)),
+        registry=args.registry,
+        image_pull_secret=args.image_pull_secret,
+        watch_all_namespaces=args.watch_all_namespaces,
+        network_policy=args.network_policy,
+        log_level=args.log_level,
+        cluster_domain=args.cluster_domain,
+        toleration_keys=tuple(_flat(args.toleration_keys)),
+    )
+
+
+def _upgrade(args: Namespace, *, writes: bool) -> UpgradeOptions:
+    from flux_upgrade.planning.plan import UpgradeRequest
+
+    path, artifact = _location(args)
+    given, promote = vars(args), args.promote
+    # Who asks for a pull request about an artifact asks for its promotion by one.
+    if artifact is not None and args.pull_request:
+        if promote == "tag":
+            raise UsageError("--pull-request moves no tag, and --promote tag does", hint="give one of them")
+        promote = "pull-request"
+    request = UpgradeRequest(
+        to=Version(tag(given.get("to", ""))),
+        approve=tuple(map(_approval, args.approve)),
+        base=args.base,
+        writes=writes,
+        migrated=args.migrated,
+    )
+    return UpgradeOptions(
+        path=path,
+        artifact=artifact,
+        release_source=args.release_source,
+        config=args.config,
+        governing=_governing(args),
+        request=request,
+        repository=args.repository,
+        pull_request=args.pull_request,
+        promote=promote,
+        json=given.get("json", False),
+    )
+
+
+def _governing(args: Namespace) -> Mapping[str, object]:
+    from flux_upgrade.config.keys import GOVERNING
+
+    given = vars(args)
+    return {
+        key.name: value
+        for key in GOVERNING
+        if (value := given.get(key.name.replace("-", "_"))) not in (None, "", [])
+    }
+
+
+def _approval(text: str) -> str:
+    """``2.9``, or a tag. Raises UsageError."""
+    plain = text.strip().removeprefix("v")
+    if is_tag(f"v{plain}"):
+        return f"v{plain}"
+    if is_tag(f"v{plain}.0"):
+        return plain
+    raise UsageError(
+        f"--approve '{text}' is neither a minor nor a version",
+        hint="approve a minor with its later patches (2.9), or one version alone (v2.9.4)",
+    )
+
+
+def _api_uses(args: Namespace, *, annotates: bool) -> ApiUsesOptions:
+    return ApiUsesOptions(
+        path=args.path,
+        release_source=args.release_source,
+        to=tag(args.to),
+        running=tuple(map(tag, args.running)),
+        governing=_governing(args),
+        json=args.json,
+        is_dry=getattr(args, "dry_run", True),
+        annotates=annotates,
+    )
+
+
+def _bootstrap(environment: Environment, args: Namespace, env: Mapping[str, str]) -> Invocation:
+    from flux_upgrade.cli.bootstrap_flags import request_of
+
+    wanted = request_of(vars(args), env)
+    # With a Git repository as its source, --username is for that; the config file may say the source.
+    is_oci = wanted.source == "oci" or (args.password_stdin and not wanted.source)
+    username = str(wanted.flags.get("username", "")) if is_oci else ""
+    registry = environment.registry._replace(username=username, is_password_on_stdin=args.password_stdin)
+    return Invocation(
+        "bootstrap",
+        BootstrapCommand(args.checkout, args.config, args.release_source, wanted),
+        environment._replace(ca_file=str(wanted.flags.get("ca-file", "")), registry=registry),
+        wanted.secret_values(),
+    )
+
+
+def _location(args: Namespace) -> tuple[str, Address | None]:
+    """A path, or an artifact. The tree of an artifact is the one around the working folder."""
+    return (".", parse_address(args.path)) if args.path.startswith(SCHEME) else (args.path, None)
+
+
+def _with_registry(environment: Environment, args: Namespace) -> Environment:
+    """With how the registry of the artifact is reached. Raises UsageError."""
+    access = environment.registry._replace(
+        username=args.username, is_password_on_stdin=args.password_stdin, plain_http=args.plain_http
+    )
+    if access.is_password_on_stdin and not access.username:
+        raise UsageError("--password-stdin is given without --username", hint="give both, or neither")
+    if access.username and not (access.password or access.is_password_on_stdin):
+        raise UsageError(
+            "--username is given without a password",
+            hint="give it with --password-stdin, or as FLUX_UPGRADE_REGISTRY_PASSWORD",
+        )
+    artifact = _location(args)[1]
+    if artifact is not None:
+        access = access._replace(host=artifact.host)
+    else:
+        for flag, value in (("--plain-http", access.plain_http), ("--username", access.username)):
+            if value:
+                raise UsageError(
+                    f"{flag} is about the registry of an artifact, and '{args.path}' is none",
+                    hint="give the artifact as oci://HOST/REPOSITORY:TAG",
+                )
+    return environment._replace(registry=access)
+
+
+def _rollback(args: Namespace) -> RollbackOptions:
+    artifact = _location(args)[1]
+    if artifact is None or not artifact.tag or artifact.digest:
+        raise UsageError(
+            "what is rolled back is the tag of an artifact",
+            hint="give it as oci://HOST/REPOSITORY:TAG; in Git, revert the commit",
+        )
+    return RollbackOptions(artifact, args.to, args.dry_run)
+
+
+def tag(version: str) -> str:
+    """A version as Flux tags it: ``2.9.4`` is taken for ``v2.9.4``."""
+    return f"v{version}" if version[:1].isdigit() else version
+
+
+def _flat(lists: list[list[str]] | None) -> list[str]:
+    return [item for each in lists or [] for item in each]

@@ -1,0 +1,130 @@
+"""The shapes of ``config.keys`` as JSON Schema, and in the words of the reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flux_upgrade.config.install_flags import EXTRA, MEANINGS, default
+from flux_upgrade.config.keys import (
+    ChoiceShape,
+    GroupsShape,
+    Key,
+    ListShape,
+    MappingShape,
+    PlainShape,
+    TextShape,
+)
+from flux_upgrade.config.values import KUBERNETES_PATCH
+from flux_upgrade.manifests.options import COMPONENTS, LOG_LEVELS, PATTERNS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.config.keys import Shape
+
+Schema = dict[str, Any]
+
+
+def described(key: Key) -> Schema:
+    """A key's schema with its meaning, as an editor shows it."""
+    return {"description": key.meaning.replace("`", ""), **schema_of(key.shape)}
+
+
+def schema_of(shape: Shape) -> Schema:
+    """The JSON Schema of the values that ``config.values.read`` takes."""
+    match shape:
+        case TextShape():
+            schema = {"type": "string", "pattern": f"^(?:{shape.pattern})$", "maxLength": shape.longest}
+        case ChoiceShape():
+            schema = {"enum": [*shape.words, *([False] if "off" in shape.words else [])]}
+        case ListShape(are_patterns=True):
+            item = schema_of(shape.item)
+            first = {**item, "not": {"pattern": "^!"}}
+            schema = {"type": "array", "prefixItems": [first], "items": item}
+            schema |= {"minItems": shape.least} if shape.least else {}
+        case ListShape():
+            schema = {"type": "array", "items": schema_of(shape.item), "uniqueItems": True}
+        case MappingShape():
+            required = {"required": list(shape.required)} if shape.required else {}
+            properties = {key.name: described(key) for key in shape.keys}
+            schema = {"type": "object", "additionalProperties": False, **required, "properties": properties}
+        case GroupsShape():
+            names, group = schema_of(shape.name), schema_of(shape.group)
+            schema = {"type": "object", "propertyNames": names, "additionalProperties": group}
+        case PlainShape():
+            schema = _PLAIN[shape]
+        case _:
+            schema = shape.schema()
+    return schema
+
+
+def _flag_schema(flag: str) -> Schema:
+    example = default(flag)
+    if isinstance(example, bool):
+        return {"type": "boolean"}
+    if isinstance(example, list):
+        return _flag_list_schema(flag)
+    if flag == "log-level":
+        return {"enum": list(LOG_LEVELS)}
+    refused = {"registry": "(?!.*://)", "image-pull-secret": "(?!.*[A-Z])"}.get(flag, "")
+    optional = "" if flag == "cluster-domain" else "?"
+    return {"type": "string", "pattern": f"^{refused}(?:{PATTERNS[flag]}){optional}$"}
+
+
+def _flag_list_schema(flag: str) -> Schema:
+    """A list, or its items with commas between them."""
+    is_controller, least = flag in ("components", EXTRA), int(flag == "components")
+    item = "|".join(COMPONENTS) if is_controller else PATTERNS[flag]
+    items = {"enum": list(COMPONENTS)} if is_controller else {"type": "string", "pattern": f"^(?:{item})$"}
+    unique = {"uniqueItems": True} if is_controller else {}
+    array = {"type": "array", "items": items, **unique, **({"minItems": least} if least else {})}
+    text = f"^(?:(?:{item})(?:,(?:{item}))*){'' if least else '?'}$"
+    return {"anyOf": [array, {"type": "string", "pattern": text}]}
+
+
+def type_of(shape: Shape) -> str:
+    """What a value is, for the reference; Markdown."""
+    match shape:
+        case ChoiceShape():
+            return ", ".join(f"`{word}`" for word in shape.words)
+        case ListShape():
+            return f"list of {shape.items}" if shape.items else f"list, each {type_of(shape.item)}"
+        case MappingShape():
+            return "mapping of " + ", ".join(f"`{key.name}`" for key in shape.keys)
+        case GroupsShape():
+            return "mapping of [groups](#groups)"
+        case PlainShape():
+            return shape.value
+    return shape.description
+
+
+def flag_type(flag: str) -> str:
+    """The type of an install flag; as ``type_of``."""
+    if flag == "log-level":
+        return ", ".join(f"`{level}`" for level in LOG_LEVELS)
+    example = default(flag)
+    return "boolean" if isinstance(example, bool) else "text" if isinstance(example, str) else "list"
+
+
+_PLAIN: dict[PlainShape, Schema] = {
+    PlainShape.BOOLEAN: {"type": "boolean"},
+    # An editor that reads YAML 1.2 takes ``off`` for text.
+    PlainShape.SWITCH: {"enum": [True, False, "on", "off"]},
+    PlainShape.DURATION: {"anyOf": [{"type": "string", "pattern": "^(?:0|[0-9]{1,4}[hdw])$"}, {"const": 0}]},
+    # A schema reads 1.30 as the number 1.3, and cannot tell the two apart.
+    PlainShape.KUBERNETES_VERSION: {
+        "anyOf": [
+            {"type": "string", "pattern": rf"^v?1\.(?:1[6-9]|[2-9][0-9]){KUBERNETES_PATCH}$"},
+            {"type": "number", "minimum": 1.16, "exclusiveMaximum": 2},
+        ]
+    },
+    # docs/config_reference.py puts the schema of the room ``bootstrap`` here.
+    PlainShape.BOOTSTRAP: {"type": "object"},
+    PlainShape.INSTALL_FLAGS: {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            flag: {"description": meaning.replace("`", ""), **_flag_schema(flag)}
+            for flag, meaning in MEANINGS.items()
+        },
+    },
+}

@@ -1,0 +1,246 @@
+"""YAML nodes → the values that the shapes of ``config.keys`` describe; problems are collected.
+
+YAML 1.1 reads ``off`` as false and ``1.30`` as the number 1.3. Both are taken as they were written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any, cast
+
+from yaml import MappingNode, Node, ScalarNode, SequenceNode
+
+from flux_upgrade.config.config import slug
+from flux_upgrade.config.install_flags import canonical, default, unknown
+from flux_upgrade.config.keys import (
+    ChoiceShape,
+    GroupsShape,
+    ListShape,
+    MappingShape,
+    PlainShape,
+    TextShape,
+)
+from flux_upgrade.config.yaml_text import YamlText, is_text, kind, quoted, truth
+from flux_upgrade.manifests.options import nearest
+from flux_upgrade.model.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.config.keys import OwnShape, Shape
+
+_FLOAT = "tag:yaml.org,2002:float"
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+KUBERNETES_PATCH = r"(?:\.[0-9]{1,3}(?:[-+][0-9A-Za-z.+-]{1,60})?)?"
+"""A regular expression for what may follow the minor of a version of Kubernetes."""
+_OLDEST = 16
+"""Flux 0.1 needed Kubernetes 1.16: what is older is 1.30 that lost its zero, or no version of Kubernetes."""
+
+
+def read(shape: Shape, name: str, node: Node, source: YamlText) -> Any:
+    """The value; None where it cannot be read, which is noted in ``source``. ``name``: the key's."""
+    if isinstance(shape, PlainShape):
+        return _PLAIN[shape](name, node, source)
+    reader = _READERS.get(type(shape))
+    if reader is not None:
+        return reader(shape, name, node, source)
+    return cast("OwnShape", shape).read(name, node, source)
+
+
+def _read_text(shape: TextShape, name: str, node: Node, source: YamlText) -> str | None:
+    if not is_text(node):
+        remedy = "; put it in quotes" if isinstance(node, ScalarNode) and node.value else ""
+        source.refuse(node, f"{name} wants {shape.description}, not {kind(node)}{remedy}")
+        return None
+    text = str(node.value)
+    if len(text) > shape.longest:
+        refusal = f"is longer than {shape.longest} characters"
+    elif not re.fullmatch(shape.pattern, text):
+        refusal = f"is not {shape.description}"
+    else:
+        refusal = shape.problem(text) if shape.problem is not None else ""
+    if refusal:
+        source.refuse(node, f"{name} {quoted(text)} {refusal}")
+    return None if refusal else text
+
+
+def _read_choice(shape: ChoiceShape, name: str, node: Node, source: YamlText) -> Any:
+    wanted = ", ".join(shape.words)
+    is_off = "off" in shape.words and truth(node) is False
+    word = "off" if is_off else node.value
+    if not is_off and not is_text(node):
+        source.refuse(node, f"{name} wants one of {wanted}, not {kind(node)}")
+    elif word not in shape.words:
+        source.refuse(node, f"{name} {quoted(word)} is not one of {wanted}{nearest(word, shape.words)}")
+    else:
+        return (shape.values or shape.words)[shape.words.index(word)]
+    return None
+
+
+def _read_list(shape: ListShape, name: str, node: Node, source: YamlText) -> tuple[str, ...] | None:
+    if not isinstance(node, SequenceNode):
+        source.refuse(node, f"{name} wants a list, not {kind(node)}")
+        return None
+    if len(node.value) < shape.least:
+        source.refuse(node, f"{name} is empty")
+    nodes: list[Node] = []
+    texts: list[str] = []
+    for each in node.value:
+        text = read(shape.item, name, each, source)
+        if text is None:
+            continue
+        if text in texts and not shape.are_patterns:
+            source.refuse(each, f"{name} has {quoted(text)} twice")
+        nodes.append(each)
+        texts.append(text)
+    if shape.are_patterns and texts and texts[0].startswith("!"):
+        source.refuse(nodes[0], f"{name} begins with an exception, {quoted(texts[0])}, and matches nothing")
+    return tuple(texts)
+
+
+def read_mapping(shape: MappingShape, name: str, node: Node, source: YamlText) -> dict[str, Any] | None:
+    """Key → value; values that cannot be read are left out."""
+    if not isinstance(node, MappingNode):
+        source.refuse(node, f"{name} wants a mapping, not {kind(node)}")
+        return None
+    known, values = {key.name: key for key in shape.keys}, {}
+    entries = source.entries(node)
+    for word, (key, value) in entries.items():
+        if word in known:
+            values[word] = read(known[word].shape, word, value, source)
+        elif word in shape.elsewhere:
+            source.refuse(key, f"key {quoted(word)} {shape.elsewhere[word]}")
+        else:
+            source.refuse(key, f"unknown key {quoted(word)}{nearest(word, known)}")
+    for missing in [each for each in shape.required if each not in entries]:
+        source.refuse(node, f"{name} has no {missing}")
+    return {word: value for word, value in values.items() if value is not None}
+
+
+def _read_groups(
+    shape: GroupsShape, name: str, node: Node, source: YamlText
+) -> dict[str, dict[str, Any]] | None:
+    if not isinstance(node, MappingNode):
+        source.refuse(node, f"{name} wants a mapping, name to group, not {kind(node)}")
+        return None
+    groups, slugs = {}, dict[str, str]()
+    for word, (key, value) in source.entries(node).items():
+        if read(shape.name, "group", key, source) is None:
+            continue
+        first = slugs.setdefault(slug(word), word)
+        if first != word:
+            source.refuse(key, f"group {quoted(word)} would have the branches of group {quoted(first)}")
+        groups[word] = read_mapping(shape.group, f"group {quoted(word)}", value, source) or {}
+    return groups
+
+
+def _read_boolean(name: str, node: Node, source: YamlText) -> bool | None:
+    value = truth(node)
+    if value is None:
+        given = quoted(node.value) if is_text(node) else kind(node)
+        quotes = " in quotes" if is_text(node) and node.value.lower() in ("true", "false") else ""
+        source.refuse(node, f"{name} wants true or false, not {given}{quotes}")
+    return value
+
+
+def _read_switch(name: str, node: Node, source: YamlText) -> bool | None:
+    """A boolean, or ``on`` or ``off`` in quotes."""
+    if is_text(node) and node.value in ("on", "off"):
+        return bool(node.value == "on")
+    value = truth(node)
+    if value is None:
+        given = quoted(node.value) if is_text(node) else kind(node)
+        source.refuse(node, f"{name} wants on or off, not {given}")
+    return value
+
+
+def _read_duration(name: str, node: Node, source: YamlText) -> timedelta | None:
+    if isinstance(node, ScalarNode) and node.value == "0" and kind(node) in ("text", "a number"):
+        return timedelta(0)
+    found = re.fullmatch("([0-9]{1,4})([hdw])", node.value) if is_text(node) else None
+    if found is None:
+        source.refuse(node, f"{name} wants a duration like 0, 12h, 7d or 2w, not {_shown(node)}")
+        return None
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def _read_kubernetes_version(name: str, node: Node, source: YamlText) -> str | None:
+    """The text counts, in quotes or not."""
+    is_version = isinstance(node, ScalarNode) and (is_text(node) or node.tag == _FLOAT)
+    found = re.fullmatch(rf"v?1\.([0-9]{{1,2}}){KUBERNETES_PATCH}", node.value) if is_version else None
+    if found is None:
+        source.refuse(node, f"{name} wants a version of Kubernetes like 1.33 or v1.33.4, not {_shown(node)}")
+        return None
+    if int(found[1]) < _OLDEST:
+        # Whatever has read 1.30 as a number before has written 1.3.
+        lost = f", did you mean 1.{found[1]}0?" if found[1] in "23456789" else ""
+        refusal = f"is older than any that Flux has run on, 1.{_OLDEST}{lost}"
+        source.refuse(node, f"{name} {quoted(node.value)} {refusal}")
+        return None
+    return str(node.value)
+
+
+def _shown(node: Node) -> str:
+    return quoted(node.value) if isinstance(node, ScalarNode) and node.value else kind(node)
+
+
+def read_install_flags(name: str, node: Node, source: YamlText) -> dict[str, str] | None:
+    """Flux's name → value, as ``config.Governance`` has them; flags that cannot be changed are left out."""
+    if not isinstance(node, MappingNode):
+        source.refuse(node, f"{name} wants a mapping such as {{network-policy: false}}, not {kind(node)}")
+        return None
+    values: dict[str, str] = {}
+    for flag, (key, value) in source.entries(node).items():
+        refusal = unknown(flag)
+        if refusal:
+            source.refuse(key, refusal)
+            continue
+        text = _flag_text(flag, value, source)
+        try:
+            values |= {flag: canonical(flag, text)} if text is not None else {}
+        except UsageError as error:
+            source.refuse(value, error.message)
+    return values
+
+
+def _flag_text(flag: str, node: Node, source: YamlText) -> str | None:
+    """A flag's value as the command line of Flux would have it."""
+    example = default(flag)
+    if isinstance(example, bool):
+        value = _read_boolean(flag, node, source)
+        return None if value is None else str(value).lower()
+    is_list = isinstance(example, list)
+    if not is_list or not isinstance(node, SequenceNode):
+        return _text_of(flag, "a list" if is_list else "text", node, source)
+    texts = [_text_of(f"an item of {flag}", "text", each, source) for each in node.value]
+    for each, text in zip(node.value, texts, strict=True):
+        if text is not None and (not text or "," in text):
+            source.refuse(each, f"{flag}: {quoted(text)} is not one item")
+            return None
+    return None if None in texts else ",".join(filter(None, texts))
+
+
+def _text_of(name: str, wanted: str, node: Node, source: YamlText) -> str | None:
+    if is_text(node):
+        return str(node.value)
+    remedy = "; put it in quotes" if isinstance(node, ScalarNode) and node.value else ""
+    source.refuse(node, f"{name} wants {wanted}, not {kind(node)}{remedy}")
+    return None
+
+
+_READERS: Mapping[type, Callable[[Any, str, Node, YamlText], Any]] = {
+    TextShape: _read_text,
+    ChoiceShape: _read_choice,
+    ListShape: _read_list,
+    MappingShape: read_mapping,
+    GroupsShape: _read_groups,
+}
+_PLAIN: Mapping[PlainShape, Callable[[str, Node, YamlText], Any]] = {
+    PlainShape.BOOLEAN: _read_boolean,
+    PlainShape.SWITCH: _read_switch,
+    PlainShape.DURATION: _read_duration,
+    PlainShape.KUBERNETES_VERSION: _read_kubernetes_version,
+    PlainShape.INSTALL_FLAGS: read_install_flags,
+    PlainShape.BOOTSTRAP: lambda name, node, source: source.readers[name](name, node, source),
+}

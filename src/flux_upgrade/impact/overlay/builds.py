@@ -1,0 +1,129 @@
+"""What a program builds of a kustomization, with the old manifest and with the new one."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping
+
+from flux_upgrade.impact.diff.compare import manifest_changes
+from flux_upgrade.impact.overlay import kustomization
+from flux_upgrade.impact.overlay.kustomization import TAKES_IN, Kustomization
+from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell, Overlay, OverlayVerdict
+from flux_upgrade.manifests.documents import parse
+from flux_upgrade.model.errors import FluxUpgradeError, Unreadable
+from flux_upgrade.model.files import Tree
+from flux_upgrade.model.ports import Builder
+from flux_upgrade.pins.formats.yaml_places import readable
+
+Files = Mapping[str, bytes]
+_MOST_FILES = 2_000
+_SYNC = "gotk-sync.yaml"
+_USUAL = "flux-system"
+"""What `flux bootstrap` calls the Kustomization in it."""
+# Fields that name files, and the key of an entry that does; an empty key: the entry itself.
+_NAME_FILES = (
+    *((field, "") for field in (*TAKES_IN, "crds", "configurations", "generators", "transformers")),
+    *((field, "") for field in ("validators", "patchesStrategicMerge")),
+    *((field, "path") for field in ("patches", "patchesJson6902", "replacements")),
+)
+_MADE_OF_FILES = ("configMapGenerator", "secretGenerator")
+
+
+def with_build(
+    overlay: Overlay, tree: Tree, of: Kustomization, manifests: tuple[Files, Files], builder: Builder
+) -> Overlay:
+    """``manifests``: the old one and the new one, each with its path."""
+    old, new = manifests
+    try:
+        files = _files_of(tree, of)
+    except CannotTell as error:
+        return overlay._replace(unbuilt=error.message)
+    name = _called(files.get(posixpath.join(of.folder, _SYNC), b""))
+    try:
+        before = builder.build({**files, **old}, of.folder, name)
+    except FluxUpgradeError as error:
+        return overlay._replace(unbuilt=f"it does not build today either: {error.message}")
+    try:
+        after = builder.build({**files, **new}, of.folder, name)
+    except FluxUpgradeError as error:
+        return overlay._replace(builder=builder.name, failed=error.message)
+    try:
+        changes = manifest_changes(parse(before).documents, parse(after).documents)
+    except Unreadable as error:
+        return overlay._replace(unbuilt=f"what {builder.name} built cannot be read: {error.message}")
+    # The program has the last word about what builds.
+    findings = tuple(
+        each._replace(
+            verdict=OverlayVerdict.UNKNOWN,
+            detail=f"{builder.name} builds it nevertheless: {each.detail}",
+            hint="",
+            fails=False,
+        )
+        if each.fails
+        else each
+        for each in overlay.findings
+    )
+    return overlay._replace(builder=builder.name, built=changes, findings=findings)
+
+
+def _files_of(tree: Tree, of: Kustomization) -> dict[str, bytes]:
+    """All files that a build of it reads. Raises CannotTell where some are not in the repository."""
+    files: dict[str, bytes] = {}
+    waiting = [of]
+    while waiting:
+        each = waiting.pop()
+        if each.path in files:
+            continue
+        files[each.path] = each.content
+        _add(tree, files, posixpath.join(each.folder, _SYNC))
+        for name in _named(each):
+            path = each.joined(name)
+            below = None if _add(tree, files, path) else kustomization.read(tree, path)
+            waiting += [below] if below is not None else []
+        if len(files) > _MOST_FILES:
+            raise CannotTell(f"it is made of more than {_MOST_FILES} files")
+    return files
+
+
+def _add(tree: Tree, files: dict[str, bytes], path: str) -> bool:
+    try:
+        files[path] = tree.read(path)
+    except Unreadable:
+        return False
+    return True
+
+
+def _named(of: Kustomization) -> Iterator[str]:
+    for field, key in _NAME_FILES:
+        for entry in _entries(of, field):
+            name = entry.get(key) if key and isinstance(entry, dict) else entry
+            # A patch may stand there itself.
+            if isinstance(name, str) and name and "\n" not in name:
+                yield name
+    for field in _MADE_OF_FILES:
+        for entry in _entries(of, field):
+            fields = entry if isinstance(entry, dict) else {}
+            lists = (fields.get(each) for each in ("files", "envs"))
+            for name in (each for names in lists if isinstance(names, list) for each in names):
+                # ``key=path``, or the path alone.
+                yield str(name).rpartition("=")[2]
+            if isinstance(fields.get("env"), str):
+                yield fields["env"]
+    schema = of.data.get("openapi")
+    if isinstance(schema, dict) and isinstance(schema.get("path"), str):
+        yield schema["path"]
+
+
+def _entries(of: Kustomization, field: str) -> Iterator[object]:
+    try:
+        yield from (entry for _, entry in of.items(field))
+    except CannotBuild:
+        return
+
+
+def _called(sync: bytes) -> str:
+    """The Kustomization in a ``gotk-sync.yaml``."""
+    for each in readable(sync):
+        if each.text_at("apiVersion").startswith("kustomize.toolkit.fluxcd.io/"):
+            return each.text_at("metadata", "name") or _USUAL
+    return _USUAL
