@@ -48,8 +48,13 @@ def source(cluster: ProposedCluster, repository: str) -> Iterator[str]:
         if cluster.options.oci is not None:
             yield from _registry(cluster.options)
         else:
-            by = {Auth.SSH: _ssh, Auth.TOKEN: _token, Auth.APP: _app}
-            yield from by[cluster.options.auth](cluster, repository)
+            match cluster.options.auth:
+                case Auth.SSH:
+                    yield from _ssh(cluster, repository)
+                case Auth.TOKEN:
+                    yield _token(cluster.options)
+                case Auth.APP:
+                    yield _app(cluster.options)
     elif cluster.options.auth is Auth.SSH and handover.public_key and not handover.is_registered:
         # A key that was made, and that the provider's API does not know.
         yield f"{_register_at(cluster)}\n\n{block(handover.public_key, kind='text')}"
@@ -120,7 +125,7 @@ def _gh_add(cluster: ProposedCluster, repository: str) -> str:
     return broken(
         "gh repo deploy-key add identity.pub",
         words("--repo", at),
-        words("--title", deploy_key_title(cluster.options)),
+        words("--title", deploy_key_title(options)),
         *allowed,
     )
 
@@ -146,9 +151,7 @@ def _known_hosts(cluster: ProposedCluster) -> str:
     )
 
 
-def _token(cluster: ProposedCluster, repository: str) -> Iterator[str]:
-    del repository
-    options = cluster.options
+def _token(options: BootstrapOptions) -> str:
     # Not with --from-literal: the list of processes would have it.
     login = (
         ["--from-file=bearerToken=/dev/stdin"]
@@ -156,7 +159,7 @@ def _token(cluster: ProposedCluster, repository: str) -> Iterator[str]:
         else [words(f"--from-literal=username={options.username}"), "--from-file=password=/dev/stdin"]
     )
     login += ["--from-file=ca.crt=CA_FILE"] if options.ca_file else []
-    yield (
+    return (
         f"Make {_TOKENS[options.provider]}, and with kubectl's context set to the cluster hand it over. It "
         "is asked for, and not shown.\n\n"
         + block(
@@ -165,16 +168,14 @@ def _token(cluster: ProposedCluster, repository: str) -> Iterator[str]:
     )
 
 
-def _app(cluster: ProposedCluster, repository: str) -> Iterator[str]:
-    del repository
-    options = cluster.options
+def _app(options: BootstrapOptions) -> str:
     given = (
         ("--app-id", options.app_id),
         ("--app-installation-id", options.app_installation_id),
         ("--app-installation-owner", options.app_installation_owner),
         ("--app-base-url", options.app_base_url),
     )
-    yield (
+    return (
         "With a private key of the GitHub App, which needs **Contents: read** of this repository, and with "
         "kubectl's context set to the cluster:\n\n"
         + block(
@@ -190,38 +191,30 @@ def _app(cluster: ProposedCluster, repository: str) -> Iterator[str]:
 
 
 def _handed_over(cluster: ProposedCluster) -> Iterator[str]:
-    options, handover = cluster.options, cluster.handover
+    made, handover = namespace(cluster.options.namespace), cluster.handover
     if handover.place is PlaceKind.ACTIONS:
-        name = handover.actions_secret
-        of = (
-            f"the environment {code(handover.actions_environment)}"
-            if handover.actions_environment
-            else "Actions"
+        name, environment = handover.actions_secret, handover.actions_environment
+        of = f"the environment {code(environment)}" if environment else "Actions"
+        quoted = environment.replace("'", "''")
+        job = (
+            *((f"environment: '{quoted}'",) if environment else ()),
+            "steps:",
+            "  - env:",
+            f"      SECRET: ${{{{ secrets.{name} }}}}",
+            "    run: |",
+            f"      {made}",
+            "      printf '%s' \"$SECRET\" | kubectl apply --server-side -f -",
         )
         yield (
             f"The Secret for the cluster is sealed as {code(name)} among the secrets of {of}, where nobody "
-            "can read it. Apply it in a job that gets at the cluster:\n\n"
-            + block(*_job(options, name, handover.actions_environment), kind="yaml")
+            "can read it. Apply it in a job that gets at the cluster:\n\n" + block(*job, kind="yaml")
         )
     elif handover.place is PlaceKind.FILE:
         yield (
             "The Secret for the cluster is in the file that was named when this was made. With kubectl's "
             "context set to the cluster hand it over, then remove the file:\n\n"
-            + block(
-                namespace(options.namespace), "kubectl apply --server-side -f SECRET_FILE", "rm SECRET_FILE"
-            )
+            + block(made, "kubectl apply --server-side -f SECRET_FILE", "rm SECRET_FILE")
         )
-
-
-def _job(options: BootstrapOptions, secret: str, environment: str) -> Iterator[str]:
-    if environment:
-        yield "environment: '{}'".format(environment.replace("'", "''"))
-    yield "steps:"
-    yield "  - env:"
-    yield f"      SECRET: ${{{{ secrets.{secret} }}}}"
-    yield "    run: |"
-    yield f"      {namespace(options.namespace)}"
-    yield "      printf '%s' \"$SECRET\" | kubectl apply --server-side -f -"
 
 
 def _generic_secret(options: BootstrapOptions, *parts: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from flux_upgrade.bootstrap import kustomization, sync
 from flux_upgrade.bootstrap.components import FlagChange, ManifestPlan, RenderedComponents
@@ -111,19 +111,16 @@ def _sync(
 
 def root_syncs(tree: Tree) -> tuple[RootSync, ...]:
     """Every Flux of the repository, in the order of the files."""
-    return tuple(each for path in tree.candidates() for each in _roots(tree, path))
-
-
-def _roots(tree: Tree, path: str) -> Iterator[RootSync]:
-    try:
-        content = tree.read(path)
-        documents = parse(content).documents if _GROUP in content else ()
-        for each in documents:
-            if _is_root(each):
-                yield RootSync(path, str(each.data["spec"].get("path") or ""), each.key.name)
-    except Unreadable:
-        # A template, or a broken file: nobody's Flux.
-        return
+    found = []
+    for path in tree.candidates():
+        # What cannot be read is a template, or a broken file: nobody's Flux.
+        with suppress(Unreadable):
+            content = tree.read(path)
+            for each in parse(content).documents if _GROUP in content else ():
+                if _is_root(each):
+                    target = str(each.data["spec"].get("path") or "")
+                    found.append(RootSync(path, target, each.key.name))
+    return tuple(found)
 
 
 def _refuse_others(options: BootstrapOptions, own: str, roots: Iterable[RootSync], tree: Tree) -> None:

@@ -35,7 +35,10 @@ def examine(
     ``known``: what the checkout tells of owner, repository, host and url, should they not be given. With
     problems, the options are as good as they can be.
     """
-    tag = version_of(given)
+    text = str(given.get("version", ""))
+    tag = f"v{text}" if text[:1].isdigit() else text
+    # Empty: the newest one, or what is no version.
+    tag = tag if is_tag(tag) else ""
     values: dict[str, Read] = {}
     wrong = []
     for name, value in given.items():
@@ -100,13 +103,6 @@ def _items(value: FlagValue) -> tuple[str, ...] | None:
         return None
     texts = tuple(each for each in value if each and "," not in each)
     return texts if len(texts) == len(value) else None
-
-
-def version_of(given: Mapping[str, FlagValue]) -> str:
-    """The tag that ``given`` asks for; empty: the newest one, or what is no version."""
-    text = str(given.get("version", ""))
-    tag = f"v{text}" if text[:1].isdigit() else text
-    return tag if is_tag(tag) else ""
 
 
 def _complete(

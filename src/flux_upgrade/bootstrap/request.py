@@ -263,18 +263,14 @@ def _between(clusters: list[BootstrapCluster]) -> Iterator[str]:
         if len(values) > 1 and all(each.options.oci is None for each in clusters):
             yield f"the clusters differ in --{flag}: bootstrap them one by one, with --cluster"
     for one, other in combinations(clusters, 2):
-        if problem := _overlap(one.options, other.options):
-            yield f"clusters '{one.name}' and '{other.name}' {problem}"
-
-
-def _overlap(one: BootstrapOptions, other: BootstrapOptions) -> str:
-    if one.oci is not None and other.oci is not None:
-        is_same = one.oci.cluster_url == other.oci.cluster_url
-        paths = (one.oci.cluster_path, other.oci.cluster_path)
-        return f"both have the artifact {one.oci.cluster_url}" if is_same and paths[0] == paths[1] else ""
-    if one.sync_path == other.sync_path:
-        return f"both are at {one.sync_path}"
-    inner, outer = sorted((one.sync_path, other.sync_path), key=len, reverse=True)
-    # Flux would apply the other cluster's manifests as well.
-    is_inside = inner.startswith(f"{outer.rstrip('/')}/")
-    return f"are one inside the other: {inner} in {outer}" if is_inside else ""
+        names, oci = f"clusters '{one.name}' and '{other.name}'", one.options.oci
+        inner, outer = sorted((one.options.sync_path, other.options.sync_path), key=len, reverse=True)
+        if oci is not None and other.options.oci is not None:
+            theirs = other.options.oci
+            if (oci.cluster_url, oci.cluster_path) == (theirs.cluster_url, theirs.cluster_path):
+                yield f"{names} both have the artifact {oci.cluster_url}"
+        elif inner == outer:
+            yield f"{names} both are at {inner}"
+        elif inner.startswith(f"{outer.rstrip('/')}/"):
+            # Flux would apply the other cluster's manifests as well.
+            yield f"{names} are one inside the other: {inner} in {outer}"

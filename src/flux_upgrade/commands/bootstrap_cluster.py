@@ -83,8 +83,8 @@ def open_cluster(
     inventory: BootstrapInventory, opened: ExitStack, progress: Callable[[str], None]
 ) -> ClusterStep:
     """Connect to what ``--kubeconfig`` and ``--context`` name. Raises UsageError, ClusterUnavailable."""
-    asked = inventory.asked
-    cluster = build_cluster(inventory.environment, asked.kubernetes.kubeconfig, asked.kubernetes.context)
+    wanted = inventory.asked.kubernetes
+    cluster = build_cluster(inventory.environment, wanted.kubeconfig, wanted.context)
     opened.enter_context(closing(cluster))
     return ClusterStep(cluster, inventory, progress)
 
