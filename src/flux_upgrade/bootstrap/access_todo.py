@@ -13,7 +13,15 @@ from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS
 from flux_upgrade.bootstrap.known_hosts import host_of
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider, deploy_key_title
 from flux_upgrade.bootstrap.proposed import PlaceKind, ProposedCluster
-from flux_upgrade.bootstrap.shell import block, broken, namespace, piped, registry_secret, words
+from flux_upgrade.bootstrap.shell import (
+    block,
+    broken,
+    generic_secret,
+    namespace,
+    piped,
+    registry_secret,
+    words,
+)
 from flux_upgrade.model.markdown import code
 
 _GITHUB = DEFAULT_HOSTS[Provider.GITHUB]
@@ -104,8 +112,12 @@ def _ssh(cluster: ProposedCluster, repository: str) -> Iterator[str]:
         + block(
             namespace(options.namespace),
             *([] if cluster.is_new else [delete]),
-            _generic_secret(
-                options, "--from-file=identity", "--from-file=identity.pub", "--from-file=known_hosts"
+            generic_secret(
+                options.secret_name,
+                options.namespace,
+                "--from-file=identity",
+                "--from-file=identity.pub",
+                "--from-file=known_hosts",
             ),
             "rm identity",
         )
@@ -163,7 +175,8 @@ def _token(options: BootstrapOptions) -> str:
         f"Make {_TOKENS[options.provider]}, and with kubectl's context set to the cluster hand it over. It "
         "is asked for, and not shown.\n\n"
         + block(
-            namespace(options.namespace), piped("printf '%s' \"$TOKEN\"", _generic_secret(options, *login))
+            namespace(options.namespace),
+            piped("printf '%s' \"$TOKEN\"", generic_secret(options.secret_name, options.namespace, *login)),
         )
     )
 
@@ -215,11 +228,3 @@ def _handed_over(cluster: ProposedCluster) -> Iterator[str]:
             "context set to the cluster hand it over, then remove the file:\n\n"
             + block(made, "kubectl apply --server-side -f SECRET_FILE", "rm SECRET_FILE")
         )
-
-
-def _generic_secret(options: BootstrapOptions, *parts: str) -> str:
-    return broken(
-        words("kubectl", "create", "secret", "generic", options.secret_name),
-        words(f"--namespace={options.namespace}"),
-        *parts,
-    )
