@@ -102,25 +102,13 @@ def _ssh(cluster: ProposedCluster, repository: str) -> Iterator[str]:
         yield f"{_register_at(cluster)} Its content is what `cat identity.pub` shows."
     yield _known_hosts(cluster)
     # Where there is a Secret of that name, kubectl makes none.
-    delete = broken(
-        words("kubectl", "delete", "secret", options.secret_name, f"--namespace={options.namespace}"),
-        "--ignore-not-found",
-    )
+    old = words("kubectl", "delete", "secret", options.secret_name, f"--namespace={options.namespace}")
+    delete = [] if cluster.is_new else [broken(old, "--ignore-not-found")]
+    parts = ("--from-file=identity", "--from-file=identity.pub", "--from-file=known_hosts")
+    secret = generic_secret(options.secret_name, options.namespace, *parts)
     yield (
         "In the same folder, and with kubectl's context set to the cluster, hand the key over; then forget "
-        "it:\n\n"
-        + block(
-            namespace(options.namespace),
-            *([] if cluster.is_new else [delete]),
-            generic_secret(
-                options.secret_name,
-                options.namespace,
-                "--from-file=identity",
-                "--from-file=identity.pub",
-                "--from-file=known_hosts",
-            ),
-            "rm identity",
-        )
+        "it:\n\n" + block(namespace(options.namespace), *delete, secret, "rm identity")
     )
     if options.private_key_file:
         yield (
@@ -171,13 +159,11 @@ def _token(options: BootstrapOptions) -> str:
         else [words(f"--from-literal=username={options.username}"), "--from-file=password=/dev/stdin"]
     )
     login += ["--from-file=ca.crt=CA_FILE"] if options.ca_file else []
+    secret = generic_secret(options.secret_name, options.namespace, *login)
     return (
         f"Make {_TOKENS[options.provider]}, and with kubectl's context set to the cluster hand it over. It "
         "is asked for, and not shown.\n\n"
-        + block(
-            namespace(options.namespace),
-            piped("printf '%s' \"$TOKEN\"", generic_secret(options.secret_name, options.namespace, *login)),
-        )
+        + block(namespace(options.namespace), piped("printf '%s' \"$TOKEN\"", secret))
     )
 
 

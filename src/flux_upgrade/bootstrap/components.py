@@ -11,7 +11,6 @@ from flux_upgrade.model.errors import FluxUpgradeError, ResidueConflict, Unprove
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.gotk_components import pin
-from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.manifest_planner import ahead_of, downgrade, newest_stable
 from flux_upgrade.policy.decision import Hold
 
@@ -71,10 +70,12 @@ class RenderedComponents:
         )
 
     def taken(self, path: str, content: bytes, install: InstallOptions) -> ManifestPlan:
-        installation = self._verified(path, content)
-        proof = installation.proof
-        recovered = proof.options
-        assert recovered is not None  # noqa: S101 _verified has seen to it
+        installation = self._manifests.at(path, content)
+        assert installation is not None  # noqa: S101 a file of this name is always spoken of
+        if installation.held is not None:
+            raise _error(installation.held, path)
+        proof, recovered = installation.proof, installation.proof.options
+        assert recovered is not None  # noqa: S101 a manifest whose flags are unknown is held
         edits = tuple(f"{each.object} {each.where or each.new or each.op}" for each in proof.edits)
         if sorted(install.components) == sorted(recovered.components):
             # Another order of the same components is the same: Terraform sorts them.
@@ -82,7 +83,12 @@ class RenderedComponents:
         wanted = install._replace(version=install.version or proof.version)
         if wanted == recovered:
             return ManifestPlan(content, proof.version, edits=edits)
-        self._refuse_backwards(installation, wanted, path)
+        current, target = Version.parse(installation.version), Version.parse(wanted.version)
+        if current is not None and target is not None and target < current:
+            raise _error(downgrade(current, target), path)
+        ahead = ahead_of(proof, Version(wanted.version), self._regenerator, asked=True)
+        if ahead is not None:
+            raise _error(ahead, path)
         validate(wanted, self._regenerator.manifests(wanted.version).components)
         change = pin.change(proof, wanted, self._regenerator)
         if change.carried.conflicts:
@@ -104,21 +110,6 @@ class RenderedComponents:
             change.not_covered,
             change.verified,
         )
-
-    def _verified(self, path: str, content: bytes) -> Pin:
-        found = self._manifests.at(path, content)
-        assert found is not None  # noqa: S101 a file of this name is always spoken of
-        if found.held is not None:
-            raise _error(found.held, path)
-        return found
-
-    def _refuse_backwards(self, installation: Pin, wanted: InstallOptions, path: str) -> None:
-        current, target = Version.parse(installation.version), Version.parse(wanted.version)
-        if current is not None and target is not None and target < current:
-            raise _error(downgrade(current, target), path)
-        ahead = ahead_of(installation.proof, Version(wanted.version), self._regenerator, asked=True)
-        if ahead is not None:
-            raise _error(ahead, path)
 
 
 def _error(hold: Hold, path: str) -> FluxUpgradeError:
