@@ -12,8 +12,8 @@ from pathlib import Path
 
 from idle import cpu_seconds
 
+from flux_upgrade.adapters.local.programs import LocalFluxCli
 from flux_upgrade.adapters.releases.directory import DirectoryReleases
-from flux_upgrade.adapters.releases.flux_cli import LocalFluxCli
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
 

@@ -35,8 +35,8 @@ from rebase import LAYER, rebase  # noqa: E402
 from scan import scan  # noqa: E402
 
 from flux_upgrade import main as cli  # noqa: E402
+from flux_upgrade.adapters.local.programs import LocalFluxCli  # noqa: E402
 from flux_upgrade.adapters.releases.directory import DirectoryReleases  # noqa: E402
-from flux_upgrade.adapters.releases.flux_cli import LocalFluxCli  # noqa: E402
 from flux_upgrade.manifests.documents import Manifest, parse  # noqa: E402
 from flux_upgrade.manifests.generators import GENERATORS  # noqa: E402
 from flux_upgrade.manifests.infer import infer  # noqa: E402

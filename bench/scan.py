@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from flux_upgrade.adapters.local.programs import LocalFluxCli
 from flux_upgrade.adapters.releases.directory import DirectoryReleases
-from flux_upgrade.adapters.releases.flux_cli import LocalFluxCli
 from flux_upgrade.manifests.crds import served_by
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator

@@ -6,19 +6,41 @@ import json
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 import requests
 
 from adapters.loopback import closed_port
+from flux_upgrade.adapters.http.client import Client
+from flux_upgrade.adapters.oci.artifacts import HelmCharts, RegistryArtifacts
+from flux_upgrade.adapters.oci.charts import chart_versions
+from flux_upgrade.adapters.oci.repository import open_repository
 from flux_upgrade.model.oci.manifest import CONTENT_TYPE, MANIFEST_TYPE
 from real_parts import require_program
 
 USERNAME, PASSWORD = "ci", "right-horse"
 _PASSWORD_HASH = "$2b$04$aaaaaaaaaaaaaaaaaaaaauHrYg5D3f9gePQpHo68ZyjzDQ8qltzzy"  # bcrypt
+
+
+class NoCredentials:
+    """A CredentialSource that has none."""
+
+    def credential(self, host: str, path: str) -> None:
+        del host, path
+
+
+def artifacts_of(connect: Callable[[], Client]) -> RegistryArtifacts:
+    """As the program builds it, without credentials."""
+    return RegistryArtifacts(lambda: partial(open_repository, connect()))
+
+
+def charts_of(connect: Callable[[], Client]) -> HelmCharts:
+    """As the program builds it."""
+    return HelmCharts(lambda: partial(chart_versions, connect()))
 
 
 def htpasswd(folder: Path) -> str:

@@ -11,11 +11,10 @@ import pytest
 
 from adapters.conftest import NOW, Clients, Clock
 from adapters.faulty_registry import Fault, FaultyRegistry
-from adapters.registries import running_registry
+from adapters.registries import NoCredentials, running_registry
 from adapters.small_release import member, pack
 from adapters.test_artifact_registry import LAYER, PATH, described, opened, push, stored
-from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry, open_artifact_registry
-from flux_upgrade.adapters.oci.registry_credentials import NoCredentials
+from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry
 from flux_upgrade.model.errors import (
     FluxUpgradeError,
     ForbiddenByRegistry,
@@ -148,7 +147,7 @@ def test_a_large_blob_that_breaks_off_in_the_middle(
 def test_a_registry_that_is_slow(
     front: FaultyRegistry, faulty: OciArtifactRegistry, clients: Clients
 ) -> None:
-    hurried = open_artifact_registry(clients(timeout=0.2), front.host, PATH, NoCredentials(), plain_http=True)
+    hurried = OciArtifactRegistry(clients(timeout=0.2), front.host, PATH, NoCredentials(), plain_http=True)
     front.spoil("GET", "/manifests/", Fault(delay=0.5))
     assert hurried.manifest(TAG) == faulty.manifest(TAG)
     front.spoil("GET", "/manifests/", Fault(delay=0.5), times=-1)

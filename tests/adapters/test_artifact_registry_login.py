@@ -13,12 +13,15 @@ import pytest
 
 from adapters.conftest import Clients
 from adapters.faulty_registry import Fault, FaultyRegistry
-from adapters.registries import PASSWORD, USERNAME, htpasswd, running_registry
+from adapters.registries import PASSWORD, USERNAME, NoCredentials, htpasswd, running_registry
 from adapters.test_artifact_registry import LAYER, PATH, described, push, skopeo
 from adapters.token_service import IDENTITY_TOKEN, TokenService, run_token_service
-from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry, open_artifact_registry
-from flux_upgrade.adapters.oci.docker_config import DockerConfig
-from flux_upgrade.adapters.oci.registry_credentials import CredentialSource, GivenCredentials, NoCredentials
+from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry
+from flux_upgrade.adapters.oci.registry_credentials import (
+    CredentialSource,
+    DockerConfig,
+    GivenCredentials,
+)
 from flux_upgrade.adapters.oci.repository import open_repository
 from flux_upgrade.model.errors import ForbiddenByRegistry, SourceUnavailable
 
@@ -47,7 +50,7 @@ def bearer(tmp_path: Path, stack: ExitStack, service: TokenService) -> FaultyReg
 
 
 def opened(front: FaultyRegistry, clients: Clients, credentials: CredentialSource) -> OciArtifactRegistry:
-    return open_artifact_registry(clients(), front.host, PATH, credentials, plain_http=True)
+    return OciArtifactRegistry(clients(), front.host, PATH, credentials, plain_http=True)
 
 
 def given(front: FaultyRegistry, password: str = PASSWORD) -> GivenCredentials:
@@ -75,7 +78,7 @@ def test_a_password(basic: FaultyRegistry, clients: Clients) -> None:
         assert blob.read() == LAYER
     # One challenge to write, one to read.
     assert [each.status for each in basic.passed].count(401) == 2
-    assert registry.requests == len(basic.asked) == 7
+    assert len(basic.asked) == 7
 
 
 @pytest.mark.real_part("skopeo")
@@ -139,7 +142,7 @@ def test_credentials_are_looked_up_only_when_they_are_asked_for(
 ) -> None:
     missing = DockerConfig(str(tmp_path / "none.json"), "", {}, required=True)
     host = registry.removeprefix("http://")
-    assert open_artifact_registry(clients(), host, PATH, missing, plain_http=True).tags() == ()
+    assert OciArtifactRegistry(clients(), host, PATH, missing, plain_http=True).tags() == ()
 
 
 def test_a_token_to_pull_and_one_to_push(
@@ -155,7 +158,7 @@ def test_a_token_to_pull_and_one_to_push(
         ("GET", USERNAME, f"repository:{PATH}:pull,push"),
         ("GET", USERNAME, f"repository:{PATH}:pull"),
     ]
-    assert registry.requests == len(bearer.asked) == 8
+    assert len(bearer.asked) == 8
 
 
 def test_who_may_pull_may_not_push(bearer: FaultyRegistry, service: TokenService, clients: Clients) -> None:

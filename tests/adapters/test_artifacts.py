@@ -13,9 +13,9 @@ import pytest
 from adapters import registries
 from adapters.conftest import Clients
 from adapters.loopback import Answer, Loopback, closed_port
+from adapters.registries import artifacts_of
 from adapters.small_release import member, pack
 from adapters.worlds import serve_artifact
-from flux_upgrade.adapters.oci.artifacts import RegistryArtifacts
 from flux_upgrade.commands.wiring import build_artifacts
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
@@ -75,7 +75,7 @@ def stock(request: pytest.FixtureRequest, clients: Clients) -> Stock:
         for each in (NEWEST, UNTOLD)
         for tag in each.tags
     }
-    return Stock(RegistryArtifacts(clients), f"{url.removeprefix('http://')}/{PATH}", digests)
+    return Stock(artifacts_of(clients), f"{url.removeprefix('http://')}/{PATH}", digests)
 
 
 def _digest(text: str) -> str:
@@ -130,7 +130,7 @@ def unreachable(request: pytest.FixtureRequest, clients: Clients) -> tuple[Artif
     repository = f"127.0.0.1:{closed_port()}/{PATH}"
     if request.param == "memory":
         return MemoryArtifacts(unreachable=[repository]), repository
-    return RegistryArtifacts(clients), repository
+    return artifacts_of(clients), repository
 
 
 def test_a_registry_that_cannot_be_reached(unreachable: tuple[Artifacts, str]) -> None:
@@ -167,7 +167,7 @@ def test_an_index_leads_to_the_image_that_a_node_takes(registry: str, clients: C
         "annotations": {REVISION: "above"},
     }
     digest = registries.push_manifest(registry, PATH, "v2.9.4", index)
-    artifacts, repository = RegistryArtifacts(clients), f"{registry.removeprefix('http://')}/{PATH}"
+    artifacts, repository = artifacts_of(clients), f"{registry.removeprefix('http://')}/{PATH}"
 
     assert artifacts.digest(repository, "v2.9.4") == digest
     assert artifacts.listing(repository, "v2.9.4") == ("amd64",)
@@ -179,7 +179,7 @@ def test_a_manifest_that_was_tampered_with(registry: str, clients: Clients, tmp_
     digest = registries.push(registry, PATH, "v2.9.4", _layer(NEWEST))
     (stored,) = (tmp_path / "storage").rglob(f"{digest.removeprefix('sha256:')}/data")
     stored.write_bytes(stored.read_bytes().replace(b"schemaVersion", b"schemaversion"))
-    artifacts = RegistryArtifacts(clients)
+    artifacts = artifacts_of(clients)
 
     with pytest.raises((UntrustedArchive, SourceUnavailable)):
         artifacts.digest(f"{registry.removeprefix('http://')}/{PATH}", digest)
@@ -190,14 +190,14 @@ def test_a_registry_that_wants_a_password(locked_registry: str, clients: Clients
     with pytest.raises(
         SourceUnavailable, match="gives no anonymous access to fluxcd/flux-manifests"
     ) as caught:
-        RegistryArtifacts(clients).digest(f"{locked_registry.removeprefix('http://')}/{PATH}", "v2.9.4")
+        artifacts_of(clients).digest(f"{locked_registry.removeprefix('http://')}/{PATH}", "v2.9.4")
     assert "without a password" in caught.value.hint
 
 
 def test_each_manifest_and_layer_is_asked_for_once(server: Loopback, clients: Clients) -> None:
     serve_artifact(server, "v2.9.4", _layer(NEWEST))
     server.route(f"/v2/{PATH}/tags/list", Answer(b'{"tags": ["v2.9.4"]}'))
-    artifacts, repository = RegistryArtifacts(clients), f"{server.host}/{PATH}"
+    artifacts, repository = artifacts_of(clients), f"{server.host}/{PATH}"
     for _ in range(2):
         digest = artifacts.digest(repository, "v2.9.4")
         assert digest is not None
@@ -210,7 +210,7 @@ def test_each_manifest_and_layer_is_asked_for_once(server: Loopback, clients: Cl
 
 def test_a_failure_is_remembered(server: Loopback, clients: Clients) -> None:
     server.route(f"/v2/{PATH}/manifests/v2.9.4", Answer(b"junk"))
-    artifacts = RegistryArtifacts(clients)
+    artifacts = artifacts_of(clients)
     for _ in range(2):
         with pytest.raises(SourceUnavailable, match="is not JSON"):
             artifacts.digest(f"{server.host}/{PATH}", "v2.9.4")
@@ -225,7 +225,7 @@ def test_a_failure_is_remembered(server: Loopback, clients: Clients) -> None:
 def test_a_layer_that_is_not_listed(server: Loopback, clients: Clients, layer: bytes) -> None:
     serve_artifact(server, "v2.9.4", layer)
     with pytest.raises(UntrustedArchive, match=r"flux-manifests:v2\.9\.4"):
-        RegistryArtifacts(clients).listing(f"{server.host}/{PATH}", "v2.9.4")
+        artifacts_of(clients).listing(f"{server.host}/{PATH}", "v2.9.4")
 
 
 def test_the_first_layer_is_listed_of_whatever_type(server: Loopback, clients: Clients) -> None:
@@ -240,7 +240,7 @@ def test_the_first_layer_is_listed_of_whatever_type(server: Loopback, clients: C
     server.route(f"/v2/{PATH}/manifests/v1", Answer(json.dumps({"layers": layers}).encode()))
     server.route(f"/v2/{PATH}/manifests/v0", Answer(b'{"layers": []}'))
     server.route(f"/v2/{PATH}/blobs/{layers[0]['digest']}", Answer(first))
-    artifacts = RegistryArtifacts(clients)
+    artifacts = artifacts_of(clients)
     assert artifacts.listing(f"{server.host}/{PATH}", "v1") == ("first",)
     with pytest.raises(UntrustedArchive, match="it has no layer"):
         artifacts.listing(f"{server.host}/{PATH}", "v0")
@@ -249,7 +249,7 @@ def test_the_first_layer_is_listed_of_whatever_type(server: Loopback, clients: C
 def test_more_files_than_a_release_has_are_listed_up_to_a_bound(server: Loopback, clients: Clients) -> None:
     serve_artifact(server, "many", pack([member(f"{number}") for number in range(4096)]))
     serve_artifact(server, "most", pack([member(f"{number}") for number in range(4097)]))
-    artifacts, repository = RegistryArtifacts(clients), f"{server.host}/{PATH}"
+    artifacts, repository = artifacts_of(clients), f"{server.host}/{PATH}"
     assert len(artifacts.listing(repository, "many") or ()) == 4096
     with pytest.raises(UntrustedArchive, match="more than 4096 entries"):
         artifacts.listing(repository, "most")

@@ -12,8 +12,9 @@ import pytest
 from adapters import registries
 from adapters.conftest import Clients
 from adapters.loopback import Answer, Loopback, closed_port
+from adapters.registries import charts_of
 from flux_upgrade.adapters.http.client import Client, Credential
-from flux_upgrade.adapters.oci.charts import CONFIG_TYPE, MAX_INDEX, HelmCharts, read_index
+from flux_upgrade.adapters.oci.charts import CONFIG_TYPE, MAX_INDEX, read_index
 from flux_upgrade.commands.wiring import build_charts
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
@@ -67,12 +68,12 @@ def stock(request: pytest.FixtureRequest, server: Loopback, clients: Clients) ->
         return MemoryCharts({repository: {"flux2": VERSIONS}}), repository
     if request.param == "index":
         server.route("/charts/index.yaml", Answer(index(VERSIONS)))
-        return HelmCharts(clients), f"{server.url}/charts"
+        return charts_of(clients), f"{server.url}/charts"
     url: str = request.getfixturevalue("registry")
     for version, app in VERSIONS.items():
         push_chart(url, version.replace("+", "_"), config_of(version, app))
     push_chart(url, "latest", config_of("2.18.3"))
-    return HelmCharts(clients), f"oci://{url.removeprefix('http://')}/{PATH}"
+    return charts_of(clients), f"oci://{url.removeprefix('http://')}/{PATH}"
 
 
 def test_versions_and_what_they_install(stock: tuple[Charts, str]) -> None:
@@ -99,7 +100,7 @@ def test_another_chart(stock: tuple[Charts, str]) -> None:
 @pytest.mark.parametrize("address", ["", "/", "/charts", "/charts/", "/a/b//"])
 def test_where_the_index_stands(server: Loopback, clients: Clients, address: str) -> None:
     server.route(f"{address.rstrip('/')}/index.yaml", Answer(index(VERSIONS)))
-    charts = HelmCharts(clients)
+    charts = charts_of(clients)
     assert charts.versions(f"{server.url}{address}", "flux2") == VERSIONS
     assert charts.versions(f"{server.url}{address}/", "flux2") == VERSIONS
     assert len(server.seen) == 1
@@ -107,7 +108,7 @@ def test_where_the_index_stands(server: Loopback, clients: Clients, address: str
 
 def test_a_query_stays_behind_the_path(server: Loopback, clients: Clients) -> None:
     server.route("/charts/index.yaml", Answer(index(VERSIONS)))
-    HelmCharts(clients).versions(f"{server.url}/charts?ref=main", "flux2")
+    charts_of(clients).versions(f"{server.url}/charts?ref=main", "flux2")
     assert server.paths() == ["/charts/index.yaml?ref=main"]
 
 
@@ -116,7 +117,7 @@ def test_an_index_that_did_not_change_is_not_sent_again(
 ) -> None:
     server.route("/index.yaml", Answer(index(VERSIONS), headers={"ETag": '"1"'}))
     for _ in range(2):
-        assert HelmCharts(lambda: clients(etags=tmp_path)).versions(server.url, "flux2") == VERSIONS
+        assert charts_of(lambda: clients(etags=tmp_path)).versions(server.url, "flux2") == VERSIONS
     assert [seen.headers.get("if-none-match") for seen in server.seen] == [None, '"1"']
 
 
@@ -128,7 +129,7 @@ def test_no_token_and_no_redirect_to_plain_http(
     secure.route("/moved/index.yaml", Answer(status=302, headers={"Location": f"{secure.url}/there.yaml"}))
     secure.route("/there.yaml", Answer(index(VERSIONS)))
     credential = Credential("https://api.github.com", "ghp_private")
-    charts = HelmCharts(lambda: clients(credential, ca_file=certificate))
+    charts = charts_of(lambda: clients(credential, ca_file=certificate))
     assert charts.versions(f"{secure.url}/moved", "flux2") == VERSIONS
     with pytest.raises(SourceUnavailable, match="redirects to http"):
         charts.versions(secure.url, "flux2")
@@ -155,7 +156,7 @@ def test_no_token_and_no_redirect_to_plain_http(
 )
 def test_an_index_that_is_none(server: Loopback, clients: Clients, answer: Answer, words: str) -> None:
     server.route("/charts/index.yaml", answer)
-    charts = HelmCharts(clients)
+    charts = charts_of(clients)
     with pytest.raises(SourceUnavailable, match=words) as caught:
         charts.versions(f"{server.url}/charts", "flux2")
     assert caught.value.hint
@@ -172,7 +173,7 @@ def test_an_index_that_is_none(server: Loopback, clients: Clients, answer: Answe
 )
 def test_an_address_that_leads_nowhere(clients: Clients, address: str) -> None:
     with pytest.raises(SourceUnavailable) as caught:
-        HelmCharts(clients).versions(address.format(port=closed_port()), "flux2")
+        charts_of(clients).versions(address.format(port=closed_port()), "flux2")
     assert caught.value.hint
 
 
@@ -180,7 +181,7 @@ def test_a_run_without_charts_connects_to_nothing() -> None:
     def connect() -> Client:
         raise AssertionError
 
-    HelmCharts(connect)
+    charts_of(connect)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +226,7 @@ def test_a_registry_is_asked_for_what_is_looked_at(registry: str, clients: Clien
         return made[-1]
 
     repository = f"oci://{registry.removeprefix('http://')}/{PATH}"
-    charts = HelmCharts(connect)
+    charts = charts_of(connect)
     versions = charts.versions(repository, "flux2")
     assert list(versions) == ["2.10.1-rc.1", "2.10.0", "2.9.0"]
     assert made[0].sent == 1
@@ -249,7 +250,7 @@ def test_what_is_no_version_of_the_chart(
     registry: str, clients: Clients, config: object, media_type: str, words: str
 ) -> None:
     push_chart(registry, "2.17.0", config, media_type)
-    versions = HelmCharts(clients).versions(f"oci://{registry.removeprefix('http://')}/{PATH}", "flux2")
+    versions = charts_of(clients).versions(f"oci://{registry.removeprefix('http://')}/{PATH}", "flux2")
     with pytest.raises(UntrustedArchive, match=words):
         versions["2.17.0"]
 
@@ -266,7 +267,7 @@ class Registry:
         self.server.route(f"{base}/tags/list", Answer(json.dumps({"tags": ["2.17.0"]}).encode()))
         for path, answer in self.routes.items():
             self.server.route(f"{base}/{path}", answer)
-        charts = HelmCharts(connect)
+        charts = charts_of(connect)
         return charts.versions(f"oci://{self.server.host}/{PATH}", "flux2")
 
 

@@ -94,7 +94,7 @@ def test_finds_worktrees_and_submodules(origin: Path) -> None:
     git("worktree", "add", "--quiet", origin.parent / "tree", at=origin)
     for folder in (outer / "inner", origin.parent / "tree"):
         assert find(str(folder / PATH)) == CheckoutLocation(str(folder), PATH, is_checkout=True)
-        assert checkout(folder).head() == head_of(origin)
+        assert checkout(folder).head == head_of(origin)
         assert Path(checkout(folder).objects(), "info").is_dir()
 
 
@@ -121,16 +121,14 @@ def test_a_blob_has_git_s_own_id(tmp_path: Path, content: bytes, kind: str) -> N
     assert blob_id(content, oid) == oid
 
 
-def test_reads_head_history_remote_and_identity(origin: Path) -> None:
+def test_reads_head_remote_and_identity(origin: Path) -> None:
     mine = checkout(clone(origin))
-    assert mine.head() == head_of(origin)
-    assert mine.history(PATH) == ("First\n\nWith a reason",)
-    assert mine.history("other.yaml", 1) == ("Second",)
-    assert mine.history("missing.yaml") == ()
+    assert mine.head == head_of(origin)
     assert mine.remote_url() == f"file://{origin}"
     assert mine.identity() == ("", "")
-    with pytest.raises(UsageError, match="no remote upstream"):
-        mine.remote_url("upstream")
+    git("remote", "rename", "origin", "upstream", at=origin.parent / "clone")
+    with pytest.raises(UsageError, match="no remote origin"):
+        mine.remote_url()
 
 
 def test_the_remote_url_is_reported_as_git_rewrites_it(origin: Path) -> None:
@@ -140,7 +138,7 @@ def test_the_remote_url_is_reported_as_git_rewrites_it(origin: Path) -> None:
 
 def test_an_empty_repository_has_no_head(tmp_path: Path) -> None:
     git("init", "--quiet", tmp_path)
-    assert (checkout(tmp_path).head(), checkout(tmp_path).history(PATH)) == ("", ())
+    assert checkout(tmp_path).head == ""
 
 
 @pytest.mark.parametrize(
@@ -169,13 +167,13 @@ def test_a_checkout_that_belongs_to_another_user(origin: Path) -> None:
     give_away(origin)
     with pytest.raises(AssertionError, match="dubious ownership"):
         git("status", at=origin)
-    assert checkout(origin).head() != ""
+    assert checkout(origin).head != ""
     assert checkout(origin).explain(PATH, "0" * 40).message != ""
 
 
 @pytest.mark.parametrize("home", ["/nonexistent", "/proc", ""])
 def test_a_home_that_cannot_be_used(origin: Path, home: str) -> None:
-    assert checkout(origin, HOME=home).head() == head_of(origin)
+    assert checkout(origin, HOME=home).head == head_of(origin)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +184,7 @@ def test_a_caller_s_git_variables_do_not_mislead(
 ) -> None:
     expected = head_of(origin)
     monkeypatch.setenv(name, "/nowhere")
-    assert checkout(origin, **{name: "/nowhere"}).head() == expected
+    assert checkout(origin, **{name: "/nowhere"}).head == expected
 
 
 def test_settings_of_the_caller_s_environment_stay(origin: Path) -> None:
@@ -210,7 +208,7 @@ def test_monitors_and_hooks_of_the_checkout_are_not_run(origin: Path) -> None:
 
 def test_without_git_it_says_so(origin: Path) -> None:
     with pytest.raises(UsageError, match="no git on PATH") as caught:
-        checkout(origin, PATH="/nonexistent").head()
+        checkout(origin, PATH="/nonexistent").remote_url()
     assert "install git" in caught.value.hint
 
 

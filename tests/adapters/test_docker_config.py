@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade.adapters.oci.docker_config import DockerConfig
 from flux_upgrade.adapters.oci.registry_credentials import (
+    DockerConfig,
     ForgivingCredentials,
     GivenCredentials,
-    NoCredentials,
     RegistryCredential,
 )
 from flux_upgrade.model.errors import UsageError
@@ -252,7 +251,6 @@ def test_what_is_given_is_for_one_host(tmp_path: Path) -> None:
     assert (hub.username, other.username) == ("me", "by file")
     assert (hub.source, SECRET in repr(given) + repr(hub)) == ("--username and --password-stdin", False)
     assert GivenCredentials("ghcr.io", "me", SECRET).credential("ghcr.io:443", "x") is None
-    assert NoCredentials().credential("ghcr.io", "x") is None
 
 
 def test_a_broken_file_may_be_forgiven(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade.adapters.releases.flux_cli import LocalFluxCli
+from flux_upgrade.adapters.local.programs import LocalFluxCli
 from flux_upgrade.model import ports
 from flux_upgrade.model.errors import SourceUnavailable
 

@@ -18,7 +18,7 @@ from flux_upgrade.adapters.http.client import Credential, RequestOptions
 from flux_upgrade.adapters.oci.registry_credentials import GivenCredentials
 from flux_upgrade.adapters.oci.registry_writes import RegistryWrites
 from flux_upgrade.adapters.oci.repository import RegistryRepository
-from flux_upgrade.adapters.releases.github import asset_url
+from flux_upgrade.adapters.releases.http import asset_url
 from flux_upgrade.model.errors import SourceUnavailable
 from flux_upgrade.model.oci.manifest import Descriptor
 

@@ -367,13 +367,13 @@ def test_every_query_is_one_that_github_takes() -> None:
     )
     who = ("acme", "fleet")
     made = [
-        queries.first(who, Parts(), NOTHING),
-        queries.first(who, Parts(), Question((), ("p",), base="b")),
-        queries.first(who, Parts(issues=False, statuses=False, rules=False), many),
-        queries.more(who, Parts(), many, "0" * 40, 1),
-        queries.more(who, Parts(), Question(many.branches, ()), "0" * 40, 1),
-        queries.more(who, Parts(), Question((), many.paths), "0" * 40, 1),
-        queries.further_pulls(who, Parts(), {0: ("b", "cursor")}),
+        queries.first(who, NOTHING, Parts()),
+        queries.first(who, Question((), ("p",), base="b"), Parts()),
+        queries.first(who, many, Parts(issues=False, statuses=False, rules=False)),
+        queries.more(who, many, "0" * 40, 1, Parts()),
+        queries.more(who, Question(many.branches, ()), "0" * 40, 1, Parts()),
+        queries.more(who, Question((), many.paths), "0" * 40, 1, Parts()),
+        queries.further_pulls(who, {0: ("b", "cursor")}, Parts()),
         queries.Query(queries.BRANCHES, {}),
     ]
     for query in made:

@@ -12,7 +12,7 @@ from github_stand_in import FAULTS, Fault, Request, Rule, to
 
 from adapters.loopback import Loopback
 from adapters.on_github import BODY, BRANCH, MANIFEST, PATH, STATUS, TITLE, UPGRADED, World, world
-from flux_upgrade.adapters.github.commit import split
+from flux_upgrade.adapters.github.writes import split
 from flux_upgrade.adapters.recording import RecordingForge
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import (
@@ -160,10 +160,10 @@ def test_contents_that_are_too_much_for_one_request() -> None:
     files = {
         name: ("100644", content) for name, content in zip("abcd", (small, large, twice, twice), strict=True)
     }
-    assert split(files, limit=11).inline == {small: "sss", twice: "tttt"}
-    assert split(files, limit=11).blobs == (large,)
-    assert split(files, limit=10).blobs == (twice, large)
-    assert split(files, limit=19).blobs == ()
+    assert split(files, limit=11)[0] == {small: "sss", twice: "tttt"}
+    assert split(files, limit=11)[1] == [large]
+    assert split(files, limit=10)[1] == [twice, large]
+    assert split(files, limit=19)[1] == []
 
 
 def test_a_large_file_goes_first(on: World) -> None:

@@ -390,6 +390,6 @@ def test_a_search_is_bounded(repository: Repository) -> None:
     file = repository.folder / ".git" / "import"
     file.write_text(text)
     with file.open("rb") as stream:
-        Checkout(str(repository.folder), PERSON).git.run("fast-import", "--quiet", stdin=stream)
+        Checkout(str(repository.folder), PERSON).run("fast-import", "--quiet", stdin=stream)
     found = repository.history.mentions([BETA])
     assert found == Mentions(missing="only the last 10000 commits were searched")

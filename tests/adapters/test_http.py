@@ -378,14 +378,14 @@ def test_a_head_has_no_body_and_is_redirected(server: Loopback, clients: Clients
     server.route("/x", Answer(status=503), Answer(status=302, headers={"Location": "/y"}))
     server.route("/y", Answer(BODY, headers={"Docker-Content-Digest": "z"}))
     client = clients()
-    response = client.head(f"{server.url}/x")
+    response = client.get(f"{server.url}/x", RequestOptions(method="HEAD"))
     assert (response.status, response.body, response.headers["docker-content-digest"]) == (200, b"", "z")
     assert [(seen.method, seen.path) for seen in server.seen] == [
         ("HEAD", "/x"),
         ("HEAD", "/x"),
         ("HEAD", "/y"),
     ]
-    assert (client.sent, client.asked, clock.slept) == (3, 2, [0.5])
+    assert (client.sent, clock.slept) == (3, [0.5])
 
 
 def test_a_write_that_is_retried_starts_from_its_first_byte(

@@ -14,7 +14,7 @@ import pytest
 from adapters import registries
 from adapters.conftest import Clients
 from adapters.loopback import Answer, Loopback, Seen, closed_port
-from flux_upgrade.adapters.oci.artifacts import RegistryArtifacts
+from adapters.registries import artifacts_of
 from flux_upgrade.adapters.oci.repository import INDEX_TYPE
 from flux_upgrade.commands.wiring import build_artifacts
 from flux_upgrade.config.environment import Environment, RegistryAccess
@@ -93,7 +93,7 @@ def test_pins_become_the_digests_that_docker_would_pull(registry: str, clients: 
         text = text.replace(f"{tagged}:v1.8.8", f"{tagged}:v1.8.8@{PULLED}")
         return text.replace(f"{bare}:v1.8.8", f"{bare}@{PULLED}")
 
-    (decision,) = plan_of(RegistryArtifacts(clients), host, pinned).decisions
+    (decision,) = plan_of(artifacts_of(clients), host, pinned).decisions
     assert isinstance(decision, Upgrade)
     images = {name: image for name, _, image in change_of(decision).images}
     assert images == {
@@ -120,7 +120,7 @@ def test_what_the_mirror_does_not_have_is_named(registry: str, clients: Clients)
     host = registry.removeprefix("http://")
     push_image(registry, "mirror/source-controller", "v1.9.4")
     push_image(registry, "mirror/helm-controller", "v1.8.8")
-    hold = held(plan_of(RegistryArtifacts(clients), host))
+    hold = held(plan_of(artifacts_of(clients), host))
     assert (hold.reason, hold.error) == (HoldReason.IMAGES_MISSING, None)
     missing = [f"{name}:v1.9.4" for name in repositories(host) if "source" not in name]
     assert hold.detail == f"3 images of v2.9.4 are not in the registry: {', '.join(missing)}"
@@ -128,7 +128,7 @@ def test_what_the_mirror_does_not_have_is_named(registry: str, clients: Clients)
 
 @pytest.mark.real_part("docker-registry")
 def test_a_registry_that_wants_a_password_holds(locked_registry: str, clients: Clients) -> None:
-    hold = held(plan_of(RegistryArtifacts(clients), locked_registry.removeprefix("http://")))
+    hold = held(plan_of(artifacts_of(clients), locked_registry.removeprefix("http://")))
     assert hold.reason is HoldReason.SOURCE_UNAVAILABLE
     assert hold.error is not None
     assert issubclass(hold.error, SourceUnavailable)
@@ -146,7 +146,7 @@ def both(request: pytest.FixtureRequest, server: Loopback, clients: Clients) -> 
         name = f"{server.host}/mirror/a:v1"
         return MemoryArtifacts({name: {"digest": digest_of(name)}}, [down]), server.host, down
     server.route("/v2/mirror/a/manifests/v1", Answer(b"{}"))
-    return RegistryArtifacts(clients), server.host, down
+    return artifacts_of(clients), server.host, down
 
 
 def test_one_that_fails_hides_no_other(both: tuple[Artifacts, str, str]) -> None:
@@ -166,7 +166,7 @@ def test_one_that_fails_hides_no_other(both: tuple[Artifacts, str, str]) -> None
 
 def test_each_image_is_asked_for_once_in_a_run(server: Loopback, clients: Clients) -> None:
     serve(server)
-    artifacts = RegistryArtifacts(clients)
+    artifacts = artifacts_of(clients)
     for _ in range(3):
         assert isinstance(plan_of(artifacts, server.host).decisions[0], Upgrade)
     assert len(server.seen) == len(set(server.paths())) == len(DEFAULT_COMPONENTS)
@@ -193,14 +193,14 @@ def test_all_are_asked_for_at_the_same_time_and_no_more_than_eight(clients: Clie
 
     with Waiting() as server:
         references = [(f"{server.host}/mirror/{number}", "v1") for number in range(16)]
-        found = RegistryArtifacts(clients).digests(references)
+        found = artifacts_of(clients).digests(references)
         assert list(found) == references
         assert all(isinstance(each, str) for each in found.values())
         assert server.most == 8
 
 
 def test_what_is_no_image_at_all_is_reported(clients: Clients) -> None:
-    found = RegistryArtifacts(clients).digests([("${REGISTRY}/a", "v1"), ("UPPER/a", "v1")])
+    found = artifacts_of(clients).digests([("${REGISTRY}/a", "v1"), ("UPPER/a", "v1")])
     for each in found.values():
         assert isinstance(each, SourceUnavailable)
         assert "is no name of an OCI repository" in each.message
@@ -210,7 +210,7 @@ def test_bytes_of_another_digest_are_not_pinned(server: Loopback, clients: Clien
     serve(server)
     wrong = Answer(b"{}", headers={"Docker-Content-Digest": PULLED})
     server.route("/v2/mirror/helm-controller/manifests/v1.9.4", wrong)
-    hold = held(plan_of(RegistryArtifacts(clients), server.host))
+    hold = held(plan_of(artifacts_of(clients), server.host))
     assert (hold.reason, hold.error) == (HoldReason.UNTRUSTED_ARTIFACT, UntrustedArchive)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.adapters.releases.offline import NoArtifacts, NoCharts, NoReleases
+from flux_upgrade.adapters.recording import NoArtifacts, NoCharts, NoReleases
 from flux_upgrade.model.errors import ReleaseNotFound
 from flux_upgrade.model.ports import Artifacts, Charts, Releases
 

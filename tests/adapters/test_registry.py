@@ -17,7 +17,7 @@ from adapters.worlds import REGISTRY, serve_artifact
 from flux_upgrade.adapters.http.archive import MAX_COMPRESSED
 from flux_upgrade.adapters.http.client import Credential
 from flux_upgrade.adapters.oci.registry_login import bearer_challenge
-from flux_upgrade.adapters.releases.registry import FluxManifestsRegistry, layer_digest
+from flux_upgrade.adapters.releases.registry import FluxManifestsRegistry
 from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
 from flux_upgrade.model.oci.manifest import CONTENT_TYPE
 
@@ -145,13 +145,19 @@ def test_a_layer_of_another_type(server: Loopback, clients: Clients) -> None:
         FluxManifestsRegistry(clients(), base=server.url).published("v2.9.4")
 
 
-def test_which_layer() -> None:
-    good = {"mediaType": CONTENT_TYPE, "digest": f"sha256:{sha256(b'').hexdigest()}"}
-    assert layer_digest({"layers": [good, {"mediaType": "other"}, 7]}) == sha256(b"").hexdigest()
+def test_which_layer(server: Loopback, clients: Clients) -> None:
+    serve_artifact(server, "v2.9.4", LAYER)
+    good = {"mediaType": CONTENT_TYPE, "digest": f"sha256:{sha256(LAYER).hexdigest()}"}
+
+    def published(layers: object) -> str | None:
+        server.route(MANIFEST, Answer(json.dumps({"layers": layers}).encode()))
+        return FluxManifestsRegistry(clients(), base=server.url).published("v2.9.4")
+
+    assert published([good, {"mediaType": "other"}, 7]) == TEXT
     none: list[object] = [[], [good, good], [{**good, "digest": "sha256:../../x"}], None, {}, "x"]
     for layers in none:
-        assert layer_digest({"layers": layers}) is None
-    assert layer_digest([good]) is None
+        with pytest.raises(UntrustedArchive, match="not one layer"):
+            published(layers)
 
 
 def test_challenges() -> None:

@@ -13,10 +13,10 @@ import pytest
 
 from adapters.conftest import Clients
 from adapters.loopback import Answer, Loopback
+from adapters.registries import NoCredentials
 from flux_upgrade.adapters.http.client import Client, RequestOptions, Response
 from flux_upgrade.adapters.oci.registry_credentials import (
     GivenCredentials,
-    NoCredentials,
     RegistryCredential,
 )
 from flux_upgrade.adapters.oci.registry_login import RegistryLogin, bearer_challenge
@@ -81,7 +81,7 @@ def test_basic(server: Loopback, clients: Clients, header: str) -> None:
     tried = login(client, server.url)
     assert asked(client, server.url, tried) == asked(client, server.url, tried) == 200
     assert [seen.headers.get("authorization") for seen in server.seen] == [None, BASIC, BASIC]
-    assert tried.spent == 1
+    assert len(server.seen) == 3
 
 
 @pytest.mark.parametrize("header", ["", "Negotiate", 'Digest realm="basic"'])
@@ -161,7 +161,7 @@ def test_a_scope_to_push_is_asked_for_whatever_the_challenge_says(server: Loopba
         "/token?scope=repository%3Aorg%2Fapp%3Apull%2Cpush",
         "/token?scope=repository%3Auser%2Fimage%3Apull",
     ]
-    assert tried.spent == 4
+    assert len(server.seen) == 6
 
 
 @pytest.mark.parametrize(

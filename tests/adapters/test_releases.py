@@ -16,10 +16,9 @@ from adapters.small_release import FILES, archive, checksums, member
 from adapters.test_tags import NO_TAGS
 from flux_upgrade.adapters.http.archive import MAX_COMPRESSED
 from flux_upgrade.adapters.http.cache import DownloadCache
-from flux_upgrade.adapters.http.failures import next_page
+from flux_upgrade.adapters.http.origins import next_page
 from flux_upgrade.adapters.releases.directory import DirectoryReleases
-from flux_upgrade.adapters.releases.github import GitHubReleases, asset_url
-from flux_upgrade.adapters.releases.mirror import HttpReleases
+from flux_upgrade.adapters.releases.http import GitHubReleases, HttpReleases, asset_url
 from flux_upgrade.adapters.releases.registry import FluxManifestsRegistry
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UntrustedArchive, UsageError
 from flux_upgrade.model.versions import Release, Version

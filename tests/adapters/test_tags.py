@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.adapters.releases.listing import not_found, require_tag
+from flux_upgrade.adapters.releases.directory import not_found, require_tag
 from flux_upgrade.model.errors import ReleaseNotFound
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.versions import Version, is_tag

@@ -12,8 +12,7 @@ from adapters.small_release import archive, checksums, member, pack
 from flux_upgrade.adapters.http.cache import DownloadCache
 from flux_upgrade.adapters.http.client import Client
 from flux_upgrade.adapters.releases.directory import DirectoryReleases
-from flux_upgrade.adapters.releases.github import GitHubReleases
-from flux_upgrade.adapters.releases.mirror import HttpReleases
+from flux_upgrade.adapters.releases.http import GitHubReleases, HttpReleases
 from flux_upgrade.adapters.releases.registry import FluxManifestsRegistry
 from flux_upgrade.model.oci.manifest import CONTENT_TYPE, MANIFEST_TYPE
 from flux_upgrade.model.ports import Releases

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from adapters.faulty_registry import Fault, FaultyRegistry
+from adapters.registries import NoCredentials
 from bootstrap.oci_bootstraps import FILE, TAG, options
 from flows import manifest
 from flux_upgrade.adapters.http.client import Client
 from flux_upgrade.adapters.local.worktree import Spool
-from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry, open_artifact_registry
-from flux_upgrade.adapters.oci.registry_credentials import NoCredentials
+from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry
 from flux_upgrade.artifacts.pull import ArtifactPorts
 from flux_upgrade.bootstrap.components import RenderedComponents
 from flux_upgrade.bootstrap.kustomization import DEFAULT, EMPTY
@@ -67,7 +67,7 @@ class Place:
 
     def _opened(self, client: Client, name: str) -> OciArtifactRegistry:
         host = self.url.partition("://")[2]
-        return open_artifact_registry(client, host, f"{self.path}/{name}", NoCredentials(), plain_http=True)
+        return OciArtifactRegistry(client, host, f"{self.path}/{name}", NoCredentials(), plain_http=True)
 
 
 def name_of(request: pytest.FixtureRequest) -> str:

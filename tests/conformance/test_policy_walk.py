@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance.real_files import tell
-from flux_upgrade.adapters.releases.listing import parse_releases
+from flux_upgrade.adapters.releases.directory import parse_releases
 from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold
 from flux_upgrade.policy.feedback import Feedback

@@ -1,16 +1,18 @@
-"""The ports of a dry run: they read with the real ones, and record what would be written."""
+"""Ports that change nothing: those of a dry run, which read and record; those without content or network."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 from flux_upgrade.model import forge
+from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound
 from flux_upgrade.model.files import Remote, Tree, Worktree
 from flux_upgrade.model.forge import Done
 from flux_upgrade.model.hosting import DeployKey, HostedRepository, Hosting, NewRepository
 from flux_upgrade.model.oci.manifest import Descriptor, StoredManifest
 from flux_upgrade.model.ports import ArtifactRegistry, Forge
+from flux_upgrade.model.versions import Release
 
 
 class RecordingWorktree:
@@ -45,7 +47,6 @@ class RecordingForge:
 
     @property
     def steps(self) -> tuple[forge.Step, ...]:
-        """What would have been done, in order."""
         return tuple(self._steps)
 
     @property
@@ -77,8 +78,7 @@ class RecordingRemote:
 
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
-        self.pushed: Mapping[str, bytes] = {}
-        """What would have been."""
+        self.pushed: Mapping[str, bytes] = {}  # what would have been
 
     @property
     def head(self) -> str:
@@ -136,7 +136,6 @@ class RecordingHosting:
         return self._created
 
     def teams(self) -> Mapping[str, str]:
-        """None where it would have been created."""
         return {} if self._created else self._hosting.teams()
 
     def grant(self, team: str, permission: str) -> None:
@@ -207,3 +206,53 @@ class RecordingRegistry:
 
     def put_manifest(self, manifest: StoredManifest, tag: str) -> None:
         self._tags[tag] = manifest.digest
+
+
+class NoReleases:
+    """The port Releases, without any."""
+
+    def list(self) -> tuple[Release, ...]:
+        return ()
+
+    def manifests(self, tag: str) -> NoReturn:
+        raise ReleaseNotFound(f"{tag} is not looked up", hint="run `flux-upgrade inspect`")
+
+    def published(self, tag: str) -> None:
+        """None: nothing is looked up."""
+
+    def generator_hashes(self, tag: str, paths: tuple[str, ...]) -> None:
+        """None: nothing is looked up."""
+
+    def commit(self, tag: str) -> str:
+        del tag
+        return ""
+
+
+class NoArtifacts:
+    """The port Artifacts, without any."""
+
+    def digest(self, repository: str, reference: str) -> None:
+        """None: nothing is looked up."""
+
+    def digests(
+        self, references: Iterable[tuple[str, str]]
+    ) -> Mapping[tuple[str, str], str | FluxUpgradeError | None]:
+        return dict.fromkeys(references)
+
+    def annotations(self, repository: str, reference: str) -> None:
+        """None: nothing is looked up."""
+
+    def tags(self, repository: str) -> tuple[str, ...]:
+        del repository
+        return ()
+
+    def listing(self, repository: str, reference: str) -> None:
+        """None: nothing is looked up."""
+
+
+class NoCharts:
+    """The port Charts, without any."""
+
+    def versions(self, repository: str, chart: str) -> Mapping[str, str]:
+        del repository, chart
+        return {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flux_upgrade.adapters.git.checkout import find, is_sparse
-from flux_upgrade.adapters.releases.offline import NoArtifacts, NoCharts, NoReleases
+from flux_upgrade.adapters.recording import NoArtifacts, NoCharts, NoReleases
 from flux_upgrade.cli.options import ConfigOptions
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign

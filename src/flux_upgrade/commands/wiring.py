@@ -9,6 +9,8 @@ from flux_upgrade.model.oci import SCHEME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from yaml import Node
 
     from flux_upgrade.adapters.git.checkout import Checkout, CheckoutLocation
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from flux_upgrade.adapters.local.kustomize import Kustomize
     from flux_upgrade.adapters.local.worktree import Spool
     from flux_upgrade.adapters.oci.registry_credentials import CredentialSource
+    from flux_upgrade.adapters.oci.repository import RegistryRepository
     from flux_upgrade.config.config import BootstrapConfig
     from flux_upgrade.config.yaml_text import KeyReader, YamlText
     from flux_upgrade.manifests.regenerate import Regenerator
@@ -52,10 +55,10 @@ def _build_remote(environment: Environment, source: str) -> Releases:
         source = f"{GITHUB_API}{_API_REPOSITORY}fluxcd/flux2"
     api, marked, repository = source.rstrip("/").partition(_API_REPOSITORY)
     if not marked or repository.count("/") != 1:
-        from flux_upgrade.adapters.releases.mirror import HttpReleases
+        from flux_upgrade.adapters.releases.http import HttpReleases
 
         return HttpReleases(source, build_client(environment), cache)
-    from flux_upgrade.adapters.releases.github import GitHubReleases
+    from flux_upgrade.adapters.releases.http import GitHubReleases
     from flux_upgrade.adapters.releases.registry import FluxManifestsRegistry
 
     # An Enterprise Server has raw files below /raw; github.com has a host for them.
@@ -96,22 +99,34 @@ def build_artifacts(environment: Environment) -> Artifacts:
     """OCI artifacts in any registry; connected when something is asked of them."""
     from flux_upgrade.adapters.oci.artifacts import RegistryArtifacts
 
-    return RegistryArtifacts(lambda: build_client(environment), lambda: build_credentials(environment))
+    def connect() -> Callable[[str], RegistryRepository]:
+        from flux_upgrade.adapters.oci.repository import open_repository
+
+        client, credentials = build_client(environment), build_credentials(environment)
+        return lambda name: open_repository(client, name, credentials)
+
+    return RegistryArtifacts(connect)
 
 
 def build_charts(environment: Environment) -> Charts:
     """Helm charts in any repository; connected when something is asked of them."""
-    from flux_upgrade.adapters.oci.charts import HelmCharts
+    from flux_upgrade.adapters.oci.artifacts import HelmCharts
 
-    return HelmCharts(lambda: build_client(environment))
+    def connect() -> Callable[[str, str], Mapping[str, str]]:
+        from flux_upgrade.adapters.oci.charts import chart_versions
+
+        client = build_client(environment)
+        return lambda repository, chart: chart_versions(client, repository, chart)
+
+    return HelmCharts(connect)
 
 
 def build_registry(environment: Environment, address: Address, *, writes: bool = True) -> ArtifactRegistry:
     """The registry of an artifact; if nothing is to be written, a record of what would be."""
-    from flux_upgrade.adapters.oci.artifact_registry import open_artifact_registry
+    from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry
     from flux_upgrade.adapters.recording import RecordingRegistry
 
-    registry = open_artifact_registry(
+    registry = OciArtifactRegistry(
         build_client(environment),
         address.host,
         address.path,
@@ -126,8 +141,11 @@ def build_credentials(environment: Environment, *, is_asked: bool = False) -> Cr
 
     ``is_asked``: a file that cannot be used is an error, though nobody named it.
     """
-    from flux_upgrade.adapters.oci.docker_config import DockerConfig
-    from flux_upgrade.adapters.oci.registry_credentials import ForgivingCredentials, GivenCredentials
+    from flux_upgrade.adapters.oci.registry_credentials import (
+        DockerConfig,
+        ForgivingCredentials,
+        GivenCredentials,
+    )
 
     access = environment.registry
     found = DockerConfig(
@@ -174,7 +192,7 @@ def build_timing(environment: Environment) -> Timing:
 
 def build_flux(environment: Environment) -> FluxCli:
     """The Flux CLI of this machine, should there be one."""
-    from flux_upgrade.adapters.releases.flux_cli import LocalFluxCli
+    from flux_upgrade.adapters.local.programs import LocalFluxCli
 
     return LocalFluxCli(environment.search_path, environment.of_programs)
 

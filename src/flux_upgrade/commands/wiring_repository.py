@@ -112,7 +112,7 @@ def _history_on_github(
         return None
     from flux_upgrade.adapters.github.history import GitHubHistory
 
-    return GitHubHistory(build_github(environment), repository, checkout.head())
+    return GitHubHistory(build_github(environment), repository, checkout.head)
 
 
 def _repository_on_github(environment: Environment, source: RepositorySource, checkout: Checkout) -> str:

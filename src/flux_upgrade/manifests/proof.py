@@ -38,6 +38,7 @@ class Verdict(StrEnum):
     EDITED = "edited"
     """Changed by hand, or under another header; the residue says what, object by object."""
     UNPROVED = "unproved"
+    """There is nothing to compare with."""
     UNREADABLE = "unreadable"
     """Broken, or not one Flux manifest."""
 

@@ -63,6 +63,7 @@ class PinKind(NamedTuple):
         return path.endswith(self.files) or path.rpartition("/")[2].startswith(self.begins or ("/",))
 
 
+TERRAFORM_FILES = (".tf", ".tofu", ".tf.json", ".tofu.json")
 _YAML = (".yaml", ".yml")
 _SCRIPTS = (".sh", ".bash", ".zsh", ".fish", ".ps1", ".mk", ".just")
 PIN_KINDS: tuple[PinKind, ...] = (
@@ -116,7 +117,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
     PinKind(
         "terraform",
         "terraform.pin",
-        (".tf", ".tofu", ".tf.json", ".tofu.json"),
+        TERRAFORM_FILES,
         (b"flux_bootstrap_git", b"flux_install", b"flux2", b"flux-operator", b"flux-instance"),
     ),
     PinKind("eksctl", "eksctl.pin", (*_YAML, ".json"), (b"eksctl.io/", b"/gitops/flux")),

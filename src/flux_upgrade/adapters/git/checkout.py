@@ -6,15 +6,12 @@ import os
 from collections.abc import Mapping
 from functools import cached_property
 
+from flux_upgrade.adapters.git.git_command import GitCommand, Settings
 from flux_upgrade.adapters.local.files import read_regular
 from flux_upgrade.model.errors import CheckoutDiffers, UsageError
 from flux_upgrade.model.forge import blob_id
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.values import NamedTuple
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.adapters.git.git_command import GitCommand, GitResult, Settings
 
 _MAX_FILE = 32 * 1024 * 1024
 _MAX_LINE = 4096
@@ -26,12 +23,9 @@ _CONNECTION = r"^(http|https|credential|url|ssh|protocol)\.|^core\.(sshcommand|a
 class CheckoutLocation(NamedTuple):
     """Where a path is."""
 
-    root: str
-    """The real folder that holds ``.git``, or, without one, the folder of the path."""
-    prefix: str
-    """The path below the root, with ``/``; empty where it is the root."""
-    is_checkout: bool
-    """Whether there is a ``.git``."""
+    root: str  # the real folder that holds `.git`, or, without one, the folder of the path
+    prefix: str  # the path below the root, with `/`; empty where it is the root
+    is_checkout: bool  # whether there is a `.git`
 
 
 def find(path: str) -> CheckoutLocation:
@@ -40,14 +34,12 @@ def find(path: str) -> CheckoutLocation:
     The nearest ``.git`` wins, a folder with a HEAD or the file that worktrees and submodules have.
     """
     real = os.path.realpath(path)
-    start = real if os.path.isdir(real) else os.path.dirname(real)
-    folder = start
-    while not _is_root(folder):
-        above = os.path.dirname(folder)
-        if above == folder:
-            return CheckoutLocation(start, _below(start, real), is_checkout=False)
-        folder = above
-    return CheckoutLocation(folder, _below(folder, real), is_checkout=True)
+    start = root = real if os.path.isdir(real) else os.path.dirname(real)
+    while not _is_root(root) and root != os.path.dirname(root):
+        root = os.path.dirname(root)
+    is_checkout = _is_root(root)
+    root = root if is_checkout else start
+    return CheckoutLocation(root, real[len(root) :].lstrip("/"), is_checkout)
 
 
 def is_folder(path: str) -> bool:
@@ -58,10 +50,6 @@ def is_folder(path: str) -> bool:
 def _is_root(folder: str) -> bool:
     git = os.path.join(folder, ".git")
     return os.path.lexists(os.path.join(git, "HEAD")) or os.path.isfile(git)
-
-
-def _below(root: str, path: str) -> str:
-    return path[len(root) :].lstrip("/")
 
 
 def head_of(root: str) -> str:
@@ -97,53 +85,55 @@ def _packed(path: str, name: str) -> str:
     return next((line.partition(" ")[0] for line in lines if line.endswith(f" {name}")), "")
 
 
-class Checkout:
-    """A checkout of the user's; ``environment`` is what Git is run with.
+class Checkout(GitCommand):
+    """Git in a checkout of the user's, with ``environment``.
 
-    Git is run without its hooks and monitors, locks nothing, and knows from its
+    It is run without its hooks and monitors, locks nothing, and knows from its
     environment that the folder may belong to somebody else, as it does in a container.
     """
 
     def __init__(self, root: str, environment: Mapping[str, str]) -> None:
         self.root = os.path.realpath(root)
         # Nothing here is worth a call to the server.
-        self._environment = {**environment, "GIT_NO_LAZY_FETCH": "1"}
+        offline = {**environment, "GIT_NO_LAZY_FETCH": "1"}
+        super().__init__(self.root, offline, (("safe.directory", self.root),))
 
     @cached_property
-    def git(self) -> GitCommand:
-        """Git in this checkout."""
-        from flux_upgrade.adapters.git.git_command import (
-            GitCommand,  # late: nearly every run needs none of it
-        )
-
-        return GitCommand(self.root, self._environment, (("safe.directory", self.root),))
-
     def head(self) -> str:
         """Oid of the commit that is checked out; empty where there is none."""
         return self._output("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 
-    def remote_url(self, name: str = "origin") -> str:
+    @cached_property
+    def is_shallow(self) -> bool:
+        """Whether older commits are not there (``--depth``), as actions/checkout leaves it by default."""
+        return self._output("rev-parse", "--is-shallow-repository") == "true"
+
+    @cached_property
+    def is_partial(self) -> bool:
+        """Whether contents of older commits may not be there (``--filter``)."""
+        return bool(self._output("config", "--get-regexp", r"^remote\..*\.promisor$"))
+
+    def remote_url(self) -> str:
         """Where a remote is, as Git would reach it. Raises UsageError where there is no such remote."""
-        self._require()
-        found = self.origin(name)
+        ran = self.run("rev-parse", "--git-dir")
+        if ran.status:
+            raise UsageError(
+                f"{one_line(self.root)} is no Git checkout: {ran.why}",
+                hint="run it in a checkout, or name the repository",
+            )
+        found = self.origin()
         if not found:
             raise UsageError(
-                f"the checkout has no remote {one_line(name)}",
-                hint=f"add it with `git remote add {one_line(name)} <address>`, or name the repository",
+                "the checkout has no remote origin",
+                hint="add it with `git remote add origin <address>`, or name the repository",
             )
         return found
 
-    def origin(self, name: str = "origin") -> str:
+    def origin(self) -> str:
         """As ``remote_url``; empty where there is no such remote."""
-        return self._output("remote", "get-url", "--", name)
-
-    def history(self, path: str, n: int = 5) -> tuple[str, ...]:
-        """Messages of the last commits that touched ``path``, newest first; as many as there are here."""
-        messages = self._output("log", f"-{n}", "-z", "--format=%B", "HEAD", "--", path)
-        return tuple(message.strip() for message in messages.split("\0") if message.strip())
+        return self._output("remote", "get-url", "--", "origin")
 
     def identity(self) -> tuple[str, str]:
-        """Name and email that the user commits with; empty where none are configured."""
         return self._output("config", "--get", "user.name"), self._output("config", "--get", "user.email")
 
     def connection(self) -> Settings:
@@ -154,7 +144,7 @@ class Checkout:
 
     def objects(self) -> str:
         """The folder of its objects, to be borrowed; empty where some may be missing."""
-        if self.is_shallow() or self.is_partial():
+        if self.is_shallow or self.is_partial:
             return ""
         folder = self._output("rev-parse", "--git-path", "objects")
         return os.path.realpath(os.path.join(self.root, folder)) if folder else ""
@@ -166,21 +156,24 @@ class Checkout:
                 f"{one_line(self.root)} is no Git checkout, and {one_line(path)} is another file on the base",
                 hint="run it in a checkout of the base branch (actions/checkout)",
             )
-        head = self.head()
         committed = self._output("rev-parse", "--verify", "--quiet", f"HEAD:{path}")
-        if self._blob(path, committed) != committed:
+        try:
+            found = blob_id(read_regular(os.path.join(self.root, path), _MAX_FILE), committed)
+        except OSError:
+            found = ""
+        if found != committed:
             return self._dirty(path, committed)
-        shown = f"{one_line(path)} is another file on the base ({base_oid[:12]}) than here ({head[:12]})"
+        shown = f"{one_line(path)} is another file on the base ({base_oid[:12]}) than here ({self.head[:12]})"
         branch = self._output("symbolic-ref", "--quiet", "--short", "HEAD")
         where = f"branch {one_line(branch)}" if branch else "commit"
-        if self.git.run("cat-file", "-e", f"{base_oid}^{{commit}}").status:
+        if self.run("cat-file", "-e", f"{base_oid}^{{commit}}").status:
             why = "the base has commits that are not here"
-            if self.is_shallow():
+            if self.is_shallow:
                 why = "the checkout is shallow, so that it cannot be told whether it is behind"
             return CheckoutDiffers(f"{shown}: {why}", hint=_PULL)
-        if self._is_ancestor(head, base_oid):
+        if self._is_ancestor(self.head, base_oid):
             return CheckoutDiffers(f"{shown}: the checkout is behind", hint=_PULL)
-        if self._is_ancestor(base_oid, head):
+        if self._is_ancestor(base_oid, self.head):
             return CheckoutDiffers(
                 f"{shown}: the {where} that is checked out has commits that the base has not",
                 hint="push and merge them first, or check out the base branch (`ref:` of actions/checkout)",
@@ -190,19 +183,12 @@ class Checkout:
             hint="check out the base branch (`ref:` of actions/checkout)",
         )
 
-    def _blob(self, path: str, like: str) -> str:
-        """Git's id of a file as it is on disk; empty where it cannot be read."""
-        try:
-            return blob_id(read_regular(os.path.join(self.root, path), _MAX_FILE), like)
-        except OSError:
-            return ""
-
     def _dirty(self, path: str, committed: str) -> CheckoutDiffers:
         if not committed:
             return CheckoutDiffers(
                 f"{one_line(path)} is not in the commit that is checked out", hint="commit and push it first"
             )
-        if self.git.run("hash-object", f"--path={path}", "--", path).text == committed:
+        if self.run("hash-object", f"--path={path}", "--", path).text == committed:
             return CheckoutDiffers(
                 f"{one_line(path)} is converted on its way out of Git (line ends, or a filter)",
                 hint="set core.autocrlf to false, or exempt it in .gitattributes; then check it out anew",
@@ -212,27 +198,8 @@ class Checkout:
         )
 
     def _is_ancestor(self, ancestor: str, commit: str) -> bool:
-        return self.git.run("merge-base", "--is-ancestor", ancestor, commit).status == 0
-
-    def is_shallow(self) -> bool:
-        """Whether older commits are not there (``--depth``), as actions/checkout leaves it by default."""
-        return self._output("rev-parse", "--is-shallow-repository") == "true"
-
-    def is_partial(self) -> bool:
-        """Whether contents of older commits may not be there (``--filter``)."""
-        return bool(self._output("config", "--get-regexp", r"^remote\..*\.promisor$"))
+        return self.run("merge-base", "--is-ancestor", ancestor, commit).status == 0
 
     def _output(self, *arguments: str) -> str:
-        """What Git prints; empty where it fails."""
-        ran: GitResult = self.git.run(*arguments)
+        ran = self.run(*arguments)
         return "" if ran.status else ran.text
-
-    def _require(self) -> None:
-        """Raise UsageError where this is no checkout that Git can work with."""
-        ran = self.git.run("rev-parse", "--git-dir")
-        if ran.status:
-            why = one_line(next(iter(ran.err.strip().splitlines()), "git fails").removeprefix("fatal: "))
-            raise UsageError(
-                f"{one_line(self.root)} is no Git checkout: {why}",
-                hint="run it in a checkout, or name the repository",
-            )

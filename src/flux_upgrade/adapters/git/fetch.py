@@ -28,8 +28,7 @@ from flux_upgrade.model.forge import Branch, PullState, Question, Repository
 from flux_upgrade.model.text import one_line
 
 HEADS = "refs/heads/"
-_NEWEST_PULLS = 100
-"""How many of AGit's pull requests are searched for ours."""
+_NEWEST_PULLS = 100  # how many of AGit's pull requests are searched for ours
 _TRIES = 3
 
 
@@ -37,8 +36,7 @@ _TRIES = 3
 class ServerRef:
     """One of our branches at the server."""
 
-    ref: str
-    """``refs/heads/…``, or ``refs/pull/…/head``."""
+    ref: str  # `refs/heads/…`, or `refs/pull/…/head`
     oid: str
     number: int = 0
 
@@ -49,8 +47,7 @@ class GitFetch:
     def __init__(self, remote: RemoteAccess, git: GitRepository) -> None:
         self._remote = remote
         self._git = git
-        self.refs_of_ours: dict[str, ServerRef] = {}
-        """Branch, or topic → where it is."""
+        self.refs_of_ours: dict[str, ServerRef] = {}  # branch, or topic → where it is
         self.base = ""
 
     def fetch(self, question: Question) -> Repository:
@@ -75,7 +72,10 @@ class GitFetch:
         if not self._git.fetch({base: there, **ours}):
             return None
         oid = self._git.oid(base)
-        self.refs_of_ours = self._by_topic(ours, oid) if is_agit else self._by_name(ours)
+        if is_agit:
+            self.refs_of_ours = self._by_topic(ours, oid)
+        else:
+            self.refs_of_ours = {ref.removeprefix(HEADS): ServerRef(ref, self._git.oid(ref)) for ref in ours}
         self.base = base.removeprefix(HEADS)
         return Repository(
             name=remotes.repository_of(self._remote.url) or remotes.masked(self._remote.url),
@@ -101,9 +101,6 @@ class GitFetch:
             else f"{where} does not tell its default branch",
             hint="name the branch that pull requests go into with --base",
         )
-
-    def _by_name(self, refs: Iterable[str]) -> dict[str, ServerRef]:
-        return {ref.removeprefix(HEADS): ServerRef(ref, self._git.oid(ref)) for ref in refs}
 
     def _by_topic(self, refs: Iterable[str], base: str) -> dict[str, ServerRef]:
         """Topic → its pull request; ``refs`` are the newest first.
@@ -137,6 +134,5 @@ class GitFetch:
 
 
 def _number(ref: str) -> int:
-    """The number in ``refs/pull/7/head``; 0 for other refs."""
     number = ref.removeprefix("refs/pull/").removesuffix("/head")
     return int(number) if number.isascii() and number.isdigit() else 0

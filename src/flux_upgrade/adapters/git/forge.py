@@ -14,7 +14,7 @@ from flux_upgrade.adapters.git.git_command import unattended
 from flux_upgrade.adapters.git.git_repository import GitRepository, Signature
 from flux_upgrade.adapters.git.pull_requests_by_push import AGIT, Memory, MergeRequest
 from flux_upgrade.adapters.git.remotes import RemoteAccess
-from flux_upgrade.model import forge
+from flux_upgrade.model import forge, markers
 from flux_upgrade.model.errors import DraftsUnavailable, Overtaken
 from flux_upgrade.model.forge import Done
 
@@ -151,15 +151,16 @@ class GitForge:
         """The commit to push; without a new one, that of ``before`` under another memory."""
         if commit is not None:
             tree, parent = self._git.tree(commit.parent_tree, commit.files), commit.parent
-            message = commit.message
+            message = pull_requests_by_push.written(commit.message, memory)
         else:
             old = self._git.commit(before)
-            tree, parent, message = old.tree, old.parents[0], old.message
+            tree, parent = old.tree, old.parents[0]
+            message = pull_requests_by_push.written(old.message, memory)
         name, email = ("", "") if self._checkout is None else self._checkout.identity()
         by = Signature(
             self._remote.name or name or NAME, self._remote.email or email or EMAIL, int(self._now())
         )
-        return self._git.write(tree, parent, pull_requests_by_push.written(message, memory), by)
+        return self._git.write(tree, [parent], markers.sealed(message, tree), by)
 
     def _pushed(self, request: MergeRequest, oid: str, before: str, warnings: tuple[str, ...]) -> Done:
         flavour = self._remote.flavour
@@ -188,7 +189,6 @@ def _named(step: forge.UpdatePull | forge.ClosePull) -> str:
 
 
 def _description(step: forge.UpdatePull) -> str | None:
-    """The new text; that of the commit where only this is known."""
     if step.body is not None or step.commit is None:
         return step.body
     return step.commit.message.partition("\n\n")[2] or None

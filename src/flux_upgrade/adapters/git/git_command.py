@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from flux_upgrade.adapters.local import programs
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 
 Settings = tuple[tuple[str, str], ...]
 """Keys of Git's configuration, with their values; a key may stand there again."""
 
-TIMEOUT = 600.0
-"""Seconds that one call of Git may take."""
+TIMEOUT = 600.0  # seconds that one call of Git may take
 
 _MISLEADING = (
     # What `git rev-parse --local-env-vars` names: a caller's own repository, not ours.
@@ -80,8 +79,7 @@ _QUIET: Settings = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class GitResult:
+class GitResult(NamedTuple):
     """What a call of Git came to."""
 
     status: int
@@ -93,6 +91,11 @@ class GitResult:
         """What it printed, without the last line's end; undecodable bytes as PEP 383 has them."""
         return self.out.decode(errors="surrogateescape").rstrip("\n")
 
+    @property
+    def why(self) -> str:
+        """What it complained of first, in one line."""
+        return one_line(next(iter(self.err.strip().splitlines()), "git fails").removeprefix("fatal: "))
+
 
 class GitCommand:
     """``git`` in one folder, with ``environment`` and with ``settings`` over all other configuration.
@@ -103,8 +106,14 @@ class GitCommand:
 
     def __init__(self, folder: str, environment: Mapping[str, str], settings: Settings = ()) -> None:
         self._folder = folder
-        self._environment = dict(environment)
-        self._settings = settings
+        # Git reads settings from its environment: ours come after those that are there already.
+        count = environment.get("GIT_CONFIG_COUNT", "")
+        first = int(count) if count.isascii() and count.isdigit() else 0
+        every = _QUIET + settings
+        self._environment = {**environment, **_ALWAYS, "GIT_CONFIG_COUNT": str(first + len(every))}
+        for number, (key, value) in enumerate(every, first):
+            self._environment[f"GIT_CONFIG_KEY_{number}"] = key
+            self._environment[f"GIT_CONFIG_VALUE_{number}"] = value
 
     def run(
         self, *arguments: str, more: Mapping[str, str] | None = None, stdin: BinaryIO | None = None
@@ -131,7 +140,7 @@ class GitCommand:
                 strip_newline_in_stdout=False,
                 kill_after_timeout=TIMEOUT,
                 istream=stdin,
-                env={**self._environment, **_ALWAYS, **self._configured(), **(more or {})},
+                env={**self._environment, **(more or {})},
             )
         except GitCommandNotFound as error:
             raise _missing() from error
@@ -139,6 +148,8 @@ class GitCommand:
 
     def blobs(self, oids: Iterable[str], *where: str) -> dict[str, bytes]:
         """Oid → content of those that are there, in one call; ``where``: what tells Git its repository."""
+        import tempfile  # late: most runs read no past
+
         with tempfile.TemporaryFile() as file:
             file.writelines(f"{oid}\n".encode() for oid in oids)
             file.seek(0)
@@ -156,21 +167,10 @@ class GitCommand:
                     found[oid] = content
         return found
 
-    def _configured(self) -> dict[str, str]:
-        """The settings as Git reads them from its environment, after those that are there already."""
-        count = self._environment.get("GIT_CONFIG_COUNT", "")
-        first = int(count) if count.isascii() and count.isdigit() else 0
-        every = _QUIET + self._settings
-        return {"GIT_CONFIG_COUNT": str(first + len(every))} | {
-            f"GIT_CONFIG_{part}_{first + number}": text
-            for number, pair in enumerate(every)
-            for part, text in zip(("KEY", "VALUE"), pair, strict=True)
-        }
-
 
 def rfc3339(seconds: int) -> str:
     """A time as Git keeps it, in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def unattended(environment: Mapping[str, str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ turns the two around.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 
@@ -16,19 +16,17 @@ from flux_upgrade.adapters.git.checkout import Checkout
 from flux_upgrade.adapters.git.git_command import rfc3339
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.files import FileHistory, FileRevision, FileRevisions, Mentions
-from flux_upgrade.model.text import one_line
 from flux_upgrade.model.values import NamedTuple
 
 _NO_COMMIT = "it is in no Git checkout, or nothing was committed there yet"
 DEEPER = "check it out with `fetch-depth: 0` (actions/checkout), or run `git fetch --unshallow`"
+_SHALLOW = f"the checkout is shallow: {DEEPER}"
 _PARTIAL = (
     "it is a partial clone, without the contents of older commits: run `git fetch --refetch --no-filter`"
 )
-_MOST = 200
-"""Contents that are looked at: they are half a megabyte each."""
+_MOST = 200  # contents that are looked at: they are half a megabyte each
 _AT_ONCE = 20
-_MOST_SEARCHED = 10_000
-"""Commits that are searched for a version: some three seconds."""
+_MOST_SEARCHED = 10_000  # commits that are searched for a version: some three seconds
 _SEARCHED = ("*.yaml", "*.yml", "*.json", ":(exclude,glob)**/gotk-components.yaml")
 # In other locales, a regular expression takes a tenth longer.
 _PATTERNS = {"GIT_LITERAL_PATHSPECS": "0", "LC_ALL": "C"}
@@ -53,8 +51,7 @@ _RENAMES = (
     "--format=%x01%H",
 )
 _COMMIT = re.compile(r"\x01(?=[0-9a-f]{40,64}\0)")
-_FILE = "100"
-"""How the modes of plain files begin."""
+_FILE = "100"  # how the modes of plain files begin
 
 
 class _HistoryUnavailable(Exception):
@@ -62,13 +59,10 @@ class _HistoryUnavailable(Exception):
 
 
 class _FileChange(NamedTuple):
-    """A commit that changed the file."""
-
     commit: str
     date: str
     mode: str
-    oid: str
-    """Of what the file became."""
+    oid: str  # of what the file became
     is_new: bool
     is_aside: bool
 
@@ -83,25 +77,39 @@ class GitHistory:
     def __init__(self, checkout: Checkout, paths: Iterable[str] = ()) -> None:
         self._checkout = checkout
         self._paths = frozenset(paths)
-        self._changes: dict[str, Sequence[_FileChange]] = {}
-        self._renames: dict[str, Mapping[str, str]] = {}
-        """Commit → new name → old name."""
+        self._changes: dict[str, list[_FileChange]] = {}
+        self._renames: dict[str, Mapping[str, str]] = {}  # commit → new name → old name
         self._contents: dict[str, bytes] = {}
         self._mentions: dict[tuple[str, ...], Mentions] = {}
 
-    @cached_property
-    def _head(self) -> str:
-        return self._checkout.head()
-
-    @cached_property
-    def _is_shallow(self) -> bool:
-        return self._checkout.is_shallow()
-
     def of(self, path: str) -> FileRevisions:
         try:
-            return self._of(path)
+            if not self._checkout.head:
+                return FileRevisions(missing=_NO_COMMIT)
+            if path not in self._changes:
+                self._changes |= self._walked("HEAD", sorted({path, *self._paths}), _MOST_RENAMES)
+            seen = [each for each in self._changes[path] if each.mode.startswith(_FILE)]
+            wanted = list(dict.fromkeys(each.oid for each in reversed(seen)))
+            unread = [oid for oid in wanted[:_MOST] if oid not in self._contents]
+            for start in range(0, len(unread), _AT_ONCE):
+                self._contents |= self._checkout.blobs(unread[start : start + _AT_ONCE])
         except (_HistoryUnavailable, UsageError) as error:
             return FileRevisions(missing=str(error))
+        versions = tuple(
+            FileRevision(each.commit, each.date, self._contents[each.oid], each.is_aside)
+            for each in seen
+            if each.oid in self._contents
+        )
+        missing = ""
+        if self._checkout.is_shallow:
+            missing = _SHALLOW
+        elif not wanted:
+            missing = "it was not committed yet"
+        elif not self._contents.keys() >= set(wanted[:_MOST]):
+            missing = _PARTIAL
+        elif wanted[_MOST:]:
+            missing = f"only its last {_MOST} contents were looked at, of {len(wanted)}"
+        return FileRevisions(versions, missing)
 
     def mentions(self, versions: Sequence[str]) -> Mentions:
         """What only a merge commit itself brought is not found."""
@@ -114,96 +122,57 @@ class GitHistory:
         return self._mentions[key]
 
     def _searched(self, versions: Sequence[str]) -> Mentions:
-        if not self._head:
-            raise _HistoryUnavailable(_NO_COMMIT)
-        if self._checkout.is_partial():
-            raise _HistoryUnavailable(_PARTIAL)
-        oldest = (
-            self._output("rev-list", f"--skip={_MOST_SEARCHED}", "-n", "1", "HEAD").decode("ascii").split()
-        )
+        if not self._checkout.head:
+            return Mentions(missing=_NO_COMMIT)
+        if self._checkout.is_partial:
+            return Mentions(missing=_PARTIAL)
+        oldest = self._output("rev-list", f"--skip={_MOST_SEARCHED}", "-n", "1", "HEAD").decode().strip()
         any_of = "|".join(map(re.escape, versions))
         named = rf"""-SapiVersion["']?:[[:space:]]*["']?({any_of})"""
-        range_ = ("HEAD", *(f"^{each}" for each in oldest))
+        range_ = ("HEAD", f"^{oldest}") if oldest else ("HEAD",)
         found = self._output(*_SEARCH, named, *range_, "--", *_SEARCHED, more=_PATTERNS)
         missing = f"only the last {_MOST_SEARCHED} commits were searched" if oldest else ""
-        if self._is_shallow:
-            missing = f"the checkout is shallow: {DEEPER}"
-        return Mentions(
-            tuple(sorted(set(found.decode("utf-8", "surrogateescape").split("\0")) - {""})), missing
-        )
+        paths = sorted(set(found.decode("utf-8", "surrogateescape").split("\0")) - {""})
+        return Mentions(tuple(paths), _SHALLOW if self._checkout.is_shallow else missing)
 
-    def _of(self, path: str) -> FileRevisions:
-        if not self._head:
-            raise _HistoryUnavailable(_NO_COMMIT)
-        if path not in self._changes:
-            self._changes |= self._walked("HEAD", sorted({path, *self._paths}), _MOST_RENAMES)
-        seen = [each for each in self._changes[path] if each.mode.startswith(_FILE)]
-        wanted = list(dict.fromkeys(each.oid for each in reversed(seen)))
-        self._read(wanted[:_MOST])
-        versions = tuple(
-            FileRevision(each.commit, each.date, self._contents[each.oid], each.is_aside)
-            for each in seen
-            if each.oid in self._contents
-        )
-        return FileRevisions(versions, self._missing(wanted))
-
-    def _missing(self, wanted: Sequence[str]) -> str:
-        if self._is_shallow:
-            return f"the checkout is shallow: {DEEPER}"
-        if not wanted:
-            return "it was not committed yet"
-        if not self._contents.keys() >= set(wanted[:_MOST]):
-            return _PARTIAL
-        return f"only its last {_MOST} contents were looked at, of {len(wanted)}" if wanted[_MOST:] else ""
-
-    def _read(self, oids: Iterable[str]) -> None:
-        wanted = [oid for oid in oids if oid not in self._contents]
-        for start in range(0, len(wanted), _AT_ONCE):
-            self._contents |= self._checkout.git.blobs(wanted[start : start + _AT_ONCE])
-
-    def _walked(self, start: str, paths: Sequence[str], renames: int) -> dict[str, Sequence[_FileChange]]:
+    def _walked(self, start: str, paths: Sequence[str], renames: int) -> dict[str, list[_FileChange]]:
         """Oldest first; before a commit that brought a file from elsewhere, what it was there."""
         found = self._log(start, paths)
-        if renames:
-            self._read_renames({each.commit for changes in found.values() for each in changes if each.is_new})
-        brought: dict[str, dict[str, str]] = {}  # commit → path → old name
+        if not renames:
+            return found
+        self._read_renames({each.commit for changes in found.values() for each in changes if each.is_new})
+        earlier: dict[str, dict[str, list[_FileChange]]] = {}  # commit → old name → what it was before
+        whole: dict[str, list[_FileChange]] = {}
         for path, changes in found.items():
+            whole[path] = []
             for each in changes:
-                if renames and each.is_new and (old := self._renames[each.commit].get(path)):
-                    brought.setdefault(each.commit, {})[path] = old
-        earlier = {
-            commit: self._walked(f"{commit}^1", sorted(set(names.values())), renames - 1)
-            for commit, names in brought.items()
-        }
-
-        def whole(path: str) -> Iterator[_FileChange]:
-            for each in found[path]:
-                old = brought.get(each.commit, {}).get(path)
-                yield from earlier[each.commit][old] if old else ()
-                yield each
-
-        return {path: tuple(whole(path)) for path in paths}
+                if each.is_new and path in (old := self._renames[each.commit]):
+                    if each.commit not in earlier:
+                        names = sorted({old[new] for new in found if new in old})
+                        earlier[each.commit] = self._walked(f"{each.commit}^1", names, renames - 1)
+                    whole[path] += earlier[each.commit][old[path]]
+                whole[path].append(each)
+        return whole
 
     def _log(self, start: str, paths: Sequence[str]) -> dict[str, list[_FileChange]]:
         found: dict[str, list[_FileChange]] = {path: [] for path in paths}
-        head, first_parent, is_aside = None, None, False
+        commit, is_aside, date = "", False, ""
+        first_parent: bytes | None = None
         # A commit comes before its parents.
         for match in _COMMIT_OR_CHANGE.finditer(self._output(*_LOG, start, "--", *paths)):
             if match["commit"]:
-                head, is_aside = match, first_parent not in (None, match["commit"])
+                commit = match["commit"].decode("ascii")
+                is_aside = first_parent not in (None, match["commit"])
                 if not is_aside:
                     first_parent = match["parents"].partition(b" ")[0]
+                # At the edge of a shallow history, a commit seems to add every file.
+                is_edge = self._checkout.is_shallow and not match["parents"]
+                date = "" if is_edge else rfc3339(int(match["when"]))
                 continue
             path = match["path"].decode("utf-8", "surrogateescape")
-            if head is None or path not in found:  # what was once in a directory of that name
-                continue
-            # At the edge of a shallow history, a commit seems to add every file.
-            is_edge = self._is_shallow and not head["parents"]
-            date = "" if is_edge else rfc3339(int(head["when"]))
-            commit, mode, oid = (
-                each.decode("ascii") for each in (head["commit"], match["mode"], match["oid"])
-            )
-            found[path].append(_FileChange(commit, date, mode, oid, match["status"] == b"A", is_aside))
+            if path in found:  # else what was once in a directory of that name
+                mode, oid, is_new = match["mode"].decode(), match["oid"].decode(), match["status"] == b"A"
+                found[path].append(_FileChange(commit, date, mode, oid, is_new, is_aside))
         for changes in found.values():
             changes.reverse()
         return found
@@ -213,7 +182,7 @@ class GitHistory:
         wanted = sorted(set(commits) - self._renames.keys())
         if not wanted:
             return
-        ran = self._checkout.git.run(*_RENAMES, *wanted)
+        ran = self._checkout.run(*_RENAMES, *wanted)
         if ran.status and len(wanted) > 1:
             for each in wanted:
                 self._read_renames([each])
@@ -225,10 +194,9 @@ class GitHistory:
             self._renames[commit] = {new: old for _, old, new in zip(words, words, words, strict=False)}
 
     def _output(self, *arguments: str, more: Mapping[str, str] | None = None) -> bytes:
-        ran = self._checkout.git.run(*arguments, more=more)
+        ran = self._checkout.run(*arguments, more=more)
         if ran.status:
-            why = one_line(next(iter(ran.err.strip().splitlines()), "git fails").removeprefix("fatal: "))
-            raise _HistoryUnavailable(_PARTIAL if self._checkout.is_partial() else why)
+            raise _HistoryUnavailable(_PARTIAL if self._checkout.is_partial else ran.why)
         return ran.out
 
 
@@ -248,7 +216,7 @@ class ChosenHistory:
     def chosen(self) -> FileHistory:
         found = None
         with suppress(UsageError):
-            if self._checkout.is_shallow() or self._checkout.is_partial():
+            if self._checkout.is_shallow or self._checkout.is_partial:
                 found = self._forge()
         return GitHistory(self._checkout, self._paths) if found is None else found
 

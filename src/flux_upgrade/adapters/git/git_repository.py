@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 
 from flux_upgrade.adapters.git import push_answer
 from flux_upgrade.adapters.git.git_command import GitCommand, GitResult, Settings
-from flux_upgrade.model import markers
+from flux_upgrade.adapters.local.files import MAX_FILE, read_regular
 from flux_upgrade.model.errors import ForgeUnavailable, Overtaken
 from flux_upgrade.model.forge import BaseFile, Commit
 from flux_upgrade.model.text import one_line
 
-DEPTH = 50
-"""Commits of each branch that are fetched where the checkout lends nothing."""
+DEPTH = 50  # commits of each branch that are fetched where the checkout lends nothing
 _SHA256_DIGITS = 64
-_NAME = "flux-upgrade"
-"""Of the remote: one that nobody has in a configuration of their own."""
+_NAME = "flux-upgrade"  # of the remote: one that nobody has in a configuration of their own
 _HISTORY = 5
 _RECENT = 20
 _ON_TOP = 20
@@ -32,10 +31,8 @@ _ON_TOP = 20
 class Refs:
     """What a server has."""
 
-    head: str
-    """Its default branch; empty where it does not tell."""
-    oids: Mapping[str, str]
-    """Full names of refs → oids."""
+    head: str  # its default branch; empty where it does not tell
+    oids: Mapping[str, str]  # full names of refs → oids
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,6 @@ class GitRepository:
         return True
 
     def oid(self, name: str) -> str:
-        """Oid of a ref, as it was fetched."""
         return self._must("rev-parse", "--verify", "--end-of-options", _own(name)).text
 
     def commit(self, oid: str) -> Commit:
@@ -145,7 +141,6 @@ class GitRepository:
         return found
 
     def recent(self, oid: str) -> tuple[str, ...]:
-        """Headlines of the last commits up to ``oid``, newest first."""
         return tuple(self._must("log", f"-{_RECENT}", "--format=%s", oid).text.splitlines())
 
     def is_ancestor(self, ancestor: str, oid: str) -> bool:
@@ -167,12 +162,13 @@ class GitRepository:
             self._must("update-index", "--add", "--cacheinfo", f"{mode},{blob},{path}")
         return self._must("write-tree", "--missing-ok").text
 
-    def write(self, tree: str, parent: str, message: str, by: Signature) -> str:
-        """Make a commit whose message is sealed; its oid."""
+    def write(self, tree: str, parents: Sequence[str], message: str, by: Signature) -> str:
+        """Make a commit with the message as it is; its oid."""
         scratch = os.path.join(self._temporary.name, "content")
         with open(scratch, "w", encoding="utf-8") as file:
-            file.write(markers.sealed(message, tree))
-        return self._must("commit-tree", tree, "-p", parent, "-F", scratch, more=by.environment()).text
+            file.write(message)
+        words = [word for parent in parents for word in ("-p", parent)]
+        return self._must("commit-tree", tree, *words, "-F", scratch, more=by.environment()).text
 
     def push(
         self, oid: str, ref: str, before: str | None, options: Sequence[str] = ()
@@ -192,7 +188,6 @@ class GitRepository:
         return push_answer.parsed_answer(out, ran.err, self.url)
 
     def _make(self, oid: str) -> None:
-        """Make the repository, with objects of the kind that ``oid`` is."""
         if os.path.isfile(os.path.join(self._folder, "HEAD")):
             return
         kind = "sha256" if len(oid) == _SHA256_DIGITS else "sha1"
@@ -206,16 +201,11 @@ class GitRepository:
         """Commits at the edge of a shallow history seem to add every file: they are left out."""
         entries = self._must("log", f"-{_HISTORY + 1}", "-z", "--format=%H%n%B", oid, "--", path).text
         commits = (entry.partition("\n") for entry in entries.split("\0") if entry)
-        edge = self._edge()
+        edge: set[str] = set()
+        with suppress(FileNotFoundError):
+            edge = set(read_regular(os.path.join(self._folder, "shallow"), MAX_FILE).decode().split())
         kept = [message.strip() for commit, _, message in commits if commit.strip() not in edge]
         return tuple(kept[:_HISTORY])
-
-    def _edge(self) -> frozenset[str]:
-        path = os.path.join(self._folder, "shallow")
-        if not os.path.isfile(path):
-            return frozenset()
-        with open(path, encoding="ascii") as file:
-            return frozenset(file.read().split())
 
     def _run(self, *arguments: str, more: Mapping[str, str] | None = None) -> GitResult:
         return self._git.run(f"--git-dir={self._folder}", *arguments, more=more)
@@ -238,5 +228,4 @@ class GitRepository:
 
 
 def _own(ref: str) -> str:
-    """Where a ref of the server is kept."""
     return f"refs/server/{ref.removeprefix('refs/')}"

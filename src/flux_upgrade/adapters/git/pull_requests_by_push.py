@@ -16,12 +16,9 @@ from flux_upgrade.model.forge import Commit, Extras, NewCommit, PullRequest, Pul
 from flux_upgrade.model.versions import Version
 
 AGIT = ("gitea", "forgejo")
-WIP = "WIP:"
-"""What titles of drafts begin with, in Gitea and Forgejo as they come (GitLab: ``Draft:``)."""
-MAX_OPTION = 60_000
-"""Bytes; a push option is one pkt-line of Git's protocol, of at most 65,516."""
-_MAX_TITLE = 255
-"""Characters; both GitLab and Gitea refuse longer ones."""
+WIP = "WIP:"  # what titles of drafts begin with, in Gitea and Forgejo as they come (GitLab: `Draft:`)
+MAX_OPTION = 60_000  # bytes; a push option is one pkt-line of Git's protocol, of at most 65,516
+_MAX_TITLE = 255  # characters; both GitLab and Gitea refuse longer ones
 _ACTION = re.compile(r"^([ \t>]*)/(?=[a-z])", re.MULTILINE)
 """GitLab does what a line like ``/merge`` in a description says."""
 _CUT = "\n\n… (cut: the server takes no longer text with a push)\n"
@@ -32,13 +29,11 @@ class MergeRequest:
     """What the merge request should be; None and empty: as it is."""
 
     base: str
-    topic: str
-    """The branch."""
+    topic: str  # the branch
     title: str | None = None
     body: str | None = None
     is_draft: bool = False
-    replaces: bool = False
-    """Whether there is a commit already, which the new one does not follow."""
+    replaces: bool = False  # whether there is a commit already, which the new one does not follow
     extras: Extras = field(default_factory=Extras)
 
 
@@ -123,8 +118,7 @@ _COMMENT = re.compile(r"<!-- flux-upgrade \{.*?\} -->")
 class Memory:
     """What a later run has to know of a pull request."""
 
-    topic: str = ""
-    """The branch's name: AGit has no branches."""
+    topic: str = ""  # the branch's name: AGit has no branches
     title: str = ""
     is_draft: bool = False
     state: str = ""

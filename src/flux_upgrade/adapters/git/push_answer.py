@@ -59,10 +59,8 @@ class PushAnswer:
     """What a server answered to a push that it took."""
 
     number: int = 0
-    url: str = ""
-    """Of the merge request; without a number, of the page that opens one."""
-    lines: str = ""
-    """The server's own lines, on one."""
+    url: str = ""  # of the merge request; without a number, of the page that opens one
+    lines: str = ""  # the server's own lines, on one
 
 
 def parsed_answer(out: str, err: str, url: str) -> PushAnswer:
@@ -72,7 +70,8 @@ def parsed_answer(out: str, err: str, url: str) -> PushAnswer:
     """
     lines = remote_lines(err)
     host = remotes.parse(url).host
-    links = [link for link in map(_trimmed, _URL.findall("\n".join(lines))) if _host(link) == host]
+    links = [link.rstrip(".,;:)]") for link in _URL.findall("\n".join(lines))]
+    links = [link for link in links if _host(link) == host]
     for link in links:
         if found := _NUMBER.search(link):
             return PushAnswer(int(found[1]), one_line(link, 500), one_line(" / ".join(lines)))
@@ -146,10 +145,6 @@ def _error_line(err: str, url: str, words: tuple[str, ...]) -> str:
     line = next(iter(wanted or errors or lines), "git fails without a word")
     plain = line.replace(url, remotes.masked(url)).removeprefix("fatal: ").removeprefix("remote: ")
     return one_line(re.sub(r"//[^/\s@]*@", "//", plain))
-
-
-def _trimmed(link: str) -> str:
-    return link.rstrip(".,;:)]")
 
 
 def _host(link: str) -> str:

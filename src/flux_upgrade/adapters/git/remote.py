@@ -6,25 +6,130 @@ the user's has a part in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import posixpath
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from flux_upgrade.adapters.git import remotes
-from flux_upgrade.adapters.git.branch_repository import BranchRepository, CommitTree
 from flux_upgrade.adapters.git.git_command import unattended
-from flux_upgrade.adapters.git.git_repository import Refs, Signature
+from flux_upgrade.adapters.git.git_repository import GitRepository, Signature
+from flux_upgrade.adapters.local.files import MAX_FILE, NAMED, SKIPPED
 from flux_upgrade.model.errors import (
     ForbiddenByForge,
     ForgeUnavailable,
     Overtaken,
     RepositoryUnfit,
+    Unreadable,
     WriteFailed,
 )
 from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
+
+_SHA256_DIGITS = 64
+
+
+class TreeEntry(NamedTuple):
+    """A file, a link or a submodule of a commit; ``mode`` as Git writes it, ``size`` in bytes."""
+
+    mode: str
+    oid: str
+    size: int
+
+    @property
+    def is_file(self) -> bool:
+        return self.mode.startswith("100")
+
+
+class BranchRepository(GitRepository):
+    """The remote at ``url``, and what was fetched of it, all of the commit's files included."""
+
+    def begin(self, *, sha256: bool) -> str:
+        """Make it where there is nothing to fetch; the oid of the tree without files."""
+        self._make("0" * _SHA256_DIGITS if sha256 else "")
+        return self._must("mktree").text  # of what it reads: nothing
+
+    def entries(self, commit: str) -> dict[str, TreeEntry]:
+        listing = self._must("ls-tree", "-r", "-z", "-l", "--full-tree", commit).text
+        found = {}
+        for line in filter(None, listing.split("\0")):
+            head, _, path = line.partition("\t")
+            mode, _, oid, size = head.split()
+            found[path] = TreeEntry(mode, oid, int(size) if size.isdigit() else 0)
+        return found
+
+    def blobs(self, oids: set[str]) -> dict[str, bytes]:
+        found = self._git.blobs(sorted(oids), f"--git-dir={self._folder}")
+        if set(found) != oids:
+            raise ForgeUnavailable(
+                "git does not give all files that it has fetched",
+                hint="check the space of the temporary folder, and run flux-upgrade again",
+            )
+        return found
+
+
+_AT_ONCE = 1024 * 1024  # bytes; candidates up to this size are read in one call of Git, larger ones singly
+
+
+class CommitTree:
+    """The files of ``commit`` (an oid) in ``repository``; with an empty one, no files."""
+
+    def __init__(self, repository: BranchRepository, commit: str) -> None:
+        self._repository = repository
+        self._entries = repository.entries(commit) if commit else {}
+        self._read: dict[str, bytes] = {}
+
+    def entry(self, path: str) -> TreeEntry | None:
+        """What is at ``path``; None: nothing, or a folder."""
+        return self._entries.get(path)
+
+    def has_folder(self, path: str) -> bool:
+        return any(each.startswith(f"{path}/") for each in self._entries)
+
+    def candidates(self) -> Iterator[str]:
+        return (path for path, entry in self._files() if _is_candidate(path, entry))
+
+    def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
+        return (path for path, _ in self._files() if path.endswith(suffixes))
+
+    def read(self, path: str) -> bytes:
+        """Links are not followed."""
+        entry = self._entries.get(posixpath.normpath(path))
+        if entry is None:
+            raise _unreadable(path, "there is no such file")
+        if not entry.is_file:
+            raise _unreadable(path, "it is a link or a submodule")
+        if entry.size > MAX_FILE:
+            raise _unreadable(path, f"it is larger than {MAX_FILE} bytes")
+        if not self._read:
+            wanted = {each for path, each in self._files() if _is_candidate(path, each)}
+            self._read = self._repository.blobs({each.oid for each in wanted if each.size <= _AT_ONCE})
+        if entry.oid not in self._read:
+            self._read |= self._repository.blobs({entry.oid})
+        return self._read[entry.oid]
+
+    def _files(self) -> Iterator[tuple[str, TreeEntry]]:
+        """Files outside of the directories that no search enters, sorted."""
+        for path in sorted(self._entries):
+            entry = self._entries[path]
+            if entry.is_file and SKIPPED.isdisjoint(path.split("/")[:-1]):
+                yield path, entry
+
+
+def _is_candidate(path: str, entry: TreeEntry) -> bool:
+    if posixpath.basename(path) in NAMED:
+        return True
+    return path.endswith((".yaml", ".yml")) and entry.size <= MAX_FILE
+
+
+def _unreadable(path: str, why: str) -> Unreadable:
+    return Unreadable(
+        f"{one_line(path)} cannot be read from the branch: {why}",
+        hint="check that it is there, and what it is",
+    )
+
 
 _HEADS = "refs/heads/"
 _FILE = "100644"
-_OTHER_OBJECTS = "hash algorithm"
-"""What Git says of a push with objects of another kind than the server's."""
+_OTHER_OBJECTS = "hash algorithm"  # what Git says of a push with objects of another kind than the server's
 
 
 class GitRemote:
@@ -91,7 +196,6 @@ class GitRemote:
         return BranchRepository(self._server.url, self._environment, self._settings)
 
     def _fetched(self) -> str:
-        """The branch's head; empty where the repository is."""
         ref = _HEADS + self._branch
         refs = self._repository.refs([f"{_HEADS}*"])
         if ref in refs.oids:
@@ -99,18 +203,12 @@ class GitRemote:
                 raise Overtaken("the branch has gone while it was fetched", hint="run flux-upgrade again")
             return self._repository.oid(ref)
         if any(name.startswith(_HEADS) for name in refs.oids):
-            raise self._no_branch(refs)
+            wanted = one_line(self._branch)
+            begin = f"begin the branch with `git push origin HEAD:{_HEADS}{wanted}`"
+            if refs.head:
+                begin += f", or name one that is there: --branch {one_line(refs.head)}"
+            raise RepositoryUnfit(f"{remotes.masked(self._server.url)} has no branch {wanted}", hint=begin)
         return ""
-
-    def _no_branch(self, refs: Refs) -> RepositoryUnfit:
-        where, wanted = remotes.masked(self._server.url), one_line(self._branch)
-        begin = f"begin the branch with `git push origin HEAD:{_HEADS}{wanted}`"
-        return RepositoryUnfit(
-            f"{where} has no branch {wanted}",
-            hint=f"{begin}, or name one that is there: --branch {one_line(refs.head)}"
-            if refs.head
-            else begin,
-        )
 
     def _begun(self, contents: Mapping[str, tuple[str, bytes]], message: str) -> str:
         """The first commit. Nothing tells beforehand which kind of objects an empty repository takes."""
@@ -130,7 +228,7 @@ class GitRemote:
     def _pushed(self, tree: str, message: str) -> str:
         parents = [self._head] if self._head else []
         by = Signature(self._server.name, self._server.email, int(self._now()))
-        oid = self._repository.plain_commit(tree, parents, message, by)
+        oid = self._repository.write(tree, parents, message, by)
         try:
             self._repository.push(oid, _HEADS + self._branch, self._head)
         except ForbiddenByForge as error:
@@ -142,7 +240,6 @@ class GitRemote:
         return oid
 
     def _mode(self, path: str) -> str:
-        """That of the file that is replaced."""
         entry, above = self._tree.entry(path), path
         while above := above.rpartition("/")[0]:
             if self._tree.entry(above) is not None:

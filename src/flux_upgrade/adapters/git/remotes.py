@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import quote, unquote, urlsplit
 
 from flux_upgrade.adapters.git.git_command import Settings
@@ -16,8 +16,7 @@ from flux_upgrade.model.text import one_line
 _SCP = re.compile(r"^(?:(?P<user>[^@/:]+)@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[^/:@]+):(?P<path>[^/].*|/.*)$")
 _SSH = ("ssh", "git+ssh", "ssh+git")
 _FORGEJO = ("codeberg.org",)
-_IN_PATH = "/~!$&'()*+,;=:@"
-"""What a path of a URL has as it is, of RFC 3986."""
+_IN_PATH = "/~!$&'()*+,;=:@"  # what a path of a URL has as it is, of RFC 3986
 
 
 @dataclass(frozen=True)
@@ -25,15 +24,11 @@ class RemoteAccess:
     """Which server, and as whom."""
 
     url: str = field(repr=False)
-    flavour: str
-    """``gitlab``, ``gitea``, ``forgejo``, or ``git``."""
-    token: str = field(default="", repr=False)
-    """Empty: the user's own credential helpers and keys."""
-    name: str = ""
-    """Who commits; empty: who the user's Git says, else flux-upgrade."""
+    flavour: str  # `gitlab`, `gitea`, `forgejo`, or `git`
+    token: str = field(default="", repr=False)  # empty: the user's own credential helpers and keys
+    name: str = ""  # who commits; empty: who the user's Git says, else flux-upgrade
     email: str = ""
-    user: str = ""
-    """Whose the token is, where the server asks; empty: anybody's."""
+    user: str = ""  # whose the token is, where the server asks; empty: anybody's
     is_bearer: bool = False
 
     def settings(self, url: str) -> Settings:
@@ -45,12 +40,10 @@ class RemoteAccess:
 class GitAddress:
     """The parts of a remote's address."""
 
-    scheme: str
-    """``https``, ``http``, ``ssh``, ``git``, or ``file``."""
+    scheme: str  # `https`, `http`, `ssh`, `git`, or `file`
     host: str
     port: int | None
-    path: str
-    """Without slashes at its ends and without ``.git``."""
+    path: str  # without slashes at its ends and without `.git`
     user: str = ""
 
     @property
@@ -112,10 +105,9 @@ def web_url(url: str) -> str:
     address = parse(url)
     if address.scheme == "file" or not address.host:
         return ""
-    if address.scheme in ("http", "https"):
-        return f"{address.origin}/{quote(address.path)}"
-    host = f"[{address.host}]" if ":" in address.host else address.host
-    return f"https://{host}/{quote(address.path)}"
+    if address.scheme not in ("http", "https"):
+        address = replace(address, scheme="https", port=None)
+    return f"{address.origin}/{quote(address.path)}"
 
 
 def repository_of(url: str) -> str:

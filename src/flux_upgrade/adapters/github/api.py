@@ -19,8 +19,7 @@ from flux_upgrade.model.text import one_line
 
 _HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
 _OPTIONS = RequestOptions(headers=_HEADERS, accept_status=(400, 401, 403, 404, 409, 410, 422, 451))
-_MAX_PAGES = 20
-"""Of 100 each: no repository has that many deploy keys."""
+_MAX_PAGES = 20  # of 100 each: no repository has that many deploy keys
 
 
 class NotGitHub(Exception):
@@ -83,7 +82,7 @@ class GitHubApi:
                 raise refusals.nonsense(attempt)
             entries += page
             with translated_errors(attempt):
-                url = failures.next_page(response.headers.get("link", ""), response.url)
+                url = origins.next_page(response.headers.get("link", ""), response.url)
             if url is None:
                 return entries
         raise refusals.nonsense(attempt, "its list has no end")
@@ -126,7 +125,6 @@ class GitHubApi:
         return response
 
     def _sent(self, verb: str, url: str, body: bytes | None, options: RequestOptions) -> Response:
-        """An answer. One that tells of a rate limit was given before anything was done: send it again."""
         waited = 0.0
         for _ in range(failures.ATTEMPTS):
             if (pause := self._next_write - self.timing.now()) > 0:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from flux_upgrade.adapters.github import query as queries
 from flux_upgrade.adapters.github import refusals
 from flux_upgrade.adapters.github.api import GitHubApi, owner_and_name
 from flux_upgrade.adapters.github.query import Json, Parts, Query
 from flux_upgrade.adapters.http.client import Response
-from flux_upgrade.model.errors import FluxUpgradeError, RepositoryUnfit
+from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, RepositoryUnfit
 from flux_upgrade.model.forge import Branch, Done, Question, Repository, Step
 from flux_upgrade.model.text import one_line
 
-_RECENT = 20
-"""Headlines that tell the style of a history."""
-_MAX_FURTHER = 5
-"""Queries for pull requests that stand behind those of forks."""
+_RECENT = 20  # headlines that tell the style of a history
+_MAX_FURTHER = 5  # queries for pull requests that stand behind those of forks
 _PERSONAL = ("ghp_", "github_pat_", "gho_")
 """How tokens begin that act for a person.
 
@@ -61,12 +60,12 @@ class GitHubForge:
     def fetch(self, question: Question) -> Repository:
         """One call, and one more for each further 50 branches or 100 paths."""
         try:
-            facts = self._asked(lambda parts: queries.first(self._who, parts, question))
+            facts = self._asked(partial(queries.first, self._who, question))
             self._require_fit(facts, question.base)
             oid = facts["base"]["target"]["oid"]
             merged, files = dict(facts), dict(facts["base"]["target"])
             for number in range(1, queries.chunks(question)):
-                answer = self._chunk(question, oid, number)
+                answer = self._asked(partial(queries.more, self._who, question, oid, number))
                 merged |= answer
                 files |= answer.get("object") or {}
             branches = {
@@ -79,9 +78,6 @@ class GitHubForge:
             raise refusals.nonsense(self._reading) from error
         self._facts = facts
         return seen
-
-    def _chunk(self, question: Question, oid: str, number: int) -> Json:
-        return self._asked(lambda parts: queries.more(self._who, parts, question, oid, number))
 
     def _repository(
         self, question: Question, seen: Json, files: Json, branches: Mapping[str, Branch]
@@ -119,16 +115,13 @@ class GitHubForge:
             }
             if not cursors:
                 break
-            answer = self._further(cursors)
+            answer = self._asked(partial(queries.further_pulls, self._who, cursors))
             connections = {number: answer[f"q{number}"] for number in cursors}
             for number, connection in connections.items():
                 known = found.get(names[number], branches[names[number]])
                 pulls = (*known.pulls, *queries.pulls_of(connection, base))[: queries.MAX_PULLS]
                 found[names[number]] = known._replace(pulls=pulls)
         return found
-
-    def _further(self, cursors: Mapping[int, tuple[str, str]]) -> Json:
-        return self._asked(lambda parts: queries.further_pulls(self._who, parts, cursors))
 
     def _require_fit(self, facts: Json, base: str) -> None:
         name = one_line(facts["nameWithOwner"])
@@ -142,7 +135,6 @@ class GitHubForge:
             raise RepositoryUnfit(f"{name} has no branch {one_line(base)}", hint=hint)
 
     def _branch_names(self) -> Sequence[str]:
-        """For a hint, which may be had without."""
         variables = {"owner": self._who[0], "name": self._who[1]}
         try:
             found = self._asked(lambda _: Query(queries.BRANCHES, variables))
@@ -175,6 +167,9 @@ class GitHubForge:
     def _refusal(self, response: Response, answer: object) -> FluxUpgradeError:
         refusal = refusals.refusal_of(response.status, answer, response.headers)
         if "NOT_FOUND" in refusal.kinds:
-            return refusals.not_seen("/".join(self._who), refusal.text)
+            name = one_line("/".join(self._who))
+            message = f"the repository {name} is not there, or the token may not see it: {refusal.text}"
+            hint = "check its name, whether the token was given for it, and whether it may read its contents"
+            return ForbiddenByForge(message, hint=hint)
         attempt = self._reading._replace(permission=queries.permission_for(answer))
         return refusals.error_of(refusal, attempt, self._github.timing.now())

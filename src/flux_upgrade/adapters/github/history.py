@@ -16,8 +16,7 @@ from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.files import FileRevision, FileRevisions, Mentions
 from flux_upgrade.model.text import one_line
 
-MOST = 100
-"""Commits of a file: as many as one query gives. A workflow may make a thousand calls an hour."""
+MOST = 100  # commits of a file: as many as one query gives. A workflow may make a thousand calls an hour.
 _MOST_RENAMES = 5
 _DEEPER = "check it out with `fetch-depth: 0` (actions/checkout)"
 _HISTORY = """query($owner: String!, $name: String!, $head: GitObjectID!, $path: String!, $most: Int!) {
@@ -72,31 +71,25 @@ class GitHubHistory:
         """Put the commits of a file, newest first, into ``commits``; why there may be more."""
         head = self._head
         for _ in range(_MOST_RENAMES):
-            found = self._history(head, path, MOST - len(commits), attempt)
+            variables = {"head": head, "path": path, "most": MOST - len(commits)}
+            query = Query(_HISTORY, {"owner": self._who[0], "name": self._who[1], **variables})
+            commit = self._github.asked(query, attempt)["repository"]["object"]
+            found: Json | None = (commit or {}).get("history")
             if found is None:
                 return f"GitHub does not know its commit {head[:12]}"
             commits += found["nodes"]
             if found["pageInfo"]["hasNextPage"]:
                 return f"GitHub was asked for the last {MOST} commits of the file alone"
-            parents = found["nodes"][-1]["parents"]["nodes"] if found["nodes"] else []
-            old = self._old_name(found["nodes"][-1]["oid"], path, attempt) if parents else ""
-            if not old:
+            oldest = found["nodes"][-1] if found["nodes"] else None
+            if oldest is None or not oldest["parents"]["nodes"]:
                 break
-            head, path = parents[0]["oid"], old
+            # Where it renamed the file, go on with the old name.
+            files = self._github.listed(f"{self._url}/commits/{oldest['oid']}", attempt, "files")
+            path = {each["filename"]: each.get("previous_filename", "") for each in files}.get(path, "")
+            if not path:
+                break
+            head = oldest["parents"]["nodes"][0]["oid"]
         return ""
-
-    def _history(self, head: str, path: str, most: int, attempt: Attempt) -> Json | None:
-        owner, name = self._who
-        variables = {"owner": owner, "name": name, "head": head, "path": path, "most": most}
-        commit = self._github.asked(Query(_HISTORY, variables), attempt)["repository"]["object"]
-        history: Json | None = (commit or {}).get("history")
-        return history
-
-    def _old_name(self, commit: str, path: str, attempt: Attempt) -> str:
-        """What a commit renamed to ``path``; empty where it made the file."""
-        files = self._github.listed(f"{self._url}/commits/{commit}", attempt, "files")
-        renamed = {each["filename"]: each.get("previous_filename", "") for each in files}
-        return str(renamed.get(path, ""))
 
     def _content(self, oid: str, attempt: Attempt) -> bytes:
         if oid not in self._contents:

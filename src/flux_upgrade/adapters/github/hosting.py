@@ -18,10 +18,8 @@ from flux_upgrade.model.text import one_line
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 """GitHub puts a hyphen in the place of anything else, and the repository would have another name."""
 _VISIBILITIES = ("private", "internal", "public")
-_INSTALLATION = "ghs_"
-"""How the tokens of apps begin, and GITHUB_TOKEN, which is the token of one."""
-_SILENT = ("github_pat_", "ghu_")
-"""How tokens begin of which no header says what they may."""
+_INSTALLATION = "ghs_"  # how the tokens of apps begin, and GITHUB_TOKEN, which is the token of one
+_SILENT = ("github_pat_", "ghu_")  # how tokens begin of which no header says what they may
 _NAME_TAKEN, _KEY_IN_USE = b"name already exists", b"already in use"
 _ACTIONS = "github-actions[bot]"
 
@@ -50,21 +48,18 @@ class GitHubHosting:
         with sensible(attempt):
             hosted = _hosted(facts)
         if hosted.name.lower() != self._name.lower():
-            raise words.renamed(self._name, hosted.name)
-        return hosted._replace(is_empty=self._is_empty(hosted.default_branch, attempt))
-
-    def _is_empty(self, branch: str, attempt: Attempt) -> bool:
-        """Git's endpoints answer 409 for a repository without commits.
-
-        The ``size`` that GitHub tells is no proof: it is found out later, in kilobytes.
-        Source: https://docs.github.com/rest/git/refs#get-a-reference.
-        """
-        answer = self._github.answer(f"{self._path}/git/ref/heads/{quote(branch)}", attempt)
-        if answer.status == HTTPStatus.CONFLICT and b"is empty" in answer.body:
-            return True
-        if answer.status != HTTPStatus.NOT_FOUND:
+            now = one_line(hosted.name)
+            raise UsageError(
+                f"{self._name} was renamed: it is {now} now",
+                hint=f"give it by its name of today, and change the checkout's remote: {now}",
+            )
+        # Git's endpoints answer 409 for a repository without commits. The ``size`` that GitHub tells is no
+        # proof: it is found out later, in kilobytes. https://docs.github.com/rest/git/refs#get-a-reference
+        answer = self._github.answer(f"{self._path}/git/ref/heads/{quote(hosted.default_branch)}", attempt)
+        is_empty = answer.status == HTTPStatus.CONFLICT and b"is empty" in answer.body
+        if not is_empty and answer.status != HTTPStatus.NOT_FOUND:
             self._github.require(answer, attempt)
-        return False
+        return hosted._replace(is_empty=is_empty)
 
     def create(self, wanted: NewRepository) -> HostedRepository:
         """Raises UsageError where the owner, the name or the visibility cannot be."""
@@ -73,7 +68,10 @@ class GitHubHosting:
         if made is None:
             there = self.repository()
             if there is None:
-                raise words.hidden(wanted.name)
+                raise ForbiddenByForge(
+                    f"{one_line(wanted.name)} is there already, and the token may not see it",
+                    hint="give a token that may read it, or choose another name",
+                )
             return there
         with sensible(words.creating(wanted.name)):
             return _hosted(made)
@@ -93,14 +91,16 @@ class GitHubHosting:
             )
         if wanted.is_personal:
             attempt = words.asking_who(wanted.name)
-            login = self._who(attempt)
+            answer = self._github.require(self._github.answer("/user", attempt), attempt)
+            with sensible(attempt):
+                login = str(json_object(answer, attempt)["login"])
             if login.lower() != owner.lower():
-                raise words.not_yours(login, wanted.name)
-
-    def _who(self, attempt: Attempt) -> str:
-        facts = json_object(self._github.require(self._github.answer("/user", attempt), attempt), attempt)
-        with sensible(attempt):
-            return str(facts["login"])
+                account = one_line(owner)
+                raise UsageError(
+                    f"the token is {one_line(login)}'s, who cannot create a repository for {account}",
+                    hint=f"leave out `--personal` if {account} is an organization, else give a token of"
+                    f" {account}'s",
+                )
 
     def _create(self, wanted: NewRepository) -> dict[str, Any] | None:
         """The repository as GitHub tells of it; None: there is one of that name already."""
@@ -122,12 +122,17 @@ class GitHubHosting:
 
     def _require_organization(self, name: str) -> None:
         owner = name.partition("/")[0]
-        attempt = Attempt(f"read about the account {one_line(owner)}", "metadata: read")
+        account = one_line(owner)
+        attempt = Attempt(f"read about the account {account}", "metadata: read")
         found = self._github.found(f"/users/{quote(owner)}", attempt)
         if found is None:
-            raise words.no_account(name)
+            raise UsageError(
+                f"there is no account {account}, or the token may not see it", hint="check the owner's name"
+            )
         if json_object(found, attempt).get("type") == "User":
-            raise words.a_person(name)
+            raise UsageError(
+                f"{account} is a person's account, not an organization", hint="give `--personal` too"
+            )
 
     def teams(self) -> Mapping[str, str]:
         attempt = Attempt(f"list the teams of {self._name}", "administration: read")
@@ -141,7 +146,7 @@ class GitHubHosting:
         self._github.require(self._github.write("PUT", path, attempt, {"permission": permission}), attempt)
 
     def deploy_keys(self) -> tuple[DeployKey, ...]:
-        attempt = words.listing_keys(self._name)
+        attempt = words.for_keys(f"list the deploy keys of {self._name}", "read")
         entries = self._github.listed(f"{self._path}/keys", attempt)
         with sensible(attempt):
             return tuple(
@@ -151,7 +156,7 @@ class GitHubHosting:
 
     def add_deploy_key(self, key: DeployKey) -> DeployKey:
         """One that is registered here already, by whatever title, is given as it is."""
-        attempt = words.adding_key(self._name)
+        attempt = words.for_keys(f"add a deploy key to {self._name}", "write", UsageError)
         body = {"title": key.title, "key": key.public, "read_only": key.is_read_only}
         made = self._github.write("POST", f"{self._path}/keys", attempt, body)
         if not made.is_found and _KEY_IN_USE in made.body:
@@ -164,7 +169,8 @@ class GitHubHosting:
             return key._replace(public=_plain(key.public), id=int(facts["id"]))
 
     def remove_deploy_key(self, key: DeployKey) -> None:
-        attempt = words.removing_key(key.title, self._name)
+        doing = f"remove the deploy key {one_line(key.title)} from {self._name}"
+        attempt = words.for_keys(doing, "write")
         answer = self._github.write("DELETE", f"{self._path}/keys/{key.id}", attempt)
         if answer.status != HTTPStatus.NOT_FOUND:
             self._github.require(answer, attempt)
@@ -181,19 +187,18 @@ class GitHubHosting:
 
     def require_secret(self, name: str, environment: str = "") -> None:
         """There has to be an environment of that name, and the token has to read its key."""
-        self._sealing_key(
-            self._secrets_of(environment), environment, words.sealing(name, environment, self._name)
-        )
+        attempt = words.for_secret(name, environment, self._name, puts=True)
+        self._sealing_key(self._secrets_of(environment), environment, attempt)
 
     def has_secret(self, name: str, environment: str = "") -> bool:
         """After ``require_secret``, since GitHub says 404 also to whom it hides them from."""
-        attempt = words.looking_for_secret(name, environment, self._name)
+        attempt = words.for_secret(name, environment, self._name, puts=False)
         path = f"{self._secrets_of(environment)}/{quote(name, safe='')}"
         return self._github.found(path, attempt) is not None
 
     def put_secret(self, name: str, text: str, environment: str = "") -> None:
-        """Put again, it is replaced."""
-        attempt, place = words.sealing(name, environment, self._name), self._secrets_of(environment)
+        attempt = words.for_secret(name, environment, self._name, puts=True)
+        place = self._secrets_of(environment)
         facts = self._sealing_key(place, environment, attempt)
         from github.PublicKey import encrypt
 
@@ -209,7 +214,13 @@ class GitHubHosting:
     def _sealing_key(self, place: str, environment: str, attempt: Attempt) -> dict[str, Any]:
         found = self._github.answer(f"{place}/public-key", attempt)
         if environment and found.status == HTTPStatus.NOT_FOUND:
-            raise words.no_environment(environment, self._name)
+            known = one_line(environment)
+            raise ForbiddenByForge(
+                f"{self._name} has no environment {known}, or the token may not see it",
+                hint="create it first: Settings > Environments > New environment, or `gh api --method PUT "
+                f"repos/{self._name}/environments/{known}`; the token needs 'Environments: read and write', a"
+                " classic one the scope repo",
+            )
         return json_object(self._github.require(found, attempt), attempt)
 
     def may_write_workflows(self) -> bool | None:
@@ -240,5 +251,4 @@ def _hosted(facts: dict[str, Any]) -> HostedRepository:
 
 
 def _plain(key: str) -> str:
-    """Without the comment."""
     return " ".join(key.split()[:2])

@@ -15,14 +15,11 @@ from flux_upgrade.model.markers import PENDING, PROOF
 from flux_upgrade.model.values import NamedTuple
 
 MAX_BRANCHES = 50
-MAX_PATHS = 100
-"""Of one query: more of them would come near GitHub's limits of cost and time."""
-MAX_PULLS = 10
-"""Of one branch, newest first."""
+MAX_PATHS = 100  # of one query: more of them would come near GitHub's limits of cost and time
+MAX_PULLS = 10  # of one branch, newest first
 
 Json = Mapping[str, Any]
-Who = tuple[str, str]
-"""Owner and name of a repository."""
+Who = tuple[str, str]  # owner and name of a repository
 
 _HEAD = """
 fragment Head on Commit {
@@ -117,8 +114,6 @@ class Query(NamedTuple):
 
 
 class _Builder:
-    """Collects fields and the variables that they need."""
-
     def __init__(self, who: Who, parts: Parts) -> None:
         self._types = {"owner": "String!", "name": "String!", "context": "String!"}
         self._values: dict[str, object] = {"owner": who[0], "name": who[1], "context": PROOF}
@@ -150,7 +145,6 @@ class _Builder:
         return "\n        ".join(lines)
 
     def query(self, body: str, fragments: str, beside: str = "") -> Query:
-        """The query, with a declaration for those variables that its text uses."""
         for name, value in self.flags.items():
             if f"${name}" in body + fragments:
                 self.variable(name, value, "Boolean!")
@@ -162,7 +156,7 @@ class _Builder:
         return Query(text, {name: self._values[name] for name in used})
 
 
-def first(who: Who, parts: Parts, question: Question) -> Query:
+def first(who: Who, question: Question, parts: Parts) -> Query:
     """The one query of most runs."""
     builder = _Builder(who, parts)
     field = "defaultBranchRef"
@@ -177,7 +171,7 @@ def first(who: Who, parts: Parts, question: Question) -> Query:
     return builder.query(body, _SIGNATURES + (_HEAD + _PULLS if branches else ""), builder.viewer)
 
 
-def more(who: Who, parts: Parts, question: Question, base_oid: str, number: int) -> Query:
+def more(who: Who, question: Question, base_oid: str, number: int, parts: Parts) -> Query:
     """Chunk ``number`` (from 1) of what ``first`` left out; files at the commit that it saw."""
     builder = _Builder(who, parts)
     files, body = builder.files(question, number), builder.branches(question, number)
@@ -193,7 +187,7 @@ def chunks(question: Question) -> int:
     return max(1, -(-len(question.branches) // MAX_BRANCHES), -(-len(question.paths) // MAX_PATHS))
 
 
-def further_pulls(who: Who, parts: Parts, cursors: Mapping[int, tuple[str, str]]) -> Query:
+def further_pulls(who: Who, cursors: Mapping[int, tuple[str, str]], parts: Parts) -> Query:
     """The next pull requests of some branches: number → branch and cursor.
 
     Anybody may open a pull request from a fork's branch of the same name: ours must not drown in them.
@@ -220,17 +214,13 @@ def branch_of(repository: Json, number: int, name: str, base: str) -> Branch:
     """A branch and its pull requests into ``base``."""
     ref, connection = repository[f"b{number}"], repository[f"q{number}"]
     head = None if ref is None else _commit(ref["target"])
-    return Branch(name, head, pulls_of(connection, base), _elsewhere(connection, base))
+    elsewhere = (n["url"] for n in _own(connection) if n["state"] == "OPEN" and n["baseRefName"] != base)
+    return Branch(name, head, pulls_of(connection, base), next(elsewhere, ""))
 
 
 def pulls_of(connection: Json, base: str) -> tuple[PullRequest, ...]:
     """Those into ``base`` whose head is in the repository itself."""
     return tuple(_pull(node) for node in _own(connection) if node["baseRefName"] == base)
-
-
-def _elsewhere(connection: Json, base: str) -> str:
-    found = (n["url"] for n in _own(connection) if n["state"] == "OPEN" and n["baseRefName"] != base)
-    return next(found, "")
 
 
 def _own(connection: Json) -> Iterator[Json]:

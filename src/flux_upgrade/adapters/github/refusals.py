@@ -106,28 +106,20 @@ class LimitReached(ForgeUnavailable):
 class Attempt(NamedTuple):
     """What was tried, and what it takes."""
 
-    doing: str
-    """``open the pull request in acme/fleet``."""
-    permission: str
-    """As it stands in a workflow: ``pull-requests: write``."""
-    otherwise: type[FluxUpgradeError] = ForgeUnavailable
-    """What a refusal is that nothing is known about."""
-    has_workflows: bool = False
-    """Whether files in ``.github/workflows`` are written."""
-    advice: str = ""
-    """What to do where the token may not; made from ``permission`` unless it is given."""
+    doing: str  # `open the pull request in acme/fleet`
+    permission: str  # as it stands in a workflow: `pull-requests: write`
+    otherwise: type[FluxUpgradeError] = ForgeUnavailable  # what a refusal is that nothing is known about
+    has_workflows: bool = False  # whether files in `.github/workflows` are written
+    advice: str = ""  # what to do where the token may not; made from `permission` unless it is given
 
 
 class Refusal(NamedTuple):
     """An answer that is no success."""
 
     status: int
-    headers: Mapping[str, Any]
-    """Names in lower case."""
-    text: str
-    """One line."""
-    kinds: frozenset[str] = frozenset()
-    """GraphQL's error types."""
+    headers: Mapping[str, Any]  # names in lower case
+    text: str  # one line
+    kinds: frozenset[str] = frozenset()  # GraphQL's error types
 
 
 def refusal_of(status: int, body: object, headers: Mapping[str, Any]) -> Refusal:
@@ -161,7 +153,10 @@ def error_of(refusal: Refusal, attempt: Attempt, now: float) -> FluxUpgradeError
     text = refusal.text.lower()
     is_limited = "RATE_LIMITED" in refusal.kinds or "rate limit" in text
     if is_limited or failures.is_rate_limited(refusal.status, refusal.headers):
-        return _rate_limited(refusal, now)
+        wait = failures.asked_wait({**refusal.headers, "x-ratelimit-remaining": "0"}, now)
+        until = "" if wait is None else f" until {failures.utc(now + wait)}"
+        hint = f"wait {'some minutes' if wait is None else 'until then'}; {_LATER}"
+        return LimitReached(f"the rate limit of GitHub's API is used up{until}", hint=hint)
     message = f"GitHub refuses to {attempt.doing}: {refusal.text or refusal.status}"
     for part, error, hint in _KNOWN:
         if part in text:
@@ -171,18 +166,12 @@ def error_of(refusal: Refusal, attempt: Attempt, now: float) -> FluxUpgradeError
         return ForgeUnavailable(f"could not {attempt.doing}: {what}", hint=_LATER)
     if refusal.status == HTTPStatus.UNAUTHORIZED:
         return ForbiddenByForge(message, hint="the token is missing, wrong or expired: give a new one")
-    if _is_denied(refusal, text):
+    # 404: GitHub does not tell a token that may not write from one that may not know.
+    is_denied = refusal.status in (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
+    is_denied = is_denied or not refusal.kinds.isdisjoint(_DENIED_TYPES)
+    if is_denied or any(part in text for part in _TOKEN_DENIED):
         return ForbiddenByForge(message, hint=_permission_hint(text, attempt))
     return attempt.otherwise(message, hint=f"see what GitHub says; {_LATER}")
-
-
-def _is_denied(refusal: Refusal, text: str) -> bool:
-    """404: GitHub does not tell a token that may not write from one that may not know."""
-    return (
-        refusal.status in (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
-        or not refusal.kinds.isdisjoint(_DENIED_TYPES)
-        or any(part in text for part in _TOKEN_DENIED)
-    )
 
 
 def _permission_hint(text: str, attempt: Attempt) -> str:
@@ -204,18 +193,6 @@ def _permission_hint(text: str, attempt: Attempt) -> str:
     return f"this needs {attempt.permission}: {workflow}; {personal}"
 
 
-def _rate_limited(refusal: Refusal, now: float) -> LimitReached:
-    wait = failures.asked_wait({**refusal.headers, "x-ratelimit-remaining": "0"}, now)
-    until = "" if wait is None else f" until {failures.utc(now + wait)}"
-    hint = f"wait {'some minutes' if wait is None else 'until then'}; {_LATER}"
-    return LimitReached(f"the rate limit of GitHub's API is used up{until}", hint=hint)
-
-
-def may_pass(error: FluxUpgradeError) -> bool:
-    """Whether the same request may be answered differently a second later."""
-    return isinstance(error, ForgeUnavailable) and not isinstance(error, LimitReached)
-
-
 def unreachable(error: SourceUnavailable, attempt: Attempt) -> ForgeUnavailable:
     """Where there was no answer, or half of one."""
     message = f"could not {attempt.doing}: {error.message}"
@@ -229,12 +206,4 @@ def nonsense(attempt: Attempt, what: str = "what it answers is none of GitHub's 
     return ForgeUnavailable(
         f"could not {attempt.doing}: {what}",
         hint="check the API's addresses, and what stands between them and you",
-    )
-
-
-def not_seen(repository: str, text: str) -> ForbiddenByForge:
-    """GraphQL knows no such repository."""
-    return ForbiddenByForge(
-        f"the repository {one_line(repository)} is not there, or the token may not see it: {text}",
-        hint="check its name, whether the token was given for it, and whether it may read its contents",
     )

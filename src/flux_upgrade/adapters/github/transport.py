@@ -16,7 +16,7 @@ from github.Requester import Requester
 
 from flux_upgrade.adapters.github import api, refusals
 from flux_upgrade.adapters.github.refusals import Attempt
-from flux_upgrade.adapters.http import failures
+from flux_upgrade.adapters.http import origins
 
 
 @contextmanager
@@ -61,11 +61,10 @@ class Transport(Requester):
         cnx: object = None,
         follow_302_redirect: bool = False,  # noqa: FBT001, FBT002  (as above)
     ) -> tuple[int, dict[str, Any], str]:
-        """The status, the headers (names in lower case) and the text of an answer. Raises NotGitHub."""
         del cnx, follow_302_redirect
         base = self._github.url
         # PyGithub asks for a path, or for an address as an object of the API has it.
-        address = f"{base}{url}" if url.startswith("/") else failures.followed(base, url, "names")
+        address = f"{base}{url}" if url.startswith("/") else origins.followed(base, url, "names")
         address = self.add_parameters_to_url(address, parameters or {})
         response = self._github.send(verb, address, input, headers or {})
         return response.status, dict(response.headers), response.body.decode("utf-8", "replace")

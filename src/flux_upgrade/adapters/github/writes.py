@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import assert_never
 from urllib.parse import quote
@@ -19,7 +19,6 @@ from github.Repository import Repository
 
 from flux_upgrade.adapters.github import refusals
 from flux_upgrade.adapters.github.api import GitHubApi
-from flux_upgrade.adapters.github.commit import split
 from flux_upgrade.adapters.github.query import Json
 from flux_upgrade.adapters.github.transport import Transport, translated_errors
 from flux_upgrade.model import forge
@@ -27,14 +26,39 @@ from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, ForgeU
 from flux_upgrade.model.forge import Done
 from flux_upgrade.model.markers import sealed
 
+MAX_INLINE = 5 * 1024 * 1024
+"""Bytes of contents in one request to make a tree: https://docs.github.com/rest/git/trees#create-a-tree."""
 _CONTENTS, _PULLS, _STATUSES, _ISSUES = (
     "contents: write",
     "pull-requests: write",
     "statuses: write",
     "issues: write",
 )
-_AGAIN = 1.0
-"""Seconds before something that may be repeated is."""
+_AGAIN = 1.0  # seconds before something that may be repeated is
+
+
+def split(
+    files: Mapping[str, tuple[str, bytes]], limit: int = MAX_INLINE
+) -> tuple[dict[bytes, str], list[bytes]]:
+    """Contents that go inline, with their text, and those that are uploaded first, each once.
+
+    What fits stays inline, the small before the large; what is no text cannot.
+    """
+    inline: dict[bytes, str] = {}
+    blobs: list[bytes] = []
+    uses = [content for _, content in files.values()]
+    for content in sorted(dict.fromkeys(uses), key=len):
+        size = len(content) * uses.count(content)
+        try:
+            if size > limit or b"\0" in content:
+                blobs.append(content)
+                continue
+            inline[content] = content.decode()
+        except UnicodeDecodeError:
+            blobs.append(content)
+        else:
+            limit -= size
+    return inline, blobs
 
 
 class GitHubWrites:
@@ -156,14 +180,17 @@ class GitHubWrites:
 
     def _commit(self, commit: forge.NewCommit) -> str:
         """Without author and committer, GitHub signs it for apps and GITHUB_TOKEN."""
-        parts = split(commit.files)
+        inline, blobs = split(commit.files)
         with self._telling("make the commit", _CONTENTS, commit):
-            oids = {content: self._blob(content) for content in parts.blobs}
+            oids = {
+                content: self._repository.create_git_blob(base64.b64encode(content).decode(), "base64").sha
+                for content in blobs
+            }
             tree = self._repository.create_git_tree(
                 [
                     InputGitTreeElement(path, mode, "blob", sha=oids[content])
                     if content in oids
-                    else InputGitTreeElement(path, mode, "blob", content=parts.inline[content])
+                    else InputGitTreeElement(path, mode, "blob", content=inline[content])
                     for path, (mode, content) in commit.files.items()
                 ],
                 GitTree(self._transport, {}, {"sha": commit.parent_tree}, completed=True),
@@ -172,9 +199,6 @@ class GitHubWrites:
                 raise Overtaken(f"{self._name} has these files at its base already")
             parent = GitCommit(self._transport, {}, {"sha": commit.parent}, completed=True)
             return self._repository.create_git_commit(sealed(commit.message, tree.sha), tree, [parent]).sha
-
-    def _blob(self, content: bytes) -> str:
-        return self._repository.create_git_blob(base64.b64encode(content).decode(), "base64").sha
 
     # What is not worth failing for
 
@@ -247,7 +271,9 @@ class GitHubWrites:
             except Overtaken:
                 break
             except FluxUpgradeError as error:
-                if is_last or not refusals.may_pass(error):
+                is_limit = isinstance(error, refusals.LimitReached)
+                may_pass = isinstance(error, ForgeUnavailable) and not is_limit
+                if is_last or not may_pass:
                     return (f"{error.message} ({error.hint})",)
                 self._github.timing.sleep(_AGAIN)
             else:

@@ -17,15 +17,11 @@ from hashlib import sha256
 
 from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
 from flux_upgrade.model.text import one_line
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import ReleaseManifests, Version
 
-MAX_COMPRESSED = 10 * 1024 * 1024
-"""Bytes. Real archives are below 100 kB."""
-MAX_UNCOMPRESSED = 64 * 1024 * 1024
-"""Bytes, headers and padding included. Real archives hold below 1 MB."""
-MAX_ENTRIES = 64
-"""Entries of any kind of a release's archive. Real ones hold nine."""
+MAX_COMPRESSED = 10 * 1024 * 1024  # bytes. Real archives are below 100 kB.
+MAX_UNCOMPRESSED = 64 * 1024 * 1024  # bytes, headers and padding included. Real archives hold below 1 MB.
+MAX_ENTRIES = 64  # entries of any kind of a release's archive. Real ones hold nine.
 _MAX_LISTED = 4096
 """Entries of an archive that is only listed: flux-operator's holds a folder for each release of Flux."""
 
@@ -42,12 +38,6 @@ REQUIRED = (
 _GZIP = 16 + zlib.MAX_WBITS
 # What tarfile was seen to raise on damage, beside its own errors.
 _DAMAGE = (tarfile.TarError, ValueError, OverflowError, EOFError, KeyError, IndexError, RecursionError)
-
-
-class _Member(NamedTuple):
-    name: str
-    is_folder: bool
-    data: bytes
 
 
 def refused(what: str, why: str) -> UntrustedArchive:
@@ -131,14 +121,24 @@ def _inflate(data: bytes, what: str) -> bytes:
     return content
 
 
-def _entries(data: bytes, what: str, most: int = MAX_ENTRIES) -> Iterator[_Member]:
+def _entries(data: bytes, what: str, most: int = MAX_ENTRIES) -> Iterator[tuple[str, bool, bytes]]:
+    """Name, whether it is a folder, and content of each entry."""
     content = _inflate(data, what)
     try:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
             for number, member in enumerate(tar):
                 if number >= most:
                     raise refused(what, f"it holds more than {most} entries")
-                yield _entry(tar, member, what)
+                is_file = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE)
+                if not (member.isdir() or is_file) or member.issparse():
+                    raise refused(what, f"'{member.name}' is neither a file nor a folder")
+                if member.name.startswith("/") or ".." in member.name.split("/"):
+                    raise refused(what, f"it holds '{member.name}', a path that leaves its folder")
+                file = None if member.isdir() else tar.extractfile(member)
+                entry = b"" if file is None else file.read()
+                if len(entry) < member.size:
+                    raise refused(what, "its tar file is cut off")
+                yield member.name, member.isdir(), entry
             rest = content[tar.offset :]
     except _DAMAGE:
         raise refused(what, "its tar file is damaged") from None
@@ -146,22 +146,8 @@ def _entries(data: bytes, what: str, most: int = MAX_ENTRIES) -> Iterator[_Membe
         raise refused(what, "its tar file is damaged, or something follows its end")
 
 
-def _entry(tar: tarfile.TarFile, member: tarfile.TarInfo, what: str) -> _Member:
-    name = member.name
-    if not (member.isdir() or member.type in (tarfile.REGTYPE, tarfile.AREGTYPE)) or member.issparse():
-        raise refused(what, f"'{name}' is neither a file nor a folder")
-    if name.startswith("/") or ".." in name.split("/"):
-        raise refused(what, f"it holds '{name}', a path that leaves its folder")
-    file = None if member.isdir() else tar.extractfile(member)
-    data = b"" if file is None else file.read()
-    if len(data) < member.size:
-        raise refused(what, "its tar file is cut off")
-    return _Member(name, member.isdir(), data)
-
-
 MANIFESTS = "manifests.tar.gz"
-MAX_CHECKSUMS = 1024 * 1024
-"""Bytes of a checksums file that are read; real ones are below 2 kB."""
+MAX_CHECKSUMS = 1024 * 1024  # bytes of a checksums file that are read; real ones are below 2 kB
 
 _FIRST_WITH_CHECKSUM = Version("v0.25.3").numbers
 _HEX_DIGITS = 64
@@ -208,14 +194,6 @@ def stated_sha256(tag: str, text: str) -> str | None:
     return stated.pop() if stated else None
 
 
-def check(tag: str, data: bytes, *expected: str | None) -> None:
-    """Raise UntrustedArchive unless ``data`` has every sha256 in ``expected`` that is not None."""
-    actual = sha256(data).hexdigest()
-    for wanted in expected:
-        if wanted is not None and wanted != actual:
-            raise mismatch(f"{MANIFESTS} of {tag}", wanted, actual)
-
-
 def mismatch(what: str, wanted: str, actual: str) -> UntrustedArchive:
     """The error for content that has another sha256 than it should."""
     return refused(what, f"its sha256 should be {wanted}, and is {actual}")
@@ -229,8 +207,11 @@ def checked_manifests(
     They count as verified only with ``stated``: Flux's own word, not the
     server's. Raises UntrustedArchive.
     """
-    check(tag, data, stated, digest)
-    files = read_manifests(data, f"{MANIFESTS} of {tag}")
+    what, actual = f"{MANIFESTS} of {tag}", sha256(data).hexdigest()
+    for wanted in (stated, digest):
+        if wanted not in (None, actual):
+            raise mismatch(what, str(wanted), actual)
+    files = read_manifests(data, what)
     return ReleaseManifests(tag=tag, files=files, verified=stated is not None)
 
 

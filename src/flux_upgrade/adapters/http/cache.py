@@ -44,8 +44,7 @@ class CachedResponse(NamedTuple):
     """An answer that a server may confirm with 304."""
 
     etag: str
-    link: str
-    """The ``Link`` header, for paging."""
+    link: str  # the `Link` header, for paging
     body: bytes
 
 

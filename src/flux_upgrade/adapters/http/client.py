@@ -1,24 +1,21 @@
-"""One thin client over requests, with everything that goes wrong on the way.
-
-requests is imported when a client is built, not before.
-"""
+"""One thin client over requests, with everything that goes wrong on the way. Imports requests."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import BinaryIO, TypeVar
 
-from flux_upgrade.adapters.http import failures, origins, transfer
+import requests
+from urllib3.exceptions import HTTPError
+
+from flux_upgrade.adapters.http import failures, origins
 from flux_upgrade.adapters.http.cache import CachedResponse, EtagCache
+from flux_upgrade.adapters.http.session import Session, Sink, TooLong, drain, read_body
 from flux_upgrade.model.errors import SourceUnavailable, UsageError
 from flux_upgrade.model.ports import Timing
 
-if TYPE_CHECKING:
-    import requests
-
-MAX_BODY = 32 * 1024 * 1024
-"""Bytes of an answer that are read, after decoding, unless a call says otherwise."""
+MAX_BODY = 32 * 1024 * 1024  # bytes of an answer that are read, after decoding, unless a call says otherwise
 
 _MAX_REDIRECTS = 5
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -51,21 +48,17 @@ class RequestOptions:
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """An ``Authorization`` here goes to the origin of the URL, and to none that it redirects to."""
-    limit: int = MAX_BODY
-    """Bytes; a longer answer raises BodyTooLarge."""
+    limit: int = MAX_BODY  # bytes; a longer answer raises BodyTooLarge
     accept_status: tuple[int, ...] = (404,)
     """Statuses to return, beside those of success; not where they tell of a rate limit."""
-    conditional: bool = False
-    """Send the ETag that is kept, keep the new one."""
-    verbatim: bool = False
-    """Take the body's bytes as they are sent, without decoding a Content-Encoding."""
+    conditional: bool = False  # send the ETag that is kept, keep the new one
+    verbatim: bool = False  # take the body's bytes as they are sent, without decoding a Content-Encoding
     keeps_plain_host: bool = False
     """Follow no redirect to another host over plain http, though this one is asked so."""
-    method: str = "GET"
-    """Set by the client; none but GET and HEAD follow a redirect."""
+    method: str = "GET"  # set by the client; none but GET and HEAD follow a redirect
     body: bytes | BinaryIO | None = field(default=None, repr=False)
     """What to send, a file from where it stands; JSON unless ``headers`` say otherwise. Set by the client."""
-    into: transfer.Sink | None = field(default=None, repr=False)
+    into: Sink | None = field(default=None, repr=False)
     """Where the body of a successful answer goes, as it comes; ``Response.body`` is empty then."""
 
 
@@ -109,24 +102,12 @@ class Client:
         ca_file: str | None = None,
         timeout: float = 30.0,
     ) -> None:
-        from http.cookiejar import DefaultCookiePolicy
-
-        from flux_upgrade.adapters.http.session import Session, trust
-
         self._timing = timing
         self._credential = credential
         self._etags = etags or EtagCache(None)
         self._timeout = timeout
-        self.sent = 0
-        """Requests so far, those of retries and redirects included."""
-        self.asked = 0
-        """The same without those that a redirect led to."""
-        self._session = Session()
-        if ca_file is not None:
-            trust(self._session, ca_file)
-        # requests reads ~/.netrc only where it has no auth of its own
-        self._session.auth = _leave_alone
-        self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        self.sent = 0  # requests so far, those of retries and redirects included
+        self._session = Session(ca_file)
 
     def close(self) -> None:
         self._session.close()
@@ -138,10 +119,6 @@ class Client:
         token), BodyTooLarge.
         """
         return self.persist(lambda: self._tried(url, lambda: self._exchange(url, options)))
-
-    def head(self, url: str, options: RequestOptions = PLAIN) -> Response:
-        """The same for a HEAD, whose answer has no body. Raises what ``get`` raises."""
-        return self.get(url, replace(options, method="HEAD"))
 
     def query(self, url: str, body: bytes, options: RequestOptions = PLAIN) -> Response:
         """The answer to a POST of JSON that only reads, as in GraphQL: tried again like a GET.
@@ -155,7 +132,8 @@ class Client:
 
         Raises SourceUnavailable, BodyTooLarge; then nobody knows whether it was done.
         """
-        outcome = self._changed(method, url, body, options)
+        sent = replace(options, method=method, body=body)
+        outcome = self._tried(url, lambda: self._follow(url, sent, None))
         if isinstance(outcome, Response):
             return outcome
         raise outcome.error
@@ -164,16 +142,11 @@ class Client:
         self, method: str, url: str, body: bytes | BinaryIO | None, options: RequestOptions = PLAIN
     ) -> Response | failures.FailedAttempt:
         """As ``send``, for a step of ``persist``: a failure that may pass is returned, not raised."""
-        outcome = self._changed(method, url, body, options)
+        sent = replace(options, method=method, body=body)
+        outcome = self._tried(url, lambda: self._follow(url, sent, None))
         if isinstance(outcome, Response) and failures.is_worth_retrying(outcome.status, outcome.headers):
             return self._refusal(outcome)
         return outcome
-
-    def _changed(
-        self, method: str, url: str, body: bytes | BinaryIO | None, options: RequestOptions
-    ) -> Response | failures.FailedAttempt:
-        sent = replace(options, method=method, body=body)
-        return self._tried(url, lambda: self._follow(url, sent, None))
 
     def persist(self, step: Callable[[], _Result | failures.FailedAttempt]) -> _Result:
         """What ``step`` comes to, tried again after the usual waits. Raises the error of the last attempt."""
@@ -192,13 +165,11 @@ class Client:
     def _tried(
         self, url: str, exchange: Callable[[], Response | failures.FailedAttempt]
     ) -> Response | failures.FailedAttempt:
-        import urllib3
-
         try:
             return exchange()
         except SourceUnavailable as error:
             return failures.FailedAttempt(error, is_final=True)
-        except (OSError, ValueError, urllib3.exceptions.HTTPError) as error:
+        except (OSError, ValueError, HTTPError) as error:
             return failures.on_the_way(url, error, self._timeout)
 
     def _exchange(self, url: str, options: RequestOptions) -> Response | failures.FailedAttempt:
@@ -224,9 +195,7 @@ class Client:
         return failures.refusal(response.url, response.status, response.headers, now, had_token=had_token)
 
     def _follow(self, url: str, options: RequestOptions, kept: CachedResponse | None) -> Response:
-        """Send the request, and again wherever it is redirected to."""
         target = url
-        self.asked += 1
         for _ in range(_MAX_REDIRECTS + 1):
             self.sent += 1
             with self._session.request(
@@ -242,10 +211,10 @@ class Client:
                 location = answer.headers.get("location") if options.method in _READING else None
                 if answer.status_code not in _REDIRECTS or location is None:
                     return self._read(target, answer, options)
-                transfer.drain(answer)
-            target = failures.redirected(target, location, keeps_plain_host=options.keeps_plain_host)
+                drain(answer)
+            target = origins.redirected(target, location, keeps_plain_host=options.keeps_plain_host)
         raise SourceUnavailable(
-            f"{failures.host(url)} redirects more than {_MAX_REDIRECTS} times",
+            f"{origins.host(url)} redirects more than {_MAX_REDIRECTS} times",
             hint="check the release source's address",
         )
 
@@ -278,14 +247,10 @@ class Client:
         # The limit is that of what was asked for, not of what is said in its place.
         limit = options.limit if into is options.into else MAX_BODY
         try:
-            body = transfer.read(answer, self._timing.now, limit, verbatim=options.verbatim, into=into)
-        except transfer.TooLong:
+            body = read_body(answer, self._timing.now, limit, verbatim=options.verbatim, into=into)
+        except TooLong:
             raise BodyTooLarge(
-                f"{failures.host(url)} answers with more than {limit} bytes",
+                f"{origins.host(url)} answers with more than {limit} bytes",
                 hint="that is no release of Flux; check the release source's address",
             ) from None
         return replace(found, body=body)
-
-
-def _leave_alone(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    return request

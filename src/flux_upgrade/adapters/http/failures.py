@@ -1,4 +1,4 @@
-"""Failed requests: which to send again, and when; addresses that are not followed; our errors. Pure.
+"""Failed requests: which to send again, and when; our errors. Pure.
 
 The messages of requests and urllib3 name whole URLs, with queries and what else
 stands in them; ours name the host and the path.
@@ -17,8 +17,7 @@ from flux_upgrade.model.text import one_line
 from flux_upgrade.model.values import NamedTuple
 
 ATTEMPTS = 5
-MAX_WAIT = 60.0
-"""Seconds that one call waits in all, between its attempts."""
+MAX_WAIT = 60.0  # seconds that one call waits in all, between its attempts
 
 _FIRST_WAIT = 0.5
 _MAX_DIGITS = 12
@@ -95,71 +94,8 @@ class FailedAttempt(NamedTuple):
     """A failed attempt."""
 
     error: SourceUnavailable
-    wait: float | None = None
-    """Seconds that the server asks for."""
-    is_final: bool = False
-    """Trying again would give the same."""
-
-
-def host(url: str) -> str:
-    """The host of a URL, with its port if it is named; without user names and passwords."""
-    try:
-        return one_line(origins.shown(url))
-    except ValueError:
-        return "the release source"
-
-
-def redirected(url: str, location: str, *, keeps_plain_host: bool = False) -> str:
-    """The URL that ``location`` leads to from ``url``.
-
-    Raises SourceUnavailable where that is neither https nor http, or is an address that
-    two parsers could read in two ways, or https was given up for http, or another host is
-    to be asked over http and must not be.
-    """
-    target = followed(url, location, "redirects to")
-    there, here = origins.origin(target), origins.origin(url)
-    is_another = there.host != here.host
-    if there.scheme == "http" and (here.scheme == "https" or (keeps_plain_host and is_another)):
-        raise not_followed(url, "redirects to", "http")
-    return target
-
-
-def followed(url: str, reference: str, verb: str) -> str:
-    """The URL that ``reference`` leads to, where an answer of ``url`` names it. Raises SourceUnavailable."""
-    try:
-        return origins.followed(url, reference)
-    except origins.NotFollowed as error:
-        raise not_followed(url, verb, str(error)) from None
-
-
-def not_followed(url: str, verb: str, what: str) -> SourceUnavailable:
-    """The error for an address that an answer of ``url`` names; ``verb``: how."""
-    return SourceUnavailable(
-        f"{host(url)} {verb} {one_line(what)}, which is not followed",
-        hint="check the address of that host, and any proxy between it and you",
-    )
-
-
-def next_page(link: str, current: str) -> str | None:
-    """The address of the next page in a ``Link`` header (RFC 8288), if the host of ``current`` has it.
-
-    Raises SourceUnavailable for an address that two parsers could read in two ways.
-    """
-    for entry in link.split(","):
-        target, *parameters = (part.strip() for part in entry.split(";"))
-        if target.startswith("<") and target.endswith(">") and 'rel="next"' in parameters:
-            return _joined(current, target[1:-1])
-    return None
-
-
-def _joined(current: str, target: str) -> str | None:
-    if odd := origins.oddity(target):
-        raise not_followed(current, "names as its next page", f"an address with {odd}")
-    try:
-        url = origins.followed(current, target)
-        return url if origins.origin(url) == origins.origin(current) else None
-    except ValueError:
-        return None
+    wait: float | None = None  # seconds that the server asks for
+    is_final: bool = False  # trying again would give the same
 
 
 def refusal(
@@ -170,7 +106,7 @@ def refusal(
     until = "" if wait is None else f" until {utc(now + wait)}"
     if is_rate_limited(status, headers):
         more = "" if had_token else ", or set GITHUB_TOKEN: GitHub allows far more with a token"
-        message = f"the rate limit of {host(url)} is used up{until}"
+        message = f"the rate limit of {origins.host(url)} is used up{until}"
         return FailedAttempt(RateLimited(message, hint=f"wait until then{more}"), wait)
     hint = "try again later, or use another release source"
     if status in _DENIED:
@@ -178,7 +114,7 @@ def refusal(
         if had_token:
             hint = "check the token: whether it is still valid, and what it may read"
     asks = f", and asks to wait{until}" if until else ""
-    message = f"{host(url)} answers {status} for {one_line(urlsplit(url).path)}{asks}"
+    message = f"{origins.host(url)} answers {status} for {one_line(urlsplit(url).path)}{asks}"
     is_final = not is_worth_retrying(status, headers)
     return FailedAttempt(SourceUnavailable(message, hint=hint), wait, is_final=is_final)
 
@@ -189,22 +125,24 @@ def on_the_way(url: str, error: Exception, timeout: float) -> FailedAttempt:
     if any("CERTIFICATE_VERIFY_FAILED" in str(cause) for cause in causes):
         hint = "give a file with its authority's certificate as --ca-file"
         return FailedAttempt(
-            NotTrusted(f"the certificate of {host(url)} is not trusted", hint=hint), is_final=True
+            NotTrusted(f"the certificate of {origins.host(url)} is not trusted", hint=hint), is_final=True
         )
     if any(words in str(cause) for words in _NO_TLS for cause in causes):
         hint = "check the address: its scheme and its port"
-        return FailedAttempt(NotTls(f"{host(url)} does not speak https", hint=hint), is_final=True)
+        return FailedAttempt(NotTls(f"{origins.host(url)} does not speak https", hint=hint), is_final=True)
     if isinstance(error, ValueError):
         hint = "give it as https://host/path"
         return FailedAttempt(
-            SourceUnavailable(f"the address of {host(url)} is not valid", hint=hint), is_final=True
+            SourceUnavailable(f"the address of {origins.host(url)} is not valid", hint=hint), is_final=True
         )
     hint = "check the network, the proxy and the host's name; a release source can be a folder instead"
     if any("Timeout" in type(cause).__name__ for cause in causes):
-        return FailedAttempt(SourceUnavailable(f"{host(url)} did not answer within {timeout:g} s", hint=hint))
+        return FailedAttempt(
+            SourceUnavailable(f"{origins.host(url)} did not answer within {timeout:g} s", hint=hint)
+        )
     words = [cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror]
     why = one_line(words[-1]) if words else "the connection was lost"
-    return FailedAttempt(SourceUnavailable(f"{host(url)} cannot be reached: {why}", hint=hint))
+    return FailedAttempt(SourceUnavailable(f"{origins.host(url)} cannot be reached: {why}", hint=hint))
 
 
 def _causes(error: BaseException) -> tuple[BaseException, ...]:

@@ -1,4 +1,4 @@
-r"""The origin of a URL, and whether an address that a server names may be followed. Pure.
+r"""The origin of a URL, and where an answer leads to: what may be followed, and what is not. Pure.
 
 ``urllib.parse`` and urllib3 disagree about some addresses: in ``http://a\@b/`` the one sees the
 host b, the other connects to a. What decides where a credential goes therefore asks urllib3, and an
@@ -11,32 +11,26 @@ from __future__ import annotations
 import re
 from urllib.parse import urljoin, urlsplit
 
+from flux_upgrade.model.errors import SourceUnavailable
+from flux_upgrade.model.text import one_line
 from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from urllib3.util import Url
 
-PORTS = {"https": 443, "http": 80}
-"""What is followed → its default port."""
+PORTS = {"https": 443, "http": 80}  # what is followed → its default port
 
 _AUTHORITY = re.compile(r"(?:[^/?#]*:)?//([^/?#]*)")
-_PLAIN_HOST = re.compile(r"[A-Za-z0-9._:\[\]-]+")
-"""A host with its port: ASCII, without ``%``."""
-
-
-class NotFollowed(ValueError):
-    """An address that is not followed; its text names what it is, as in ``redirects to …``."""
+_PLAIN_HOST = re.compile(r"[A-Za-z0-9._:\[\]-]+")  # A host with its port: ASCII, without `%`
 
 
 class Origin(NamedTuple):
     """What a credential is bound to. A host with a dot at its end is another one than without."""
 
     scheme: str
-    host: str
-    """In lower case, in its ASCII form (IDNA); an IPv6 address in brackets."""
-    port: int | None
-    """The scheme's own where none is named; None for a scheme that is not http or https."""
+    host: str  # in lower case, in its ASCII form (IDNA); an IPv6 address in brackets
+    port: int | None  # the scheme's own where none is named; None for a scheme that is not http or https
 
 
 def origin(url: str) -> Origin:
@@ -46,11 +40,14 @@ def origin(url: str) -> Origin:
     return Origin(scheme, parts.host or "", parts.port or PORTS.get(scheme))
 
 
-def shown(url: str) -> str:
-    """The host of a URL, with its port if it is named. Raises ValueError."""
-    parts = _parsed(url)
-    host = (parts.host or "").strip("[]")
-    return host if parts.port is None else f"{host}:{parts.port}"
+def host(url: str) -> str:
+    """The host of a URL, with its port if it is named; without user names and passwords."""
+    try:
+        parts = _parsed(url)
+    except ValueError:
+        return "the release source"
+    name = (parts.host or "").strip("[]")
+    return one_line(name if parts.port is None else f"{name}:{parts.port}")
 
 
 def odd_authority(url: str) -> str:
@@ -76,20 +73,65 @@ def oddity(reference: str) -> str:
     return "" if _PLAIN_HOST.fullmatch(found[1]) else "a host that is empty or not plain ASCII"
 
 
-def followed(url: str, reference: str) -> str:
-    """The address that ``reference`` leads to, where an answer of ``url`` names it. Raises NotFollowed."""
+def followed(url: str, reference: str, verb: str) -> str:
+    """The URL that ``reference`` leads to, where an answer of ``url`` names it; ``verb``: how.
+
+    Raises SourceUnavailable.
+    """
     if odd := oddity(reference):
-        raise NotFollowed(f"an address with {odd}")
+        raise not_followed(url, verb, f"an address with {odd}")
     try:
         target = urljoin(url, reference)
         scheme = urlsplit(target).scheme
         if scheme in PORTS:
             origin(target)
     except ValueError:
-        raise NotFollowed("an address that is not valid") from None
+        raise not_followed(url, verb, "an address that is not valid") from None
     if scheme not in PORTS:
-        raise NotFollowed(scheme or "nowhere")
+        raise not_followed(url, verb, scheme or "nowhere")
     return target
+
+
+def redirected(url: str, location: str, *, keeps_plain_host: bool = False) -> str:
+    """The URL that ``location`` leads to from ``url``.
+
+    Raises SourceUnavailable where that is neither https nor http, or is an address that
+    two parsers could read in two ways, or https was given up for http, or another host is
+    to be asked over http and must not be.
+    """
+    target = followed(url, location, "redirects to")
+    there, here = origin(target), origin(url)
+    is_another = there.host != here.host
+    if there.scheme == "http" and (here.scheme == "https" or (keeps_plain_host and is_another)):
+        raise not_followed(url, "redirects to", "http")
+    return target
+
+
+def not_followed(url: str, verb: str, what: str) -> SourceUnavailable:
+    """The error for an address that an answer of ``url`` names; ``verb``: how."""
+    return SourceUnavailable(
+        f"{host(url)} {verb} {one_line(what)}, which is not followed",
+        hint="check the address of that host, and any proxy between it and you",
+    )
+
+
+def next_page(link: str, current: str) -> str | None:
+    """The address of the next page in a ``Link`` header (RFC 8288), if the host of ``current`` has it.
+
+    Raises SourceUnavailable for an address that two parsers could read in two ways.
+    """
+    for entry in link.split(","):
+        target, *parameters = (part.strip() for part in entry.split(";"))
+        if not (target.startswith("<") and target.endswith(">") and 'rel="next"' in parameters):
+            continue
+        if odd := oddity(target[1:-1]):
+            raise not_followed(current, "names as its next page", f"an address with {odd}")
+        try:
+            url = followed(current, target[1:-1], "names as its next page")
+            return url if origin(url) == origin(current) else None
+        except (SourceUnavailable, ValueError):
+            return None
+    return None
 
 
 def _odd_characters(text: str) -> str:

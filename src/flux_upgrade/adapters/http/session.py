@@ -1,36 +1,48 @@
-"""The session of requests: it follows no redirect, and trusts a private CA if you name one.
-
-It imports requests, which only a client pays for.
-"""
+"""What requests does for the client: a session that follows nothing by itself, and bodies, bounded."""
 
 from __future__ import annotations
 
 import ssl
-from typing import Any
+from collections.abc import Callable
+from contextlib import suppress
+from http.cookiejar import DefaultCookiePolicy
+from typing import Any, Protocol
 
 import requests
 from requests.adapters import HTTPAdapter
+from urllib3.exceptions import HTTPError
 from urllib3.util.ssl_ import create_urllib3_context
 
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.text import one_line
 
+_CHUNK = 16 * 1024
+_MAX_TRANSFER = 300.0  # seconds: one body may not drip in for ever
+
 
 class Session(requests.Session):
-    """One that reads no ``Location``.
+    """Keeps no cookie, reads no ``~/.netrc``, and no ``Location``.
 
-    requests does so even with ``allow_redirects=False``: it prepares a request to follow, with the
-    credentials that its own parser allows, and reads the whole answer for it.
+    requests does read it even with ``allow_redirects=False``: it prepares a request to follow, with the
+    credentials that its own parser allows, and reads the whole answer for it. ``ca_file``: a PEM file with
+    authorities to trust, too. Raises UsageError where it holds none.
     """
+
+    def __init__(self, ca_file: str | None) -> None:
+        super().__init__()
+        # requests reads ~/.netrc only where it has no auth of its own
+        self.auth = lambda request: request
+        self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        if ca_file is not None:
+            self.mount("https://", _Trusting(_context(ca_file)))
 
     def get_redirect_target(self, resp: requests.Response) -> None:
         """None, whatever the answer is."""
         del resp
 
 
-def trust(session: Session, ca_file: str) -> None:
-    """Have ``session`` trust the authorities in a PEM file, too. Raises UsageError where it holds none."""
-    # requests adds the usual ones to it, or those of REQUESTS_CA_BUNDLE, with each connection.
+def _context(ca_file: str) -> ssl.SSLContext:
+    # requests adds the usual authorities to it, or those of REQUESTS_CA_BUNDLE, with each connection.
     context = create_urllib3_context()
     try:
         context.load_verify_locations(ca_file)
@@ -41,7 +53,7 @@ def trust(session: Session, ca_file: str) -> None:
             + ("holds no certificate" if is_read else f"cannot be read: {error.strerror}"),
             hint="give a PEM file with the certificates of the authorities to trust",
         ) from error
-    session.mount("https://", _Trusting(context))
+    return context
 
 
 class _Trusting(HTTPAdapter):
@@ -56,3 +68,52 @@ class _Trusting(HTTPAdapter):
 
     def proxy_manager_for(self, proxy: Any, **options: Any) -> Any:
         return super().proxy_manager_for(proxy, ssl_context=self._context, **options)
+
+
+class Sink(Protocol):
+    """Where a long body goes, piece by piece."""
+
+    def restart(self) -> None:
+        """Forget what was written: the body comes again from its beginning."""
+
+    def write(self, chunk: bytes) -> None:
+        """Take the next piece."""
+
+
+class TooLong(Exception):
+    """There is more of it than is taken."""
+
+
+def read_body(
+    answer: requests.Response, now: Callable[[], float], limit: int, *, verbatim: bool, into: Sink | None
+) -> bytes:
+    """The body, or nothing where it went ``into`` a sink.
+
+    Raises TooLong for more than ``limit`` bytes, and what requests and urllib3 raise for a body that
+    breaks off; ``now`` is the clock, in seconds.
+    """
+    deadline = now() + _MAX_TRANSFER
+    body, length = bytearray(), 0
+    if into is not None:
+        into.restart()
+    for chunk in answer.raw.stream(_CHUNK, decode_content=not verbatim):
+        length += len(chunk)
+        if length > limit:
+            raise TooLong
+        if into is None:
+            body += chunk
+        else:
+            into.write(chunk)
+        if now() > deadline:
+            raise TimeoutError
+    declared = answer.headers.get("content-length", "")
+    has_body = answer.request.method != "HEAD"
+    if has_body and declared.isdigit() and answer.raw.tell() < int(declared):
+        raise ConnectionResetError  # requests over urllib3 1.26 does not notice
+    return bytes(body)
+
+
+def drain(answer: requests.Response) -> None:
+    """Read a body that is of no use, so that its connection can be used again; not all of a long one."""
+    with suppress(OSError, HTTPError):
+        answer.raw.read(_CHUNK)

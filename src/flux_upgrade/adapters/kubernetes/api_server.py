@@ -48,7 +48,11 @@ def refused(
 
     ``is_secret``: the request had secrets in it, so that what the cluster says of it is not repeated.
     """
-    reason = "" if is_secret else _message(body)
+    try:
+        reason = "" if is_secret else json.loads(body)["message"]
+    except (ValueError, RecursionError, LookupError, TypeError):
+        reason = ""  # it is no Status
+    reason = reason if isinstance(reason, str) else ""
     because = f": {one_line(reason, _LONGEST)}" if reason else ""
     message = f"the cluster '{one_line(cluster)}' does not {one_line(doing)} ({status}{because})"
     hint = "see what the message says; the same run can be started again"
@@ -61,20 +65,8 @@ def refused(
     return ClusterUnavailable(message, hint=hint)
 
 
-def _message(body: bytes) -> str:
-    """The message of a Status; empty where it is none."""
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        return ""
-    message = answer.get("message") if isinstance(answer, dict) else None
-    return message if isinstance(message, str) else ""
-
-
-CONNECT_TIMEOUT, READ_TIMEOUT = 10.0, 30.0
-"""Seconds."""
-_GRACE = 2.0
-"""Seconds that a server is given beyond those that it was asked to answer for."""
+CONNECT_TIMEOUT, READ_TIMEOUT = 10.0, 30.0  # seconds
+_GRACE = 2.0  # seconds that a server is given beyond those that it was asked to answer for
 _WAITS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Seconds before each further try: a control plane of one machine restarts in that time."""
 _MISSING = 404
@@ -83,15 +75,11 @@ _MISSING = 404
 class ApiRequest(NamedTuple):
     """What is sent."""
 
-    path: str
-    """Quoted, with a leading slash."""
-    doing: str
-    """What it is for, in an error's words: ``read Namespace flux-system``."""
+    path: str  # quoted, with a leading slash
+    doing: str  # what it is for, in an error's words: `read Namespace flux-system`
     query: tuple[tuple[str, str], ...] = ()
-    body: Mapping[str, Any] | None = None
-    """What is applied; None: it reads."""
-    is_secret: bool = False
-    """The body is shown nowhere."""
+    body: Mapping[str, Any] | None = None  # what is applied; None: it reads
+    is_secret: bool = False  # the body is shown nowhere
 
 
 class ApiServer:
@@ -169,7 +157,6 @@ class ApiServer:
             response.close()
 
     def _send(self, request: ApiRequest, read_timeout: float) -> Any:
-        """urllib3's response. Raises DynamicApiError for a refusal, urllib3's HTTPError without an answer."""
         applied: dict[str, Any] = {}
         if request.body is not None:
             applied = {"body": request.body, "content_type": "application/apply-patch+yaml"}

@@ -25,8 +25,7 @@ from flux_upgrade.model.values import NamedTuple
 class Resource(NamedTuple):
     """A kind as one version of its API has it."""
 
-    version: str
-    """``apps/v1``; the core's is ``v1``."""
+    version: str  # `apps/v1`; the core's is `v1`
     plural: str
     is_namespaced: bool
 
@@ -43,22 +42,18 @@ class Discovery:
         self._server = server
         self._versions: dict[str, tuple[str, ...]] = {"": ("v1",)}
         """Group → its versions, the one that the cluster prefers first."""
-        self._resources: dict[str, dict[str, Resource]] = {}
-        """Version → name of a kind → the kind."""
+        self._resources: dict[str, dict[str, Resource]] = {}  # version → name of a kind → the kind
 
     def find(self, kind: Kind) -> Resource | None:
-        """A kind, in the first version that has it. Raises ClusterUnavailable."""
-        versions = self._versions.get(kind.group) or self._ask_versions(kind.group)
-        found = (self.find_version(version, kind.name) for version in versions)
+        if kind.group not in self._versions:
+            answer = self._ask(f"/apis/{quote(kind.group)}")
+            if answer is None:
+                return None
+            every = (each["groupVersion"] for each in answer["versions"])
+            preferred = answer["preferredVersion"]["groupVersion"]
+            self._versions[kind.group] = tuple(dict.fromkeys((preferred, *every)))
+        found = (self.find_version(version, kind.name) for version in self._versions[kind.group])
         return next(filter(None, found), None)
-
-    def _ask_versions(self, group: str) -> tuple[str, ...]:
-        answer = self._ask(f"/apis/{quote(group)}")
-        if answer is None:
-            return ()
-        preferred, every = answer["preferredVersion"], (each["groupVersion"] for each in answer["versions"])
-        self._versions[group] = tuple(dict.fromkeys((preferred["groupVersion"], *every)))
-        return self._versions[group]
 
     def find_version(self, version: str, name: str) -> Resource | None:
         """A kind, in the version that an object states: ``apps/v1``. Raises ClusterUnavailable."""
@@ -75,7 +70,6 @@ class Discovery:
         return self._resources[version].get(name)
 
     def forget(self, group: str) -> None:
-        """Ask again: the kinds of a group have changed."""
         for version in self._versions.pop(group, ()):
             self._resources.pop(version, None)
 
@@ -143,19 +137,16 @@ class KubernetesCluster:
                 is_secret=what.kind == SECRET,
             )
         )
-        if applied is None and resource.is_namespaced:
-            self._refuse_without_namespace(what)
-        if applied is not None and what.kind == CRD:
-            self._discovery.forget(str(part(applied, "spec").get("group")))
-        return applied
-
-    def _refuse_without_namespace(self, what: ObjectReference) -> None:
-        """An API server says the same of a missing namespace as of a kind that it does not serve."""
-        if self.get(ObjectReference(NAMESPACE, "", what.namespace)) is None:
+        # An API server says the same of a missing namespace as of a kind that it does not serve.
+        is_lost = applied is None and resource.is_namespaced
+        if is_lost and self.get(ObjectReference(NAMESPACE, "", what.namespace)) is None:
             raise ClusterUnavailable(
                 f"{what} cannot be applied: the namespace '{one_line(what.namespace)}' is not in the cluster",
                 hint="let the namespace stand among the resources of the kustomization",
             )
+        if applied is not None and what.kind == CRD:
+            self._discovery.forget(str(part(applied, "spec").get("group")))
+        return applied
 
     def changes(self, what: ObjectReference, since: str, seconds: float) -> Iterator[Object | None]:
         resource = self._discovery.find(what.kind)

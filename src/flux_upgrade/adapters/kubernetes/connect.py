@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 from logging.handlers import BufferingHandler
@@ -34,24 +34,16 @@ def context_of(kubeconfig: str, wanted: str) -> str:
         )
     configs = [_read(path) for path in there]
     current = next((str(each["current-context"]) for each in configs if each.get("current-context")), "")
-    context, known = wanted or current, sorted(_contexts(configs))
+    contexts = (each.get("contexts") for each in configs)
+    every = [context for some in contexts if isinstance(some, list) for context in some]
+    known = sorted({str(each["name"]) for each in every if isinstance(each, dict) and each.get("name")})
+    context = wanted or current
     named = one_line(", ".join(known)) or "none at all"
     if not context:
         raise UsageError("the kubeconfig has no current context", hint=f"give --context: {named}")
     if context not in known:
         raise UsageError(f"the kubeconfig has no context '{one_line(context)}'", hint=f"it has {named}")
     return context
-
-
-def _contexts(configs: Iterable[Mapping[str, Any]]) -> set[str]:
-    lists = [each.get("contexts") for each in configs]
-    return {
-        str(context["name"])
-        for contexts in lists
-        if isinstance(contexts, list)
-        for context in contexts
-        if isinstance(context, dict) and context.get("name")
-    }
 
 
 def _read(path: str) -> Mapping[str, Any]:
@@ -101,7 +93,6 @@ def connect(kubeconfig: str, context: str, timing: Timing) -> KubernetesCluster:
 
 
 def _load(configuration: Any, kubeconfig: str, context: str) -> None:
-    """Credentials and addresses of a context into the client's ``configuration``."""
     from kubernetes import config
 
     try:
@@ -148,16 +139,11 @@ def _refuse_plain(configuration: Any, context: str) -> None:
         return
     with suppress(ValueError):
         server = origins.origin(configuration.host)
-        if server.scheme == "https" or _is_loopback(server.host.strip("[]")):
+        if server.scheme == "https" or server.host == "localhost":
+            return
+        if ip_address(server.host.strip("[]")).is_loopback:  # a ValueError where it is no address
             return
     raise UsageError(
         f"the server of the context '{one_line(context)}' is not https, and it has credentials",
         hint="give its https address in the kubeconfig",
     )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

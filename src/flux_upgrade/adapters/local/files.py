@@ -37,8 +37,7 @@ def read_regular(path: str, limit: int, flags: int = 0) -> bytes:
     return content
 
 
-MAX_FILE = 32 * 1024 * 1024
-"""Bytes; larger files are no manifests and are left out."""
+MAX_FILE = 32 * 1024 * 1024  # bytes; larger files are no manifests and are left out
 
 SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", ".terraform", ".venv"})
 """Folders that hold other people's files."""
@@ -87,11 +86,10 @@ class DirectoryTree:
         A folder that cannot be listed is yielded in place of its files, so that
         reading it tells why.
         """
-        yield from self._listing()[0]
+        return iter(self._listing()[0])
 
     def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
-        """Folders that cannot be listed are left out."""
-        yield from (path for path in self._listing()[1] if path.endswith(suffixes))
+        return (path for path in self._listing()[1] if path.endswith(suffixes))
 
     def read(self, path: str) -> bytes:
         """The bytes of a file. Raises Unreadable, also where ``path`` leaves the tree."""
@@ -120,17 +118,11 @@ class DirectoryTree:
             ) from error
 
     def _listing(self) -> tuple[list[str], list[str]]:
-        """What ``candidates`` and ``named`` choose from; the tree is walked once."""
-        if self._listed is None:
-            found = self._below() if self._only is None else ([self._only], [self._only])
-            self._listed = sorted(found[0]), sorted(found[1])
-        return self._listed
-
-    def _below(self) -> tuple[list[str], list[str]]:
-        """The candidates of the tree, and all its files."""
-        candidates: list[str] = []
-        files: list[str] = []
-        folders = [""]
+        """The candidates of the tree, and all its files; it is walked once."""
+        if self._listed is not None:
+            return self._listed
+        candidates: list[str] = [] if self._only is None else [self._only]
+        files, folders = [*candidates], [""] if self._only is None else []
         while folders:
             folder = folders.pop()
             try:
@@ -149,7 +141,8 @@ class DirectoryTree:
                     files.append(folder + entry.name)
                 if _is_candidate(entry, is_file=is_file):
                     candidates.append(folder + entry.name)
-        return candidates, files
+        self._listed = sorted(candidates), sorted(files)
+        return self._listed
 
 
 def _is_candidate(entry: os.DirEntry[str], *, is_file: bool) -> bool:

@@ -46,8 +46,7 @@ class Kustomize(NamedTuple):
     """
 
     name: str
-    program: str
-    """Its path."""
+    program: str  # its path
     environment: Mapping[str, str]
     timeout: float
 
@@ -58,17 +57,15 @@ class Kustomize(NamedTuple):
             for path, content in files.items():
                 _write(root, path, content)
             words = {"folder": os.path.join(root, folder), "name": name}
-            return self._run(*(each.format(**words) for each in _ARGUMENTS[self.name]), root=root)
-
-    def _run(self, *arguments: str, root: str) -> bytes:
-        try:
-            done = programs.run((self.program, *arguments), self.environment, self.timeout, root)
-        except programs.CannotRun as error:
-            raise self._failed(str(error)) from error
-        if done.code != 0:
-            message = " ".join(done.err.split()).replace(f"{root}/", "")
-            raise self._failed(message or f"it ended with {done.code}")
-        return done.out
+            command = (self.program, *(each.format(**words) for each in _ARGUMENTS[self.name]))
+            try:
+                done = programs.run(command, self.environment, self.timeout, root)
+            except programs.CannotRun as error:
+                raise self._failed(str(error)) from error
+            if done.code != 0:
+                message = " ".join(done.err.split()).replace(f"{root}/", "")
+                raise self._failed(message or f"it ended with {done.code}")
+            return done.out
 
     def _failed(self, why: str) -> ClusterUnfit:
         return ClusterUnfit(

@@ -1,11 +1,15 @@
-"""Programs on PATH."""
+"""Programs on PATH, and the Flux CLI, where there is one."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
+from flux_upgrade.model.errors import SourceUnavailable
+from flux_upgrade.model.text import one_line
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import is_tag
 
 
 class ProgramResult(NamedTuple):
@@ -13,8 +17,7 @@ class ProgramResult(NamedTuple):
 
     code: int
     out: bytes
-    err: str
-    """What it complained of; bytes that are no UTF-8 replaced."""
+    err: str  # what it complained of; bytes that are no UTF-8 replaced
 
 
 class CannotRun(Exception):
@@ -61,3 +64,59 @@ def run(
     except OSError as error:
         raise CannotRun(f"{error.strerror}") from error
     return ProgramResult(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+
+
+class LocalFluxCli:
+    """The port FluxCli: the first ``flux`` on ``path`` (folders with ``:`` between).
+
+    It is run with ``environment`` and nothing else in its environment, without a
+    shell, for at most ``timeout`` seconds.
+    """
+
+    def __init__(self, path: str, environment: Mapping[str, str], timeout: float = 60.0) -> None:
+        self._program = find(path, "flux")
+        self._environment = dict(environment)
+        self._timeout = timeout
+
+    def version(self) -> str:
+        """Empty also where it tells no release (development builds)."""
+        if self._program is None:
+            return ""
+        import json  # late: few machines have one
+
+        try:
+            # Its answer: {"flux": "v2.9.4"}.
+            version = json.loads(self._run("version", "--client", "-o", "json"))["flux"]
+        except (SourceUnavailable, ValueError, LookupError, TypeError, RecursionError):
+            version = ""
+        if not version or not isinstance(version, str):
+            with suppress(SourceUnavailable):
+                # Its last word, of "flux version 2.9.4".
+                version = self._run("--version").decode("utf-8", "replace").strip().rpartition(" ")[2]
+        tag = f"v{str(version).removeprefix('v')}"
+        return tag if is_tag(tag) else ""
+
+    def install_export(self, flags: Sequence[str]) -> str:
+        """``flags`` as ``--name=value``. Also raises where there is no program."""
+        try:
+            return self._run("install", "--export", *flags).decode("utf-8")
+        except UnicodeDecodeError:
+            raise self._failed("what it prints is not UTF-8 text") from None
+
+    def _run(self, *arguments: str) -> bytes:
+        if self._program is None:
+            raise self._failed("it is not on PATH")
+        try:
+            done = run((self._program, *arguments), self._environment, self._timeout)
+        except CannotRun as error:
+            raise self._failed(str(error)) from error
+        if done.code != 0:
+            lines = done.err.strip().splitlines()
+            raise self._failed(lines[-1] if lines else f"it ended with {done.code}")
+        return done.out
+
+    def _failed(self, why: str) -> SourceUnavailable:
+        return SourceUnavailable(
+            f"the Flux CLI {one_line(self._program or 'flux')} failed: {one_line(why)}",
+            hint="run it by hand with the same flags, or take it off PATH",
+        )

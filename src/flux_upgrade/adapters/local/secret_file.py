@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
 from contextlib import suppress
 
 from flux_upgrade.adapters.local.files import read_regular
@@ -37,7 +36,6 @@ class SecretFile:
 
     @property
     def where(self) -> str:
-        """The file's real path, for the report."""
         return self._path
 
     def present(self, name: str, namespace: str) -> Secret | None:
@@ -93,9 +91,11 @@ class SecretFile:
             )
         if any(f"{self._path}/".startswith(f"{kept.rstrip('/')}/") for kept in kept_out):
             raise self._in_git("the folder that is worked on")
-        if repository := next(filter(_is_git, _above(folder)), ""):
-            raise self._in_git(f"the Git repository {one_line(repository)}")
         mode = os.stat(folder).st_mode
+        while not _is_git(folder) and folder != os.path.dirname(folder):
+            folder = os.path.dirname(folder)
+        if _is_git(folder):
+            raise self._in_git(f"the Git repository {one_line(folder)}")
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
             raise UsageError(
                 f"{self._shown} is in a folder that anybody may write to, and could be exchanged there",
@@ -130,16 +130,7 @@ class SecretFile:
         )
 
 
-def _above(folder: str) -> Iterator[str]:
-    """``folder`` and all those above."""
-    yield folder
-    while (parent := os.path.dirname(folder)) != folder:
-        folder = parent
-        yield folder
-
-
 def _is_git(folder: str) -> bool:
-    """A work tree, or a bare repository."""
     inside = (os.path.join(folder, name) for name in ("HEAD", "objects", "refs"))
     return os.path.lexists(os.path.join(folder, ".git")) or all(map(os.path.lexists, inside))
 

@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-FEWEST = 16
-"""Fewer chunks are sooner done by this process alone."""
-MOST = 2
-"""Processes: each takes 40 MB, and with two of them most of the time goes into what cannot be shared."""
+FEWEST = 16  # fewer chunks are sooner done by this process alone
+MOST = 2  # processes: each takes 40 MB, and with two of them most of the time goes into what cannot be shared
 
 
 def spread(
@@ -49,7 +47,6 @@ def spread(
 
 
 def _worthwhile(chunks: int) -> int:
-    """How many processes there should be."""
     if chunks < FEWEST or not hasattr(os, "sched_getaffinity"):
         # Elsewhere than on Linux, the system's own libraries may not be used after a fork.
         return 1
@@ -59,7 +56,6 @@ def _worthwhile(chunks: int) -> int:
 def _begin(
     helpers: list[_Helper], work: Callable[[Sequence[T]], R], chunks: Sequence[Sequence[T]], wanted: int
 ) -> int:
-    """Fork the helpers; how many processes there are then."""
     # A lock that another thread holds would never be released in the copy of this process.
     if wanted > 1 and threading.active_count() == 1:
         try:
@@ -72,8 +68,6 @@ def _begin(
 
 
 class _Helper:
-    """A process that works on its share of the chunks, one after the other."""
-
     def __init__(self, work: Callable[[Sequence[T]], R], chunks: Sequence[Sequence[T]]) -> None:
         from multiprocessing import get_context
 
@@ -104,7 +98,6 @@ class _Helper:
         return given
 
     def end(self) -> None:
-        """Stop it, unless it has ended."""
         self._results.close()
         self._process.kill()
         self._process.join()

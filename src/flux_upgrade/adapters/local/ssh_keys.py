@@ -17,8 +17,7 @@ from flux_upgrade.model.text import one_line
 
 _MAGIC = b"openssh-key-v1\0"
 _KIND = b"ssh-ed25519"
-_ONE = struct.pack(">I", 1)
-"""How many keys there are."""
+_ONE = struct.pack(">I", 1)  # how many keys there are
 _BLOCK = 8
 _WIDTH = 70
 _BEGIN, _END = "-----BEGIN OPENSSH PRIVATE KEY-----", "-----END OPENSSH PRIVATE KEY-----"
@@ -68,10 +67,17 @@ def read(path: str, passphrase: str = "") -> KeyPair:
 
 
 def _public_of(encoded: str, path: str, passphrase: str) -> tuple[str, bool]:
-    """The public part, which stands beside the private one, and whether that one is encrypted."""
     try:
         raw = base64.b64decode("".join(encoded.split()), validate=True)
-        cipher, blob = _parts(raw)
+        if not raw.startswith(_MAGIC):
+            raise _no_key(path)
+        cipher, rest = _taken(raw[len(_MAGIC) :])
+        _, rest = _taken(rest)  # what makes a key of the passphrase
+        _, rest = _taken(rest)  # and its settings
+        if not rest.startswith(_ONE):
+            raise _no_key(path)
+        blob, rest = _taken(rest[len(_ONE) :])
+        _taken(rest)
         kind, _ = _taken(blob)
         line = _line(kind, blob)
     except (ValueError, struct.error):
@@ -87,22 +93,11 @@ def _public_of(encoded: str, path: str, passphrase: str) -> tuple[str, bool]:
     return line, cipher != b"none"
 
 
-def _parts(raw: bytes) -> tuple[bytes, bytes]:
-    """The cipher and the public key. Raises ValueError, struct.error."""
-    if not raw.startswith(_MAGIC):
-        raise ValueError("no OpenSSH key")
-    cipher, rest = _taken(raw[len(_MAGIC) :])
-    _, rest = _taken(rest)  # what makes a key of the passphrase
-    _, rest = _taken(rest)  # and its settings
-    if not rest.startswith(_ONE):
-        raise ValueError("not one key")
-    public, rest = _taken(rest[len(_ONE) :])
-    _taken(rest)
-    return cipher, public
-
-
 def _taken(raw: bytes) -> tuple[bytes, bytes]:
-    """The string (RFC 4251, section 5) that ``raw`` begins with, and the rest. Raises as ``_parts``."""
+    """The string (RFC 4251, section 5) that ``raw`` begins with, and the rest.
+
+    Raises ValueError, struct.error.
+    """
     (size,) = struct.unpack_from(">I", raw)
     if len(raw) < 4 + size:
         raise ValueError("cut off")
@@ -150,7 +145,6 @@ def _no_key(path: str) -> UsageError:
 
 
 def _string(content: bytes) -> bytes:
-    """As RFC 4251, section 5, has it."""
     return struct.pack(">I", len(content)) + content
 
 

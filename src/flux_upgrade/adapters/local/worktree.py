@@ -8,8 +8,7 @@ import stat
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from tempfile import TemporaryFile
-from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO
 
 from flux_upgrade.adapters.local.files import MAX_FILE, anchor, inside, read_regular
 from flux_upgrade.model.errors import WriteFailed
@@ -32,17 +31,13 @@ class DirectoryWorktree:
         ``path`` leaves the tree, by itself or through a link.
         """
         target = self._target(path)
-        temporary = os.path.join(os.path.dirname(target), f".flux-upgrade-{os.urandom(8).hex()}")
         try:
-            _write_whole(temporary, target, content, old)
+            _put(target, content, old)
         except OSError as error:
             raise WriteFailed(
                 f"{one_line(path)} cannot be written: {error.strerror}",
                 hint="check its permissions and the space on its disk; the file is as it was",
             ) from error
-        finally:
-            with suppress(OSError):  # after success it is gone
-                os.remove(temporary)
 
     def require_room(self, paths: Iterable[str]) -> None:
         """What is in the way: a file, a broken link, a folder, another repository."""
@@ -64,7 +59,8 @@ class DirectoryWorktree:
         """A file that was put there in the meantime is not replaced."""
         target = self._target(path)
         try:
-            _make_whole(target, content)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            _put(target, content, is_new=True)
         except OSError as error:
             self._tidy(target)
             raise WriteFailed(
@@ -73,7 +69,6 @@ class DirectoryWorktree:
             ) from error
 
     def remove(self, path: str, content: bytes) -> None:
-        """What cannot be taken back stays: that is said by what failed before."""
         target = self._target(path)
         with suppress(OSError):
             if read_regular(target, MAX_FILE) == content:
@@ -98,23 +93,32 @@ class DirectoryWorktree:
         return target
 
 
-def _write_whole(temporary: str, target: str, content: bytes, old: bytes | None) -> None:
+def _put(target: str, content: bytes, old: bytes | None = None, *, is_new: bool = False) -> None:
+    """Write a file whole or not at all. Raises OSError, also for one that is not ``old`` any more."""
     before = None
-    with suppress(FileNotFoundError):
-        before = os.stat(target)
-        if not stat.S_ISREG(before.st_mode):
-            raise OSError(errno.EINVAL, "it is not a file")
-    with open(temporary, "xb") as file:
-        file.write(content)
-        file.flush()
-        if before is not None:
-            with suppress(PermissionError):  # only root may give files away
-                os.fchown(file.fileno(), before.st_uid, before.st_gid)
-            os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
-        os.fsync(file.fileno())
-    if old is not None and read_regular(target, MAX_FILE) != old:
-        raise OSError(errno.EBUSY, "it was changed since it was read; run flux-upgrade again")
-    os.replace(temporary, target)
+    if not is_new:
+        with suppress(FileNotFoundError):
+            before = os.stat(target)
+            if not stat.S_ISREG(before.st_mode):
+                raise OSError(errno.EINVAL, "it is not a file")
+    temporary = os.path.join(os.path.dirname(target), f".flux-upgrade-{os.urandom(8).hex()}")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            if before is not None:
+                with suppress(PermissionError):  # only root may give files away
+                    os.fchown(file.fileno(), before.st_uid, before.st_gid)
+                os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
+            os.fsync(file.fileno())
+        if is_new and os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, "there is a file by now; run flux-upgrade again")
+        if old is not None and read_regular(target, MAX_FILE) != old:
+            raise OSError(errno.EBUSY, "it was changed since it was read; run flux-upgrade again")
+        os.replace(temporary, target)
+    finally:
+        with suppress(OSError):  # after success it is gone
+            os.remove(temporary)
 
 
 def _in_the_way(path: str) -> WriteFailed:
@@ -124,34 +128,13 @@ def _in_the_way(path: str) -> WriteFailed:
     )
 
 
-def _make_whole(target: str, content: bytes) -> None:
-    folder = os.path.dirname(target)
-    os.makedirs(folder, exist_ok=True)
-    temporary = os.path.join(folder, f".flux-upgrade-{os.urandom(8).hex()}")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if os.path.lexists(target):
-            raise FileExistsError(errno.EEXIST, "there is a file by now; run flux-upgrade again")
-        os.replace(temporary, target)
-    finally:
-        with suppress(OSError):  # it may not have come to it
-            os.remove(temporary)
-
-
 def append(path: str, text: str) -> None:
     """Add to GITHUB_OUTPUT or GITHUB_STEP_SUMMARY; other steps' text stays. Raises WriteFailed."""
-    _put(path, "ab", text)
+    write(path, text, "ab")
 
 
-def write(path: str, text: str) -> None:
+def write(path: str, text: str, mode: str = "wb") -> None:
     """Write a file whole, or replace it: the Action's report. Raises WriteFailed."""
-    _put(path, "wb", text)
-
-
-def _put(path: str, mode: str, text: str) -> None:
     try:
         with open(path, mode) as file:
             file.write(text.encode("utf-8", "backslashreplace"))
@@ -162,20 +145,8 @@ def _put(path: str, mode: str, text: str) -> None:
         ) from error
 
 
-class Spool:
-    """Makes temporary files: one at each call. All are gone when the block ends."""
-
-    def __init__(self) -> None:
-        self._open = ExitStack()
+class Spool(ExitStack):
+    """Makes temporary files, empty: one at each call. All are gone when the block ends."""
 
     def __call__(self) -> BinaryIO:
-        """A new file, empty; it may be closed before the block ends."""
-        return self._open.enter_context(TemporaryFile())
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._open.close()
+        return self.enter_context(TemporaryFile())

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from flux_upgrade.adapters.http import archive, failures
 from flux_upgrade.adapters.http.client import BodyTooLarge, Client, RequestOptions
-from flux_upgrade.adapters.http.failures import next_page
+from flux_upgrade.adapters.http.origins import next_page
 from flux_upgrade.adapters.oci.registry_credentials import DOCKER_HUB, CredentialSource, same_host
 from flux_upgrade.adapters.oci.registry_login import LOG_IN, REFUSALS
 from flux_upgrade.adapters.oci.registry_writes import RegistryWrites
@@ -75,25 +75,21 @@ _LOG_IN = f"give --username and --password-stdin, or {LOG_IN}"
 class OciArtifactRegistry:
     """The port ArtifactRegistry."""
 
-    def __init__(self, client: Client, base: str, path: str, credentials: CredentialSource) -> None:
-        """``base``: ``https://ghcr.io``. Credentials are looked up when it asks for some."""
-        self._client = client
-        self._base, self._path = base, path
-        self._begun = client.asked
+    def __init__(
+        self, client: Client, host: str, path: str, credentials: CredentialSource, *, plain_http: bool = False
+    ) -> None:
+        """``host`` with its port, if it is named. Credentials are looked up when it asks for some."""
+        host = same_host(host)
+        if host == DOCKER_HUB and "/" not in path:
+            path = f"library/{path}"
+        base = f"{'http' if plain_http else 'https'}://{host}"
+        self._address = f"{base}/{path}"
         self._repository = RegistryRepository(client, base, path, _LOG_IN, credentials)
         self._writes = RegistryWrites(client, self._repository)
 
     def __str__(self) -> str:
         """Its address: ``https://ghcr.io/org/flux-manifests``."""
-        return f"{self._base}/{self._path}"
-
-    @property
-    def requests(self) -> int:
-        """Requests to the registry so far, without those that logging in took, and without redirects.
-
-        Right where the client serves this registry alone.
-        """
-        return self._client.asked - self._begun - self._repository.login.spent
+        return self._address
 
     def manifest(self, reference: str) -> StoredManifest | None:
         with _of_the_registry():
@@ -156,16 +152,6 @@ class OciArtifactRegistry:
                 f"it should have {descriptor.size} bytes and this digest,"
                 f" and has {received.size} bytes and the digest sha256:{actual}",
             )
-
-
-def open_artifact_registry(
-    client: Client, host: str, path: str, credentials: CredentialSource, *, plain_http: bool = False
-) -> OciArtifactRegistry:
-    """The repository ``path`` at ``host`` (with its port, if it is named), over https or ``plain_http``."""
-    host = same_host(host)
-    if host == DOCKER_HUB and "/" not in path:
-        path = f"library/{path}"
-    return OciArtifactRegistry(client, f"{'http' if plain_http else 'https'}://{host}", path, credentials)
 
 
 class _Received:

@@ -1,4 +1,7 @@
-"""OCI artifacts in any registry: what a tag stands for, what it says of itself, what it holds."""
+"""What is looked up in any registry or chart repository; connected when something is asked for.
+
+A run without artifacts and charts pays for no network: not even for the import of what does the asking.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,17 @@ from contextlib import suppress
 from typing import TypeVar
 
 from flux_upgrade.adapters.http.archive import read_names, refused
-from flux_upgrade.adapters.http.client import Client
-from flux_upgrade.adapters.oci.repository import PulledManifest, RegistryRepository, open_repository
 from flux_upgrade.model.errors import FluxUpgradeError, SourceUnavailable, UntrustedArchive
 from flux_upgrade.model.text import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.adapters.oci.registry_credentials import CredentialSource
+    from flux_upgrade.adapters.oci.repository import PulledManifest, RegistryRepository
 
 _Found = TypeVar("_Found")
 _Name = TypeVar("_Name")
-_Key = tuple[str, str]
-"""A repository, and a tag or a digest in it."""
-_AT_ONCE = 8
-"""Requests; Flux has no more controllers."""
+_Key = tuple[str, str]  # A repository, and a tag or a digest in it
+_AT_ONCE = 8  # requests; Flux has no more controllers
 _KEPT_ERRORS = (SourceUnavailable, UntrustedArchive)
 """What goes wrong with one image; anything else concerns the whole run."""
 
@@ -29,17 +28,12 @@ _KEPT_ERRORS = (SourceUnavailable, UntrustedArchive)
 class RegistryArtifacts:
     """The port Artifacts, each repository at its own host.
 
-    Whatever was asked for is remembered, failures as well. ``connect`` and ``credentials`` are called
-    when something is asked for, so that a run without artifacts pays for no network.
+    Whatever was asked for is remembered, failures as well. ``connect`` gives what opens a repository.
     """
 
-    def __init__(
-        self, connect: Callable[[], Client], credentials: Callable[[], CredentialSource | None] = lambda: None
-    ) -> None:
+    def __init__(self, connect: Callable[[], Callable[[str], RegistryRepository]]) -> None:
         self._connect = connect
-        self._credentials = credentials
-        self._source: CredentialSource | None = None
-        self._client: Client | None = None
+        self._open: Callable[[str], RegistryRepository] | None = None
         self._repositories: dict[str, RegistryRepository | FluxUpgradeError] = {}
         self._manifests: dict[_Key, PulledManifest | FluxUpgradeError | None] = {}
         self._images: dict[_Key, PulledManifest | FluxUpgradeError] = {}
@@ -47,7 +41,6 @@ class RegistryArtifacts:
         self._tags: dict[str, tuple[str, ...] | FluxUpgradeError] = {}
 
     def digest(self, repository: str, reference: str) -> str | None:
-        """Of an index, its own."""
         found = self._manifest(repository, reference)
         return None if found is None else found.digest
 
@@ -111,12 +104,30 @@ class RegistryArtifacts:
         return remembered(self._images, key, lambda: self._repository(repository).image(found))
 
     def _repository(self, name: str) -> RegistryRepository:
-        return remembered(self._repositories, name, lambda: self._opened(name))
+        if self._open is None:
+            self._open = self._connect()
+        opening = self._open
+        return remembered(self._repositories, name, lambda: opening(name))
 
-    def _opened(self, name: str) -> RegistryRepository:
-        if self._client is None:
-            self._client, self._source = self._connect(), self._credentials()
-        return open_repository(self._client, name, self._source)
+
+class HelmCharts:
+    """The port Charts, each repository at its own host, without a password.
+
+    Whatever was asked for is remembered, failures as well. ``connect`` gives what asks for the versions
+    of a chart.
+    """
+
+    def __init__(self, connect: Callable[[], Callable[[str, str], Mapping[str, str]]]) -> None:
+        self._connect = connect
+        self._ask: Callable[[str, str], Mapping[str, str]] | None = None
+        self._known: dict[_Key, Mapping[str, str] | FluxUpgradeError] = {}
+
+    def versions(self, repository: str, chart: str) -> Mapping[str, str]:
+        """What a chart in a registry installs is asked for when it is looked at."""
+        if self._ask is None:
+            self._ask = self._connect()
+        ask, key = self._ask, (repository.rstrip("/"), chart)
+        return remembered(self._known, key, lambda: ask(*key))
 
 
 def remembered(

@@ -6,22 +6,19 @@ type of a chart's config is in helm's pkg/registry/constants.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit, urlunsplit
 
-from flux_upgrade.adapters.http import failures
+import yaml
+
+from flux_upgrade.adapters.http import failures, origins
 from flux_upgrade.adapters.http.archive import parse_json, refused
 from flux_upgrade.adapters.http.client import BodyTooLarge, Client, RequestOptions
-from flux_upgrade.adapters.oci.artifacts import remembered
 from flux_upgrade.adapters.oci.repository import RegistryRepository, open_repository
-from flux_upgrade.model.errors import FluxUpgradeError, SourceUnavailable
+from flux_upgrade.model.errors import SourceUnavailable
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.versions import Version, is_tag
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import yaml
 
 CONFIG_TYPE = "application/vnd.cncf.helm.config.v1+json"
 MAX_INDEX = 32 * 1024 * 1024
@@ -29,30 +26,15 @@ MAX_INDEX = 32 * 1024 * 1024
 _MAX_CONFIG = 1024 * 1024
 
 
-class HelmCharts:
-    """The port Charts, each repository at its own host, without a password.
+def chart_versions(client: Client, repository: str, chart: str) -> Mapping[str, str]:
+    """A chart's versions, newest first, each with the ``appVersion`` that it installs.
 
-    Whatever was asked for is remembered, failures as well. ``connect`` is called when
-    something is asked for, so that a run without charts pays for no network.
+    What a chart in a registry installs is asked for when it is looked at. Raises SourceUnavailable.
     """
-
-    def __init__(self, connect: Callable[[], Client]) -> None:
-        self._connect = connect
-        self._client: Client | None = None
-        self._known: dict[tuple[str, str], Mapping[str, str] | FluxUpgradeError] = {}
-
-    def versions(self, repository: str, chart: str) -> Mapping[str, str]:
-        """What a chart in a registry installs is asked for when it is looked at."""
-        key = repository.rstrip("/"), chart
-        return remembered(self._known, key, lambda: self._ask(*key))
-
-    def _ask(self, repository: str, chart: str) -> Mapping[str, str]:
-        if self._client is None:
-            self._client = self._connect()
-        if repository.startswith(SCHEME):
-            name = f"{repository.removeprefix(SCHEME)}/{chart}"
-            return RegistryVersions(open_repository(self._client, name), chart)
-        return _indexed(self._client, repository, chart)
+    if repository.startswith(SCHEME):
+        name = f"{repository.removeprefix(SCHEME)}/{chart}"
+        return RegistryVersions(open_repository(client, name), chart)
+    return _indexed(client, repository, chart)
 
 
 class RegistryVersions(Mapping[str, str]):
@@ -89,11 +71,8 @@ class RegistryVersions(Mapping[str, str]):
         if not isinstance(config, dict) or config.get("mediaType") != CONFIG_TYPE:
             raise refused(what, "it is no Helm chart")
         blob = self._repository.blob(str(config.get("digest")), what, _MAX_CONFIG)
-        stated = parse_json(blob, what)
-        if not isinstance(stated, dict) or (stated.get("name"), stated.get("version")) != (
-            self._chart,
-            version,
-        ):
+        stated, wanted = parse_json(blob, what), (self._chart, version)
+        if not isinstance(stated, dict) or (stated.get("name"), stated.get("version")) != wanted:
             raise refused(
                 what, f"what it holds is not version {one_line(version)} of {one_line(self._chart)}"
             )
@@ -106,10 +85,9 @@ def _as_tag(version: str) -> str:
 
 
 def _indexed(client: Client, repository: str, chart: str) -> Mapping[str, str]:
-    """What ``index.yaml`` lists."""
     parts = urlsplit(repository)
     url = urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/index.yaml"))
-    what = f"the index of charts at {failures.host(url)}"
+    what = f"the index of charts at {origins.host(url)}"
     try:
         response = client.get(url, RequestOptions(limit=MAX_INDEX, conditional=True))
     except BodyTooLarge:
@@ -120,7 +98,7 @@ def _indexed(client: Client, repository: str, chart: str) -> Mapping[str, str]:
         raise failures.RateLimited(error.message, hint="wait until then") from error
     if not response.is_found:
         raise SourceUnavailable(
-            f"there is no index of charts at {failures.host(url)}{one_line(urlsplit(url).path)}",
+            f"there is no index of charts at {origins.host(url)}{one_line(urlsplit(url).path)}",
             hint="check the repository's address: index.yaml stands below it",
         )
     return read_index(response.body, chart, what)
@@ -132,8 +110,6 @@ def read_index(data: bytes, chart: str, what: str) -> dict[str, str]:
     Read event by event, and no further than that chart: an index may be large, nested deeply or
     full of aliases. Raises SourceUnavailable where it is no index; ``what`` names it there.
     """
-    import yaml
-
     try:
         found = _read(iter(yaml.parse(data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))), chart)
     except (yaml.YAMLError, ValueError) as error:
@@ -151,64 +127,41 @@ def _no_index(what: str, why: str) -> SourceUnavailable:
 
 def _read(events: Iterator[yaml.Event], chart: str) -> dict[str, str] | None:
     """None where there is no mapping ``entries``."""
-    import yaml
-
     before = (yaml.StreamStartEvent, yaml.DocumentStartEvent)
     root = next(each for each in events if not isinstance(each, before))
-    entries = _value(events, "entries") if isinstance(root, yaml.MappingStartEvent) else None
+    is_mapping = isinstance(root, yaml.MappingStartEvent)
+    entries = next((value for key, value in _pairs(events) if key == "entries"), None) if is_mapping else None
     if not isinstance(entries, yaml.MappingStartEvent):
         return None
     found: dict[str, str] = {}
-    if not isinstance(_value(events, chart), yaml.SequenceStartEvent):
+    versions = next((value for key, value in _pairs(events) if key == chart), None)
+    if not isinstance(versions, yaml.SequenceStartEvent):
         return found
     for item in events:
         if isinstance(item, yaml.SequenceEndEvent):
             break
-        stated = _scalars(events, item)
+        if not isinstance(item, yaml.MappingStartEvent):
+            _skip(events, item)
+            continue
+        stated = {key: value.value for key, value in _pairs(events) if isinstance(value, yaml.ScalarEvent)}
         if stated.get("version"):
             found.setdefault(stated["version"], stated.get("appVersion", ""))
     return found
 
 
-def _value(events: Iterator[yaml.Event], key: str) -> yaml.Event | None:
-    """The first event of what a mapping, whose start was read, has at ``key``; None at its end."""
-    from yaml import MappingEndEvent, ScalarEvent
-
+def _pairs(events: Iterator[yaml.Event]) -> Iterator[tuple[str | None, yaml.Event]]:
+    """Keys of a mapping whose start was read (None: no text), each with the first event of its value."""
     for event in events:
-        if isinstance(event, MappingEndEvent):
-            break
+        if isinstance(event, yaml.MappingEndEvent):
+            return
         _skip(events, event)
         value = next(events)
-        if isinstance(event, ScalarEvent) and event.value == key:
-            return value
-        _skip(events, value)
-    return None
-
-
-def _scalars(events: Iterator[yaml.Event], first: yaml.Event) -> dict[str, str]:
-    """What a mapping holds that is no collection; reads the node that begins with ``first`` to its end."""
-    from yaml import MappingEndEvent, MappingStartEvent, ScalarEvent
-
-    if not isinstance(first, MappingStartEvent):
-        _skip(events, first)
-        return {}
-    found = {}
-    for event in events:
-        if isinstance(event, MappingEndEvent):
-            break
-        _skip(events, event)
-        value = next(events)
-        if isinstance(event, ScalarEvent) and isinstance(value, ScalarEvent):
-            found[event.value] = value.value
-        _skip(events, value)
-    return found
+        yield event.value if isinstance(event, yaml.ScalarEvent) else None, value
+        _skip(events, value)  # unless it was what was looked for
 
 
 def _skip(events: Iterator[yaml.Event], first: yaml.Event) -> None:
-    """Read the rest of the node that begins with ``first``."""
-    from yaml import CollectionEndEvent, CollectionStartEvent
-
-    depth = int(isinstance(first, CollectionStartEvent))
+    depth = int(isinstance(first, yaml.CollectionStartEvent))
     while depth:
         event = next(events)
-        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)

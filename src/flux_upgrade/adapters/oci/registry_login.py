@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 from urllib.parse import urlencode
 
-from flux_upgrade.adapters.http import failures, origins
+from flux_upgrade.adapters.http import origins
 from flux_upgrade.adapters.http.client import Client, RequestOptions, Response
 from flux_upgrade.adapters.oci.registry_credentials import CredentialSource, RegistryCredential
 from flux_upgrade.model.errors import ForbiddenByRegistry, SourceUnavailable
@@ -63,8 +63,6 @@ class RegistryLogin:
         self._credential: RegistryCredential | None = None
         self._authorization: dict[str, str] = {}
         self._lock = threading.Lock()
-        self.spent = 0
-        """Requests that served to log in: those that were answered by a challenge, and those for tokens."""
 
     def ask(self, send: Callable[[Mapping[str, str]], _Outcome], *, writes: bool = False) -> _Outcome:
         """What ``send`` comes to, given the headers to send with; once more where it meets a challenge.
@@ -81,12 +79,9 @@ class RegistryLogin:
         if origins.origin(outcome.url) != origins.origin(self._base):
             return outcome
         with self._lock:
-            self.spent += 1
             # Another thread may have been faster.
             if self._authorization.get(actions, "") == used:
-                asked = self._client.asked
                 self._authorization[actions] = self._authorized(outcome, actions, used)
-                self.spent += self._client.asked - asked
         return send({"Authorization": self._authorization[actions]})
 
     def check(self, response: Response, *, writes: bool = False) -> None:
@@ -108,7 +103,6 @@ class RegistryLogin:
         return f": {one_line(words)}"
 
     def _authorized(self, response: Response, actions: str, used: str) -> str:
-        """The header's value that a challenge asks for."""
         header = response.headers.get("www-authenticate", "")
         if self._credential is None and self._credentials is not None:
             self._credential = self._credentials.credential(self._host, self._path)
@@ -133,8 +127,8 @@ class RegistryLogin:
         given = self._given(realm, {key: value for key, value in parameters.items() if value})
         if given.status not in (*_REFUSED, _FOUND):
             raise SourceUnavailable(
-                f"{failures.host(realm)} answers {given.status} to who asks for a token{self.reason(given)}",
-                hint=f"check how {failures.host(self._base)} is set up: it sends everybody there",
+                f"{origins.host(realm)} answers {given.status} to who asks for a token{self.reason(given)}",
+                hint=f"check how {origins.host(self._base)} is set up: it sends everybody there",
             )
         if not given.is_found:
             raise self._wrong_credentials(given) if self._credential else self._denied(given, actions)
@@ -145,7 +139,6 @@ class RegistryLogin:
         return token
 
     def _given(self, realm: str, parameters: Mapping[str, str]) -> Response:
-        """What the service that gives tokens answers."""
         credential = self._credential
         options = RequestOptions(accept_status=REFUSALS)
         if credential is not None and credential.identity_token:
@@ -174,7 +167,7 @@ class RegistryLogin:
         if not realm.lower().startswith(("https://", "http://")):
             return False
         if odd := origins.oddity(realm):
-            raise failures.not_followed(self._base, "gives tokens at", f"an address with {odd}")
+            raise origins.not_followed(self._base, "gives tokens at", f"an address with {odd}")
         try:
             there, here = origins.origin(realm), origins.origin(self._base)
         except ValueError:
@@ -186,12 +179,12 @@ class RegistryLogin:
     def _wrong_credentials(self, response: Response) -> ForbiddenByRegistry:
         source = "" if self._credential is None else self._credential.source
         return ForbiddenByRegistry(
-            f"{failures.host(self._base)} does not accept the credentials{self.reason(response)}",
+            f"{origins.host(self._base)} does not accept the credentials{self.reason(response)}",
             hint=f"they are those of {source}: check them, and whether they have expired",
         )
 
     def _denied(self, response: Response, actions: str) -> SourceUnavailable:
-        host, reason = failures.host(self._base), self.reason(response)
+        host, reason = origins.host(self._base), self.reason(response)
         deed = "push to" if actions == _PUSH else "pull from"
         if self._credential is not None:
             return ForbiddenByRegistry(
@@ -228,7 +221,6 @@ def _words(body: bytes) -> str:
 
 
 def _object(body: bytes) -> dict[str, object]:
-    """A JSON object; empty for what is none."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):

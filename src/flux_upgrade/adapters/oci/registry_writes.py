@@ -18,8 +18,7 @@ from flux_upgrade.model.oci.manifest import Descriptor, StoredManifest
 from flux_upgrade.model.text import one_line
 
 _NOT_FOUND, _NOT_ALLOWED = 404, 405
-_KEPT = (405, 409, 412)
-"""Statuses for a tag that may not be moved: a locked one of ACR, Quay's, Harbor's."""
+_KEPT = (405, 409, 412)  # statuses for a tag that may not be moved: a locked one of ACR, Quay's, Harbor's
 _PERHAPS_KEPT = (400, 403)
 """Those that say so with one of ``_KEPT_WORDS``: ECR (TAG_INVALID), Artifactory, GitLab."""
 _KEPT_WORDS = ("immutable", "tag_invalid", "overwrit", "already exist", "protected")
@@ -67,7 +66,7 @@ class RegistryWrites:
         location = begun.headers.get("location")
         if not begun.is_found or location is None:
             raise self._failed("does not let an upload begin", begun)
-        target = failures.redirected(begun.url, location, keeps_plain_host=True)
+        target = origins.redirected(begun.url, location, keeps_plain_host=True)
         target += f"{'&' if urlsplit(target).query else '?'}digest={descriptor.digest}"
         # requests sends a file without content in chunks, which few registries take.
         body = blob if descriptor.size else b""
@@ -114,7 +113,6 @@ class RegistryWrites:
 
 
 def _is_kept(response: Response | failures.FailedAttempt) -> bool:
-    """Whether a tag may not be moved."""
     if isinstance(response, failures.FailedAttempt) or "/manifests/" not in response.url:
         return False
     if response.status in _KEPT:

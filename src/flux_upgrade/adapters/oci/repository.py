@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
 
-from flux_upgrade.adapters.http import archive, failures
+from flux_upgrade.adapters.http import archive, failures, origins
 from flux_upgrade.adapters.http.archive import MAX_COMPRESSED, parse_json, refused
 from flux_upgrade.adapters.http.client import BodyTooLarge, Client, RequestOptions, Response
-from flux_upgrade.adapters.http.failures import next_page
 from flux_upgrade.adapters.oci.registry_credentials import DOCKER_HUB, CredentialSource
 from flux_upgrade.adapters.oci.registry_login import ANONYMOUS, LOG_IN, REFUSALS, RegistryLogin
 from flux_upgrade.model.errors import SourceUnavailable
@@ -41,8 +40,7 @@ _DOCKER_HUB_NAMES = ("docker.io", "index.docker.io")
 class PulledManifest(NamedTuple):
     """What a tag or a digest stands for."""
 
-    digest: str
-    """``sha256:…`` of its bytes."""
+    digest: str  # `sha256:…` of its bytes
     content: dict[str, object]
 
     @property
@@ -52,7 +50,6 @@ class PulledManifest(NamedTuple):
 
     @property
     def annotations(self) -> dict[str, str]:
-        """Those that are text."""
         stated = self.content.get("annotations")
         pairs = stated.items() if isinstance(stated, dict) else ()
         return {key: value for key, value in pairs if isinstance(key, str) and isinstance(value, str)}
@@ -75,7 +72,7 @@ class RegistryRepository:
         credentials: CredentialSource | None = None,
     ) -> None:
         """``base``: ``https://ghcr.io``; ``remedy``: what to do where a password is missing."""
-        self.name = f"{failures.host(base)}/{path}"
+        self.name = f"{origins.host(base)}/{path}"
         self._client = client
         self.url = f"{base.rstrip('/')}/v2/{path}"
         self.login = RegistryLogin(client, base, path, credentials, remedy)
@@ -91,7 +88,6 @@ class RegistryRepository:
         return PulledManifest(stored.digest, self._content(reference, stored.content))
 
     def stored(self, reference: str) -> StoredManifest | None:
-        """The same, to the byte."""
         if not _is_reference(reference):
             return None
         expected = archive.sha256_of_digest(reference)
@@ -191,7 +187,7 @@ class RegistryRepository:
             answer = parse_json(response.body, f"the list of tags of {self.name}")
             names = answer.get("tags") if isinstance(answer, dict) else None
             yield [name for name in (names if isinstance(names, list) else ()) if isinstance(name, str)]
-            url = next_page(response.headers.get("link", ""), url)
+            url = origins.next_page(response.headers.get("link", ""), url)
         if url is not None:
             raise SourceUnavailable(
                 f"{self.name} has more than {_MAX_PAGES} pages of tags",
@@ -199,7 +195,6 @@ class RegistryRepository:
             )
 
     def named(self, reference: str) -> str:
-        """The repository with a tag or a digest, to show."""
         return f"{self.name}{'@' if ':' in reference else ':'}{one_line(reference)}"
 
     def _get(self, path: str, options: RequestOptions) -> Response:
@@ -249,7 +244,6 @@ def open_repository(
 
 
 def _is_reference(text: str) -> bool:
-    """Whether it is a tag or a digest."""
     return archive.sha256_of_digest(text) is not None or TAG.fullmatch(text) is not None
 
 

@@ -15,24 +15,13 @@ from flux_upgrade.adapters.http.archive import read_single, refused
 from flux_upgrade.adapters.http.cache import DownloadCache
 from flux_upgrade.adapters.http.client import Client
 from flux_upgrade.adapters.oci.repository import PulledManifest, RegistryRepository
-from flux_upgrade.adapters.releases import listing
+from flux_upgrade.adapters.releases import directory
 from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
 from flux_upgrade.model.oci.manifest import CONTENT_TYPE, CREATED, REVISION
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Release, ReleaseManifests, Version, is_tag
 
 _REMEDY = "use a registry that does, or a release source that has <tag>/gotk-components.yaml"
-
-
-def layer_digest(manifest: object) -> str | None:
-    """The sha256 of the one layer of Flux's content in an image manifest; None if there is not one."""
-    layers = manifest.get("layers") if isinstance(manifest, dict) else None
-    digests = [
-        archive.sha256_of_digest(layer.get("digest"))
-        for layer in (layers if isinstance(layers, list) else ())
-        if isinstance(layer, dict) and layer.get("mediaType") == CONTENT_TYPE
-    ]
-    return digests[0] if len(digests) == 1 else None
 
 
 def published_text(
@@ -43,7 +32,12 @@ def published_text(
     ``found``: the artifact's manifest. Raises SourceUnavailable, UntrustedArchive.
     """
     what = f"the artifact {repository.name}:{tag}"
-    digest = layer_digest(repository.image(found).content)
+    digests = [
+        archive.sha256_of_digest(layer.get("digest"))
+        for layer in repository.image(found).layers
+        if layer.get("mediaType") == CONTENT_TYPE
+    ]
+    digest = digests[0] if len(digests) == 1 else None
     if digest is None:
         raise refused(what, f"it has not one layer of the type {CONTENT_TYPE}")
     layer = cache.get(digest)
@@ -129,15 +123,15 @@ class RegistryReleases:
 
     def manifests(self, tag: str) -> ReleaseManifests:
         """Derived from what Flux published. Raises UnsupportedRelease, too; never ``verified``."""
-        listing.require_tag(tag)
+        directory.require_tag(tag)
         text = self._text(tag)
         if text is None:
-            raise listing.not_found(tag, self._repository.name, listing.known_tags(self))
+            raise directory.not_found(tag, self._repository.name, directory.known_tags(self))
         return self._derivation.derive(tag, text)
 
     def published(self, tag: str) -> str | None:
         """What the registry holds for ``tag``, with Flux's own registry for the images in it."""
-        listing.require_tag(tag)
+        directory.require_tag(tag)
         text = self._text(tag)
         return None if text is None else self._derivation.at_default_registry(text)
 
@@ -148,7 +142,7 @@ class RegistryReleases:
 
     def commit(self, tag: str) -> str:
         """What the artifact's revision names, ``v2.9.4@sha1:…``, as Flux's own has it."""
-        listing.require_tag(tag)
+        directory.require_tag(tag)
         try:
             stated = self._annotation(tag, REVISION)
         except SourceUnavailable:

@@ -14,6 +14,7 @@ from flux_upgrade.model import markers
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import Pin
+from flux_upgrade.pins.registry import TERRAFORM_FILES
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 
@@ -111,17 +112,20 @@ class Ownership:
 
         ``history``: messages of the file's commits, newest first.
         """
-        # Late, as impact/ is: only a bump that could be proposed asks for other writers.
-        from flux_upgrade.clusters.ownership import terraform
+        if self._has_terraform:
+            # Late: most repositories have none.
+            from flux_upgrade.clusters.ownership import terraform
 
-        ownership = terraform.owner_of(path, self._owners)
-        if ownership is not None:
-            return None if terraform.mover(ownership, pins) else terraform.hold(ownership, target)
+            ownership = terraform.owner_of(path, self._owners)
+            if ownership is not None:
+                return None if terraform.mover(ownership, pins) else terraform.hold(ownership, target)
         written = writer_in(history)
         return None if written is None else hold(written, target)
 
     def is_writer(self, pin: Pin, path: str) -> bool:
         """Whether the pin is of a resource of Terraform's that writes the file, or may."""
+        if not self._has_terraform:
+            return False
         # Late: as above.
         from flux_upgrade.clusters.ownership import terraform
 
@@ -133,7 +137,7 @@ class Ownership:
 
     def remarks(self, files: Mapping[str, bytes], history: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
         """What to know of other writers of ``files`` (path → content), as Markdown paragraphs."""
-        # Late: as above.
+        # Late, as impact/ is: only a bump that could be proposed asks for other writers.
         from flux_upgrade.clusters.ownership import bots
 
         found = [remark.text for remark in bots.remarks(self._tree, files)]
@@ -142,6 +146,10 @@ class Ownership:
             if written is not None and (own := remark(written)) is not None:
                 found.append(own.text)
         return tuple(dict.fromkeys(found))
+
+    @cached_property
+    def _has_terraform(self) -> bool:
+        return next(iter(self._tree.named(TERRAFORM_FILES)), None) is not None
 
     @cached_property
     def _owners(self) -> tuple[TerraformOwner, ...]:

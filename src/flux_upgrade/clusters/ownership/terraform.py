@@ -17,8 +17,9 @@ from flux_upgrade.model.text import repository_path
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.hcl import Attribute, Block
 from flux_upgrade.pins.pin import Pin
+from flux_upgrade.pins.registry import TERRAFORM_FILES
 from flux_upgrade.pins.terraform import pin as terraform
-from flux_upgrade.pins.terraform.module import INTERPOLATION, RESOURCE, SUFFIXES, blocks_of
+from flux_upgrade.pins.terraform.module import INTERPOLATION, RESOURCE, blocks_of
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 
@@ -75,7 +76,7 @@ class TerraformOwnership:
 
 def owners(tree: Tree) -> tuple[TerraformOwner, ...]:
     """Every such resource of the tree, in the order of files and lines."""
-    return tuple(owner for path in tree.named(SUFFIXES) for owner in _owners_in(tree, path))
+    return tuple(owner for path in tree.named(TERRAFORM_FILES) for owner in _owners_in(tree, path))
 
 
 def owner_of(path: str, owners: tuple[TerraformOwner, ...]) -> TerraformOwnership | None:

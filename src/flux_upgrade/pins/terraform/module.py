@@ -13,9 +13,10 @@ from flux_upgrade.pins.formats import hcl, hcl_json
 from flux_upgrade.pins.formats.hcl import Attribute, Block
 from flux_upgrade.pins.formats.kustomize_files import read
 from flux_upgrade.pins.formats.yaml_places import is_variable
+from flux_upgrade.pins.registry import TERRAFORM_FILES
 
 RESOURCE = "flux_bootstrap_git"
-SUFFIXES = (".tf", ".tofu", ".tf.json", ".tofu.json")
+
 INTERPOLATION = re.compile(r"[$%]\{.*?\}", re.DOTALL)
 _LOCK = ".terraform.lock.hcl"
 _VALUES = (".tfvars", ".tfvars.json")
@@ -86,14 +87,14 @@ def read_module(tree: Tree, folder: str) -> Module:
     places: list[TerraformBlock] = []
     values: list[tuple[str, Mapping[str, Attribute]]] = []
     lock = None
-    for path in tree.named((*SUFFIXES, *_VALUES, _LOCK)):
+    for path in tree.named((*TERRAFORM_FILES, *_VALUES, _LOCK)):
         if posixpath.dirname(path) != folder:
             continue
         content = read(tree, path) or b""
         if path.endswith(_VALUES):
             is_json = path.endswith(".json")
             values.append((path, hcl_json.attributes(content) if is_json else hcl.attributes(_text(content))))
-        elif path.endswith(SUFFIXES):
+        elif path.endswith(TERRAFORM_FILES):
             places += [TerraformBlock(path, block) for block in blocks_of(path, content) or ()]
         elif posixpath.basename(path) == _LOCK:
             found = [

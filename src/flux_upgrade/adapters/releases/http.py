@@ -1,34 +1,36 @@
-"""Flux's releases on GitHub: https://docs.github.com/rest/releases."""
+"""Releases over http: Flux's on GitHub, and web servers that are laid out as ``<tag>/<asset>``.
+
+https://docs.github.com/rest/releases
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from hashlib import sha256
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
-from flux_upgrade.adapters.http import archive, failures
+from flux_upgrade.adapters.http import archive, origins
 from flux_upgrade.adapters.http.archive import MAX_COMPRESSED, parse_json, refused
 from flux_upgrade.adapters.http.cache import DownloadCache
-from flux_upgrade.adapters.http.client import BodyTooLarge, Client, RequestOptions, Response
-from flux_upgrade.adapters.http.failures import next_page
-from flux_upgrade.adapters.releases import listing
+from flux_upgrade.adapters.http.client import CONDITIONAL, PLAIN, BodyTooLarge, Client, RequestOptions
+from flux_upgrade.adapters.releases import directory
+from flux_upgrade.adapters.releases.directory import INDEX, LaidOutReleases
 from flux_upgrade.adapters.releases.registry import FluxManifestsRegistry
-from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable
+from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UsageError
 from flux_upgrade.model.versions import Release, ReleaseManifests
 
 _MAX_PAGES = 50
 _VERSION = {"X-GitHub-Api-Version": "2022-11-28"}
 _API = RequestOptions(headers={"Accept": "application/vnd.github+json", **_VERSION}, conditional=True)
 _SHA = RequestOptions(headers={"Accept": "application/vnd.github.sha", **_VERSION})
+ARCHIVE = RequestOptions(limit=MAX_COMPRESSED, verbatim=True)
+"""How archives are fetched: bounded, and as the bytes that a checksum is of."""
 _COMMIT = re.compile("[0-9a-f]{40}")
 
 
 def asset_url(asset: dict[str, object], what: str, *, api_url: str) -> str:
-    """Where an asset can be fetched without a token; over https, if the API is.
-
-    Raises SourceUnavailable.
-    """
+    """Where an asset can be fetched without a token; over https, if the API is. Raises SourceUnavailable."""
     url = asset.get("browser_download_url")
     schemes = ("https://",) if api_url.startswith("https://") else ("https://", "http://")
     if not isinstance(url, str) or not url.startswith(schemes):
@@ -36,7 +38,7 @@ def asset_url(asset: dict[str, object], what: str, *, api_url: str) -> str:
             f"{what} has no address to download it from",
             hint="try again later, or use another release source",
         )
-    return failures.followed(api_url, url, "names for a download")
+    return origins.followed(api_url, url, "names for a download")
 
 
 class GitHubReleases:
@@ -68,8 +70,7 @@ class GitHubReleases:
         """
         if self._entries is None:
             self._entries = self._all_entries()
-        found = (listing.release_of(entry) for entry in self._entries.values())
-        return tuple(release for release in found if release is not None)
+        return tuple(filter(None, map(directory.release_of, self._entries.values())))
 
     def _all_entries(self) -> dict[str, dict[str, object]]:
         found: dict[str, dict[str, object]] = {}
@@ -77,29 +78,25 @@ class GitHubReleases:
         for _ in range(_MAX_PAGES):
             if url is None:
                 break
-            response = self._page(url)
-            entries = listing.objects(response.body, "GitHub's list of releases")
+            response = self._client.get(url, _API)
+            if not response.is_found:
+                raise SourceUnavailable(
+                    f"{origins.host(url)} knows no repository {self._repository}",
+                    hint="check its name, and whether the token may read it",
+                )
+            entries = directory.objects(response.body, "GitHub's list of releases")
             # A release that is made between two pages moves the last one of a page to the next.
             found |= {str(entry.get("tag_name")): entry for entry in entries}
             if any(str(entry.get("tag_name")).startswith("v0.") for entry in entries):
                 break
-            url = next_page(response.headers.get("link", ""), url)
+            url = origins.next_page(response.headers.get("link", ""), url)
         return found
-
-    def _page(self, url: str) -> Response:
-        response = self._client.get(url, _API)
-        if not response.is_found:
-            raise SourceUnavailable(
-                f"{failures.host(url)} knows no repository {self._repository}",
-                hint="check its name, and whether the token may read it",
-            )
-        return response
 
     def manifests(self, tag: str) -> ReleaseManifests:
         """From v0.25.3 on, a release without a checksum is refused."""
-        listing.require_tag(tag)
+        directory.require_tag(tag)
         release = self._release(tag)
-        asset = listing.asset_of(release, archive.MANIFESTS)
+        asset = directory.asset_of(release, archive.MANIFESTS)
         if asset is None:
             raise ReleaseNotFound(
                 f"the release {tag} of {self._repository} has no {archive.MANIFESTS}",
@@ -116,11 +113,11 @@ class GitHubReleases:
         return manifests
 
     def published(self, tag: str) -> str | None:
-        listing.require_tag(tag)
+        directory.require_tag(tag)
         return self._registry.published(tag)
 
     def generator_hashes(self, tag: str, paths: tuple[str, ...]) -> Mapping[str, str] | None:
-        listing.require_tag(tag)
+        directory.require_tag(tag)
         found = {}
         for path in paths:
             response = self._client.get(f"{self._raw_url}/{quote(tag)}/{quote(path)}")
@@ -130,7 +127,7 @@ class GitHubReleases:
 
     def commit(self, tag: str) -> str:
         """GitHub's REST API, "Get a commit": its sha alone, as text."""
-        listing.require_tag(tag)
+        directory.require_tag(tag)
         url = f"{self._repository_url}/commits/{quote(tag)}"
         try:
             response = self._client.get(url, _SHA)
@@ -143,22 +140,22 @@ class GitHubReleases:
         if self._entries is not None and (tag in self._entries or not tag.startswith("v0.")):
             # The list has every release since v1: one that is not on it costs no further call.
             if tag not in self._entries:
-                raise listing.not_found(tag, self._repository, self._entries)
+                raise directory.not_found(tag, self._repository, self._entries)
             return self._entries[tag]
         response = self._client.get(f"{self._releases_url}/tags/{quote(tag)}", _API)
         release = parse_json(response.body, f"GitHub's release {tag}") if response.is_found else None
         if not isinstance(release, dict) or release.get("tag_name") != tag:
-            raise listing.not_found(tag, self._repository, listing.known_tags(self))
+            raise directory.not_found(tag, self._repository, directory.known_tags(self))
         return release
 
     def _stated(self, tag: str, release: dict[str, object]) -> str | None:
-        """The sha256 that the release's checksums file states for its manifests."""
         name = archive.checksums_name(tag)
-        asset = listing.asset_of(release, name)
+        asset = directory.asset_of(release, name)
         response = None
         if asset is not None:
             response = self._client.get(
-                self._address(asset, f"{name} of {tag}"), RequestOptions(limit=archive.MAX_CHECKSUMS)
+                asset_url(asset, f"{name} of {tag}", api_url=self._releases_url),
+                RequestOptions(limit=archive.MAX_CHECKSUMS),
             )
         if asset is None or response is None or not response.is_found:
             if archive.is_checksummed(tag):
@@ -169,15 +166,10 @@ class GitHubReleases:
             raise archive.mismatch(f"{name} of {tag}", wanted, actual)
         return archive.stated_sha256(tag, response.body.decode("utf-8", "replace"))
 
-    def _address(self, asset: dict[str, object], what: str) -> str:
-        return asset_url(asset, what, api_url=self._releases_url)
-
     def _download(self, asset: dict[str, object], tag: str) -> bytes:
         what = f"{archive.MANIFESTS} of {tag}"
         try:
-            response = self._client.get(
-                self._address(asset, what), RequestOptions(limit=MAX_COMPRESSED, verbatim=True)
-            )
+            response = self._client.get(asset_url(asset, what, api_url=self._releases_url), ARCHIVE)
         except BodyTooLarge:
             raise refused(what, f"it is larger than {MAX_COMPRESSED} bytes") from None
         if not response.is_found:
@@ -186,3 +178,74 @@ class GitHubReleases:
                 hint="assets appear some minutes after the release: try again later",
             )
         return response.body
+
+
+class HttpReleases(LaidOutReleases):
+    """The port Releases over http(s), below ``base_url``.
+
+    Raises UsageError for an address that is not http(s), or that holds a
+    password, a query or a fragment.
+    """
+
+    def __init__(self, base_url: str, client: Client, cache: DownloadCache) -> None:
+        try:
+            parts = urlsplit(base_url)
+            usable = origins.origin(base_url).scheme in origins.PORTS
+        except ValueError:
+            usable = False
+        if not usable or "@" in parts.netloc or parts.query or parts.fragment:
+            # The address is not shown: what made it unusable may be a password in it.
+            raise UsageError(
+                "the release source's address cannot be used",
+                hint="give it as https://host/path, without user name, password, '?' or '#'",
+            )
+        self._base = base_url.rstrip("/")
+        self._client = client
+        self._cache = cache
+        self._name = f"the release source {origins.host(base_url)}"
+        self._where_index = f"{self._name}'s {INDEX}"
+
+    def list(self) -> tuple[Release, ...]:
+        body = self._read(INDEX)
+        if body is None:
+            raise SourceUnavailable(
+                f"{self._name} has no releases.json",
+                hint="put one beside the tags, or name the version: a list is not needed for one release",
+            )
+        return directory.parse_releases(body, self._where_index)
+
+    def manifests(self, tag: str) -> ReleaseManifests:
+        """Without a checksums file they are not verified."""
+        directory.require_tag(tag)
+        text = self._get(
+            tag, archive.checksums_name(tag), options=RequestOptions(limit=archive.MAX_CHECKSUMS)
+        )
+        stated = None if text is None else archive.stated_sha256(tag, text.decode("utf-8", "replace"))
+        data = None if stated is None else self._cache.get(stated)
+        if data is not None:
+            return archive.checked_manifests(tag, data, stated)
+        data = self._archive(tag)
+        digest = self._digest(tag) if text is None else None
+        manifests = archive.checked_manifests(tag, data, stated, digest)
+        if stated is not None:
+            self._cache.put(data)
+        return manifests
+
+    def _archive(self, tag: str) -> bytes:
+        try:
+            data = self._get(tag, archive.MANIFESTS, options=ARCHIVE)
+        except BodyTooLarge:
+            raise refused(
+                f"{archive.MANIFESTS} of {tag}", f"it is larger than {MAX_COMPRESSED} bytes"
+            ) from None
+        if data is None:
+            raise directory.not_found(tag, self._name, directory.known_tags(self))
+        return data
+
+    def _read(self, *parts: str) -> bytes | None:
+        return self._get(*parts, options=CONDITIONAL if parts == (INDEX,) else PLAIN)
+
+    def _get(self, *parts: str, options: RequestOptions) -> bytes | None:
+        url = "/".join((self._base, *(quote(part) for part in parts)))
+        response = self._client.get(url, options)
+        return response.body if response.is_found else None
