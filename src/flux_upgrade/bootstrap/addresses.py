@@ -197,11 +197,5 @@ def name_of(host: str) -> str:
     return _PORT.sub("", _SCHEME.sub("", host.strip().lower()).partition("/")[0])
 
 
-def is_other_github(options: BootstrapOptions) -> bool:
-    """Whether it is a GitHub, and not github.com."""
-    host = name_of(options.hostname)
-    return options.provider is Provider.GITHUB and host not in ("", DEFAULT_HOSTS[Provider.GITHUB])
-
-
 def _host(known: Mapping[str, str]) -> str:
     return name_of(known.get("hostname") or DEFAULT_HOSTS.get(Provider(known.get("provider") or "git"), ""))

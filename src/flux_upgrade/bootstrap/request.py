@@ -152,7 +152,9 @@ def clusters_of(
 
 def _words(request: BootstrapRequest, name: str, options: BootstrapOptions) -> Iterator[str]:
     """What the command line had, less what is secret or of one machine or run."""
-    is_other = addresses.is_other_github(options)
+    names = ("", addresses.DEFAULT_HOSTS[Provider.GITHUB])
+    is_github = options.provider is Provider.GITHUB
+    is_other = is_github and addresses.name_of(options.hostname) not in names
     # Or else no token goes to a server that is not github.com.
     provider = request.provider or (str(options.provider) if is_other else "")
     own = (("cluster", name), ("provider", provider), ("source", request.source))

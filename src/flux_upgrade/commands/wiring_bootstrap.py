@@ -32,14 +32,6 @@ if TYPE_CHECKING:
     from flux_upgrade.model.kubernetes_objects import KubernetesApi
     from flux_upgrade.model.ports import Forge
 
-_FLAVOURS = {
-    Provider.GITHUB: "github",
-    Provider.GITLAB: "gitlab",
-    Provider.GITEA: "gitea",
-    Provider.BITBUCKET_SERVER: "git",
-    Provider.GIT: "git",
-}
-"""The names that ``forge`` of the config file has for them."""
 _GIT_USER = "git"
 
 
@@ -131,9 +123,11 @@ def _reached(inventory: BootstrapInventory, flavour: str = "") -> RemoteAccess:
     from flux_upgrade.adapters.git.remotes import RemoteAccess, parse
 
     options, environment = inventory.first, inventory.environment
+    # As ``forge`` of the config file names them.
+    own = "git" if options.provider is Provider.BITBUCKET_SERVER else str(options.provider)
     server = RemoteAccess(
         "",
-        flavour or _FLAVOURS[options.provider],
+        flavour or own,
         name=options.author_name,
         email=options.author_email,
         is_bearer=options.with_bearer_token,
