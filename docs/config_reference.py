@@ -7,9 +7,9 @@ from typing import Any
 
 import yaml
 
-from flux_upgrade.bootstrap.config_flags import KEYS as BOOTSTRAP_KEYS
-from flux_upgrade.bootstrap.config_flags import BootstrapFlags
+from flux_upgrade.bootstrap.config_keys import KEYS as BOOTSTRAP_KEYS
 from flux_upgrade.bootstrap.config_keys import TOP as BOOTSTRAP
+from flux_upgrade.bootstrap.config_keys import BootstrapFlags
 from flux_upgrade.bootstrap.config_keys import schema as bootstrap_schema
 from flux_upgrade.bootstrap.flag_table import FLAGS as BOOTSTRAP_FLAGS
 from flux_upgrade.bootstrap.flag_table import Flag

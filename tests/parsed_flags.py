@@ -18,7 +18,8 @@ def parse_flags(
     known: Mapping[str, str] | None = None,
 ) -> BootstrapOptions:
     """As ``examine``; raises UsageError with all problems."""
-    options, problems = examine(provider, source, given, version, known)
+    stated = {"version": version, **given} if version else given
+    options, problems = examine(provider, source, stated, known)
     if problems:
         raise UsageError("; ".join(problems), hint="see `flux-upgrade bootstrap --help`")
     return options

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from flux_upgrade.bootstrap.components import RenderedComponents
 from flux_upgrade.bootstrap.oci_plan import OciOutcome, OciPlan, plan_oci, push_oci
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, OciOptions, Provider
-from flux_upgrade.bootstrap.rendered_components import RenderedComponents
 from flux_upgrade.manifests.options import InstallOptions
 from memory import regenerator
 from memory_registry import MemoryRegistry

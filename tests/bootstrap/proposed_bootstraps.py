@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import txtar
-from flux_upgrade.bootstrap.changes import FileChange, FilesPlan, FlagChange
+from flux_upgrade.bootstrap.components import FlagChange
+from flux_upgrade.bootstrap.files import FileChange, FilesPlan
 from flux_upgrade.bootstrap.options import BootstrapOptions, Provider, Source
 from flux_upgrade.bootstrap.proposed import (
     Bootstrap,
@@ -19,6 +20,7 @@ from flux_upgrade.bootstrap.proposed import (
     bootstrap_of,
     cluster_of,
 )
+from flux_upgrade.bootstrap.request import BootstrapCluster
 from flux_upgrade.bootstrap.workflow_file import to_be_added
 from flux_upgrade.planning.proposal import ProposalContext
 from parsed_flags import parse_flags
@@ -57,13 +59,13 @@ def cluster(stated: Mapping[str, Any] | None = None, **flags: str | bool) -> Pro
     """A new one; ``stated`` as in the files of the cases."""
     stated = stated or {}
     options = _options(stated, {**stated.get("flags", {}), **flags})
-    return cluster_of(
+    made = cluster_of(
+        BootstrapCluster("", options),
         stated.get("name", options.path),
-        options,
         _files(stated, options),
-        _handover(stated.get("handover", {})),
         tuple(stated.get("commands", ())),
     )
+    return made._replace(handover=_handover(stated.get("handover", {})))
 
 
 def _bootstrap(stated: Mapping[str, Any]) -> Bootstrap:

@@ -14,10 +14,10 @@ from cluster.memory_cluster import MemoryCluster
 from flux_upgrade.adapters.local.ssh_keys import generate
 from flux_upgrade.bootstrap.access import Access, AccessInputs, AccessPorts, carry_out, foresee, retire
 from flux_upgrade.bootstrap.access_plan import plan_access
-from flux_upgrade.bootstrap.cluster.objects import ClusterSecretPlace
+from flux_upgrade.bootstrap.known_hosts import fingerprint
 from flux_upgrade.bootstrap.proposed import PlaceKind, handover_of
 from flux_upgrade.bootstrap.report_text import access_lines
-from flux_upgrade.bootstrap.secrets import ActionsSecret, SecretPlace
+from flux_upgrade.bootstrap.secrets import ActionsSecret, ClusterSecretPlace, SecretPlace
 from flux_upgrade.bootstrap.todo import left_to_do
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import DeployKey
@@ -52,9 +52,9 @@ def test_all_stays_as_it_is(github: RegisteredKeys, place: SecretPlace) -> None:
     assert (done.is_new_key, done.registered, done.removed, done.handed_over) == (False, False, (), ())
     (note,) = done.notes
     assert "--rotate-key" in note
-    assert done.fingerprint in note
+    assert fingerprint(done.public) in note
     assert place_kind(done, place) is PlaceKind.NOWHERE
-    assert list(access_lines(done)) == [f"deploy key: {TITLE} ({done.fingerprint}) kept"]
+    assert list(access_lines(done)) == [f"deploy key: {TITLE} ({fingerprint(done.public)}) kept"]
 
 
 def test_another_one_is_made_when_asked(github: RegisteredKeys, place: SecretPlace) -> None:
@@ -65,7 +65,7 @@ def test_another_one_is_made_when_asked(github: RegisteredKeys, place: SecretPla
     assert handed_over(github, place)["identity.pub"] == f"{done.public}\n"
     assert done.notes == ()
     assert place_kind(done, place) is not PlaceKind.NOWHERE
-    assert list(access_lines(done)) == [f"deploy key: {TITLE} ({done.fingerprint}) replaced"]
+    assert list(access_lines(done)) == [f"deploy key: {TITLE} ({fingerprint(done.public)}) replaced"]
 
 
 def test_the_users_own_key_takes_its_place(github: RegisteredKeys, place: SecretPlace) -> None:

@@ -10,7 +10,7 @@ import pytest
 from bootstrap.arranged import OTHERS, PEM, TITLE, arrange, file_at, handed_over, options, ours
 from bootstrap.registered_keys import RegisteredKeys
 from flux_upgrade.adapters.local.ssh_keys import generate
-from flux_upgrade.bootstrap.access import Access, AccessInputs, AccessPorts, ToDo
+from flux_upgrade.bootstrap.access import Access, AccessInputs, AccessPorts
 from flux_upgrade.bootstrap.access_plan import plan_access
 from flux_upgrade.bootstrap.options import Auth, OciOptions, Provider
 from flux_upgrade.bootstrap.secrets import ActionsSecret, SecretPlace
@@ -46,21 +46,19 @@ def test_the_first_run_makes_a_key(github: RegisteredKeys, place: SecretPlace) -
         handed_over=("flux-system",),
         at_place=("flux-system",),
         has_source=True,
-        to_do=(ToDo.APPLY_SECRET,),
     )
-    assert done.fingerprint.startswith("SHA256:")
 
 
 def test_the_second_run_writes_nothing(github: RegisteredKeys, place: SecretPlace) -> None:
     first = arrange(github, place)
     github.fails_after = 0
-    assert not plan_access(options(), AccessInputs(), AccessPorts(github, place, generate)).changes
+    plan = plan_access(options(), AccessInputs(), AccessPorts(github, place, generate))
+    assert (plan.hands_over, plan.registers, plan.outdated) == (False, False, ())
     second = arrange(github, place)
-    assert (second.public, second.is_new_key, second.registered, second.handed_over, second.to_do) == (
+    assert (second.public, second.is_new_key, second.registered, second.handed_over) == (
         first.public,
         False,
         False,
-        (),
         (),
     )
     assert second.is_registered
@@ -73,7 +71,6 @@ def test_a_key_is_rotated(github: RegisteredKeys, place: SecretPlace) -> None:
     assert [key.public for key in done.removed] == [old]
     assert [key.public for key in ours(github)] == [done.public]
     assert handed_over(github, place)["identity.pub"] == f"{done.public}\n"
-    assert done.to_do == (ToDo.APPLY_SECRET,)
 
 
 def test_other_rights_keep_the_key(github: RegisteredKeys, place: SecretPlace) -> None:
@@ -136,22 +133,16 @@ def test_known_hosts_that_changed(github: RegisteredKeys, tmp_path: Path) -> Non
 def test_no_place_means_no_key(github: RegisteredKeys) -> None:
     github.fails_after = 0
     done = arrange(github, None, AccessInputs(key=generate()))
-    assert done == Access(TITLE, to_do=(ToDo.CREATE_SECRET,))
-    assert done.fingerprint == ""
+    assert done == Access()
 
 
-@pytest.mark.parametrize(
-    ("silent", "todo"), [(False, (ToDo.REGISTER_KEY, ToDo.APPLY_SECRET)), (True, (ToDo.APPLY_SECRET,))]
-)
-def test_without_an_api_a_person_registers_the_key(
-    tmp_path: Path, todo: tuple[ToDo, ...], *, silent: bool
-) -> None:
+def test_without_an_api_a_person_registers_the_key(tmp_path: Path) -> None:
     hosts = AccessInputs(known_hosts="[git.lan]:2222 ssh-ed25519 AAAAhost")
-    more = {"provider": Provider.GIT, "url": "ssh://git@git.lan:2222/infra", "silent": silent}
+    more = {"provider": Provider.GIT, "url": "ssh://git@git.lan:2222/infra"}
     done = arrange(None, file_at(tmp_path), hosts, **more)
-    assert (done.title, done.is_new_key, done.is_registered, done.to_do) == (TITLE, True, False, todo)
+    assert (done.title, done.is_new_key, done.is_registered) == (TITLE, True, False)
     again = arrange(None, file_at(tmp_path), hosts, **more)
-    assert (again.public, again.to_do) == (done.public, todo[:-1])
+    assert (again.public, again.is_registered, again.handed_over) == (done.public, False, ())
 
 
 def test_a_repository_that_is_still_to_be_created_has_no_keys(
@@ -221,7 +212,6 @@ def test_secrets_for_registries_go_along(github: RegisteredKeys, tmp_path: Path)
         ({"auth": Auth.APP, "app_id": "12"}, AccessInputs(), "a private key"),
         ({"url": "https://github.com/fleet/infra"}, AccessInputs(), "SSH server"),
         ({}, AccessInputs(known_hosts=""), "no key of github.com"),
-        ({"registry_creds": "ann"}, AccessInputs(), "--registry-creds"),
     ],
 )
 def test_what_is_missing_is_reported_before_any_write(

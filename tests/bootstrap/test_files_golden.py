@@ -17,10 +17,9 @@ import pytest
 
 import txtar
 from flux_upgrade.adapters.releases.directory import DirectoryReleases
-from flux_upgrade.bootstrap.changes import FilesPlan
-from flux_upgrade.bootstrap.files import MANIFEST, plan_files
+from flux_upgrade.bootstrap.components import RenderedComponents
+from flux_upgrade.bootstrap.files import MANIFEST, FilesPlan, plan_files
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
-from flux_upgrade.bootstrap.rendered_components import RenderedComponents
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import UsageError

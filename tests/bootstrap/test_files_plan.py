@@ -9,10 +9,9 @@ import pytest
 
 from bootstrap.bootstraps import options
 from flux_upgrade.adapters.local.files import DirectoryTree
-from flux_upgrade.bootstrap.changes import FilesPlan, FlagChange
-from flux_upgrade.bootstrap.files import RootSync, plan_files, root_syncs
+from flux_upgrade.bootstrap.components import FlagChange, RenderedComponents
+from flux_upgrade.bootstrap.files import FilesPlan, RootSync, plan_files, root_syncs
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions
-from flux_upgrade.bootstrap.rendered_components import RenderedComponents
 from flux_upgrade.model.errors import (
     AlreadyBootstrapped,
     Downgrade,
@@ -303,8 +302,8 @@ def test_an_edit_of_the_sync_that_a_flag_would_overwrite_is_a_conflict() -> None
 
 def test_flags_are_looked_at_before_anything_is_fetched() -> None:
     releases = WrittenReleases()
-    with pytest.raises(UsageError, match="--branch is empty"):
-        plan_files(options("", branch=""), MemoryTree({}), RenderedComponents(regenerator(releases)))
+    with pytest.raises(UsageError, match="--owner is missing"):
+        plan_files(options("", owner=""), MemoryTree({}), RenderedComponents(regenerator(releases)))
     assert releases.asked == []
 
 

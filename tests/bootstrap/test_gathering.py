@@ -11,8 +11,8 @@ import pytest
 
 from adapters.registries import own_certificate
 from bootstrap.cli_runs import COMPONENTS, Laptop, files_of
+from flux_upgrade.bootstrap.components import RenderedComponents
 from flux_upgrade.bootstrap.options import Provider, Source
-from flux_upgrade.bootstrap.rendered_components import RenderedComponents
 from flux_upgrade.commands.wiring import build_regenerator, build_releases
 from flux_upgrade.config.environment import Environment
 from git_servers import WRITE, Bare, HttpHost

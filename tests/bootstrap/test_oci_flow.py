@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import tarfile
 
 import pytest
@@ -12,8 +13,8 @@ from bootstrap.oci_bootstraps import CLUSTER, FILE, TAG, URL, Site, components, 
 from flows import manifest
 from flux_upgrade.adapters.recording import RecordingRegistry
 from flux_upgrade.artifacts.rollback import plan_rollback, roll_back
-from flux_upgrade.bootstrap.changes import FlagChange
 from flux_upgrade.bootstrap.cluster.objects import manifests_of
+from flux_upgrade.bootstrap.components import FlagChange
 from flux_upgrade.bootstrap.kustomization import DEFAULT, EMPTY
 from flux_upgrade.bootstrap.oci_plan import commands, handover, plan_oci, push_oci
 from flux_upgrade.bootstrap.options import BootstrapOptions, OciOptions
@@ -64,12 +65,12 @@ def test_flux_is_pushed_and_an_overlay_with_nothing_in_it() -> None:
     assert outcome.failure is None
     assert site.flux.files(TAG) == {FILE: manifest("v2.9.4"), "flux-system/kustomization.yaml": DEFAULT}
     assert site.fleet.files(TAG) == {"clusters/production/kustomization.yaml": EMPTY}
-    for registry, pushed in ((site.flux, outcome.flux), (site.fleet, outcome.overlay)):
-        assert pushed is not None
-        assert pushed.is_new
-        assert registry.named == {TAG: pushed.digest, pushed.tag: pushed.digest}
-    assert outcome.flux is not None
-    assert names.version_of(outcome.flux.tag) == "v2.9.4"
+    pushed, overlay = outcome.flux, outcome.plan.overlay
+    assert pushed is not None and overlay is not None
+    assert site.flux.named == {TAG: pushed.digest, pushed.tag: pushed.digest}
+    assert site.fleet.named == {TAG: overlay.stored.digest, overlay.tag: overlay.stored.digest}
+    assert re.fullmatch("[0-9a-f]{12}", overlay.tag)
+    assert names.version_of(pushed.tag) == "v2.9.4"
 
 
 def test_the_annotations_are_those_of_the_rfc() -> None:
@@ -112,7 +113,7 @@ def test_a_second_run_writes_nothing() -> None:
 
     outcome = site.run(options("v2.9.4"))
 
-    assert (outcome.flux, outcome.overlay, outcome.failure) == (None, None, None)
+    assert (outcome.flux, outcome.plan.overlay, outcome.failure) == (None, None, None)
     assert site.writes == []
     assert [call.split()[0] for call in site.flux.calls] == ["digest", "manifest", "blob", "tags"]
 
@@ -121,7 +122,7 @@ def test_flux_alone() -> None:
     site = Site()
     asked = options("v2.9.4", OciOptions(URL))
     outcome = push_oci(plan_oci(asked, None, components(), ports(site.flux), None), ports(site.flux), None)
-    assert (outcome.failure, outcome.overlay) == (None, None)
+    assert (outcome.failure, outcome.plan.overlay) == (None, None)
     assert site.flux.files(TAG)[FILE] == manifest("v2.9.4")
 
 
@@ -218,7 +219,7 @@ def test_there_and_back_again_is_the_old_artifact_and_a_rollback_still_returns()
     assert first is not None
     assert second is not None
     assert third is not None
-    assert (third.digest, third.is_new) == (first.digest, False)
+    assert third.digest == first.digest
     roll_back(plan_rollback(parse_address(URL), "", site.flux), site.flux)
     assert site.flux.named[TAG] == second.digest
 
@@ -414,14 +415,14 @@ def test_without_a_cluster_the_files_are_handed_over() -> None:
 
 def test_what_is_handed_over_is_what_a_cluster_is_given() -> None:
     plan = Site().plan(options("v2.9.4"))
-    found = manifests_of(handover(plan), "flux-system", "flux-system", None)
-    assert [(each["kind"], each["metadata"]["name"]) for each in found.sync] == [
+    components, sync = manifests_of(handover(plan), "flux-system", "flux-system", None)
+    assert [(each["kind"], each["metadata"]["name"]) for each in sync] == [
         ("OCIRepository", "flux-components"),
         ("Kustomization", "flux-components"),
         ("OCIRepository", "flux-system"),
         ("Kustomization", "flux-system"),
     ]
-    assert "Deployment" in {each["kind"] for each in found.components}
+    assert "Deployment" in {each["kind"] for each in components}
 
 
 def test_temporary_files_are_let_go_of() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bootstrap.oci_bootstraps import CLUSTER, URL, options
-from flux_upgrade.bootstrap.oci_names import addresses_of, overlay_tag
+from flux_upgrade.bootstrap.oci_sync import addresses_of
 from flux_upgrade.bootstrap.options import OciOptions
 from flux_upgrade.model.errors import UsageError
 
@@ -44,7 +44,6 @@ def test_flux_alone() -> None:
         (OciOptions(URL, "", "clusters/production"), "without --cluster-url"),
         (OciOptions(URL, CLUSTER, "../elsewhere"), "no path inside"),
         (OciOptions(URL, CLUSTER, "ä"), "no path inside"),
-        (OciOptions(URL, provider="gpc"), "did you mean 'gcp'?"),
     ],
 )
 def test_what_cannot_be_used(oci: OciOptions, words: str) -> None:
@@ -55,8 +54,8 @@ def test_what_cannot_be_used(oci: OciOptions, words: str) -> None:
 
 def test_all_problems_are_one_error() -> None:
     with pytest.raises(UsageError) as caught:
-        addresses_of(options(oci=OciOptions("oci://ghcr.io/org/flux", "fleet", "../x", provider="ibm")))
-    assert all(word in caught.value.message for word in ("--url", "--cluster-url", "--cluster-path", "ibm"))
+        addresses_of(options(oci=OciOptions("oci://ghcr.io/org/flux", "fleet", "../x")))
+    assert all(word in caught.value.message for word in ("--url", "--cluster-url", "--cluster-path"))
 
 
 def test_a_password_in_an_address_is_not_shown() -> None:
@@ -73,7 +72,3 @@ def test_a_namespace_that_the_components_have() -> None:
 def test_no_artifact_at_all() -> None:
     with pytest.raises(UsageError, match="no artifact is named"):
         addresses_of(options()._replace(oci=None))
-
-
-def test_the_tag_of_an_overlay_is_a_checksum() -> None:
-    assert overlay_tag(f"sha256:{'0123456789abcdef' * 4}") == "0123456789ab"

@@ -21,10 +21,10 @@ from flux_upgrade.adapters.http.client import Client
 from flux_upgrade.adapters.local.worktree import Spool
 from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry
 from flux_upgrade.artifacts.pull import ArtifactPorts
+from flux_upgrade.bootstrap.components import RenderedComponents
 from flux_upgrade.bootstrap.kustomization import DEFAULT, EMPTY
 from flux_upgrade.bootstrap.oci_plan import OciOutcome, plan_oci, push_oci
 from flux_upgrade.bootstrap.options import BootstrapOptions, OciOptions
-from flux_upgrade.bootstrap.rendered_components import RenderedComponents
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.ports import Timing
@@ -148,7 +148,7 @@ def test_a_second_run_writes_nothing(place: Place, proxy: FaultyRegistry) -> Non
 
     outcome = place.bootstrap(place.options("v2.9.4"))
 
-    assert (outcome.failure, outcome.flux, outcome.overlay) == (None, None, None)
+    assert (outcome.failure, outcome.flux, outcome.plan.overlay) == (None, None, None)
     assert writes(proxy) == []
     assert len(proxy.asked) == 5
 

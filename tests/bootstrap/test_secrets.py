@@ -101,13 +101,11 @@ def test_the_secret_of_an_app(more: dict[str, str], data: dict[str, str]) -> Non
 @pytest.mark.parametrize(
     "app",
     [
-        AppCredentials("12", "PEM"),
-        AppCredentials("12", "PEM", "7", "fleet"),
-        AppCredentials("", "PEM", "7"),
         AppCredentials("12", "", "7"),
+        None,
     ],
 )
-def test_an_app_whose_credentials_are_incomplete(app: AppCredentials) -> None:
+def test_an_app_whose_credentials_are_incomplete(app: AppCredentials | None) -> None:
     with pytest.raises(UsageError) as raised:
         secrets.app_secret(options(), app)
     assert "--app-" in raised.value.hint
@@ -120,16 +118,6 @@ def test_the_secret_for_images() -> None:
     assert (secret.name, secret.type) == ("pull", "kubernetes.io/dockerconfigjson")
     auth = {"username": "ann", "password": "s3cret", "auth": "YW5uOnMzY3JldA=="}
     assert json.loads(secret.string_data[".dockerconfigjson"]) == {"auths": {"ghcr.io/own": auth}}
-
-
-@pytest.mark.parametrize("creds", ["ann", "ann:", ":s3cret", "ann:s3:cret"])
-def test_registry_credentials_that_flux_refuses(creds: str) -> None:
-    with pytest.raises(UsageError, match="--registry-creds") as raised:
-        secrets.pull_secret(options(registry_creds=creds))
-    assert "s3" not in str(raised.value)
-    unnamed = INSTALL._replace(image_pull_secret="")
-    with pytest.raises(UsageError, match="no name"):
-        secrets.pull_secret(options(registry_creds="ann:s3cret", install=unnamed))
 
 
 def test_the_manifest_is_what_kubectl_takes() -> None:

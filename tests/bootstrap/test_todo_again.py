@@ -10,10 +10,9 @@ import pytest
 
 from bootstrap.proposed_bootstraps import Case, case, cluster, names
 from flux_upgrade.bootstrap.addresses import url_of
-from flux_upgrade.bootstrap.clusters import clusters_of
 from flux_upgrade.bootstrap.options import BootstrapOptions, Provider
 from flux_upgrade.bootstrap.proposed import ProposedCluster
-from flux_upgrade.bootstrap.request import BootstrapCluster, BootstrapRequest
+from flux_upgrade.bootstrap.request import BootstrapCluster, BootstrapRequest, clusters_of
 from flux_upgrade.bootstrap.todo import at_once, left_to_do
 from flux_upgrade.config.config import BootstrapConfig
 from parsed_options import bootstrap_command
@@ -47,7 +46,7 @@ def asked_of(words: list[str]) -> BootstrapRequest:
 
 def again(each: ProposedCluster) -> BootstrapOptions:
     asked = asked_of(words_of(each))
-    assert asked.kubeconfig
+    assert asked.kubernetes.kubeconfig
     (only,) = clusters_of(asked, None, {})
     return only.options
 

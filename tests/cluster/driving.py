@@ -15,8 +15,8 @@ from cluster_stand_in.controllers import Artifact, Controllers
 from cluster import small_flux
 from cluster.api_servers import Server
 from flux_upgrade.adapters.kubernetes.connect import connect
-from flux_upgrade.bootstrap.cluster.install import Desired
 from flux_upgrade.bootstrap.cluster.objects import Builder, manifests_of
+from flux_upgrade.bootstrap.cluster.preflight import Desired
 from flux_upgrade.bootstrap.cluster.wait import Run
 from flux_upgrade.model.hosting import Secret
 from flux_upgrade.model.kubernetes_objects import KubernetesApi
@@ -130,12 +130,10 @@ KINDS = (
 
 def desired(files: dict[str, bytes] | None = None, build: Builder | None = None, **more: Any) -> Desired:
     """A bootstrap with the small Flux; ``more``: other fields of it."""
-    manifests = manifests_of(files or small_flux.files(), small_flux.FOLDER, "flux-system", build)
     plain = Desired(
         "v2.9.4",
         "flux-system",
-        manifests.components,
-        manifests.sync,
+        *manifests_of(files or small_flux.files(), small_flux.FOLDER, "flux-system", build),
         {"flux-system": small_flux.REVISION},
         (SECRET,),
         "flux-system",

@@ -73,9 +73,9 @@ def test_more_than_plain_resources_needs_a_program(kustomization: str) -> None:
         assert (given, folder, name) == (files, FOLDER, "flux-system")
         return yaml.safe_dump_all(built).encode()
 
-    manifests = manifests_of(files, FOLDER, "flux-system", build)
-    assert list(manifests.components) == built
-    assert [str(reference(each)) for each in manifests.sync] == SYNC
+    components, sync = manifests_of(files, FOLDER, "flux-system", build)
+    assert list(components) == built
+    assert [str(reference(each)) for each in sync] == SYNC
 
 
 @pytest.mark.parametrize(

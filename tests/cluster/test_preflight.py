@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
-
 import pytest
 
 from cluster.driving import desired
 from cluster.memory_cluster import MemoryCluster
 from cluster.small_flux import crd, git_sync
-from flux_upgrade.bootstrap.cluster.preflight import ClusterRequirements, check_cluster
+from flux_upgrade.bootstrap.cluster.preflight import check_cluster
 from flux_upgrade.impact.kubernetes_versions import SUPPORT, support
 from flux_upgrade.model.errors import AlreadyBootstrapped, ClusterUnfit, Downgrade
 from flux_upgrade.model.kubernetes_objects import Object
 
-WANTED = desired().wanted
+WANTED = desired()
 
 
 def flux(version: str = "v2.9.4", **labels: str) -> Object:
@@ -32,7 +30,7 @@ def synced(path: str, applied: str = "main@sha1:0") -> Object:
 
 def test_an_empty_cluster_is_fit() -> None:
     found = check_cluster(MemoryCluster(), WANTED)
-    assert (found.flux, found.reconciles_itself, found.has_secret, found.warnings) == ("", False, False, ())
+    assert (found.reconciles_itself, found.has_secret, found.warnings) == (False, False, ())
 
 
 @pytest.mark.parametrize(
@@ -106,8 +104,7 @@ def test_a_flux_of_our_own_is_found() -> None:
     ours = flux(
         kustomize_toolkit_fluxcd_io__name="flux-system", kustomize_toolkit_fluxcd_io__namespace="flux-system"
     )
-    found = check_cluster(MemoryCluster(ours, synced("./clusters/staging")), WANTED)
-    assert (found.flux, found.reconciles_itself) == ("v2.9.4", True)
+    assert check_cluster(MemoryCluster(ours, synced("./clusters/staging")), WANTED).reconciles_itself
 
 
 @pytest.mark.parametrize("path", ["./clusters/staging/", "clusters/staging"])
@@ -132,27 +129,15 @@ def test_another_path_is_refused_whatever_was_asked(*, force: bool) -> None:
 def test_a_newer_flux_is_not_replaced() -> None:
     with pytest.raises(Downgrade, match=r"runs Flux v2\.10\.0"):
         check_cluster(MemoryCluster(flux("v2.10.0")), WANTED._replace(force=True))
-    assert check_cluster(MemoryCluster(flux("latest")), WANTED).flux == "latest"
+    check_cluster(MemoryCluster(flux("latest")), WANTED)
 
 
-@pytest.mark.parametrize(
-    ("stated", "key"),
-    [
-        (b64encode(b"ssh-ed25519 AAAA flux\n").decode(), "ssh-ed25519 AAAA"),
-        ("no base64!", ""),
-        (b64encode(b"\xff").decode(), ""),
-        (None, ""),
-    ],
-)
-def test_the_public_key_of_the_secret_that_is_there(stated: str | None, key: str) -> None:
+def test_the_secret_that_is_there() -> None:
     metadata = {"name": "flux-system", "namespace": "flux-system"}
-    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {"identity.pub": stated}}
-    found = check_cluster(MemoryCluster(secret), WANTED)
-    assert found.has_secret
-    assert found.public_key == key
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
+    assert check_cluster(MemoryCluster(secret), WANTED).has_secret
 
 
 def test_no_secret_is_asked_for_where_none_is_needed() -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "", "namespace": "flux-system"}}
-    wanted = ClusterRequirements("v2.9.4", "flux-system", (("flux-system", "./"),))
-    assert not check_cluster(MemoryCluster(secret), wanted).has_secret
+    assert not check_cluster(MemoryCluster(secret), WANTED._replace(secret_name="")).has_secret

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from flux_upgrade.bootstrap.cluster.diagnosis import plain
-from flux_upgrade.bootstrap.cluster.wait import Awaited, ReadinessState, judge
+from flux_upgrade.bootstrap.cluster.wait import Awaited, ReadinessState, judge, plain
 from flux_upgrade.model.kubernetes_objects import (
     CRD,
     DEPLOYMENT,

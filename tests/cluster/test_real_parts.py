@@ -72,7 +72,7 @@ def test_a_source_is_ready_when_its_secret_opens_the_repository(driven: Driven, 
         secret, _, _ = _desired(head, READ)
         installed = bootstrap_cluster(cluster, wanted._replace(secrets=(secret,)), driven.run())
         cluster.close()
-    assert [each.revision for each in installed.ready] == [f"main@sha1:{head}"] * 2
+    assert [each.revision for each in installed] == [f"main@sha1:{head}"] * 2
 
 
 def test_a_path_that_the_repository_does_not_have(stand_in: Driven, tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def test_a_branch_that_the_kustomization_patches_is_taken_as_it_is(driven: Drive
     cluster = driven.connect()
     installed = bootstrap_cluster(cluster, desired(files), driven.run())
     cluster.close()
-    assert [each.revision for each in installed.ready] == ["", ""]
+    assert [each.revision for each in installed] == ["", ""]
 
 
 def test_from_an_artifact(driven: Driven) -> None:
@@ -178,7 +178,7 @@ def test_from_an_artifact(driven: Driven) -> None:
     wanted = desired(files, secrets=(), secret_name="", revisions={"flux-system": driven.revision})
     installed = bootstrap_cluster(cluster, wanted, driven.run())
     cluster.close()
-    assert [(each.what.kind.name, each.revision) for each in installed.ready] == [
+    assert [(each.what.kind.name, each.revision) for each in installed] == [
         ("OCIRepository", driven.revision),
         ("Kustomization", driven.revision),
     ]

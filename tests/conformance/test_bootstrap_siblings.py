@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from conformance.real_files import members, tell
-from flux_upgrade.bootstrap import existing_sync
-from flux_upgrade.bootstrap.existing_sync import RecoveredSync, recover_sync
+from flux_upgrade.bootstrap import sync
 from flux_upgrade.bootstrap.kustomization import render_kustomization
-from flux_upgrade.bootstrap.sync import GENERATED, SOURCE_API, SYNC_API, written
+from flux_upgrade.bootstrap.sync import GENERATED, SOURCE_API, SYNC_API, RecoveredSync, recover_sync, written
 from flux_upgrade.model.errors import Unreadable
 from memory import MemoryTree
 
@@ -78,7 +77,7 @@ def explanation(content: bytes) -> str:
         return "byte for byte, as Flux 0 wrote it"
     return (
         "edited by hand, all of it kept and reported"
-        if existing_sync.edits(found)
+        if sync.edits(found)
         else "another form of the same data"
     )
 
@@ -103,12 +102,12 @@ def test_every_sync_is_left_alone_by_the_same_flags(siblings: Files) -> None:
             continue
         same = found.sync._replace(source_api=SOURCE_API, sync_api=SYNC_API)
         old_api = same != found.sync
-        assert old_api == bool(existing_sync.shown(found, same)), path
+        assert old_api == bool(sync.shown(found, same)), path
         other = same._replace(interval="7m0s", secret_name=same.secret_name and "another")
-        there = recover_sync(existing_sync.resynced(found, other))
-        assert existing_sync.shown(there, other) == (), path
-        back = recover_sync(existing_sync.resynced(there, same))
-        assert sorted(existing_sync.edits(back)) == sorted(existing_sync.edits(found)), path
+        there = recover_sync(sync.resynced(found, other))
+        assert sync.shown(there, other) == (), path
+        back = recover_sync(sync.resynced(there, same))
+        assert sorted(sync.edits(back)) == sorted(sync.edits(found)), path
         moved += 1
     tell(f"{moved} of them taken to other flags and back, with every edit")
 

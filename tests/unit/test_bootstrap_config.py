@@ -11,7 +11,7 @@ import yaml
 from config_reference import BOOTSTRAP_EXAMPLE, schema
 
 from config_files import load
-from flux_upgrade.bootstrap.config_flags import parse_bootstrap_flags
+from flux_upgrade.bootstrap.config_keys import parse_bootstrap_flags
 from flux_upgrade.bootstrap.flag_table import FLAGS, FlagUse
 from flux_upgrade.config.config import BootstrapConfig
 from flux_upgrade.model.errors import InvalidConfig, UsageError

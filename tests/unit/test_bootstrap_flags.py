@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flux_upgrade.bootstrap.config_flags import parse_bootstrap_flags
+from flux_upgrade.bootstrap.config_keys import parse_bootstrap_flags
 from flux_upgrade.bootstrap.flag_table import ELSEWHERE, FLAGS, Flag, FlagKind, FlagUse
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, OciOptions, Provider, Source, Team
 from flux_upgrade.bootstrap.validation import FORMS, check_version

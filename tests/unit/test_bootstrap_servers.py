@@ -7,8 +7,7 @@ import base64
 import pytest
 
 from flux_upgrade.adapters.git import remotes
-from flux_upgrade.bootstrap.clusters import clusters_of
-from flux_upgrade.bootstrap.request import BootstrapRequest
+from flux_upgrade.bootstrap.request import BootstrapRequest, clusters_of
 from flux_upgrade.commands.wiring_servers import at_host, known_of_url, servers_of
 from flux_upgrade.config.environment import Environment, GitHub, environment_of
 from flux_upgrade.model.errors import UsageError
@@ -40,7 +39,7 @@ def in_clone(
 
 def given_to_the_cluster(asked: BootstrapRequest) -> str:
     """What a cluster could be given: never that, but what says so has to know of it."""
-    return asked.secrets.own.get("github", "")
+    return asked.credentials.secrets.own.get("github", "")
 
 
 @pytest.mark.parametrize(

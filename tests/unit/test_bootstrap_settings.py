@@ -8,9 +8,14 @@ import config_reference
 import pytest
 
 from config_files import load
-from flux_upgrade.bootstrap.clusters import clusters_of
 from flux_upgrade.bootstrap.options import Provider, Source
-from flux_upgrade.bootstrap.request import BootstrapCluster, BootstrapRequest
+from flux_upgrade.bootstrap.request import (
+    BootstrapCluster,
+    BootstrapRequest,
+    CredentialsRequest,
+    KubernetesRequest,
+    clusters_of,
+)
 from flux_upgrade.cli.options import BootstrapCommand, Invocation
 from flux_upgrade.cli.parse import parse_command
 from flux_upgrade.config.config import BootstrapConfig
@@ -75,8 +80,8 @@ def test_everything_that_is_ours_is_taken() -> None:
     found = invocation(*words)
     request = BootstrapRequest(
         {"ca-file": "ca.pem"}, "github", "git", "x", create_repository=True, description="d", add_workflow=True,
-        secret_file="s.yaml", known_hosts="k", rotate_key=True, app_private_key="p.pem", kubeconfig="kc",
-        context="ctx", timeout=600, push=True, json=True, dry_run=True,
+        push=True, json=True, dry_run=True, kubernetes=KubernetesRequest("kc", "ctx", 600),
+        credentials=CredentialsRequest("s.yaml", known_hosts="k", rotate_key=True, app_private_key="p.pem"),
     )  # fmt: skip
     assert found.options == BootstrapCommand("tree", "c.yaml", "rel", request)
     environment = found.environment
@@ -115,7 +120,7 @@ def test_what_is_given_by_itself_and_in_flags_has_to_be_the_same() -> None:
 def test_no_cluster_is_touched_unless_one_is_named(
     words: tuple[str, ...], env: dict[str, str], kubeconfig: str
 ) -> None:
-    assert request_of(*words, env=env).kubeconfig == kubeconfig
+    assert request_of(*words, env=env).kubernetes.kubeconfig == kubeconfig
 
 
 @pytest.mark.parametrize("text", ["60", "0s", "x", ""])
@@ -125,7 +130,7 @@ def test_a_timeout_has_units(text: str) -> None:
 
 
 def test_a_timeout_is_no_less_than_a_second() -> None:
-    assert request_of("--timeout=1500ms").timeout == 1
+    assert request_of("--timeout=1500ms").kubernetes.timeout == 1
     with pytest.raises(UsageError, match="--timeout: '500ms' is less than a second"):
         request_of("--timeout=500ms")
 
@@ -154,10 +159,12 @@ def test_secrets_are_read_and_shown_nowhere() -> None:
     found = invocation("--registry-creds=u:hush-creds", "--image-pull-secret=s", env=env)
     assert isinstance(found.options, BootstrapCommand)
     request = found.options.request
-    assert request.secrets == BootstrapSecrets(
+    assert request.credentials.secrets == BootstrapSecrets(
         "hush-sync", key.strip(), "robot", "hush-cluster", {"gitlab": "hush-gitlab", "git": "hush-git", "github": "hush-gh"}
     )  # fmt: skip
-    assert "hush" not in repr(found) + repr(found.options) + repr(request.secrets) + repr(found.environment)
+    assert "hush" not in repr(found) + repr(found.options) + repr(request.credentials.secrets) + repr(
+        found.environment
+    )
     assert set(found.secrets) == {"u:hush-creds", "hush-creds"}
     shown = " ".join([*env.values(), "line: hushhushhushhushhush"])
     assert "hush" not in masked(shown, secrets_of(env))

@@ -17,10 +17,8 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections.abc import Callable
-from enum import StrEnum
 
 from flux_upgrade.bootstrap import secrets
-from flux_upgrade.bootstrap.known_hosts import fingerprint
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.bootstrap.secrets import SecretPlace
 from flux_upgrade.manifests.options import refuse
@@ -37,22 +35,16 @@ class AccessInputs(NamedTuple):
     """What the user gave, read from files and the environment."""
 
     key: KeyPair | None = None
-    """Of ``--private-key-file``."""
     known_hosts: str | None = None
-    """The text of ``--known-hosts``."""
     token: str = ""
-    """The password that Flux gets with ``--token-auth``."""
     app: AppCredentials | None = None
     ca: str = ""
-    """The text of ``--ca-file``."""
     more: tuple[Secret, ...] = ()
     """To be handed over along with it: for a registry of artifacts, say."""
     rotate: bool = False
-    """``--rotate-key``: make another key, whatever there is."""
 
     def __repr__(self) -> str:
-        """Without what is secret."""
-        return "Given()"
+        return "Given()"  # without what is secret
 
 
 def require_sound(given: AccessInputs) -> None:
@@ -86,19 +78,7 @@ class AccessPorts(NamedTuple):
     hosting: Hosting | None
     """None: a provider whose API is not spoken; a person registers keys there."""
     place: SecretPlace | None
-    """None: nobody chose one."""
     generate: Callable[[], KeyPair]
-
-
-class ToDo(StrEnum):
-    """What is left for a person."""
-
-    CREATE_SECRET = "create-secret"  # noqa: S105 not one
-    """There is neither key nor Secret: no place was chosen for them."""
-    REGISTER_KEY = "register-key"
-    """The public key has to be given access to the repository."""
-    APPLY_SECRET = "apply-secret"  # noqa: S105 not one
-    """The Secret was handed over, and is not in the cluster yet."""
 
 
 class AccessPlan(NamedTuple):
@@ -130,13 +110,7 @@ class AccessPlan(NamedTuple):
     """What a person should know, a sentence each, without a stop."""
 
     def __repr__(self) -> str:
-        """Without what is secret."""
-        return f"AccessPlan({self.title})"
-
-    @property
-    def changes(self) -> bool:
-        """Whether there is anything to do."""
-        return self.hands_over or self.registers or bool(self.outdated)
+        return f"AccessPlan({self.title})"  # without what is secret
 
 
 class Access(NamedTuple):
@@ -148,9 +122,7 @@ class Access(NamedTuple):
     is_read_only: bool = True
     is_new_key: bool = False
     is_registered: bool = False
-    """It is known to be."""
     registered: bool = False
-    """It was registered now."""
     removed: tuple[DeployKey, ...] = ()
     where: str = ""
     """The place of the Secrets; empty: none was chosen."""
@@ -163,21 +135,14 @@ class Access(NamedTuple):
     is_elsewhere: bool = False
     """As in ``AccessPlan``: the key is ``public``, if it is one."""
     notes: tuple[str, ...] = ()
-    to_do: tuple[ToDo, ...] = ()
-
-    @property
-    def fingerprint(self) -> str:
-        """Of the public key, as forges show it; empty without one."""
-        return fingerprint(self.public) if self.public else ""
 
 
 def carry_out(plan: AccessPlan, ports: AccessPorts) -> Access:
     """Make it so. Raises what the ports raise; run again, it goes on from there."""
     if ports.place is None:
-        return Access(plan.title, to_do=(ToDo.CREATE_SECRET,))
+        return Access()
     key = ports.generate() if plan.makes_key else plan.key
     public = plan.public if key is None else key.public
-    wanted = DeployKey(plan.title, public, is_read_only=not plan.options.read_write_key)
     every = plan.secrets
     if key is not None:
         every = (secrets.ssh_secret(plan.options, key, plan.known_hosts), *every)
@@ -186,17 +151,14 @@ def carry_out(plan: AccessPlan, ports: AccessPorts) -> Access:
     if ports.hosting is not None and plan.registers:
         for same in plan.in_the_way:
             ports.hosting.remove_deploy_key(same)
+        wanted = DeployKey(plan.title, public, is_read_only=not plan.options.read_write_key)
         ports.hosting.add_deploy_key(wanted)
     if plan.hands_over and plan.registers_first:
         ports.place.put(every)
     if not ports.place.is_cluster:
         retire(plan, ports)
-    names = tuple(each.name for each in every) if plan.hands_over else ()
-    return _facts(plan, ports, ports.place, names)._replace(
-        public=public,
-        is_registered=bool(public) and ports.hosting is not None,
-        to_do=_to_do(plan, ports, public),
-    )
+    done = foresee(plan, ports)
+    return done._replace(public=public, is_registered=bool(public) and ports.hosting is not None)
 
 
 def retire(plan: AccessPlan, ports: AccessPorts) -> None:
@@ -212,37 +174,22 @@ def foresee(plan: AccessPlan, ports: AccessPorts) -> Access:
     ``registered``, ``removed`` and ``handed_over`` are what would be; ``is_registered`` is what is.
     """
     if ports.place is None:
-        return Access(plan.title, to_do=(ToDo.CREATE_SECRET,))
-    names = tuple(each.name for each in plan.secrets) if plan.hands_over else ()
-    if plan.hands_over and (plan.makes_key or plan.key is not None):
+        return Access()
+    names = tuple(each.name for each in plan.secrets)
+    if plan.makes_key or plan.key is not None:
         names = (plan.options.secret_name, *names)
-    return _facts(plan, ports, ports.place, names)._replace(
-        public=plan.public,
-        is_registered=bool(plan.public) and ports.hosting is not None and not plan.registers,
-        to_do=_to_do(plan, ports, plan.public),
-    )
-
-
-def _facts(plan: AccessPlan, ports: AccessPorts, place: SecretPlace, handed_over: tuple[str, ...]) -> Access:
     return Access(
         plan.title,
+        plan.public,
         is_read_only=not plan.options.read_write_key,
         is_new_key=plan.makes_key,
+        is_registered=bool(plan.public) and ports.hosting is not None and not plan.registers,
         registered=plan.registers and ports.hosting is not None,
         removed=(*plan.in_the_way, *plan.outdated),
-        where=place.where,
-        handed_over=handed_over,
+        where=ports.place.where,
+        handed_over=names if plan.hands_over else (),
         at_place=plan.at_place,
         has_source=plan.options.secret_name in plan.at_place,
         is_elsewhere=plan.is_elsewhere,
         notes=plan.notes,
     )
-
-
-def _to_do(plan: AccessPlan, ports: AccessPorts, public: str) -> tuple[ToDo, ...]:
-    todo = []
-    if public and ports.hosting is None and not plan.options.silent:
-        todo.append(ToDo.REGISTER_KEY)
-    if plan.hands_over and ports.place is not None and not ports.place.is_cluster:
-        todo.append(ToDo.APPLY_SECRET)
-    return tuple(todo)

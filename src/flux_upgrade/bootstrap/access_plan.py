@@ -11,7 +11,7 @@ from flux_upgrade.bootstrap.known_hosts import fingerprint, host_of, known_hosts
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Source
 from flux_upgrade.bootstrap.secrets import SecretPlace
 from flux_upgrade.model.errors import UsageError
-from flux_upgrade.model.hosting import AppCredentials, DeployKey, KeyPair, Secret
+from flux_upgrade.model.hosting import DeployKey, KeyPair, Secret
 from flux_upgrade.model.values import NamedTuple
 
 
@@ -21,9 +21,9 @@ class _AccessState(NamedTuple):
     place: SecretPlace
     has_secret: bool
     """Something was put at the place before, as far as a place that cannot be read tells."""
-    keys: tuple[DeployKey, ...] = ()
-    has_api: bool = False
-    rotate: bool = False
+    keys: tuple[DeployKey, ...]
+    has_api: bool
+    rotate: bool
 
 
 def plan_access(
@@ -34,34 +34,33 @@ def plan_access(
     Raises UsageError for what is missing or cannot be used, and what the ports raise.
     """
     require_sound(given)
-    place = ports.place
-    has_key = options.auth is Auth.SSH and options.source is Source.GIT
-    title = names.deploy_key_title(options) if has_key else ""
+    place, hosting = ports.place, ports.hosting
     if place is None:
-        return AccessPlan(options, title)
-    more = (*filter(None, (secrets.pull_secret(options),)), *given.more)
-    is_new = is_new_repository and not place.is_readable
-    has_secret = not is_new and place.has(options.secret_name, options.namespace)
-    state = _AccessState(place, has_secret, has_api=ports.hosting is not None, rotate=given.rotate)
-    if has_key:
-        keys = () if ports.hosting is None or is_new_repository else ports.hosting.deploy_keys()
-        published: tuple[str, ...] = ()
-        if given.known_hosts is None and ports.hosting is not None:
-            published = ports.hosting.host_keys()
-        hosts = known_hosts(host_of(options.url), given.known_hosts, published)
-        plan = AccessPlan(options, title, known_hosts=hosts, secrets=more)
-        return _with_key(plan, given.key, state._replace(keys=keys))
-    every = more if options.source is Source.OCI else (_credentials(options, given), *more)
-    return _without_key(AccessPlan(options, secrets=every, at_place=_names(every)), state)
+        return AccessPlan(options)
+    pull = secrets.pull_secret(options)
+    more = given.more if pull is None else (pull, *given.more)
+    is_unread = is_new_repository and not place.is_readable
+    has_secret = not is_unread and place.has(options.secret_name, options.namespace)
+    if options.auth is not Auth.SSH or options.source is Source.OCI:
+        every = more if options.source is Source.OCI else (_credentials(options, given), *more)
+        plan = AccessPlan(options, secrets=every, at_place=_names(every))
+        return _without_key(plan, place, has_secret=has_secret, rotate=given.rotate)
+    keys = () if hosting is None or is_new_repository else hosting.deploy_keys()
+    published = hosting.host_keys() if hosting is not None and given.known_hosts is None else ()
+    hosts = known_hosts(host_of(options.url), given.known_hosts, published)
+    plan = AccessPlan(options, names.deploy_key_title(options), known_hosts=hosts, secrets=more)
+    return _with_key(
+        plan, given.key, _AccessState(place, has_secret, keys, hosting is not None, given.rotate)
+    )
 
 
-def _without_key(plan: AccessPlan, state: _AccessState) -> AccessPlan:
-    if state.place.is_readable:
-        before = (plan.options.secret_name,) if state.has_secret else ()
+def _without_key(plan: AccessPlan, place: SecretPlace, *, has_secret: bool, rotate: bool) -> AccessPlan:
+    if place.is_readable:
+        before = (plan.options.secret_name,) if has_secret else ()
         at_place = tuple(dict.fromkeys((*before, *plan.at_place)))
-        return plan._replace(hands_over=_differs(state.place, plan.secrets), at_place=at_place)
-    if state.has_secret and plan.secrets and not state.rotate:
-        return plan._replace(notes=(_stays(state.place.where, plan.at_place),))
+        return plan._replace(hands_over=_differs(place, plan.secrets), at_place=at_place)
+    if has_secret and plan.secrets and not rotate:
+        return plan._replace(notes=(_stays(place.where, plan.at_place),))
     return plan._replace(hands_over=bool(plan.secrets))
 
 
@@ -72,8 +71,17 @@ def _with_key(plan: AccessPlan, own: KeyPair | None, state: _AccessState) -> Acc
     key = own
     if key is None and not state.rotate:
         key = _key_at(place, options)
-        _require_clear(plan, key, ours, state)
-        if ours and _is_elsewhere(key, state):
+        is_unregistered = key is not None and all(each.public != key.public for each in state.keys)
+        if place.is_cluster and ours and is_unregistered:
+            # Somebody else has been at work: a person has to say which key is to be.
+            raise UsageError(
+                f"{place.where} has a key that is not registered, and another one is registered as "
+                f"{plan.title}",
+                hint="make a new one for both with --rotate-key",
+            )
+        is_missing = (key is None or is_unregistered) if place.is_readable else not state.has_secret
+        # A cluster tells by itself which key it has; elsewhere the registered ones may have another home.
+        if ours and is_missing and not place.is_cluster:
             return _left_alone(plan, ours, place)
     is_settled = state.has_secret and len(ours) == 1 and not place.is_readable and not state.rotate
     settled = ours[0].public if is_settled else ""
@@ -103,33 +111,6 @@ def _with_key(plan: AccessPlan, own: KeyPair | None, state: _AccessState) -> Acc
         at_place=(options.secret_name, *_names(plan.secrets)),
     )
     return planned._replace(notes=_notes(planned, state))
-
-
-def _require_clear(
-    plan: AccessPlan, key: KeyPair | None, ours: tuple[DeployKey, ...], state: _AccessState
-) -> None:
-    """Where somebody else has been at work, a person has to say which key is to be. Raises UsageError."""
-    place = state.place
-    if (
-        place.is_cluster
-        and key is not None
-        and ours
-        and all(each.public != key.public for each in state.keys)
-    ):
-        raise UsageError(
-            f"{place.where} has a key that is not registered, and another one is registered as {plan.title}",
-            hint="make a new one for both with --rotate-key",
-        )
-
-
-def _is_elsewhere(key: KeyPair | None, state: _AccessState) -> bool:
-    """Whether the registered keys of our title may have another home. ``key``: the place's own."""
-    if state.place.is_cluster:
-        # It tells by itself which key it has.
-        return False
-    if not state.place.is_readable:
-        return not state.has_secret
-    return key is None or all(each.public != key.public for each in state.keys)
 
 
 def _left_alone(plan: AccessPlan, ours: tuple[DeployKey, ...], place: SecretPlace) -> AccessPlan:
@@ -187,10 +168,8 @@ def _key_at(place: SecretPlace, options: BootstrapOptions) -> KeyPair | None:
 
 
 def _credentials(options: BootstrapOptions, given: AccessInputs) -> Secret:
-    """The Secret of a token or an App. Raises UsageError where it is missing."""
     if options.auth is Auth.APP:
-        nobody = AppCredentials(options.app_id, "")
-        return secrets.app_secret(options, given.app or nobody, given.ca)
+        return secrets.app_secret(options, given.app, given.ca)
     if not given.token:
         raise UsageError(
             "there is no token for Flux to read the repository with",

@@ -13,7 +13,15 @@ from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS
 from flux_upgrade.bootstrap.known_hosts import host_of
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider, deploy_key_title
 from flux_upgrade.bootstrap.proposed import PlaceKind, ProposedCluster
-from flux_upgrade.bootstrap.shell import block, broken, namespace, piped, registry_secret, words
+from flux_upgrade.bootstrap.shell import (
+    block,
+    broken,
+    generic_secret,
+    namespace,
+    piped,
+    registry_secret,
+    words,
+)
 from flux_upgrade.model.markdown import code
 
 _GITHUB = DEFAULT_HOSTS[Provider.GITHUB]
@@ -48,8 +56,13 @@ def source(cluster: ProposedCluster, repository: str) -> Iterator[str]:
         if cluster.options.oci is not None:
             yield from _registry(cluster.options)
         else:
-            by = {Auth.SSH: _ssh, Auth.TOKEN: _token, Auth.APP: _app}
-            yield from by[cluster.options.auth](cluster, repository)
+            match cluster.options.auth:
+                case Auth.SSH:
+                    yield from _ssh(cluster, repository)
+                case Auth.TOKEN:
+                    yield _token(cluster.options)
+                case Auth.APP:
+                    yield _app(cluster.options)
     elif cluster.options.auth is Auth.SSH and handover.public_key and not handover.is_registered:
         # A key that was made, and that the provider's API does not know.
         yield f"{_register_at(cluster)}\n\n{block(handover.public_key, kind='text')}"
@@ -89,21 +102,13 @@ def _ssh(cluster: ProposedCluster, repository: str) -> Iterator[str]:
         yield f"{_register_at(cluster)} Its content is what `cat identity.pub` shows."
     yield _known_hosts(cluster)
     # Where there is a Secret of that name, kubectl makes none.
-    delete = broken(
-        words("kubectl", "delete", "secret", options.secret_name, f"--namespace={options.namespace}"),
-        "--ignore-not-found",
-    )
+    old = words("kubectl", "delete", "secret", options.secret_name, f"--namespace={options.namespace}")
+    delete = [] if cluster.is_new else [broken(old, "--ignore-not-found")]
+    parts = ("--from-file=identity", "--from-file=identity.pub", "--from-file=known_hosts")
+    secret = generic_secret(options.secret_name, options.namespace, *parts)
     yield (
         "In the same folder, and with kubectl's context set to the cluster, hand the key over; then forget "
-        "it:\n\n"
-        + block(
-            namespace(options.namespace),
-            *([] if cluster.is_new else [delete]),
-            _generic_secret(
-                options, "--from-file=identity", "--from-file=identity.pub", "--from-file=known_hosts"
-            ),
-            "rm identity",
-        )
+        "it:\n\n" + block(namespace(options.namespace), *delete, secret, "rm identity")
     )
     if options.private_key_file:
         yield (
@@ -120,7 +125,7 @@ def _gh_add(cluster: ProposedCluster, repository: str) -> str:
     return broken(
         "gh repo deploy-key add identity.pub",
         words("--repo", at),
-        words("--title", deploy_key_title(cluster.options)),
+        words("--title", deploy_key_title(options)),
         *allowed,
     )
 
@@ -146,9 +151,7 @@ def _known_hosts(cluster: ProposedCluster) -> str:
     )
 
 
-def _token(cluster: ProposedCluster, repository: str) -> Iterator[str]:
-    del repository
-    options = cluster.options
+def _token(options: BootstrapOptions) -> str:
     # Not with --from-literal: the list of processes would have it.
     login = (
         ["--from-file=bearerToken=/dev/stdin"]
@@ -156,25 +159,22 @@ def _token(cluster: ProposedCluster, repository: str) -> Iterator[str]:
         else [words(f"--from-literal=username={options.username}"), "--from-file=password=/dev/stdin"]
     )
     login += ["--from-file=ca.crt=CA_FILE"] if options.ca_file else []
-    yield (
+    secret = generic_secret(options.secret_name, options.namespace, *login)
+    return (
         f"Make {_TOKENS[options.provider]}, and with kubectl's context set to the cluster hand it over. It "
         "is asked for, and not shown.\n\n"
-        + block(
-            namespace(options.namespace), piped("printf '%s' \"$TOKEN\"", _generic_secret(options, *login))
-        )
+        + block(namespace(options.namespace), piped("printf '%s' \"$TOKEN\"", secret))
     )
 
 
-def _app(cluster: ProposedCluster, repository: str) -> Iterator[str]:
-    del repository
-    options = cluster.options
+def _app(options: BootstrapOptions) -> str:
     given = (
         ("--app-id", options.app_id),
         ("--app-installation-id", options.app_installation_id),
         ("--app-installation-owner", options.app_installation_owner),
         ("--app-base-url", options.app_base_url),
     )
-    yield (
+    return (
         "With a private key of the GitHub App, which needs **Contents: read** of this repository, and with "
         "kubectl's context set to the cluster:\n\n"
         + block(
@@ -190,43 +190,27 @@ def _app(cluster: ProposedCluster, repository: str) -> Iterator[str]:
 
 
 def _handed_over(cluster: ProposedCluster) -> Iterator[str]:
-    options, handover = cluster.options, cluster.handover
+    made, handover = namespace(cluster.options.namespace), cluster.handover
     if handover.place is PlaceKind.ACTIONS:
-        name = handover.actions_secret
-        of = (
-            f"the environment {code(handover.actions_environment)}"
-            if handover.actions_environment
-            else "Actions"
+        name, environment = handover.actions_secret, handover.actions_environment
+        of = f"the environment {code(environment)}" if environment else "Actions"
+        quoted = environment.replace("'", "''")
+        job = (
+            *((f"environment: '{quoted}'",) if environment else ()),
+            "steps:",
+            "  - env:",
+            f"      SECRET: ${{{{ secrets.{name} }}}}",
+            "    run: |",
+            f"      {made}",
+            "      printf '%s' \"$SECRET\" | kubectl apply --server-side -f -",
         )
         yield (
             f"The Secret for the cluster is sealed as {code(name)} among the secrets of {of}, where nobody "
-            "can read it. Apply it in a job that gets at the cluster:\n\n"
-            + block(*_job(options, name, handover.actions_environment), kind="yaml")
+            "can read it. Apply it in a job that gets at the cluster:\n\n" + block(*job, kind="yaml")
         )
     elif handover.place is PlaceKind.FILE:
         yield (
             "The Secret for the cluster is in the file that was named when this was made. With kubectl's "
             "context set to the cluster hand it over, then remove the file:\n\n"
-            + block(
-                namespace(options.namespace), "kubectl apply --server-side -f SECRET_FILE", "rm SECRET_FILE"
-            )
+            + block(made, "kubectl apply --server-side -f SECRET_FILE", "rm SECRET_FILE")
         )
-
-
-def _job(options: BootstrapOptions, secret: str, environment: str) -> Iterator[str]:
-    if environment:
-        yield "environment: '{}'".format(environment.replace("'", "''"))
-    yield "steps:"
-    yield "  - env:"
-    yield f"      SECRET: ${{{{ secrets.{secret} }}}}"
-    yield "    run: |"
-    yield f"      {namespace(options.namespace)}"
-    yield "      printf '%s' \"$SECRET\" | kubectl apply --server-side -f -"
-
-
-def _generic_secret(options: BootstrapOptions, *parts: str) -> str:
-    return broken(
-        words("kubectl", "create", "secret", "generic", options.secret_name),
-        words(f"--namespace={options.namespace}"),
-        *parts,
-    )

@@ -32,10 +32,8 @@ _HOST = re.compile(r"(https?://)?[A-Za-z0-9._\[\]:-]+(/[^\s?#]*)?")
 def url_of(options: BootstrapOptions) -> str:
     """The address from which Flux will clone. Raises UsageError, which lists all problems."""
     is_git = options.provider is Provider.GIT
-    refuse(
-        _git_problems(options) if is_git else _provider_problems(options),
-        "see `flux-upgrade bootstrap --help` for what each flag takes",
-    )
+    problems = _git_problems(options) if is_git else _provider_problems(options)
+    refuse(problems, "see `flux-upgrade bootstrap --help` for what each flag takes")
     return _of_git(options) if is_git else _of_provider(options)
 
 
@@ -65,7 +63,14 @@ def _provider_problems(options: BootstrapOptions) -> Iterator[str]:
 
 
 def _of_provider(options: BootstrapOptions) -> str:
-    owner, repository = _names(options)
+    owner, repository = options.owner, options.repository
+    if options.provider is Provider.BITBUCKET_SERVER:
+        # Bitbucket's own names: the project's key in capitals, the repository's slug in small letters.
+        owner = f"~{owner.removeprefix('~')}" if options.personal else owner.upper()
+        repository = repository.lower()
+    elif options.personal:
+        # A repository of a person is in no group, whatever was given.
+        repository = repository.rpartition("/")[2]
     if options.auth is Auth.SSH:
         host, slash, below = host_of(options).partition("/")
         return f"ssh://git@{options.ssh_hostname or host}{slash}{below}/{owner}/{repository}"
@@ -73,16 +78,6 @@ def _of_provider(options: BootstrapOptions) -> str:
     base = host if "://" in host else f"https://{host}"
     prefix = "scm/" if options.provider is Provider.BITBUCKET_SERVER else ""
     return f"{base}/{prefix}{owner}/{repository}.git"
-
-
-def _names(options: BootstrapOptions) -> tuple[str, str]:
-    if options.provider is not Provider.BITBUCKET_SERVER:
-        # A repository of a person is in no group, whatever was given.
-        name = options.repository.rpartition("/")[2] if options.personal else options.repository
-        return options.owner, name
-    # Bitbucket's own names of both: the project's key in capitals, the repository's slug in small letters.
-    owner = f"~{options.owner.removeprefix('~')}" if options.personal else options.owner.upper()
-    return owner, options.repository.lower()
 
 
 def _git_problems(options: BootstrapOptions) -> Iterator[str]:
@@ -151,7 +146,6 @@ _BY_HOST = {
     "forgejo": Provider.GITEA,
     "bitbucket": Provider.BITBUCKET_SERVER,
 }
-_HOST_PORT = re.compile(r":[0-9]*\Z")
 _SCHEME = re.compile(r"\Ahttps?://")
 # GitHub Enterprise Cloud with data residency.
 _GITHUBS = ".ghe.com"
@@ -200,13 +194,7 @@ def of_remote(known: Mapping[str, str], provider: Provider, flags: Mapping[str, 
 
 def name_of(host: str) -> str:
     """The name alone, to compare: without scheme, port and path, in small letters."""
-    return _HOST_PORT.sub("", _SCHEME.sub("", host.strip().lower()).partition("/")[0])
-
-
-def is_other_github(options: BootstrapOptions) -> bool:
-    """Whether it is a GitHub, and not github.com."""
-    host = name_of(options.hostname)
-    return options.provider is Provider.GITHUB and host not in ("", DEFAULT_HOSTS[Provider.GITHUB])
+    return _PORT.sub("", _SCHEME.sub("", host.strip().lower()).partition("/")[0])
 
 
 def _host(known: Mapping[str, str]) -> str:

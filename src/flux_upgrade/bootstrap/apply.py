@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from flux_upgrade.bootstrap import pull_request_text as text
-from flux_upgrade.bootstrap.changes import FileChange
+from flux_upgrade.bootstrap.files import FileChange
 from flux_upgrade.bootstrap.proposed import SUBJECT, Bootstrap
 from flux_upgrade.model.errors import FluxUpgradeError, ForgeUnavailable, Overtaken, WriteFailed
 from flux_upgrade.model.files import Worktree
@@ -48,7 +48,6 @@ class Published(NamedTuple):
     error: FluxUpgradeError | None = None
     warnings: tuple[str, ...] = ()
     attempted: Action = Action.NONE
-    """The step that failed."""
 
 
 def run_bootstrap(
@@ -122,7 +121,18 @@ def reconcile_bootstrap(
         answer = _answer(proposal, branch)
         if answer is not None:
             return Reconciliation(hold=answer)
-    return reconcile_branch(_desired(proposal, context, repository, extras or Extras()), repository)
+    desired = _DesiredBootstrap(
+        proposal=proposal,
+        context=context,
+        repository=repository,
+        branch=proposal.branch,
+        digest=text.plan_digest(proposal),
+        title=text.title(proposal, context),
+        state=text.state(proposal, context),
+        status=text.status(proposal, context),
+        extras=extras or Extras(),
+    )
+    return reconcile_branch(desired, repository)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,22 +148,6 @@ class _DesiredBootstrap(DesiredPull):
         del opens
         files = {each.path: each.after for each in self.proposal.changes}
         return new_commit(text.commit_message(self.proposal, self.context), files, self.repository)
-
-
-def _desired(
-    proposal: Bootstrap, context: ProposalContext, repository: Repository, extras: Extras
-) -> DesiredPull:
-    return _DesiredBootstrap(
-        proposal=proposal,
-        context=context,
-        repository=repository,
-        branch=proposal.branch,
-        digest=text.plan_digest(proposal),
-        title=text.title(proposal, context),
-        state=text.state(proposal, context),
-        status=text.status(proposal, context),
-        extras=extras,
-    )
 
 
 def _answer(proposal: Bootstrap, branch: Branch) -> Hold | None:
@@ -186,32 +180,25 @@ class BootstrapResult(NamedTuple):
     repository: str = ""
     """``owner/name``, or the remote's address; empty where the local checkout alone was written."""
     url: str = ""
-    """Of the repository, for a browser."""
     is_created: bool = False
     checkout: str = ""
-    """The folder that was written, where it is the local checkout."""
     is_pushed: bool = False
     """Files went straight to the branch."""
     commit: str = ""
-    """Oid of the commit with them."""
     published: Published | None = None
     secret_files: tuple[str, ...] = ()
     """Paths of the files with Secrets, on the machine of the run: for the log alone."""
     ready: Mapping[str, str] = {}
     """Name of a cluster that is ready → the revision that it has."""
     artifact: str = ""
-    """``HOST/REPOSITORY:TAG`` with its immutable tag."""
     digest: str = ""
     is_promoted: bool = False
     warnings: tuple[str, ...] = ()
     error: FluxUpgradeError | None = None
-    """What ended the run after it had done some of it."""
     calls: int = 0
-    """To the repository's server."""
 
     @property
     def errors(self) -> tuple[FluxUpgradeError, ...]:
-        """Everything that the run ends red for."""
         step = self.published.error if self.published is not None else None
         return tuple(each for each in (step, self.error) if each is not None)
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import Protocol
+from contextlib import contextmanager, suppress
 
-from flux_upgrade.bootstrap import existing_sync, kustomization, sync
-from flux_upgrade.bootstrap.changes import FileChange, FilesPlan, FlagChange, ManifestPlan
-from flux_upgrade.bootstrap.existing_sync import recover_sync
+from flux_upgrade.bootstrap import kustomization, sync
+from flux_upgrade.bootstrap.components import FlagChange, ManifestPlan, RenderedComponents
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.manifests.documents import Document, parse
-from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.errors import AlreadyBootstrapped, ResidueConflict, Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import is_below, repository_path
@@ -22,39 +19,42 @@ _NAMES = (MANIFEST, sync.NAME, kustomization.NAME)
 _GROUP = b"kustomize.toolkit.fluxcd.io"
 
 
-class Components(Protocol):
-    """Makes ``gotk-components.yaml``; the same for all clusters with the same flags."""
+class FileChange(NamedTuple):
+    """One file that is written. Paths are relative to the repository's root."""
 
-    def made(self, install: InstallOptions) -> ManifestPlan:
-        """For a folder that has none. ``install.version`` empty: the newest.
+    path: str
+    before: bytes | None
+    after: bytes
 
-        Raises as ``Regenerator.regenerate``, ReleaseNotFound, UsageError.
-        """
-        ...
 
-    def taken(self, path: str, content: bytes, install: InstallOptions) -> ManifestPlan:
-        """The one that is there, with these flags. ``install.version`` empty: that of the file.
+class FilesPlan(NamedTuple):
+    """The files of one cluster."""
 
-        Raises as ``made``; Unproved, Unreadable, Downgrade, ResidueConflict.
-        """
-        ...
+    version: str
+    changes: tuple[FileChange, ...]
+    kept: tuple[str, ...] = ()
+    shown: tuple[FlagChange, ...] = ()
+    edits: tuple[str, ...] = ()
+    unlisted: tuple[str, ...] = ()
+    """Names of new files that the user's own ``kustomization.yaml`` does not list: Flux would not apply
+    them."""
+    manifest: ManifestPlan | None = None
 
 
 class RootSync(NamedTuple):
     """A Flux that reconciles a folder of the repository, itself included."""
 
     path: str
-    """The file that says so."""
     target: str
-    """``spec.path``."""
     name: str = ""
     """Of the Kustomization, and of its namespace."""
-    is_listed: bool = False
-    """Its folder has a kustomization, which says what is applied."""
 
 
 def plan_files(
-    options: BootstrapOptions, tree: Tree, components: Components, roots: Iterable[RootSync] | None = None
+    options: BootstrapOptions,
+    tree: Tree,
+    components: RenderedComponents,
+    roots: Iterable[RootSync] | None = None,
 ) -> FilesPlan:
     """What is to be written for one cluster. Reads only.
 
@@ -71,11 +71,11 @@ def plan_files(
     else:
         manifest = components.made(options.install)
     settled = options._replace(install=options.install._replace(version=manifest.version))
-    synced = _sync(sync.sync_of(settled), paths[1], there.get(paths[1]))
+    synced, shown, edits = _sync(sync.sync_of(settled), paths[1], there.get(paths[1]))
     listing = kustomization.render_kustomization(tree, options.folder, _NAMES[:2])
     with errors_of(paths[2]):
         unlisted = kustomization.unlisted(listing, _NAMES[:2])
-    contents = zip(paths, (manifest.content, synced.content, listing), strict=True)
+    contents = zip(paths, (manifest.content, synced, listing), strict=True)
     changes = [
         FileChange(path, there.get(path), after) for path, after in contents if there.get(path) != after
     ]
@@ -83,81 +83,67 @@ def plan_files(
         version=manifest.version,
         changes=tuple(sorted(changes)),
         kept=tuple(path for path in paths if path not in {each.path for each in changes}),
-        shown=manifest.shown + synced.shown,
-        edits=manifest.edits + synced.edits,
+        shown=manifest.shown + shown,
+        edits=manifest.edits + edits,
         unlisted=unlisted,
         manifest=manifest,
     )
 
 
-class _Synced(NamedTuple):
-    content: bytes
-    shown: tuple[FlagChange, ...] = ()
-    edits: tuple[str, ...] = ()
-
-
-def _sync(wanted: sync.Sync, path: str, content: bytes | None) -> _Synced:
+def _sync(
+    wanted: sync.Sync, path: str, content: bytes | None
+) -> tuple[bytes, tuple[FlagChange, ...], tuple[str, ...]]:
+    """The file, the flags that change in it, and the edits by hand."""
     if content is None:
-        return _Synced(sync.written(wanted).encode())
+        return sync.written(wanted).encode(), (), ()
     with errors_of(path):
-        found = recover_sync(content)
-    if not existing_sync.same_path(found.sync.path, wanted.path):
-        raise AlreadyBootstrapped(
-            f'{path} reconciles "{found.sync.path}": the path "{wanted.path}" would overwrite that',
-            hint="Flux would prune what it applied from there: bootstrap at another --path, or change "
-            "spec.path in that file first",
-        )
-    shown = existing_sync.shown(found, wanted)
-    with errors_of(path):
-        edits = existing_sync.edits(found)
-        return _Synced(existing_sync.resynced(found, wanted) if shown else content, shown, edits)
+        found = sync.recover_sync(content)
+        if repository_path(found.sync.path) != repository_path(wanted.path):
+            raise AlreadyBootstrapped(
+                f'{path} reconciles "{found.sync.path}": the path "{wanted.path}" would overwrite that',
+                hint="Flux would prune what it applied from there: bootstrap at another --path, or change "
+                "spec.path in that file first",
+            )
+        shown = sync.shown(found, wanted)
+        edits = sync.edits(found)
+        return sync.resynced(found, wanted) if shown else content, shown, edits
 
 
 def root_syncs(tree: Tree) -> tuple[RootSync, ...]:
     """Every Flux of the repository, in the order of the files."""
-    return tuple(each for path in tree.candidates() for each in _roots(tree, path))
-
-
-def _roots(tree: Tree, path: str) -> Iterator[RootSync]:
-    try:
-        content = tree.read(path)
-        documents = parse(content).documents if _GROUP in content else ()
-        for each in documents:
-            if _is_root(each):
-                target = str(each.data["spec"].get("path") or "")
-                yield RootSync(
-                    path, target, each.key.name, kustomization.is_in(tree, repository_path(target))
-                )
-    except Unreadable:
-        # A template, or a broken file: nobody's Flux.
-        return
+    found = []
+    for path in tree.candidates():
+        # What cannot be read is a template, or a broken file: nobody's Flux.
+        with suppress(Unreadable):
+            content = tree.read(path)
+            for each in parse(content).documents if _GROUP in content else ():
+                if _is_root(each):
+                    target = str(each.data["spec"].get("path") or "")
+                    found.append(RootSync(path, target, each.key.name))
+    return tuple(found)
 
 
 def _refuse_others(options: BootstrapOptions, own: str, roots: Iterable[RootSync], tree: Tree) -> None:
     """Two Fluxes that reconcile one folder undo each other."""
+    ours = repository_path(options.sync_path)
     for root in roots:
-        if root.path != own and existing_sync.same_path(root.target, options.sync_path):
+        theirs = repository_path(root.target)
+        if root.path != own and theirs == ours:
             raise AlreadyBootstrapped(
                 f'another Flux reconciles "{options.sync_path}": {root.path} says so',
                 hint="take another --path, or the --namespace of the Flux that is there",
             )
         # Both have their objects under one name: whichever is applied by the other's takes over its path.
-        if root.path != own and root.name == options.namespace and _is_swallowed(root, options, tree):
+        if root.path == own or root.name != options.namespace:
+            continue
+        outer = theirs if is_below(ours, theirs) else ours
+        is_nested = is_below(ours, theirs) or is_below(theirs, ours)
+        if is_nested and not kustomization.is_in(tree, outer):
             raise AlreadyBootstrapped(
                 f'the path "{options.sync_path}" and that of another Flux, "{root.target}" of {root.path}, '
                 "are one inside the other: it would apply the other cluster's manifests as well",
                 hint="take a --path beside it, or have a kustomization.yaml in the outer folder list its own",
             )
-
-
-def _is_swallowed(root: RootSync, options: BootstrapOptions, tree: Tree) -> bool:
-    """Whether one of two folders is in the other, and nothing there says what of it is applied."""
-    theirs, ours = repository_path(root.target), repository_path(options.sync_path)
-    if theirs == ours:
-        return False
-    if is_below(ours, theirs):
-        return not root.is_listed
-    return is_below(theirs, ours) and not kustomization.is_in(tree, ours)
 
 
 def _is_root(document: Document) -> bool:

@@ -55,7 +55,6 @@ class Flag(NamedTuple):
     """Without its capital and full stop. Of one that is refused: why, and what there is instead."""
     kind: FlagKind = FlagKind.TEXT
     default: str = ""
-    """As it is written on the command line."""
     since: str = ""
     """The first release that has it; empty: v2.0.0 or earlier."""
     providers: tuple[Provider, ...] = tuple(Provider)
@@ -64,16 +63,13 @@ class Flag(NamedTuple):
     choices: tuple[str, ...] = ()
     group: FlagGroup = FlagGroup.INSTALL
     short: str = ""
-    """``-n``, or empty."""
     use: FlagUse = FlagUse.USED
     is_secret: bool = False
     """Its value is shown nowhere, and has no place in a file of the repository."""
     is_local: bool = False
-    """It names a file of one machine."""
 
     @property
     def description(self) -> str:
-        """The meaning, for help and reference."""
         match self.use:
             case FlagUse.REFUSED:
                 return f"refused: it {self.meaning}"
@@ -83,7 +79,6 @@ class Flag(NamedTuple):
 
     @property
     def field(self) -> str:
-        """The name as that of a value."""
         return self.name.replace("-", "_")
 
 

@@ -28,17 +28,28 @@ def examine(
     provider: Provider,
     source: Source,
     given: Mapping[str, FlagValue],
-    version: str = "",
     known: Mapping[str, str] | None = None,
 ) -> tuple[BootstrapOptions, tuple[str, ...]]:
     """The options that ``given`` (Flux's flag name → value) and Flux's defaults make, and all problems.
 
-    ``version``: the tag to go by where none is given. ``known``: what the checkout tells of
-    owner, repository, host and url, should they not be given. With problems, the options are as good as
-    they can be.
+    ``known``: what the checkout tells of owner, repository, host and url, should they not be given. With
+    problems, the options are as good as they can be.
     """
-    tag = version_of(given) or version
-    values, wrong = _read_all(provider, source, given, tag)
+    text = str(given.get("version", ""))
+    tag = f"v{text}" if text[:1].isdigit() else text
+    # Empty: the newest one, or what is no version.
+    tag = tag if is_tag(tag) else ""
+    values: dict[str, Read] = {}
+    wrong = []
+    for name, value in given.items():
+        problem = unknown(name) or misfit(FLAGS[name], provider, source, tag)
+        try:
+            if not problem:
+                values[name] = read_value(FLAGS[name], value)
+        except UsageError as error:
+            problem = error.message
+        if problem:
+            wrong.append((name, problem))
     problems = [problem for _, problem in wrong]
     if source is Source.GIT:
         problems += _complete(values, known or {}, {*given}, provider)
@@ -76,10 +87,6 @@ def read_value(flag: Flag, value: FlagValue) -> Read:
             problem = f"--{flag.name} wants text; put it in quotes"
     if read is None:
         raise UsageError(problem)
-    return _formed(flag, read)
-
-
-def _formed(flag: Flag, read: Read) -> Read:
     # What is empty is what a flag without a default has by itself.
     for text in read if isinstance(read, tuple) else [read]:
         problem = form_problem(flag.name, text) if isinstance(text, str) and (text or flag.default) else ""
@@ -96,31 +103,6 @@ def _items(value: FlagValue) -> tuple[str, ...] | None:
         return None
     texts = tuple(each for each in value if each and "," not in each)
     return texts if len(texts) == len(value) else None
-
-
-def version_of(given: Mapping[str, FlagValue]) -> str:
-    """The tag that ``given`` asks for; empty: the newest one, or what is no version."""
-    text = str(given.get("version", ""))
-    tag = f"v{text}" if text[:1].isdigit() else text
-    return tag if is_tag(tag) else ""
-
-
-def _read_all(
-    provider: Provider, source: Source, given: Mapping[str, FlagValue], tag: str
-) -> tuple[dict[str, Read], list[tuple[str, str]]]:
-    """The values by flag, and the problems with theirs."""
-    values: dict[str, Read] = {}
-    wrong = []
-    for name, value in given.items():
-        problem = unknown(name) or misfit(FLAGS[name], provider, source, tag)
-        if problem:
-            wrong.append((name, problem))
-            continue
-        try:
-            values[name] = read_value(FLAGS[name], value)
-        except UsageError as error:
-            wrong.append((name, error.message))
-    return values, wrong
 
 
 def _complete(
@@ -157,13 +139,15 @@ def _options(provider: Provider, source: Source, values: Mapping[str, Read]) -> 
     may = "push" if provider is Provider.BITBUCKET_SERVER else "maintain"
     teams: Any = values.get("team") or values.get("group") or ()
     parts = (each.partition(":") for each in teams)
+    of_oci: dict[str, Any] = {name: fields[name] for name in OciOptions._fields if name in fields}
+    of_oci = {"url": "", **of_oci, "provider": fields.get("oci_provider", "generic")}
     changes: dict[str, Any] = {
         # Nobody by themselves is called git at a registry.
         **({"username": ""} if source is Source.OCI else {}),
         **same,
         "teams": tuple(Team(slug, permission or may) for slug, _, permission in parts),
         "visibility": values.get("visibility") or ("private" if values.get("private", True) else "public"),
-        "oci": _oci(fields) if source is Source.OCI else None,
+        "oci": OciOptions(**of_oci) if source is Source.OCI else None,
         "is_latest": values.get("version") == "latest",
     }
     return plain._replace(**changes)
@@ -174,9 +158,3 @@ def _install(values: Mapping[str, Read]) -> InstallOptions:
     own = {name: value for name, value in fields.items() if name in InstallOptions._fields}
     components = (*fields.get("components", DEFAULT_COMPONENTS), *fields.get("components_extra", ()))
     return InstallOptions(version="")._replace(**{**own, "components": components})
-
-
-def _oci(fields: Mapping[str, Any]) -> OciOptions:
-    names = ("cluster_url", "cluster_path", "kustomization", "allow_insecure_http")
-    given = {name: fields[name] for name in names if name in fields}
-    return OciOptions(fields.get("url", ""), provider=fields.get("oci_provider", "generic"), **given)

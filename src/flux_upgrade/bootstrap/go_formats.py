@@ -37,18 +37,15 @@ def line(prefix: str, text: str) -> str:
     """
     quote = ""
     if any(ord(character) > _PLANE for character in text):
-        text, quote = _escaped(text), '"'
+        plain = text.replace("\\", "\\\\").replace('"', '\\"')
+        text = "".join(f"\\U{ord(each):08X}" if ord(each) > _PLANE else each for each in plain)
+        quote = '"'
     elif not text or _is_something_else(text):
         quote = '"'
     elif _takes_quotes(text):
         text, quote = text.replace("'", "''"), "'"
     indent = len(prefix) - len(prefix.lstrip(" ")) + 2
     return f"{prefix}{quote}{_folded(text, len(prefix) + len(quote), indent)}{quote}\n"
-
-
-def _escaped(text: str) -> str:
-    plain = text.replace("\\", "\\\\").replace('"', '\\"')
-    return "".join(f"\\U{ord(each):08X}" if ord(each) > _PLANE else each for each in plain)
 
 
 def _is_something_else(text: str) -> bool:
@@ -59,16 +56,14 @@ def _is_something_else(text: str) -> bool:
         return _FLOAT.fullmatch(text) is not None
     if text[0] not in "+-0123456789":
         return False
-    return _is_date(text) or _is_number(text.replace("_", ""))
-
-
-def _is_number(plain: str) -> bool:
+    plain = text.replace("_", "")
     if _INTEGER.fullmatch(plain):
         # Python has no leading zero for octal numbers; their size is all that matters here.
         digits = re.sub(r"^([-+]?)0([0-7]+)$", r"\g<1>0o\2", plain)
         if _LEAST <= int(digits, 0) < _MOST:
             return True
-    return _FLOAT.fullmatch(plain) is not None and not math.isinf(float(plain))
+    is_float = _FLOAT.fullmatch(plain) is not None and not math.isinf(float(plain))
+    return is_float or _is_date(text)
 
 
 def _is_date(text: str) -> bool:
@@ -99,10 +94,9 @@ def _takes_quotes(text: str) -> bool:
 def _folded(text: str, column: int, indent: int) -> str:
     """Broken at single spaces beyond the best width, as libyaml does."""
     parts = []
-    last = len(text) - 1
     for index, character in enumerate(text):
-        alone = character == " " and 0 < index < last and " " not in (text[index - 1], text[index + 1])
-        if alone and column > _BEST_WIDTH:
+        is_inside = character == " " and 0 < index < len(text) - 1
+        if is_inside and column > _BEST_WIDTH and " " not in (text[index - 1], text[index + 1]):
             parts.append("\n" + " " * indent)
             column = indent
         else:

@@ -32,7 +32,6 @@ class Host(NamedTuple):
 
     @property
     def scan(self) -> str:
-        """The command that asks the server for its keys."""
         port = "" if self.port == _DEFAULT_PORT else f"-p {self.port} "
         return f"ssh-keyscan {port}{self.name}"
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from flux_upgrade.bootstrap.go_formats import line
-from flux_upgrade.bootstrap.oci_names import COMPONENTS_FILE, SYNC_FILE
+from flux_upgrade.bootstrap.oci_sync import COMPONENTS_FILE, SYNC_FILE
 from flux_upgrade.manifests.nodes import compose, construct
 from flux_upgrade.manifests.options import refuse
 from flux_upgrade.model.errors import Unreadable, UsageError
@@ -145,7 +145,15 @@ def local_files(kustomization: bytes) -> tuple[str, ...]:
 
     Raises UsageError for all that cannot be had in an artifact, at once.
     """
-    document = _document(kustomization)
+    try:
+        document = construct(compose(kustomization.decode("utf-8")))
+    except (Unreadable, UnicodeDecodeError) as error:
+        why = error.message if isinstance(error, Unreadable) else "it is not UTF-8"
+        raise UsageError(f"--kustomization is no kustomization: {why}", hint="mend the file first") from error
+    if not isinstance(document, dict) or document.get("kind", "Kustomization") != "Kustomization":
+        raise UsageError(
+            "--kustomization is no kustomization: it has another kind", hint="give a kustomization.yaml"
+        )
     named = tuple(dict.fromkeys(filter(_is_local, _named(document))))
     refuse(
         _problems(document, named),
@@ -153,19 +161,6 @@ def local_files(kustomization: bytes) -> tuple[str, ...]:
         "--kustomization cannot be used in an artifact: ",
     )
     return tuple(sorted({name.removeprefix("./") for name in named} - {COMPONENTS_FILE, SYNC_FILE}))
-
-
-def _document(content: bytes) -> Mapping[str, Any]:
-    try:
-        found = construct(compose(content.decode("utf-8")))
-    except (Unreadable, UnicodeDecodeError) as error:
-        why = error.message if isinstance(error, Unreadable) else "it is not UTF-8"
-        raise UsageError(f"--kustomization is no kustomization: {why}", hint="mend the file first") from error
-    if not isinstance(found, dict) or found.get("kind", "Kustomization") != "Kustomization":
-        raise UsageError(
-            "--kustomization is no kustomization: it has another kind", hint="give a kustomization.yaml"
-        )
-    return found
 
 
 def _problems(document: Mapping[str, Any], named: Sequence[str]) -> Iterator[str]:

@@ -13,10 +13,9 @@ from datetime import UTC, datetime
 from io import BytesIO
 
 from flux_upgrade.artifacts.pull import Pulled
-from flux_upgrade.bootstrap.changes import ManifestPlan
-from flux_upgrade.bootstrap.files import Components
+from flux_upgrade.bootstrap.components import ManifestPlan, RenderedComponents
 from flux_upgrade.bootstrap.kustomization import EMPTY
-from flux_upgrade.bootstrap.oci_names import COMPONENTS_FILE, overlay_tag
+from flux_upgrade.bootstrap.oci_sync import COMPONENTS_FILE
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.errors import AlreadyBootstrapped
 from flux_upgrade.model.oci import SCHEME, reference
@@ -25,7 +24,6 @@ from flux_upgrade.model.oci.manifest import (
     CONTENT_TYPE,
     FLUX_SOURCE,
     Descriptor,
-    ImageManifest,
     StoredManifest,
     content_type,
     new_manifest,
@@ -38,6 +36,7 @@ from flux_upgrade.model.values import NamedTuple
 
 CREATED = datetime(1970, 1, 1, tzinfo=UTC)
 """fluxcd/flux2 ``cmd/flux/push_artifact.go``, ``--reproducible``."""
+_HEX = 12
 _MAX_LAYER = 64 * 1024 * 1024
 """Bytes of a layer that is made anew in memory; Flux's own manifest has below 1 MB."""
 
@@ -60,39 +59,36 @@ class PackedArtifact(NamedTuple):
     """``sha256:…`` of the uncompressed layer: what its content is known by."""
 
 
-def flux_files(namespace: str, components: bytes, kustomization: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Path in the artifact → content.
+class ExistingArtifact(NamedTuple):
+    """What a tag stands for, which holds Flux."""
 
-    ``components``: what Flux is installed with; ``kustomization``: ``kustomization.yaml`` and the files that
-    it names, relative to it.
-    """
-    files = {**kustomization, COMPONENTS_FILE: components}
-    return {posixpath.join(namespace, name): content for name, content in files.items()}
+    pulled: Pulled
+    files: Mapping[str, bytes]
+    is_plain: bool
+    """It holds nothing else, and can be packed anew."""
 
-
-def flux_artifact(packed: Packed, version: str, commit: str) -> PackedArtifact:
-    """``version``: of Flux, a tag; ``commit``: of Flux's repository, empty where it is not known."""
-    layer = _compressed(packed, CONTENT_TYPE)
-    made = new_manifest(
-        layer.descriptor, created=CREATED, source=FLUX_SOURCE, revision=_revision(version, commit)
-    )
-    return _artifact(reference.immutable(version, packed.diff_id), packed, layer, made)
+    @property
+    def components(self) -> str:
+        return self.pulled.pin.path
 
 
-def flux_successor(
-    packed: Packed, version: str, commit: str, *, before: tuple[StoredManifest, ImageManifest], now: datetime
+def flux_artifact(
+    packed: Packed, version: str, commit: str, existing: ExistingArtifact | None, now: datetime
 ) -> PackedArtifact:
-    """One that takes the place of another, which stays as the way back."""
-    stored, manifest = before
+    """``version``: of Flux, a tag; ``commit``: of Flux's repository, empty where it is not known.
+
+    ``existing``: what it takes the place of, which stays as the way back.
+    """
+    revision = f"{version}@sha1:{commit}" if commit else version
+    tag = reference.immutable(version, packed.diff_id)
+    if existing is None:
+        layer = _compressed(packed, CONTENT_TYPE)
+        made = new_manifest(layer.descriptor, created=CREATED, source=FLUX_SOURCE, revision=revision)
+        return _artifact(tag, packed, layer, made)
+    stored, manifest = existing.pulled.stored, existing.pulled.manifest
     layer = _compressed(packed, content_type(manifest.layers[0].media_type))
-    made = successor(
-        manifest,
-        layer.descriptor,
-        created=now,
-        revision=_revision(version, commit),
-        previous=stored.digest,
-    )
-    return _artifact(reference.immutable(version, packed.diff_id), packed, layer, made)
+    made = successor(manifest, layer.descriptor, created=now, revision=revision, previous=stored.digest)
+    return _artifact(tag, packed, layer, made)
 
 
 def overlay_artifact(address: Address, *files: str) -> PackedArtifact:
@@ -109,11 +105,8 @@ def overlay_artifact(address: Address, *files: str) -> PackedArtifact:
         source=f"{SCHEME}{address.repository}",
         revision=f"{address.tag}@{packed.diff_id}",
     )
-    return _artifact(overlay_tag(packed.diff_id), packed, layer, made)
-
-
-def _revision(version: str, commit: str) -> str:
-    return f"{version}@sha1:{commit}" if commit else version
+    # Its immutable tag is ``0123456789ab``: without Flux, it has no version.
+    return _artifact(packed.diff_id.removeprefix("sha256:")[:_HEX], packed, layer, made)
 
 
 def _compressed(packed: Packed, media_type: str) -> Blob:
@@ -127,30 +120,6 @@ def _artifact(
 ) -> PackedArtifact:
     stored, config, descriptor = made
     return PackedArtifact(tag, stored, Blob(config, descriptor), layer, packed.diff_id)
-
-
-class ExistingArtifact(NamedTuple):
-    """What a tag stands for, which holds Flux."""
-
-    pulled: Pulled
-    files: Mapping[str, bytes]
-    """Path in the artifact → content."""
-    is_plain: bool
-    """It holds nothing else, and can be packed anew."""
-
-    @property
-    def components(self) -> str:
-        """Path of Flux's manifest."""
-        return self.pulled.pin.path
-
-
-class DesiredArtifact(NamedTuple):
-    """What is to be in an artifact."""
-
-    manifest: ManifestPlan
-    files: Mapping[str, bytes]
-    packed: Packed | None
-    """The layer with them; None: it is that of ``ExistingArtifact``."""
 
 
 def existing_artifact(pulled: Pulled, namespace: str) -> ExistingArtifact:
@@ -174,11 +143,13 @@ def desired_artifact(
     existing: ExistingArtifact,
     install: InstallOptions,
     kustomization: Mapping[str, bytes] | None,
-    components: Components,
-) -> DesiredArtifact:
-    """``install.version`` empty: the one that is there is kept; ``kustomization`` None: so is that.
+    components: RenderedComponents,
+) -> tuple[ManifestPlan, dict[str, bytes], Packed | None]:
+    """Flux's manifest, the files, and the layer with them; None: it is the one that is there.
 
-    Raises AlreadyBootstrapped where another kustomization would lose something; and as ``Components.taken``.
+    ``install.version`` empty: the one that is there is kept; ``kustomization`` None: so is that.
+
+    Raises AlreadyBootstrapped where another kustomization would lose something; and as ``taken``.
     """
     where = f"{existing.pulled.address}/{existing.components}"
     manifest = components.taken(where, existing.files[existing.components], install)
@@ -189,7 +160,7 @@ def desired_artifact(
         beside = f"{install.namespace}/"
         files = {path: text for path, text in files.items() if not path.startswith(beside)} | ours
     files[existing.components] = manifest.content
-    return DesiredArtifact(manifest, files, _packed(existing, files))
+    return manifest, files, _packed(existing, files)
 
 
 def _packed(existing: ExistingArtifact, files: Mapping[str, bytes]) -> Packed | None:

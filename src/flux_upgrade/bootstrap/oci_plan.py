@@ -6,25 +6,32 @@ concerned: the artifact that it leaves is one that ``flux-upgrade upgrade oci://
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 
 from flux_upgrade.artifacts.promote import keep, move, note
 from flux_upgrade.artifacts.pull import ArtifactPorts, pull
 from flux_upgrade.artifacts.successor import manifest_with, other_than_its_name
-from flux_upgrade.bootstrap import oci_artifact
-from flux_upgrade.bootstrap.changes import ManifestPlan
-from flux_upgrade.bootstrap.files import Components
+from flux_upgrade.bootstrap.components import ManifestPlan, RenderedComponents
 from flux_upgrade.bootstrap.kustomization import DEFAULT
 from flux_upgrade.bootstrap.oci_artifact import (
-    DesiredArtifact,
     ExistingArtifact,
     PackedArtifact,
     desired_artifact,
     existing_artifact,
+    flux_artifact,
+    overlay_artifact,
 )
-from flux_upgrade.bootstrap.oci_names import KUSTOMIZATION_FILE, SYNC_FILE, ArtifactAddresses, addresses_of
-from flux_upgrade.bootstrap.oci_sync import oci_api, render_oci_sync
+from flux_upgrade.bootstrap.oci_sync import (
+    COMPONENTS_FILE,
+    KUSTOMIZATION_FILE,
+    SYNC_FILE,
+    ArtifactAddresses,
+    addresses_of,
+    oci_api,
+    render_oci_sync,
+)
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.model.errors import (
     AlreadyBootstrapped,
@@ -43,12 +50,9 @@ class OciPlan(NamedTuple):
     """What is to be pushed."""
 
     options: BootstrapOptions
-    """With the version that it comes to."""
     addresses: ArtifactAddresses
     files: Mapping[str, bytes]
-    """Of the artifact with Flux, path in it → content."""
     manifest: ManifestPlan
-    """Of ``gotk-components.yaml``, with the flags that change where there was one."""
     flux: PackedArtifact | None
     """None: the tag stands for it already."""
     overlay: PackedArtifact | None = None
@@ -62,17 +66,13 @@ class PushedArtifact(NamedTuple):
     address: Address
     """With the tag that clusters follow."""
     tag: str
-    """The one that is not moved."""
     digest: str
-    is_new: bool
-    """False: a run before this one had pushed it, and not moved the tag."""
 
 
 class OciOutcome(NamedTuple):
     """A plan, and what came of it."""
 
     plan: OciPlan
-    overlay: PushedArtifact | None = None
     flux: PushedArtifact | None = None
     failure: FluxUpgradeError | None = None
 
@@ -80,7 +80,7 @@ class OciOutcome(NamedTuple):
 def plan_oci(
     options: BootstrapOptions,
     kustomization: Mapping[str, bytes] | None,
-    components: Components,
+    components: RenderedComponents,
     ports: ArtifactPorts,
     cluster: ArtifactRegistry | None,
 ) -> OciPlan:
@@ -89,25 +89,33 @@ def plan_oci(
     ``options``: with ``oci``; where ``install.version`` is empty, what is there stays, and else the newest
     stable release is taken. ``kustomization``: as ``kustomization_of`` gives it; None: none was named, what
     is there stays. ``ports.registry``: of the artifact with Flux; ``cluster``: of the cluster's own, if one
-    is named. Raises UsageError, AlreadyBootstrapped, UnsupportedRelease; what ``Components`` and
+    is named. Raises UsageError, AlreadyBootstrapped, UnsupportedRelease; what ``RenderedComponents`` and
     ``ArtifactRegistry`` raise.
     """
     addresses = addresses_of(options)
     if options.install.version:
         oci_api(options.install.version)
-    existing = _existing(addresses.flux, options.namespace, ports)
+    existing, packed = _existing(addresses.flux, options.namespace, ports), None
     if existing is None:
-        plan = _new(options, kustomization, components, ports)
+        manifest = components.made(options.install)
+        beside = {KUSTOMIZATION_FILE: DEFAULT} if kustomization is None else kustomization
+        content = {**beside, COMPONENTS_FILE: manifest.content}
+        files = {posixpath.join(options.namespace, name): text for name, text in content.items()}
+        packed = pack(files)
     else:
-        plan = _again(
-            options, desired_artifact(existing, options.install, kustomization, components), existing, ports
-        )
-    oci_api(plan.manifest.version)
-    settled = options.install._replace(version=plan.manifest.version)
-    plan = plan._replace(options=options._replace(install=settled))
-    if addresses.cluster is None or cluster is None or cluster.digest(addresses.cluster.tag) is not None:
-        return plan
-    return plan._replace(overlay=oci_artifact.overlay_artifact(addresses.cluster, addresses.overlay_file))
+        manifest, files, packed = desired_artifact(existing, options.install, kustomization, components)
+    version, flux, overlay = manifest.version, None, None
+    if packed is not None:
+        flux = flux_artifact(packed, version, ports.commit_of(version), existing, ports.now)
+    oci_api(version)
+    if (
+        addresses.cluster is not None
+        and cluster is not None
+        and cluster.digest(addresses.cluster.tag) is None
+    ):
+        overlay = overlay_artifact(addresses.cluster, addresses.overlay_file)
+    settled = options._replace(install=options.install._replace(version=version))
+    return OciPlan(settled, addresses, files, manifest, flux, overlay, existing)
 
 
 def push_oci(plan: OciPlan, ports: ArtifactPorts, cluster: ArtifactRegistry | None) -> OciOutcome:
@@ -120,11 +128,8 @@ def push_oci(plan: OciPlan, ports: ArtifactPorts, cluster: ArtifactRegistry | No
     outcome, addresses = OciOutcome(plan), plan.addresses
     try:
         if plan.overlay is not None and addresses.cluster is not None and cluster is not None:
-            stored, is_new = _put(plan.overlay, addresses.cluster, cluster, ports)
+            stored = _put(plan.overlay, addresses.cluster, cluster, ports)
             move(addresses.cluster, None, stored, cluster)
-            outcome = outcome._replace(
-                overlay=PushedArtifact(addresses.cluster, plan.overlay.tag, stored.digest, is_new)
-            )
         if plan.flux is not None:
             outcome = outcome._replace(flux=_promoted(plan, plan.flux, ports))
     except FluxUpgradeError as error:
@@ -132,19 +137,14 @@ def push_oci(plan: OciPlan, ports: ArtifactPorts, cluster: ArtifactRegistry | No
     return outcome
 
 
-def handover(plan: OciPlan, *, is_public: bool = False) -> dict[str, bytes]:
+def handover(plan: OciPlan) -> dict[str, bytes]:
     """Path → content: the artifact's own files, which ``kubectl apply -k`` takes, and the sync beside them.
 
-    The kustomization does not name the sync: it is applied once Flux runs. ``is_public``: as
-    ``render_oci_sync``. Raises UsageError, UnsupportedRelease.
+    The kustomization does not name the sync: it is applied once Flux runs. Raises UsageError,
+    UnsupportedRelease.
     """
-    sync = render_oci_sync(plan.options, is_public=is_public).encode()
-    return {**plan.files, sync_path(plan): sync}
-
-
-def sync_path(plan: OciPlan) -> str:
-    """Of the sync in ``handover``."""
-    return f"{plan.options.namespace}/{SYNC_FILE}"
+    sync = render_oci_sync(plan.options).encode()
+    return {**plan.files, f"{plan.options.namespace}/{SYNC_FILE}": sync}
 
 
 def commands(plan: OciPlan) -> tuple[str, ...]:
@@ -153,7 +153,7 @@ def commands(plan: OciPlan) -> tuple[str, ...]:
     return (
         f"kubectl apply --server-side -k ./{namespace}",
         f"kubectl --namespace={namespace} wait deployment --all --for=condition=Available --timeout=5m",
-        f"kubectl apply -f ./{sync_path(plan)}",
+        f"kubectl apply -f ./{namespace}/{SYNC_FILE}",
     )
 
 
@@ -168,7 +168,7 @@ def with_shared_overlays(plans: Sequence[OciPlan]) -> tuple[OciPlan, ...]:
         address = plan.addresses.cluster
         # What no plan before this one pushes.
         own = files.pop(str(address), set[str]())
-        overlay = oci_artifact.overlay_artifact(address, *sorted(own)) if own and address else None
+        overlay = overlay_artifact(address, *sorted(own)) if own and address else None
         shared.append(plan._replace(overlay=overlay))
     return tuple(shared)
 
@@ -185,60 +185,31 @@ def _existing(address: Address, namespace: str, ports: ArtifactPorts) -> Existin
         ) from error
 
 
-def _new(
-    options: BootstrapOptions,
-    kustomization: Mapping[str, bytes] | None,
-    components: Components,
-    ports: ArtifactPorts,
-) -> OciPlan:
-    manifest = components.made(options.install)
-    beside = {KUSTOMIZATION_FILE: DEFAULT} if kustomization is None else kustomization
-    files = oci_artifact.flux_files(options.namespace, manifest.content, beside)
-    commit = ports.commit_of(manifest.version)
-    artifact = oci_artifact.flux_artifact(pack(files), manifest.version, commit)
-    return OciPlan(options, addresses_of(options), files, manifest, artifact)
-
-
-def _again(
-    options: BootstrapOptions, settled: DesiredArtifact, existing: ExistingArtifact, ports: ArtifactPorts
-) -> OciPlan:
-    manifest, artifact = settled.manifest, None
-    if settled.packed is not None:
-        artifact = oci_artifact.flux_successor(
-            settled.packed,
-            manifest.version,
-            ports.commit_of(manifest.version),
-            before=(existing.pulled.stored, existing.pulled.manifest),
-            now=ports.now,
-        )
-    return OciPlan(options, addresses_of(options), settled.files, manifest, artifact, existing=existing)
-
-
 def _promoted(plan: OciPlan, artifact: PackedArtifact, ports: ArtifactPorts) -> PushedArtifact:
     address, registry = plan.addresses.flux, ports.registry
     before = plan.existing.pulled if plan.existing is not None else None
     if before is not None:
         keep(before, registry)
-    stored, is_new = _put(artifact, address, registry, ports)
+    stored = _put(artifact, address, registry, ports)
     if before is not None:
         note(before, stored, registry)
     move(address, before.stored.digest if before is not None else None, stored, registry)
-    return PushedArtifact(address, artifact.tag, stored.digest, is_new)
+    return PushedArtifact(address, artifact.tag, stored.digest)
 
 
 def _put(
     artifact: PackedArtifact, address: Address, registry: ArtifactRegistry, ports: ArtifactPorts
-) -> tuple[StoredManifest, bool]:
-    """Under its immutable tag, blobs first, unless it is there; what is there then, and whether it is new."""
+) -> StoredManifest:
+    """Under its immutable tag, blobs first, unless it is there; what is there then."""
     there = registry.manifest(artifact.tag)
     if there is None:
         for blob in (artifact.config, artifact.layer):
             registry.put_blob(BytesIO(blob.content), blob.descriptor)
         registry.put_manifest(artifact.stored, artifact.tag)
-        return artifact.stored, True
+        return artifact.stored
     if there.digest != artifact.stored.digest:
         # It has the same content, if it was pushed as something else's successor.
         found = manifest_with(artifact.diff_id, there, registry, ports)
         if found is None or len(found.layers) != 1:
             raise other_than_its_name(address, artifact.tag)
-    return there, False
+    return there

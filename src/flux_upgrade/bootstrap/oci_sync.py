@@ -1,26 +1,37 @@
-"""The cluster's objects for a bootstrap from a registry: sources, Kustomizations, their Secret.
+"""A bootstrap from a registry: its addresses, files and tags, and the cluster's objects and Secrets.
 
-Objects and intervals: fluxcd/flux2, RFC "Flux Bootstrap for OCI-compliant Container Registries"; form and
-order of the keys: as ``flux bootstrap`` writes ``gotk-sync.yaml``.
+Names and layout: fluxcd/flux2, RFC "Flux Bootstrap for OCI-compliant Container Registries". Its tree has
+``gotk_components.yaml``, its commands write ``gotk-components.yaml``: that is what a Git repository's
+``kustomization.yaml`` refers to, which is to be usable as it is. Objects and intervals are the RFC's; form
+and order of the keys are those that ``flux bootstrap`` writes ``gotk-sync.yaml`` in.
 """
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 
 from flux_upgrade.bootstrap.go_formats import line
-from flux_upgrade.bootstrap.oci_names import COMPONENTS, GENERIC, ArtifactAddresses, addresses_of, oci_options
-from flux_upgrade.bootstrap.options import BootstrapOptions
+from flux_upgrade.bootstrap.options import BootstrapOptions, OciOptions
 from flux_upgrade.bootstrap.secrets import docker_secret
 from flux_upgrade.bootstrap.sync import GENERATED, SYNC_API, head
 from flux_upgrade.manifests.options import refuse
-from flux_upgrade.model.errors import UnsupportedRelease
+from flux_upgrade.model.errors import UnsupportedRelease, UsageError
 from flux_upgrade.model.hosting import Secret
-from flux_upgrade.model.oci import SCHEME
-from flux_upgrade.model.oci.reference import Address
+from flux_upgrade.model.oci import SCHEME, reference
+from flux_upgrade.model.oci.packing import is_packable
+from flux_upgrade.model.oci.reference import Address, parse_address
+from flux_upgrade.model.text import repository_path
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 
+COMPONENTS = "flux-components"
+"""The objects that reconcile Flux itself; those of the cluster are named after the namespace."""
+COMPONENTS_FILE = "gotk-components.yaml"
+KUSTOMIZATION_FILE = "kustomization.yaml"
+SYNC_FILE = "gotk-sync.yaml"
+GENERIC = "generic"
+"""Of ``spec.provider``: any registry, with credentials. The others log in with an identity of their own."""
 _GROUP = "source.toolkit.fluxcd.io"
 _V1_SINCE = "v2.6.0"
 """The first to serve OCIRepository v1; v1beta2 had been there since v0.32, and was gone with v2.8."""
@@ -28,30 +39,75 @@ _CA_CRT_SINCE = "v2.1.0"
 """source-controller 1.1; before, an OCIRepository read the key ``caFile``."""
 _OLDEST = "v2.0.0-rc.1"
 """The first to serve Kustomization v1."""
+_LIKE = "oci://ghcr.io/org/flux-manifests:production"
 
 
-class ClusterCredentials(NamedTuple):
-    """With what source-controller reads the artifacts; not those that push."""
+class ArtifactAddresses(NamedTuple):
+    """Where the artifacts are."""
 
-    username: str = ""
-    password: str = ""
-
-    def __repr__(self) -> str:
-        """Without the password."""
-        return "ClusterCredentials()"
+    flux: Address
+    """Of Flux itself; it has a tag."""
+    cluster: Address | None = None
+    """Of the cluster's own manifests; it has a tag. None: Flux alone is reconciled."""
+    folder: str = ""
+    """What the cluster reconciles in its artifact: ``clusters/production``; empty: all of it."""
 
     @property
-    def are_given(self) -> bool:
-        """Whether there are any; without, the artifacts are public, or a provider's identity reads them."""
-        return bool(self.username or self.password)
+    def sync_path(self) -> str:
+        return f"./{self.folder}"
+
+    @property
+    def overlay_file(self) -> str:
+        """The kustomization in the cluster's artifact that is there before anything else is."""
+        return posixpath.join(self.folder, KUSTOMIZATION_FILE)
 
 
-class _Object(NamedTuple):
-    """A source, and the Kustomization that applies what it fetches."""
+def addresses_of(options: BootstrapOptions) -> ArtifactAddresses:
+    """``options``: with ``oci``. Raises UsageError for whatever is wrong with it, all at once."""
+    oci = oci_options(options)
+    problems: list[str] = []
+    flux = _address("--url", oci.url, problems)
+    cluster = _address("--cluster-url", oci.cluster_url, problems) if oci.cluster_url else None
+    folder = repository_path(oci.cluster_path)
+    addresses = ArtifactAddresses(flux, cluster, folder)
+    problems += _problems(oci, addresses)
+    if cluster is not None and options.namespace == COMPONENTS:
+        problems.append(f"--namespace {COMPONENTS} is taken by the objects that reconcile Flux itself")
+    refuse(problems, f"write addresses like {_LIKE}")
+    return addresses
 
-    name: str
-    address: Address
-    path: str
+
+def oci_options(options: BootstrapOptions) -> OciOptions:
+    """The flags that only a bootstrap from a registry has. Raises UsageError where there are none."""
+    if options.oci is None:
+        raise UsageError("no artifact is named to bootstrap from", hint="give its address as --url=oci://…")
+    return options.oci
+
+
+def _address(flag: str, text: str, problems: list[str]) -> Address:
+    if not text:
+        problems.append(f"{flag} is missing: an address like {_LIKE}")
+        return Address("", "")
+    try:
+        found = parse_address(text)
+        reference.require_short(found.tag)
+    except UsageError as error:
+        problems.append(f"{flag}: {error.message} (like {_LIKE})")
+        return Address("", "")
+    if not found.tag or found.digest:
+        problems.append(f"{flag}: it has to name a tag, and no digest")
+    elif reference.is_ours(found.tag):
+        problems.append(f"{flag}: the tag {found.tag} is one that never moves; name the one to follow")
+    return found
+
+
+def _problems(oci: OciOptions, addresses: ArtifactAddresses) -> Iterator[str]:
+    if oci.cluster_path and addresses.cluster is None:
+        yield "--cluster-path is given without --cluster-url"
+    if addresses.cluster is not None and addresses.flux.path and addresses.cluster == addresses.flux:
+        yield "--cluster-url and --url name the same artifact"
+    if ".." in oci.cluster_path.split("/") or not is_packable(addresses.overlay_file):
+        yield f"--cluster-path '{oci.cluster_path}' is no path inside an artifact"
 
 
 def oci_api(version: str) -> str:
@@ -66,90 +122,79 @@ def oci_api(version: str) -> str:
     return f"{_GROUP}/{'v1' if is_v1 else 'v1beta2'}"
 
 
-def render_oci_sync(options: BootstrapOptions, *, is_public: bool = False) -> str:
+def render_oci_sync(options: BootstrapOptions) -> str:
     """What is applied to the cluster once Flux runs there. ``options``: with their version chosen.
 
-    ``is_public``: the artifacts are read without credentials. Raises UsageError, UnsupportedRelease.
+    Raises UsageError, UnsupportedRelease.
     """
-    source_api = oci_api(options.install.version)
+    source_api, addresses = oci_api(options.install.version), addresses_of(options)
+    # At the top of the artifact kustomize-controller finds the folder's kustomization by itself.
+    objects = [(COMPONENTS, addresses.flux, "./")]
+    if addresses.cluster is not None:
+        objects.append((options.namespace, addresses.cluster, addresses.sync_path))
     text = GENERATED
-    for each in _objects(options, addresses_of(options)):
-        source = _source(options, each, is_public=is_public)
-        applied = head(SYNC_API, "Kustomization", each.name, options.namespace)
-        text += "---\n" + "".join(head(source_api, "OCIRepository", each.name, options.namespace))
-        text += "".join(source) + "---\n" + "".join(applied) + "".join(_kustomization(each))
+    for name, address, path in objects:
+        source = (*head(source_api, "OCIRepository", name, options.namespace), *_source(options, address))
+        applied = (*head(SYNC_API, "Kustomization", name, options.namespace), *_kustomization(name, path))
+        text += "---\n" + "".join(source) + "---\n" + "".join(applied)
     return text
 
 
 def source_secrets(
-    options: BootstrapOptions, credentials: ClusterCredentials, ca: str = ""
+    options: BootstrapOptions, username: str, password: str, ca: str = ""
 ) -> tuple[Secret, ...]:
     """What both sources refer to: credentials, and an authority of one's own; none where there is neither.
 
-    ``ca``: certificates (PEM), the content of ``--ca-file``. Raises UsageError where the credentials do
-    not fit.
+    ``username``, ``password``: with what source-controller reads the artifacts, not what pushes them; both
+    empty where the artifacts are public, or a provider's identity reads them. ``ca``: certificates (PEM),
+    the content of ``--ca-file``. Raises UsageError where the credentials do not fit.
     """
-    addresses = addresses_of(options)
+    provider, addresses = oci_options(options).provider, addresses_of(options)
     secrets = []
-    if credentials.are_given:
+    if username or password:
+        problems = []
+        if not (username and password):
+            problems.append("it takes both a username and a password")
+        if provider != GENERIC:
+            problems.append(f"with --oci-provider {provider}, Flux logs in with an identity of its own")
+        if addresses.cluster is not None and addresses.cluster.host != addresses.flux.host:
+            hosts = f"{addresses.flux.host} and {addresses.cluster.host}"
+            problems.append(f"the artifacts are at {hosts}: give each its own")
         refuse(
-            _misfits(options, credentials, addresses),
+            problems,
             "leave them out, and make the Secret with `kubectl create secret docker-registry`",
             "the credentials for the cluster cannot be used: ",
         )
         host = addresses.flux.host
-        secrets.append(docker_secret(options.secret_name, options.namespace, host, *credentials))
+        secrets.append(docker_secret(options.secret_name, options.namespace, host, username, password))
     if ca:
         has_ca_crt = Version(options.install.version).numbers[:2] >= Version(_CA_CRT_SINCE).numbers[:2]
         data = {"ca.crt" if has_ca_crt else "caFile": ca}
-        secrets.append(Secret(ca_secret_name(options), options.namespace, data))
+        secrets.append(Secret(f"{options.secret_name}-ca", options.namespace, data))
     return tuple(secrets)
 
 
-def ca_secret_name(options: BootstrapOptions) -> str:
-    """Of the Secret with the authority of a registry of one's own; ``--ca-file`` says that there is one."""
-    return f"{options.secret_name}-ca"
-
-
-def _misfits(
-    options: BootstrapOptions, credentials: ClusterCredentials, addresses: ArtifactAddresses
-) -> Iterator[str]:
-    if not (credentials.username and credentials.password):
-        yield "it takes both a username and a password"
-    if oci_options(options).provider != GENERIC:
-        yield f"with --oci-provider {oci_options(options).provider}, Flux logs in with an identity of its own"
-    if addresses.cluster is not None and addresses.cluster.host != addresses.flux.host:
-        yield f"the artifacts are at {addresses.flux.host} and {addresses.cluster.host}: give each its own"
-
-
-def _objects(options: BootstrapOptions, addresses: ArtifactAddresses) -> Iterator[_Object]:
-    # At the top of the artifact kustomize-controller finds the folder's kustomization by itself.
-    yield _Object(COMPONENTS, addresses.flux, "./")
-    if addresses.cluster is not None:
-        yield _Object(options.namespace, addresses.cluster, addresses.sync_path)
-
-
-def _source(options: BootstrapOptions, each: _Object, *, is_public: bool) -> Iterator[str]:
+def _source(options: BootstrapOptions, address: Address) -> Iterator[str]:
     oci = oci_options(options)
     if options.ca_file:
         yield "  certSecretRef:\n"
-        yield line("    name: ", ca_secret_name(options))
+        yield line("    name: ", f"{options.secret_name}-ca")
     if oci.allow_insecure_http:
         yield "  insecure: true\n"
     yield line("  interval: ", options.interval)
     if oci.provider != GENERIC:
         yield line("  provider: ", oci.provider)
     yield "  ref:\n"
-    yield line("    tag: ", each.address.tag)
+    yield line("    tag: ", address.tag)
     # An identity of the provider's needs none.
-    if oci.provider == GENERIC and not is_public:
+    if oci.provider == GENERIC:
         yield "  secretRef:\n"
         yield line("    name: ", options.secret_name)
-    yield line("  url: ", f"{SCHEME}{each.address.repository}")
+    yield line("  url: ", f"{SCHEME}{address.repository}")
 
 
-def _kustomization(each: _Object) -> Iterator[str]:
+def _kustomization(name: str, path: str) -> Iterator[str]:
     yield "  interval: 1h0m0s\n"
-    yield line("  path: ", each.path)
+    yield line("  path: ", path)
     yield "  prune: true\n  retryInterval: 5m0s\n  sourceRef:\n    kind: OCIRepository\n"
-    yield line("    name: ", each.name)
+    yield line("    name: ", name)

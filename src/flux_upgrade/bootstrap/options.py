@@ -50,14 +50,12 @@ class OciOptions(NamedTuple):
     """The flags of the RFC for ``flux bootstrap oci``, less those that every bootstrap has."""
 
     url: str
-    """Of the artifact that holds Flux, ``oci://HOST/REPOSITORY:TAG``."""
     cluster_url: str = ""
     """Of the artifact that holds the cluster's own manifests; empty: Flux alone is reconciled."""
     cluster_path: str = ""
     kustomization: str = ""
     """A ``kustomization.yaml`` for Flux, a file of the user's; empty: one that has the components alone."""
     provider: str = "generic"
-    """``generic``, ``aws``, ``azure`` or ``gcp``: how source-controller logs in."""
     allow_insecure_http: bool = False
 
 
@@ -67,7 +65,6 @@ class BootstrapOptions(NamedTuple):
     provider: Provider
     auth: Auth
     install: InstallOptions
-    """``version`` empty: not chosen yet."""
     url: str = ""
     """As it stands in ``gotk-sync.yaml``; made from the others where the provider has an owner."""
     owner: str = ""
@@ -77,7 +74,6 @@ class BootstrapOptions(NamedTuple):
     path: str = ""
     """As it was given; ``sync_path`` and ``folder`` are made from it."""
     interval: str = "1m0s"
-    """As Go writes a duration."""
     secret_name: str = "flux-system"  # noqa: S105 the name of one
     recurse_submodules: bool = False
     sparse_checkout: tuple[str, ...] = ()
@@ -92,7 +88,6 @@ class BootstrapOptions(NamedTuple):
     read_write_key: bool = False
     reconcile: bool = False
     force: bool = False
-    silent: bool = False
     ca_file: str = ""
     private_key_file: str = ""
     author_name: str = "Flux"
@@ -111,17 +106,14 @@ class BootstrapOptions(NamedTuple):
     given, what is there keeps its version."""
 
     def __repr__(self) -> str:
-        """Without what may hold a secret."""
-        return f"BootstrapOptions({self.provider}, {self.sync_path})"
+        return f"BootstrapOptions({self.provider}, {self.sync_path})"  # without what may hold a secret
 
     @property
     def source(self) -> Source:
-        """What Flux reconciles from."""
         return Source.GIT if self.oci is None else Source.OCI
 
     @property
     def namespace(self) -> str:
-        """Of Flux, and the name of its objects."""
         return self.install.namespace
 
     @property

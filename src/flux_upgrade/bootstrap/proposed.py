@@ -7,8 +7,9 @@ from enum import StrEnum
 
 from flux_upgrade.bootstrap.access import Access
 from flux_upgrade.bootstrap.addresses import url_of
-from flux_upgrade.bootstrap.changes import FileChange, FilesPlan
+from flux_upgrade.bootstrap.files import FileChange, FilesPlan
 from flux_upgrade.bootstrap.options import BootstrapOptions
+from flux_upgrade.bootstrap.request import BootstrapCluster
 from flux_upgrade.clusters.groups import branch_name, slug_of
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
@@ -26,9 +27,7 @@ class PlaceKind(StrEnum):
     """Where the Secret is that lets the cluster get at its source."""
 
     NOWHERE = "nowhere"
-    """Nobody asked for one: a person makes it."""
     ACTIONS = "actions-secret"
-    """Its manifest is sealed as a secret of GitHub Actions."""
     FILE = "file"
     """Its manifest is in a file on the machine of whoever ran the bootstrap."""
     CLUSTER = "cluster"
@@ -40,11 +39,8 @@ class Handover(NamedTuple):
     place: PlaceKind = PlaceKind.NOWHERE
     actions_secret: str = ""
     actions_environment: str = ""
-    """Empty: the secret is the repository's."""
     public_key: str = ""
-    """``ssh-ed25519 AAAA…``; empty where no key was made."""
     is_registered: bool = False
-    """The provider has the key."""
     is_fresh: bool = False
     """The Secret was put there now, and has to go on to the cluster."""
     lacks_source: bool = False
@@ -53,19 +49,14 @@ class Handover(NamedTuple):
     """All that is known of it, less where a file is: that is for the log of its machine alone."""
 
 
-NOBODY = Handover()
-"""Nothing was asked for."""
-
-
 class ProposedCluster(NamedTuple):
     """One cluster of a bootstrap. ``cluster_of`` makes it."""
 
     name: str
     """In the config file, or its folder; for people. Empty: the root of the repository."""
     options: BootstrapOptions
-    """With version and address."""
     files: FilesPlan
-    handover: Handover = NOBODY
+    handover: Handover = Handover()
     commands: tuple[str, ...] = ()
     """Of an artifact: what brings it into the cluster by hand, from the folder with its files. Empty: the
     files are in the repository."""
@@ -74,7 +65,6 @@ class ProposedCluster(NamedTuple):
 
     @property
     def changes(self) -> tuple[FileChange, ...]:
-        """None where the repository has it all."""
         return self.files.changes
 
     @property
@@ -85,21 +75,18 @@ class ProposedCluster(NamedTuple):
 
     @property
     def moves_source(self) -> bool:
-        """Whether what Flux reconciles from changes: address, branch or Secret."""
         return any(each.flag in _OF_THE_SOURCE for each in self.files.shown)
 
 
 def cluster_of(
-    name: str,
-    options: BootstrapOptions,
-    files: FilesPlan,
-    handover: Handover = NOBODY,
-    commands: tuple[str, ...] = (),
+    each: BootstrapCluster, name: str, files: FilesPlan, commands: tuple[str, ...] = ()
 ) -> ProposedCluster:
     """With the version that the files come to, and the address that stands in them. Raises UsageError."""
+    options = each.options
     install = options.install._replace(version=files.version)
     url = options.url if options.oci is not None else url_of(options)
-    return ProposedCluster(name, options._replace(install=install, url=url), files, handover, commands)
+    settled = options._replace(install=install, url=url)
+    return ProposedCluster(name, settled, files, commands=commands, configured=each.configured)
 
 
 class Bootstrap(NamedTuple):
@@ -110,7 +97,6 @@ class Bootstrap(NamedTuple):
     clusters: tuple[ProposedCluster, ...]
     """At least one."""
     workflow: FileChange | None = None
-    """The workflow that upgrades, should it be added."""
     repository: str = ""
     """``owner/name``, for commands; empty where the provider has no such name."""
     is_asked: bool = True
@@ -118,7 +104,6 @@ class Bootstrap(NamedTuple):
 
     @property
     def changes(self) -> tuple[FileChange, ...]:
-        """Of all files, in the order of their paths, each once."""
         every = [change for cluster in self.clusters for change in cluster.changes]
         every += [self.workflow] if self.workflow is not None else []
         by_path = {each.path: each for each in every if each.before != each.after}
@@ -126,17 +111,15 @@ class Bootstrap(NamedTuple):
 
     @property
     def changed(self) -> tuple[ProposedCluster, ...]:
-        """The clusters about which there is something to propose."""
         return tuple(cluster for cluster in self.clusters if cluster.changes)
 
     @property
     def moving(self) -> tuple[ProposedCluster, ...]:
-        """Those, and the ones that are brought about by hand from an artifact."""
+        """Those with changes, and the ones that are brought about by hand from an artifact."""
         return tuple(cluster for cluster in self.clusters if cluster.changes or cluster.commands)
 
     @property
     def target(self) -> str:
-        """The highest release of Flux among its clusters."""
         return max((cluster.options.install.version for cluster in self.clusters), key=Version)
 
 

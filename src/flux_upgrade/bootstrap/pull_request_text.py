@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.bootstrap import todo, workflow_file
-from flux_upgrade.bootstrap.changes import FlagChange
+from flux_upgrade.bootstrap.components import FlagChange
 from flux_upgrade.bootstrap.flag_table import FLAGS
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions
 from flux_upgrade.bootstrap.proposed import SUBJECT, Bootstrap, ProposedCluster
@@ -193,7 +193,6 @@ def _differences(clusters: Sequence[ProposedCluster], most: int) -> Iterator[str
 
 
 def _of(clusters: Sequence[ProposedCluster], cluster: ProposedCluster) -> str:
-    """Which of them; nothing where there is one."""
     return f"{code(cluster.name)}: " if len(clusters) > 1 else ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from flux_upgrade.bootstrap import workflow_file
-from flux_upgrade.bootstrap.access import Access, ToDo
+from flux_upgrade.bootstrap.access import Access
 from flux_upgrade.bootstrap.apply import BootstrapResult, Published
 from flux_upgrade.bootstrap.known_hosts import shown_key
 from flux_upgrade.bootstrap.proposed import ProposedCluster
@@ -145,7 +145,7 @@ def warnings_of(result: BootstrapResult) -> list[str]:
 
 def access_lines(access: Access, *, is_dry: bool = False) -> Iterator[str]:
     """``deploy key: TITLE (SHA256:…) registered``; none without a key. ``is_dry``: of ``foresee``."""
-    if not access.title or ToDo.CREATE_SECRET in access.to_do:
+    if not access.title:
         return
     shown = f" ({shown_key(access.public)})" if access.public else ""
     may = "" if access.is_read_only or access.is_elsewhere else ", may write"

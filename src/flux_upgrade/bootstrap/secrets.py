@@ -13,6 +13,7 @@ from flux_upgrade.bootstrap.options import BootstrapOptions, actions_secret_prob
 from flux_upgrade.model import kubernetes_objects
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import AppCredentials, Hosting, KeyPair, Secret
+from flux_upgrade.model.kubernetes_objects import SECRET, KubernetesApi, ObjectReference, part
 
 IDENTITY = "identity"
 PUBLIC = "identity.pub"
@@ -38,17 +39,12 @@ def token_secret(options: BootstrapOptions, token: str, ca: str = "") -> Secret:
     return _source(options, data | ({"ca.crt": ca} if ca else {}))
 
 
-def app_secret(options: BootstrapOptions, app: AppCredentials, ca: str = "") -> Secret:
-    """For ``https://`` as a GitHub App. Raises UsageError unless the installation is named once."""
-    if not app.app_id or not app.private_key:
+def app_secret(options: BootstrapOptions, app: AppCredentials | None, ca: str = "") -> Secret:
+    """For ``https://`` as a GitHub App. Raises UsageError without its key."""
+    if app is None or not app.private_key:
         raise UsageError(
             "a GitHub App has an ID and a private key, and one of them is missing",
             hint="give --app-id, and --app-private-key or FLUX_UPGRADE_APP_PRIVATE_KEY",
-        )
-    if bool(app.installation_id) == bool(app.installation_owner):
-        raise UsageError(
-            "a GitHub App's installation is named by its ID or by its owner, and by one of them alone",
-            hint="give either --app-installation-id or --app-installation-owner",
         )
     data = {
         "githubAppID": app.app_id,
@@ -62,26 +58,12 @@ def app_secret(options: BootstrapOptions, app: AppCredentials, ca: str = "") -> 
 
 
 def pull_secret(options: BootstrapOptions) -> Secret | None:
-    """For ``--image-pull-secret``, from ``--registry-creds``; None without them.
-
-    Raises UsageError unless they have exactly one colon, as Flux does.
-    """
+    """For ``--image-pull-secret``, from ``--registry-creds``; None without them."""
     if not options.registry_creds:
         return None
+    install = options.install
     user, _, password = options.registry_creds.partition(":")
-    if options.registry_creds.count(":") != 1 or not user or not password:
-        raise UsageError(
-            "--registry-creds is not a user and a password with one ':' between them",
-            hint="give them as user:password",
-        )
-    if not options.install.image_pull_secret:
-        raise UsageError(
-            "--registry-creds is given, and no name for the secret that they go into",
-            hint="name it with --image-pull-secret",
-        )
-    return docker_secret(
-        options.install.image_pull_secret, options.namespace, options.install.registry, user, password
-    )
+    return docker_secret(install.image_pull_secret, options.namespace, install.registry, user, password)
 
 
 def docker_secret(name: str, namespace: str, registry: str, user: str, password: str) -> Secret:
@@ -96,7 +78,6 @@ def _source(options: BootstrapOptions, data: dict[str, str]) -> Secret:
 
 
 def _ended(text: str) -> str:
-    """With exactly one line end behind it: ssh reads no key without."""
     return f"{text.strip()}\n"
 
 
@@ -104,37 +85,30 @@ class SecretPlace(Protocol):
     """A place for Secrets. ``adapters.local.secret_file`` is one."""
 
     @property
-    def where(self) -> str:
-        """What a person calls it."""
-        ...
+    def where(self) -> str: ...
 
     @property
     def is_readable(self) -> bool:
         """Whether it gives back what was put there."""
-        ...
 
     @property
     def is_cluster(self) -> bool:
         """Whether Flux finds the Secrets there by itself."""
-        ...
 
     def present(self, name: str, namespace: str) -> Secret | None:
         """A Secret that was put there before; None: there is none, or it cannot be read.
 
         Raises UsageError where the place is taken by something else.
         """
-        ...
 
     def has(self, name: str, namespace: str) -> bool:
         """Whether a Secret was put there before; of a place that cannot be read, whether anything was.
 
         Raises as ``present``.
         """
-        ...
 
     def put(self, wanted: tuple[Secret, ...]) -> None:
         """Put Secrets there, all or none; those of other names stay."""
-        ...
 
 
 class ActionsSecret:
@@ -156,17 +130,14 @@ class ActionsSecret:
         self.where = name
 
     def present(self, name: str, namespace: str) -> Secret | None:
-        """Nobody reads it but a workflow."""
         del name, namespace
         return None
 
     def has(self, name: str, namespace: str) -> bool:
-        """Whether there is a secret of that name. Raises what ``Hosting`` raises."""
         del name, namespace
         return self._hosting.has_secret(self.where, self._environment)
 
     def put(self, wanted: tuple[Secret, ...]) -> None:
-        """Raises what ``Hosting`` raises."""
         self._hosting.put_secret(self.where, kubernetes_objects.manifest(wanted), self._environment)
 
 
@@ -179,3 +150,39 @@ class ReadOnlyPlace:
 
     def put(self, handed_over: tuple[Secret, ...]) -> None:
         """Nothing."""
+
+
+class ClusterSecretPlace:
+    """The protocol ``SecretPlace``. What is put is kept until ``handed_over`` is asked for it.
+
+    Flux's namespace has to be there first, so that Secrets are applied with the components.
+    """
+
+    is_readable = True
+    is_cluster = True
+
+    def __init__(self, cluster: KubernetesApi) -> None:
+        self._cluster = cluster
+        self.where = f"the cluster '{cluster.name}'"
+        self.handed_over: tuple[Secret, ...] = ()
+
+    def present(self, name: str, namespace: str) -> Secret | None:
+        there = self._cluster.get(ObjectReference(SECRET, namespace, name))
+        if there is None:
+            return None
+        data = {key: _text(value) for key, value in part(there, "data").items()}
+        return Secret(name, namespace, data, str(there.get("type", "Opaque")))
+
+    def has(self, name: str, namespace: str) -> bool:
+        return self.present(name, namespace) is not None
+
+    def put(self, handed_over: tuple[Secret, ...]) -> None:
+        self.handed_over = handed_over
+
+
+def _text(value: object) -> str:
+    """Of base64; what is no text is nothing that we would have put there."""
+    try:
+        return base64.b64decode(str(value), validate=True).decode()
+    except ValueError:
+        return ""

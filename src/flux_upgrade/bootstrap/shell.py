@@ -61,6 +61,12 @@ def namespace(name: str) -> str:
     return f"{made} | kubectl apply --server-side -f -"
 
 
+def generic_secret(name: str, within: str, *parts: str) -> str:
+    """The command that makes a Secret; ``parts`` are quoted already."""
+    secret = words("kubectl", "create", "secret", "generic", name)
+    return broken(secret, words(f"--namespace={within}"), *parts)
+
+
 def registry_secret(name: str, within: str, host: str) -> str:
     """A block that makes the Secret ``name`` with credentials for ``host``; the token is asked for."""
     source = (
@@ -68,13 +74,8 @@ def registry_secret(name: str, within: str, host: str) -> str:
         + words(host)
         + """ "$(printf '%s:%s' USER "$TOKEN" | base64 | tr -d '\\n')\""""
     )
-    secret = broken(
-        words("kubectl", "create", "secret", "generic", name),
-        words(f"--namespace={within}"),
-        "--type=kubernetes.io/dockerconfigjson",
-        "--from-file=.dockerconfigjson=/dev/stdin",
-    )
-    return block(namespace(within), piped(source, secret))
+    config = ("--type=kubernetes.io/dockerconfigjson", "--from-file=.dockerconfigjson=/dev/stdin")
+    return block(namespace(within), piped(source, generic_secret(name, within, *config)))
 
 
 def bootstrap_command(options: BootstrapOptions, *extra: str, configured: Sequence[str] | None = None) -> str:
@@ -115,7 +116,6 @@ def _flags(options: BootstrapOptions) -> Iterator[tuple[str, str]]:
 
 
 def _values(options: BootstrapOptions) -> dict[str, str | bool | list[str]]:
-    """Flag → value, of the flags that the files follow from."""
     values = {"version": options.install.version, **options.install.flags()}
     components = options.install.components
     if components[: len(DEFAULT_COMPONENTS)] == DEFAULT_COMPONENTS:

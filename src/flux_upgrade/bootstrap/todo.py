@@ -114,7 +114,6 @@ def _is_by_ssh(options: BootstrapOptions) -> bool:
 
 
 def _looks(cluster: ProposedCluster) -> Iterator[str]:
-    """What has to be looked at before merging."""
     files, manifest = cluster.files, cluster.files.manifest
     if files.unlisted:
         listing = code(f"{cluster.options.folder}/kustomization.yaml", _PATH)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from flux_upgrade.bootstrap.addresses import url_of
 from flux_upgrade.bootstrap.flag_table import ELSEWHERE, FLAGS, Flag, FlagUse
-from flux_upgrade.bootstrap.oci_names import addresses_of
+from flux_upgrade.bootstrap.oci_sync import addresses_of
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider, Source
 from flux_upgrade.manifests.options import ambiguous, nearest, refuse, validate
 from flux_upgrade.model.errors import UsageError

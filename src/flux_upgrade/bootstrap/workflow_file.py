@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from flux_upgrade.bootstrap.changes import FileChange
+from flux_upgrade.bootstrap.files import FileChange
 from flux_upgrade.model.errors import ForbiddenByForge, UsageError
 
 FOLDER = ".github/workflows/"
@@ -133,14 +133,13 @@ def _steps_with_us(lines: list[str]) -> Iterator[list[str]]:
         if uses is not None and _NAME.search(uses["what"]):
             # Up to the dash that the step begins with.
             begin = next((n for n in range(at, 0, -1) if lines[n].lstrip().startswith("- ")), 0)
-            yield [*lines[begin:at], *_below(lines, at)]
+            # Down to the next step, or the end of the list.
+            inside = len(line) - len(line.lstrip(" -"))
+            end = at + 1
+            while end < len(lines) and (not lines[end].strip() or _indent(lines[end]) >= inside):
+                end += 1
+            yield lines[begin:end]
 
 
-def _below(lines: list[str], at: int) -> Iterator[str]:
-    """Down to the next step, or the end of the list."""
-    first = lines[at]
-    inside = len(first) - len(first.lstrip(" -"))
-    for line in lines[at + 1 :]:
-        if line.strip() and len(line) - len(line.lstrip(" ")) < inside:
-            return
-        yield line
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))

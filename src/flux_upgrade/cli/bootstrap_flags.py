@@ -8,7 +8,7 @@ from flux_upgrade.bootstrap.flag_table import FLAGS, Flag, FlagGroup, FlagKind
 from flux_upgrade.bootstrap.flags import read_value
 from flux_upgrade.bootstrap.go_formats import nanoseconds
 from flux_upgrade.bootstrap.options import Provider, Source
-from flux_upgrade.bootstrap.request import BootstrapRequest
+from flux_upgrade.bootstrap.request import BootstrapRequest, CredentialsRequest, KubernetesRequest
 from flux_upgrade.cli.flags import (
     BOOL,
     CONFIG,
@@ -35,16 +35,19 @@ def request_of(args: Mapping[str, Any], env: Mapping[str, str]) -> BootstrapRequ
     """``args``: what argparse found. Raises UsageError for ``--flags`` that cannot be read."""
     flags: dict[str, FlagValue] = {}
     if args["flags"]:
-        from flux_upgrade.bootstrap.config_flags import parse_bootstrap_flags
+        from flux_upgrade.bootstrap.config_keys import parse_bootstrap_flags
 
         flags.update(parse_bootstrap_flags(args["flags"], "--flags"))
         _refuse_twice(flags, given(args))
     flags.update(given(args))
-    own = {name: args[name] for name in BootstrapRequest._fields if name in args and name != "flags"}
     # A context alone is one of the user's own kubeconfig; without either, no cluster is touched.
     kubeconfig = args["kubeconfig"] or (kubeconfig_of(env) if args["context"] else "")
+    credentials = {name: args[name] for name in CredentialsRequest._fields if name in args}
+    own = {name: args[name] for name in BootstrapRequest._fields if name in args and name != "flags"}
     return BootstrapRequest(flags)._replace(
-        **{**own, "kubeconfig": kubeconfig, "secrets": bootstrap_secrets_of(env)}
+        **own,
+        credentials=CredentialsRequest(**credentials, secrets=bootstrap_secrets_of(env)),
+        kubernetes=KubernetesRequest(kubeconfig, args["context"], args["timeout"]),
     )
 
 

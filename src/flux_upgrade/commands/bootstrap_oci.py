@@ -10,13 +10,11 @@ from itertools import combinations
 
 from flux_upgrade.adapters.local.ssh_keys import generate
 from flux_upgrade.artifacts.pull import ArtifactPorts
-from flux_upgrade.bootstrap import access
-from flux_upgrade.bootstrap.access import AccessPlan, carry_out, foresee
+from flux_upgrade.bootstrap.access import AccessPlan, AccessPorts, carry_out, foresee
 from flux_upgrade.bootstrap.access_plan import plan_access
 from flux_upgrade.bootstrap.apply import BootstrapResult, write_all
-from flux_upgrade.bootstrap.changes import FileChange, FilesPlan
+from flux_upgrade.bootstrap.files import FileChange, FilesPlan
 from flux_upgrade.bootstrap.kustomization import kustomization_of
-from flux_upgrade.bootstrap.oci_names import COMPONENTS, addresses_of, oci_options
 from flux_upgrade.bootstrap.oci_plan import (
     OciOutcome,
     OciPlan,
@@ -26,14 +24,13 @@ from flux_upgrade.bootstrap.oci_plan import (
     push_oci,
     with_shared_overlays,
 )
-from flux_upgrade.bootstrap.oci_sync import ClusterCredentials, source_secrets
-from flux_upgrade.bootstrap.options import BootstrapOptions
+from flux_upgrade.bootstrap.oci_sync import COMPONENTS, addresses_of, oci_options, source_secrets
 from flux_upgrade.bootstrap.proposed import ProposedCluster, bootstrap_of, cluster_of, handover_of
 from flux_upgrade.bootstrap.request import BootstrapCluster
 from flux_upgrade.bootstrap.validation import check_version
 from flux_upgrade.commands.bootstrap_cluster import ClusterStep, open_cluster
 from flux_upgrade.commands.bootstrap_preflight import BootstrapCaller
-from flux_upgrade.commands.read_bootstrap import BootstrapInventory, given_of, place_of, registry_access
+from flux_upgrade.commands.read_bootstrap import given_of, place_of
 from flux_upgrade.commands.wiring import (
     build_registry,
     build_releases,
@@ -43,8 +40,8 @@ from flux_upgrade.commands.wiring import (
     build_worktree,
     read_text,
 )
+from flux_upgrade.commands.wiring_bootstrap import BootstrapInventory
 from flux_upgrade.model.errors import FluxUpgradeError, UsageError
-from flux_upgrade.model.hosting import Secret
 from flux_upgrade.model.ports import ArtifactRegistry
 from flux_upgrade.model.values import NamedTuple
 
@@ -56,18 +53,18 @@ class _Ready(NamedTuple):
     plan: OciPlan
     means: ArtifactPorts
     registry: ArtifactRegistry | None
-    """Of the cluster's own artifact."""
     credentials: AccessPlan
-    credential_means: access.AccessPorts
+    credential_means: AccessPorts
     cluster: ProposedCluster
     paths: Mapping[str, bytes]
-    """What a person applies, as ``oci_handover.handover`` gives it."""
+    """What a person applies, as ``handover`` gives it."""
 
 
 def bootstrap_oci(inventory: BootstrapInventory, caller: BootstrapCaller) -> BootstrapResult:
     """One whole run. Raises as ``bootstrap_git``."""
     with ExitStack() as opened:
-        step = _cluster_step(inventory, caller, opened)
+        is_in_cluster = bool(inventory.asked.kubernetes.kubeconfig)
+        step = open_cluster(inventory, opened, caller.progress) if is_in_cluster else None
         ready = [_planned(inventory, each, step, opened) for each in inventory.clusters]
         plans = with_shared_overlays([each.plan for each in ready])
         ready = [each._replace(plan=plan) for each, plan in zip(ready, plans, strict=True)]
@@ -90,33 +87,35 @@ def bootstrap_oci(inventory: BootstrapInventory, caller: BootstrapCaller) -> Boo
         return ran
 
 
-def _cluster_step(
-    inventory: BootstrapInventory, caller: BootstrapCaller, opened: ExitStack
-) -> ClusterStep | None:
-    return open_cluster(inventory, opened, caller.progress) if inventory.asked.kubeconfig else None
-
-
 def _planned(
     inventory: BootstrapInventory, each: BootstrapCluster, step: ClusterStep | None, opened: ExitStack
 ) -> _Ready:
-    options, found = each.options, addresses_of(each.options)
-    # The credentials that were given are for the registry that Flux's artifact is pushed to.
-    environment = inventory.environment._replace(registry=registry_access(inventory, found.flux.host))
-    releases, writes = build_releases(environment, inventory.release_source), not inventory.asked.dry_run
+    options, found, first = each.options, addresses_of(each.options), oci_options(inventory.first)
+    # The credentials that were given are for the registry that Flux's artifact is pushed to: never what
+    # the cluster gets.
+    registry = inventory.environment.registry._replace(
+        host=found.flux.host, plain_http=first.allow_insecure_http, username=inventory.first.username
+    )
+    environment = inventory.environment._replace(registry=registry)
+    writes = not inventory.asked.dry_run
     means = ArtifactPorts(
         build_registry(environment, found.flux, writes=writes),
         inventory.regenerator,
         opened.enter_context(build_spool()),
-        releases.commit,
+        build_releases(environment, inventory.release_source).commit,
         datetime.fromtimestamp(build_timing(environment).now(), UTC),
     )
-    registry = None if found.cluster is None else build_registry(environment, found.cluster, writes=writes)
-    plan = plan_oci(options, _kustomization(options), inventory.components, means, registry)
+    own = None if found.cluster is None else build_registry(environment, found.cluster, writes=writes)
+    folder, name = os.path.split(oci_options(options).kustomization)
+    kustomization = kustomization_of(build_tree(folder or "."), name) if name or folder else None
+    plan = plan_oci(options, kustomization, inventory.components, means, own)
     check_version(options, plan.manifest.version)
     place = place_of(inventory, each, None) or (step.place if step is not None else None)
-    credential_means = access.AccessPorts(None, place, generate)
-    given = given_of(inventory, options)._replace(more=_secrets(inventory, options))
-    paths = handover(plan)
+    credential_means = AccessPorts(None, place, generate)
+    reader = inventory.asked.credentials.secrets
+    ca = read_text(options.ca_file, "check --ca-file") if options.ca_file else ""
+    more = source_secrets(options, reader.cluster_username, reader.cluster_password, ca)
+    given, paths = given_of(inventory, options)._replace(more=more), handover(plan)
     below = f"{each.name}/" if len(inventory.clusters) > 1 else ""
     files = FilesPlan(
         plan.manifest.version,
@@ -126,30 +125,12 @@ def _planned(
         edits=plan.manifest.edits,
         manifest=plan.manifest,
     )
-    cluster = cluster_of(each.name or str(found.flux), options, files, commands=commands(plan))._replace(
-        configured=each.configured
-    )
+    cluster = cluster_of(each, each.name or str(found.flux), files, commands(plan))
     credentials = plan_access(options, given, credential_means)
-    return _Ready(each, plan, means, registry, credentials, credential_means, cluster, paths)
-
-
-def _kustomization(options: BootstrapOptions) -> Mapping[str, bytes] | None:
-    path = oci_options(options).kustomization
-    if not path:
-        return None
-    folder, name = os.path.split(path)
-    return kustomization_of(build_tree(folder or "."), name)
-
-
-def _secrets(inventory: BootstrapInventory, options: BootstrapOptions) -> tuple[Secret, ...]:
-    asked = inventory.asked
-    credentials = ClusterCredentials(asked.secrets.cluster_username, asked.secrets.cluster_password)
-    ca = read_text(options.ca_file, "check --ca-file") if options.ca_file else ""
-    return source_secrets(options, credentials, ca)
+    return _Ready(each, plan, means, own, credentials, credential_means, cluster, paths)
 
 
 def _changes(inventory: BootstrapInventory, below: str, paths: Mapping[str, bytes]) -> Iterator[FileChange]:
-    """What is to be written below the folder that was given."""
     tree = build_tree(inventory.path)
     for path, content in sorted(paths.items()):
         name = below + path
@@ -182,47 +163,28 @@ def _carried_out(
         # Another cluster takes the same artifact; its own may still have to be pushed.
         plan = plan._replace(flux=None)
     outcome = push_oci(plan, ready.means, ready.registry)
-    outcome = outcome._replace(flux=outcome.flux or (pushed[address].flux if address in pushed else None))
+    flux = outcome.flux or (pushed[address].flux if address in pushed else None)
     pushed.setdefault(address, outcome)
-    ran = _with_artifact(ran, outcome)
+    if flux is not None:
+        artifact = f"{flux.address.repository}:{flux.tag}"
+        ran = ran._replace(artifact=artifact, digest=flux.digest, is_promoted=not ran.is_dry)
     if outcome.failure is not None:
         return ran._replace(error=outcome.failure)
     try:
         done = (foresee if ran.is_dry else carry_out)(ready.credentials, ready.credential_means)
-        if inventory.asked.secret_file and done.handed_over:
+        if inventory.asked.credentials.secret_file and done.handed_over:
             ran = ran._replace(secret_files=(*ran.secret_files, done.where))
-        given = handover_of(done, in_cluster=step is not None)
-        ran = _with(ran, ready.cluster._replace(handover=given))
+        cluster = ready.cluster._replace(handover=handover_of(done, in_cluster=step is not None))
+        every = [cluster if each.name == cluster.name else each for each in ran.proposal.clusters]
+        ran = ran._replace(proposal=ran.proposal._replace(clusters=tuple(every)))
         if step is None:
             write_all(ready.cluster.changes, build_worktree(inventory.path, writes=not ran.is_dry))
         elif not ran.is_dry:
-            revision = _revision(outcome)
+            # As an OCIRepository has it.
+            existing = plan.existing.pulled.stored.digest if plan.existing is not None else ""
+            revision = f"{plan.addresses.flux.tag}@{flux.digest if flux is not None else existing}"
             step.bootstrap(ready.cluster, ready.paths, {COMPONENTS: revision})
             ran = ran._replace(ready={**ran.ready, ready.cluster.name: revision})
     except FluxUpgradeError as error:
         return ran._replace(error=error)
     return ran
-
-
-def _with(ran: BootstrapResult, cluster: ProposedCluster) -> BootstrapResult:
-    proposal = ran.proposal
-    clusters = tuple(cluster if each.name == cluster.name else each for each in proposal.clusters)
-    return ran._replace(proposal=proposal._replace(clusters=clusters))
-
-
-def _with_artifact(ran: BootstrapResult, outcome: OciOutcome) -> BootstrapResult:
-    pushed = outcome.flux
-    if pushed is None:
-        return ran
-    return ran._replace(
-        artifact=f"{pushed.address.repository}:{pushed.tag}", digest=pushed.digest, is_promoted=not ran.is_dry
-    )
-
-
-def _revision(outcome: OciOutcome) -> str:
-    """As an OCIRepository has it."""
-    existing = outcome.plan.existing
-    digest = outcome.flux.digest if outcome.flux is not None else ""
-    if not digest and existing is not None:
-        digest = existing.pulled.stored.digest
-    return f"{outcome.plan.addresses.flux.tag}@{digest}"

@@ -9,17 +9,20 @@ from flux_upgrade.adapters.local.ssh_keys import generate
 from flux_upgrade.bootstrap import workflow_file
 from flux_upgrade.bootstrap.access import Access, AccessPlan, AccessPorts
 from flux_upgrade.bootstrap.access_plan import plan_access
-from flux_upgrade.bootstrap.changes import FileChange
-from flux_upgrade.bootstrap.files import RootSync, plan_files, root_syncs
-from flux_upgrade.bootstrap.options import BootstrapOptions, Provider
+from flux_upgrade.bootstrap.files import plan_files, root_syncs
+from flux_upgrade.bootstrap.options import Provider
 from flux_upgrade.bootstrap.proposed import Bootstrap, ProposedCluster, bootstrap_of, cluster_of, handover_of
-from flux_upgrade.bootstrap.request import BootstrapCluster
 from flux_upgrade.bootstrap.validation import check_version
 from flux_upgrade.commands.bootstrap_cluster import ClusterStep, files_of, open_cluster
-from flux_upgrade.commands.read_bootstrap import BootstrapInventory, given_of, place_of, require_secret
+from flux_upgrade.commands.read_bootstrap import given_of, place_of
 from flux_upgrade.commands.wiring import build_tree, build_worktree
-from flux_upgrade.commands.wiring_bootstrap import build_hosting, build_remote, repository_of
-from flux_upgrade.model.errors import ForbiddenByForge, RepositoryUnfit, Unreadable
+from flux_upgrade.commands.wiring_bootstrap import (
+    BootstrapInventory,
+    build_hosting,
+    build_remote,
+    repository_of,
+)
+from flux_upgrade.model.errors import ForbiddenByForge, RepositoryUnfit, Unreadable, UsageError
 from flux_upgrade.model.files import Remote, Tree
 from flux_upgrade.model.hosting import HostedRepository, Hosting
 from flux_upgrade.model.values import NamedTuple
@@ -29,12 +32,9 @@ class BootstrapCaller(NamedTuple):
     """Who runs it, and what texts say of that."""
 
     progress: Callable[[str], None]
-    """Given each line of progress."""
     run_url: str = ""
     action: str = workflow_file.ACTION
-    """What a workflow that is added uses."""
     is_asked: bool = True
-    """A person started it."""
 
 
 class Preflight:
@@ -42,10 +42,9 @@ class Preflight:
 
     def __init__(self, inventory: BootstrapInventory, caller: BootstrapCaller, opened: ExitStack) -> None:
         self._inventory, self._caller, self._opened = inventory, caller, opened
-        self._options = inventory.first
-        self.hosting: Hosting | None = build_hosting(
-            inventory.environment, self._options, writes=not inventory.asked.dry_run
-        )
+        self._options, self._asked = inventory.first, inventory.asked
+        writes = not inventory.asked.dry_run
+        self.hosting: Hosting | None = build_hosting(inventory.environment, self._options, writes=writes)
         self.hosted: HostedRepository | None = None
         self.remote: Remote | None = None
         self.cluster: ClusterStep | None = None
@@ -53,43 +52,51 @@ class Preflight:
         self.accesses: tuple[Access, ...] = ()
         """What came of ``access``."""
 
-    @property
-    def is_new(self) -> bool:
-        """Whether the repository is still to be created."""
-        return self._inventory.publishes and self.hosting is not None and self.hosted is None
-
     def check(self) -> Bootstrap:
         """All that is read, and all that is refused. What is to be."""
-        if self._inventory.publishes:
+        publishes = self._inventory.publishes
+        if publishes:
             self._check_repository()
         proposal = self.proposal()
-        self._require_room(proposal)
-        workflow = proposal.workflow
-        if workflow is not None and self._inventory.publishes and self.hosting is not None:
-            workflow_file.require_permission(self.hosting.may_write_workflows(), workflow)
-        if self._inventory.asked.kubeconfig:
+        # Links, folders and files in the way are found before anything is written anywhere.
+        paths = [each.path for each in proposal.changes]
+        if self.remote is not None:
+            self.remote.require_room(paths)
+        elif not publishes:
+            build_worktree(self._inventory.checkout.root, writes=False).require_room(paths)
+        if proposal.workflow is not None and publishes and self.hosting is not None:
+            workflow_file.require_permission(self.hosting.may_write_workflows(), proposal.workflow)
+        if self._asked.kubernetes.kubeconfig:
             self.cluster = open_cluster(self._inventory, self._opened, self._caller.progress)
             (cluster,) = proposal.clusters
             self.cluster.check(cluster, files_of(cluster, self._tree()))
-        if self.hosting is not None:
-            require_secret(self._inventory, self.hosting, is_new_repository=self.is_new)
-        self.access = tuple(self._planned_access())
+        # Whether the repository is still to be created.
+        is_new = publishes and self.hosting is not None and self.hosted is None
+        self._require_secret(is_new_repository=is_new)
+        self.access = tuple(self._planned_access(is_new_repository=is_new))
         return proposal
 
     def fetch(self) -> None:
-        """The branch as it is now."""
-        remote = build_remote(self._inventory.target)
-        self.remote = self._opened.enter_context(closing(remote))
+        self.remote = self._opened.enter_context(closing(build_remote(self._inventory)))
 
     def proposal(self) -> Bootstrap:
         """What is to be, on what was fetched."""
         tree = self._tree()
-        roots = root_syncs(tree)
-        clusters = [self._planned(each, tree, roots) for each in self._inventory.clusters]
+        roots, clusters = root_syncs(tree), []
+        for each in self._inventory.clusters:
+            files = plan_files(each.options, tree, self._inventory.components, roots)
+            check_version(each.options, files.version)
+            name = each.name or each.options.sync_path.removeprefix("./")
+            clusters.append(cluster_of(each, name, files))
+        workflow = None
+        if self._asked.add_workflow:
+            paths = (path for path in tree.candidates() if path.startswith(workflow_file.FOLDER))
+            there = ((path, tree.read(path)) for path in paths)
+            workflow = workflow_file.to_be_added(there, self._caller.action)
         return bootstrap_of(
             self.with_handovers(clusters),
             self._inventory.config.branch_prefix,
-            workflow=self._workflow(tree),
+            workflow=workflow,
             repository=repository_of(self._options),
             is_asked=self._caller.is_asked,
         )
@@ -98,91 +105,68 @@ class Preflight:
         """With what became of the access of each, once something did."""
         if not self.accesses:
             return tuple(clusters)
-        asked = self._inventory.asked
-        handovers = (
-            handover_of(
-                each,
-                in_cluster=bool(asked.kubeconfig),
-                secret=asked.actions_secret,
-                environment=asked.actions_environment,
-            )
-            for each in self.accesses
-        )
+        credentials, in_cluster = self._asked.credentials, bool(self._asked.kubernetes.kubeconfig)
+        to = {"secret": credentials.actions_secret, "environment": credentials.actions_environment}
         return tuple(
-            cluster._replace(handover=each) for cluster, each in zip(clusters, handovers, strict=True)
+            cluster._replace(handover=handover_of(each, in_cluster=in_cluster, **to))
+            for cluster, each in zip(clusters, self.accesses, strict=True)
         )
 
     def _check_repository(self) -> None:
-        if self.hosting is not None:
-            self.hosted = self.hosting.repository()
-            self._require_repository()
-        elif self._options.provider is Provider.GITHUB:
-            raise ForbiddenByForge(
-                "there is no token for the repository",
-                hint=f"set GITHUB_TOKEN; without {self._ways()} the local checkout alone is written",
-            )
-        if not self.is_new:
+        asked, name = self._asked, repository_of(self._options)
+        if self.hosting is None:
+            if self._options.provider is Provider.GITHUB:
+                given = (
+                    ("--pull-request", asked.pull_request),
+                    ("--push", asked.push),
+                    ("--create-repository", asked.create_repository),
+                    ("--kubeconfig", asked.kubernetes.kubeconfig),
+                )
+                ways = " and ".join(flag for flag, is_on in given if is_on)
+                raise ForbiddenByForge(
+                    "there is no token for the repository",
+                    hint=f"set GITHUB_TOKEN; without {ways} the local checkout alone is written",
+                )
             self.fetch()
-
-    def _ways(self) -> str:
-        """Why it is the repository that is worked on."""
-        asked = self._inventory.asked
-        given = (
-            ("--pull-request", asked.pull_request),
-            ("--push", asked.push),
-            ("--create-repository", asked.create_repository),
-            ("--kubeconfig", asked.kubeconfig),
-        )
-        return " and ".join(flag for flag, is_on in given if is_on)
-
-    def _require_repository(self) -> None:
-        name = repository_of(self._options)
-        if self.hosted is None and not self._inventory.creates:
+            return
+        self.hosted = self.hosting.repository()
+        if self.hosted is None and not asked.create_repository:
             raise RepositoryUnfit(
                 f"there is no repository {name}, or the token does not see it",
                 hint="create it with --create-repository, or let the token have access to it",
             )
         if self.hosted is not None and self.hosted.is_archived:
             raise RepositoryUnfit(f"{name} is archived", hint="unarchive it first, or name another")
-
-    def _require_room(self, proposal: Bootstrap) -> None:
-        """Links, folders and files in the way are found before anything is written anywhere."""
-        paths = [each.path for each in proposal.changes]
-        if not self._inventory.publishes:
-            worktree = build_worktree(self._inventory.checkout.root, writes=not self._inventory.asked.dry_run)
-            worktree.require_room(paths)
-        elif self.remote is not None:
-            self.remote.require_room(paths)
+        if self.hosted is not None:
+            self.fetch()
 
     def _tree(self) -> Tree:
         if not self._inventory.publishes:
             return build_tree(self._inventory.checkout.root)
         return self.remote.tree if self.remote is not None else _NoFiles()
 
-    def _planned(self, each: BootstrapCluster, tree: Tree, roots: tuple[RootSync, ...]) -> ProposedCluster:
-        files = plan_files(each.options, tree, self._inventory.components, roots)
-        check_version(each.options, files.version)
-        planned = cluster_of(_name(each.name, each.options), each.options, files)
-        return planned._replace(configured=each.configured)
+    def _require_secret(self, *, is_new_repository: bool) -> None:
+        """That the secret of GitHub Actions, if one is wanted, has where to go."""
+        credentials = self._asked.credentials
+        name, environment = credentials.actions_secret, credentials.actions_environment
+        if self.hosting is None or not name:
+            return
+        if not is_new_repository:
+            self.hosting.require_secret(name, environment)
+        elif environment:
+            raise UsageError(
+                f"the repository is still to be created, and has no environment {environment}",
+                hint="leave out --actions-environment, or create repository and environment first",
+            )
 
-    def _workflow(self, tree: Tree) -> FileChange | None:
-        if not self._inventory.asked.add_workflow:
-            return None
-        paths = (path for path in tree.candidates() if path.startswith(workflow_file.FOLDER))
-        return workflow_file.to_be_added(((path, tree.read(path)) for path in paths), self._caller.action)
-
-    def _planned_access(self) -> Iterator[tuple[AccessPlan, AccessPorts]]:
+    def _planned_access(self, *, is_new_repository: bool) -> Iterator[tuple[AccessPlan, AccessPorts]]:
         for each in self._inventory.clusters:
             place = place_of(self._inventory, each, self.hosting)
             if place is None and self.cluster is not None:
                 place = self.cluster.place
             means = AccessPorts(self.hosting, place, generate)
             given = given_of(self._inventory, each.options)
-            yield plan_access(each.options, given, means, is_new_repository=self.is_new), means
-
-
-def _name(name: str, options: BootstrapOptions) -> str:
-    return name or options.sync_path.removeprefix("./")
+            yield plan_access(each.options, given, means, is_new_repository=is_new_repository), means
 
 
 class _NoFiles:

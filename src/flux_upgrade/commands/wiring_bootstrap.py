@@ -22,21 +22,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flux_upgrade.adapters.git.remotes import RemoteAccess
-    from flux_upgrade.bootstrap.request import BootstrapRequest
+    from flux_upgrade.bootstrap.components import RenderedComponents
+    from flux_upgrade.bootstrap.request import BootstrapCluster, BootstrapRequest
     from flux_upgrade.bootstrap.secrets import SecretPlace
+    from flux_upgrade.config.config import Config
+    from flux_upgrade.manifests.regenerate import Regenerator
     from flux_upgrade.model.files import Remote
     from flux_upgrade.model.hosting import Hosting
     from flux_upgrade.model.kubernetes_objects import KubernetesApi
     from flux_upgrade.model.ports import Forge
 
-_FLAVOURS = {
-    Provider.GITHUB: "github",
-    Provider.GITLAB: "gitlab",
-    Provider.GITEA: "gitea",
-    Provider.BITBUCKET_SERVER: "git",
-    Provider.GIT: "git",
-}
-"""The names that ``forge`` of the config file has for them."""
 _GIT_USER = "git"
 
 
@@ -60,63 +55,79 @@ def repository_of(options: BootstrapOptions) -> str:
     return f"{options.owner}/{options.repository}" if options.owner else ""
 
 
-class BootstrapTarget(NamedTuple):
-    """The repository that is set up, and what says how it is reached."""
+class BootstrapInventory(NamedTuple):
+    """One run, as far as it is settled before anybody is asked."""
 
     environment: Environment
     """For the server that the options name."""
     asked: BootstrapRequest
-    options: BootstrapOptions
-    """Of the first cluster."""
     url: str
-    """As it was given, not as Flux takes it."""
+    """Of the repository as it was given, not as Flux takes it."""
     checkout: CheckoutLocation
+    release_source: str
+    path: str
+    """The folder that was named."""
+    config: Config
+    clusters: tuple[BootstrapCluster, ...]
+    regenerator: Regenerator
+    components: RenderedComponents
+
+    @property
+    def first(self) -> BootstrapOptions:
+        """Of the first cluster: repository and branch are the same for all."""
+        return self.clusters[0].options
+
+    @property
+    def publishes(self) -> bool:
+        """Whether the branch on the server is worked on, and not the local checkout."""
+        asked = self.asked
+        is_named = bool(asked.kubernetes.kubeconfig)
+        return asked.pull_request or asked.push or asked.create_repository or is_named
 
 
-def build_remote(target: BootstrapTarget) -> Remote:
+def build_remote(inventory: BootstrapInventory) -> Remote:
     """The branch as it is on the server now. For a dry run, it is only read."""
     from flux_upgrade.adapters.git.remote import GitRemote
 
-    environment = target.environment
+    environment, options = inventory.environment, inventory.first
     now = build_timing(environment).now
-    remote = GitRemote(_reached(target), target.options.branch, _variables(environment), now)
-    if not target.asked.dry_run:
+    remote = GitRemote(_reached(inventory), options.branch, _variables(environment), now)
+    if not inventory.asked.dry_run:
         return remote
     from flux_upgrade.adapters.recording import RecordingRemote
 
     return RecordingRemote(remote)
 
 
-def build_pulls(target: BootstrapTarget, flavour: str) -> Forge:
-    """Where the pull request is opened; for a dry run, a record of it. ``flavour``: as ``Config.forge``."""
-    forge = _forge(target, flavour)
-    if not target.asked.dry_run:
+def build_pulls(inventory: BootstrapInventory) -> Forge:
+    """Where the pull request is opened; for a dry run, a record of it."""
+    environment = inventory.environment
+    if inventory.first.provider is Provider.GITHUB:
+        from flux_upgrade.commands.wiring_repository import github_forge
+
+        forge: Forge = github_forge(environment, repository_of(inventory.first))
+    else:
+        from flux_upgrade.adapters.git.forge import GitForge
+
+        server = _reached(inventory, inventory.config.forge)
+        forge = GitForge(server, _variables(environment), build_timing(environment).now)
+    if not inventory.asked.dry_run:
         return forge
     from flux_upgrade.adapters.recording import RecordingForge
 
     return RecordingForge(forge)
 
 
-def _forge(target: BootstrapTarget, flavour: str) -> Forge:
-    environment = target.environment
-    if target.options.provider is Provider.GITHUB:
-        from flux_upgrade.commands.wiring_repository import github_forge
-
-        return github_forge(environment, repository_of(target.options))
-    from flux_upgrade.adapters.git.forge import GitForge
-
-    server = _reached(target, flavour)
-    return GitForge(server, _variables(environment), build_timing(environment).now)
-
-
-def _reached(target: BootstrapTarget, flavour: str = "") -> RemoteAccess:
+def _reached(inventory: BootstrapInventory, flavour: str = "") -> RemoteAccess:
     """Where it is pushed to, and as whom: by the user's own means where a checkout has them."""
     from flux_upgrade.adapters.git.remotes import RemoteAccess, parse
 
-    options, environment = target.options, target.environment
+    options, environment = inventory.first, inventory.environment
+    # As ``forge`` of the config file names them.
+    own = "git" if options.provider is Provider.BITBUCKET_SERVER else str(options.provider)
     server = RemoteAccess(
         "",
-        flavour or _FLAVOURS[options.provider],
+        flavour or own,
         name=options.author_name,
         email=options.author_email,
         is_bearer=options.with_bearer_token,
@@ -124,37 +135,34 @@ def _reached(target: BootstrapTarget, flavour: str = "") -> RemoteAccess:
     if options.provider is Provider.GITHUB:
         url = f"{environment.github.server_url}/{repository_of(options)}.git"
         return replace(server, url=url, token=environment.tokens.repository)
-    token = environment.tokens.git or target.asked.secrets.own.get(options.provider, "")
+    token = environment.tokens.git or inventory.asked.credentials.secrets.own.get(options.provider, "")
     is_git = options.provider is Provider.GIT
-    url = target.url if is_git else url_of(options._replace(auth=Auth.TOKEN))
-    place = target.checkout
+    url = inventory.url if is_git else url_of(options._replace(auth=Auth.TOKEN))
+    place = inventory.checkout
     remote = build_checkout(environment, place).origin() if place.is_checkout else ""
     ways = (url, remote) if remote and where(remote) == where(url) else (url,)
-    if token and not _is_known(target, url, remote):
+    if token and not _is_known(inventory, url, remote):
         raise UsageError(
             f"the config file alone says that the token is for {parse(url).host}",
             hint="say it with the command: --hostname, or --url; whoever wrote that file would be given it",
         )
-    if token and (way := next((each for each in ways if each.startswith("http")), "")):
-        user = parse(ways[-1]).user if ways[-1].startswith("http") else ""
-        return replace(server, url=way, token=token, user=_user(options, user))
-    return replace(server, url=ways[-1])
+    way = next((each for each in ways if each.startswith("http")), "")
+    if not token or not way:
+        return replace(server, url=ways[-1])
+    user = parse(ways[-1]).user if ways[-1].startswith("http") else ""
+    if options.provider in (Provider.GIT, Provider.BITBUCKET_SERVER):
+        # Whose the token is; the default is that of the Flux CLI.
+        user = options.username if options.username != _GIT_USER else user or _GIT_USER
+    return replace(server, url=way, token=token, user=user)
 
 
-def _is_known(target: BootstrapTarget, url: str, remote: str) -> bool:
+def _is_known(inventory: BootstrapInventory, url: str, remote: str) -> bool:
     """Whether more than a file in the repository says that a server is the one that a token is for."""
-    host, provider = where(url)[0], target.options.provider
-    is_said = bool({"hostname", "url"} & {*target.asked.flags})
-    is_runners = servers_of(target.environment).get(host) == provider
+    host, provider = where(url)[0], inventory.first.provider
+    is_said = bool({"hostname", "url"} & {*inventory.asked.flags})
+    is_runners = servers_of(inventory.environment).get(host) == provider
     known = (DEFAULT_HOSTS.get(provider), where(remote)[0] if remote else "")
     return is_said or is_runners or host in known
-
-
-def _user(options: BootstrapOptions, found: str) -> str:
-    """Whose the token is; ``found``: by the checkout's remote. The default is that of the Flux CLI."""
-    if options.provider not in (Provider.GIT, Provider.BITBUCKET_SERVER):
-        return found
-    return options.username if options.username != _GIT_USER else found or _GIT_USER
 
 
 def _variables(environment: Environment) -> Mapping[str, str]:

@@ -76,9 +76,10 @@ def at_host(
     if asked.names_github:
         releases = "" if is_one and api.api_url != GITHUB_API else tokens.releases
         return environment._replace(github=api, tokens=tokens._replace(releases=releases)), asked
-    own = {name: token for name, token in asked.secrets.own.items() if name != Provider.GITHUB}
+    own = {name: token for name, token in asked.credentials.secrets.own.items() if name != Provider.GITHUB}
+    secrets = asked.credentials.secrets._replace(own=own)
     environment = environment._replace(github=api, tokens=tokens._replace(repository=""))
-    return environment, asked._replace(secrets=asked.secrets._replace(own=own))
+    return environment, asked._replace(credentials=asked.credentials._replace(secrets=secrets))
 
 
 def _is_server(host: str, server: str) -> bool:

@@ -6,12 +6,12 @@ and besides: the flux-operator, a Flux of another namespace, and one that is new
 
 from __future__ import annotations
 
-from base64 import b64decode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from flux_upgrade.bootstrap.cluster.diagnosis import plain
+from flux_upgrade.bootstrap.cluster.wait import plain
 from flux_upgrade.impact.kubernetes_versions import Minor, minor_of, support
 from flux_upgrade.model.errors import AlreadyBootstrapped, ClusterUnfit, Downgrade
+from flux_upgrade.model.hosting import Secret
 from flux_upgrade.model.kubernetes_objects import (
     CRD,
     FLUX_INSTANCE,
@@ -31,62 +31,51 @@ _OPERATOR = "fluxcd.controlplane.io/"
 _OWNER = ("kustomize.toolkit.fluxcd.io/namespace", "kustomize.toolkit.fluxcd.io/name")
 
 
-class ClusterRequirements(NamedTuple):
-    """What a cluster is to be bootstrapped with, as far as a look at it needs to know."""
+class Desired(NamedTuple):
+    """What is to be in the cluster."""
 
     version: str
-    """Of Flux: ``v2.9.4``."""
     namespace: str
-    paths: tuple[tuple[str, str], ...]
-    """Name and ``spec.path`` of each Kustomization that is to be in ``namespace``."""
+    components: tuple[Object, ...]
+    sync: tuple[Object, ...]
+    """Sources and Kustomizations; of the Kustomizations, Flux's own is the first."""
+    revisions: Mapping[str, str]
+    """Name of a source → what it has to come to, ``main@sha1:…``; others may come to anything."""
+    secrets: tuple[Secret, ...] = ()
+    """Those that were made in this run; what is in the cluster otherwise is left untouched."""
     secret_name: str = ""
-    """Of the Secret that Flux gets at its source with; empty: it needs none."""
     force: bool = False
-    """Take over what another tool manages."""
 
 
 class ClusterState(NamedTuple):
     """What there is."""
 
-    cluster: str
-    kubernetes: str
-    """``v1.34.1``."""
-    flux: str = ""
-    """``v2.9.4``; empty: none, or it does not say."""
     reconciles_itself: bool = False
     """Flux has applied its own manifests from the source already, and is left to do so."""
     has_secret: bool = False
-    public_key: str = ""
-    """The Secret's, ``ssh-ed25519 AAAA…``; empty: it has none."""
+    """The one that Flux gets at its source with."""
     warnings: tuple[str, ...] = ()
 
 
-def check_cluster(cluster: KubernetesApi, wanted: ClusterRequirements) -> ClusterState:
+def check_cluster(cluster: KubernetesApi, desired: Desired) -> ClusterState:
     """Raises ClusterUnavailable, ClusterUnfit, AlreadyBootstrapped, Downgrade."""
-    version = cluster.version()
-    warnings = _kubernetes_fits(cluster.name, version, wanted.version)
-    crd = cluster.get(_FLUX)
-    labels = part(crd or {}, "metadata", "labels")
-    if not wanted.force:
-        _refuse_another(cluster, labels, wanted)
-    applied = [_synced(cluster, wanted, name, path) for name, path in wanted.paths]
+    warnings = _kubernetes_fits(cluster.name, cluster.version(), desired.version)
+    labels = part(cluster.get(_FLUX) or {}, "metadata", "labels")
+    syncs = [each for each in desired.sync if each.get("kind") == KUSTOMIZATION.name]
+    if not desired.force:
+        names = [(desired.namespace, str(part(each, "metadata").get("name"))) for each in syncs]
+        _refuse_another(cluster, labels, names)
+    applied = [_is_applied(cluster, desired.namespace, each) for each in syncs]
     flux = plain(labels.get(_VERSION))
-    is_newer = is_tag(flux) and is_tag(wanted.version) and Version(flux) > Version(wanted.version)
-    if is_newer:
+    if is_tag(flux) and is_tag(desired.version) and Version(flux) > Version(desired.version):
         raise Downgrade(
-            f"the cluster '{cluster.name}' runs Flux {flux}, which is newer than {wanted.version}",
+            f"the cluster '{cluster.name}' runs Flux {flux}, which is newer than {desired.version}",
             hint=f"bootstrap with --version={flux}, or with a later one",
         )
-    secret = None
-    if wanted.secret_name:
-        secret = cluster.get(ObjectReference(SECRET, wanted.namespace, wanted.secret_name))
+    secret = ObjectReference(SECRET, desired.namespace, desired.secret_name)
     return ClusterState(
-        cluster.name,
-        plain(version),
-        flux,
         reconciles_itself=bool(applied) and applied[0],
-        has_secret=secret is not None,
-        public_key=_public_key(secret or {}),
+        has_secret=bool(desired.secret_name) and cluster.get(secret) is not None,
         warnings=warnings,
     )
 
@@ -110,8 +99,11 @@ def _shown(minor: Minor) -> str:
     return f"{minor[0]}.{minor[1]}"
 
 
-def _refuse_another(cluster: KubernetesApi, labels: Object, wanted: ClusterRequirements) -> None:
-    """Two that apply the same objects undo each other's work again and again."""
+def _refuse_another(cluster: KubernetesApi, labels: Object, ours: Sequence[tuple[str, str]]) -> None:
+    """Two that apply the same objects undo each other's work again and again.
+
+    ``ours``: namespace and name of each Kustomization that is to be in the cluster.
+    """
     instances = [str(part(each, "metadata").get("name")) for each in cluster.list(FLUX_INSTANCE)]
     manager = plain(labels.get(_MANAGER))
     if instances or any(label.startswith(_OPERATOR) for label in labels):
@@ -120,7 +112,6 @@ def _refuse_another(cluster: KubernetesApi, labels: Object, wanted: ClusterRequi
     if manager not in ("", "flux"):
         raise _managed(cluster.name, f"'{manager}'")
     namespace, name = (plain(labels.get(each)) for each in _OWNER)
-    ours = [(wanted.namespace, each) for each, _ in wanted.paths]
     if name and (namespace, name) not in ours:
         raise _managed(cluster.name, f"the Kustomization {namespace}/{name}")
 
@@ -132,9 +123,10 @@ def _managed(cluster: str, manager: str) -> AlreadyBootstrapped:
     )
 
 
-def _synced(cluster: KubernetesApi, wanted: ClusterRequirements, name: str, path: str) -> bool:
+def _is_applied(cluster: KubernetesApi, namespace: str, wanted: Object) -> bool:
     """Whether a Kustomization is there and has been applied. Another path is refused whatever was asked."""
-    there = cluster.get(ObjectReference(KUSTOMIZATION, wanted.namespace, name))
+    name, path = str(part(wanted, "metadata").get("name")), str(part(wanted, "spec").get("path", ""))
+    there = cluster.get(ObjectReference(KUSTOMIZATION, namespace, name))
     if there is None:
         return False
     synced = plain(part(there, "spec").get("path"))
@@ -142,26 +134,7 @@ def _synced(cluster: KubernetesApi, wanted: ClusterRequirements, name: str, path
     if synced.removeprefix("./").strip("/") != path.removeprefix("./").strip("/"):
         raise AlreadyBootstrapped(
             f'sync path configuration ("{path}") would overwrite path ("{synced}") of existing Kustomization '
-            f"{wanted.namespace}/{name} in the cluster '{cluster.name}'",
+            f"{namespace}/{name} in the cluster '{cluster.name}'",
             hint=f"give --path={synced}; to move the path, change it in Git and let Flux apply that",
         )
     return bool(part(there, "status").get("lastAppliedRevision"))
-
-
-def _public_key(secret: Object) -> str:
-    """``identity.pub``, without its comment."""
-    stated = part(secret, "data").get("identity.pub")
-    try:
-        text = b64decode(stated, validate=True).decode("ascii") if isinstance(stated, str) else ""
-    except ValueError:
-        return ""
-    return " ".join(text.split()[:2])
-
-
-def paths_of(objects: Sequence[Object]) -> tuple[tuple[str, str], ...]:
-    """Name and path of each Kustomization among ``objects``."""
-    return tuple(
-        (str(part(each, "metadata").get("name")), str(part(each, "spec").get("path", "")))
-        for each in objects
-        if each.get("kind") == KUSTOMIZATION.name
-    )

@@ -1,16 +1,19 @@
-"""Wait until objects of a cluster are ready, and say how it goes on."""
+"""Wait until objects of a cluster are ready, say how it goes on, and why one is not ready."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from enum import StrEnum
 
-from flux_upgrade.bootstrap.cluster.diagnosis import lines_about, plain
-from flux_upgrade.model.errors import NotReady
+from flux_upgrade.model.errors import ClusterUnavailable, NotReady
 from flux_upgrade.model.kubernetes_objects import (
     CRD,
     DEPLOYMENT,
+    EVENT,
     KUSTOMIZATION,
+    POD,
     KubernetesApi,
     Object,
     ObjectReference,
@@ -18,7 +21,17 @@ from flux_upgrade.model.kubernetes_objects import (
     parts,
 )
 from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.text import printable
 from flux_upgrade.model.values import NamedTuple
+
+_LONGEST = 300
+_EVENTS = 3
+_PODS = 3
+_USER = re.compile(r"(?<=://)[^/@\s]+@")
+POLL = 2.0
+"""Seconds between two looks where the cluster tells of no changes."""
+_WATCH = 10.0
+"""Seconds that one object is watched before the others are looked at again."""
 
 
 class ReadinessState(StrEnum):
@@ -43,7 +56,6 @@ class Readiness(NamedTuple):
 
     state: ReadinessState
     words: str
-    """``1 of 2 replicas are available``."""
 
 
 _READY = Readiness(ReadinessState.READY, "is ready")
@@ -79,6 +91,19 @@ def _condition(obj: Object, name: str) -> Object:
     return next(found, {})
 
 
+def _reconciled(awaited: Awaited, obj: Object, status: Object) -> Readiness:
+    if is_true(obj, "Stalled"):
+        message = plain(_condition(obj, "Stalled").get("message"))
+        return Readiness(ReadinessState.FAILED, f"has given up: {message}")
+    if not is_true(obj, "Ready"):
+        message = plain(_condition(obj, "Ready").get("message"))
+        return _waiting(f"is not ready: {message}" if message else "is not ready")
+    others = [each for each in revisions(awaited.what, status) if each != awaited.revision]
+    if awaited.revision and others:
+        return _waiting(f"is at {plain(others[0]) or 'no revision'}, not at {awaited.revision}")
+    return _READY
+
+
 def _rolled_out(obj: Object, status: Object) -> Readiness:
     stated = part(obj, "spec").get("replicas")
     wanted = stated if isinstance(stated, int) else 1
@@ -93,20 +118,6 @@ def _rolled_out(obj: Object, status: Object) -> Readiness:
     return _READY
 
 
-def _reconciled(awaited: Awaited, obj: Object, status: Object) -> Readiness:
-    if is_true(obj, "Stalled"):
-        return Readiness(
-            ReadinessState.FAILED, f"has given up: {plain(_condition(obj, 'Stalled').get('message'))}"
-        )
-    if not is_true(obj, "Ready"):
-        message = plain(_condition(obj, "Ready").get("message"))
-        return _waiting(f"is not ready: {message}" if message else "is not ready")
-    for revision in revisions(awaited.what, status):
-        if awaited.revision and revision != awaited.revision:
-            return _waiting(f"is at {plain(revision) or 'no revision'}, not at {awaited.revision}")
-    return _READY
-
-
 def revisions(what: ObjectReference, status: Object) -> tuple[str, ...]:
     """The revisions that an object's status states; all have to be the wanted one."""
     if what.kind == KUSTOMIZATION:
@@ -114,31 +125,17 @@ def revisions(what: ObjectReference, status: Object) -> tuple[str, ...]:
     return (str(part(status, "artifact").get("revision") or ""),)
 
 
-POLL = 2.0
-"""Seconds between two looks where the cluster tells of no changes."""
-_WATCH = 10.0
-"""Seconds that one object is watched before the others are looked at again."""
-
-
 class Run(NamedTuple):
     """What a run does its waiting with."""
 
     timing: Timing
     tell: Callable[[str], None]
-    """Given each line of progress."""
     deadline: float
     """Epoch seconds."""
 
     @property
     def left(self) -> float:
-        """Seconds until the deadline; 0 when it is over."""
         return max(0.0, self.deadline - self.timing.now())
-
-
-class _Observation(NamedTuple):
-    awaited: Awaited
-    obj: Object | None
-    readiness: Readiness
 
 
 class _Progress:
@@ -148,11 +145,12 @@ class _Progress:
         self._tell = tell
         self._said: dict[Awaited, str] = {}
 
-    def say(self, awaited: Awaited, readiness: Readiness) -> None:
-        """Ready ones are said once, others with what they wait for."""
+    def judge(self, awaited: Awaited, obj: Object | None) -> Readiness:
+        readiness = judge(awaited, obj)
         if self._said.get(awaited) != readiness.words:
             self._said[awaited] = readiness.words
             self._tell(f"{awaited.what} {readiness.words}")
+        return readiness
 
 
 def wait_for(cluster: KubernetesApi, awaited: Sequence[Awaited], run: Run) -> None:
@@ -160,40 +158,99 @@ def wait_for(cluster: KubernetesApi, awaited: Sequence[Awaited], run: Run) -> No
     progress = _Progress(run.tell)
     pending = tuple(awaited)
     while pending:
-        observations = []
+        objects: dict[Awaited, Object | None] = {}
+        waiting: dict[Awaited, Readiness] = {}
         for each in pending:
-            obj = cluster.get(each.what)
-            observations.append(_Observation(each, obj, judge(each, obj)))
-            progress.say(each, observations[-1].readiness)
-        waiting = [each for each in observations if each.readiness.state is not ReadinessState.READY]
-        has_failed = any(each.readiness.state is ReadinessState.FAILED for each in waiting)
+            objects[each] = cluster.get(each.what)
+            readiness = progress.judge(each, objects[each])
+            if readiness.state is not ReadinessState.READY:
+                waiting[each] = readiness
+        has_failed = any(each.state is ReadinessState.FAILED for each in waiting.values())
         if has_failed or (waiting and not run.left):
-            raise _not_ready(cluster, waiting)
-        pending = tuple(each.awaited for each in waiting)
-        if waiting:
-            _await_change(cluster, waiting[0], run, progress)
+            lines = [f"not ready in the cluster '{cluster.name}'"]
+            for each, readiness in waiting.items():
+                lines += [f"{each.what} {readiness.words}", *_lines_about(cluster, each.what)]
+            hint = "mend what the lines above name and run it again: it goes on from there"
+            if has_failed:
+                hint = "resume or mend what is named above (flux resume), and run it again"
+            raise NotReady("\n".join(lines), hint=hint)
+        pending = tuple(waiting)
+        if pending:
+            _await_change(cluster, pending[0], objects[pending[0]], run, progress)
 
 
-def _await_change(cluster: KubernetesApi, observation: _Observation, run: Run, progress: _Progress) -> None:
+def _await_change(
+    cluster: KubernetesApi, awaited: Awaited, obj: Object | None, run: Run, progress: _Progress
+) -> None:
     """Until the object is something else than waiting, or it is time to look at the others."""
     began, seconds = run.timing.now(), min(_WATCH, run.left)
-    if observation.obj is not None:
-        since = str(part(observation.obj, "metadata").get("resourceVersion", ""))
-        for obj in cluster.changes(observation.awaited.what, since, seconds):
-            readiness = judge(observation.awaited, obj)
-            progress.say(observation.awaited, readiness)
-            if readiness.state is not ReadinessState.WAITING:
+    if obj is not None:
+        since = str(part(obj, "metadata").get("resourceVersion", ""))
+        for changed in cluster.changes(awaited.what, since, seconds):
+            if progress.judge(awaited, changed).state is not ReadinessState.WAITING:
                 return
     # A watch that ends at once (410 Gone, or none is offered) must not become a busy loop.
     if run.timing.now() - began < min(POLL, seconds):
         run.timing.sleep(min(POLL, seconds))
 
 
-def _not_ready(cluster: KubernetesApi, waiting: Sequence[_Observation]) -> NotReady:
-    lines = [f"not ready in the cluster '{cluster.name}'"]
-    for awaited, _, readiness in waiting:
-        lines += [f"{awaited.what} {readiness.words}", *lines_about(cluster, awaited.what)]
-    hint = "mend what the lines above name and run it again: it goes on from there"
-    if any(observation.readiness.state is ReadinessState.FAILED for observation in waiting):
-        hint = "resume or mend what is named above (flux resume), and run it again"
-    return NotReady("\n".join(lines), hint=hint)
+def plain(text: object, limit: int = _LONGEST) -> str:
+    """A message of a condition or an event; empty where there is none."""
+    if not isinstance(text, str):
+        return ""
+    shown = printable(_USER.sub("", " ".join(text.split())))
+    return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
+
+
+def _lines_about(cluster: KubernetesApi, what: ObjectReference) -> tuple[str, ...]:
+    """Indented lines; what the cluster does not tell any more is left out."""
+    with suppress(ClusterUnavailable):
+        obj = cluster.get(what) or {}
+        pods = _pods(cluster, what, obj)
+        names = {what.name} | {str(part(pod, "metadata").get("name")) for pod in pods}
+        events = []
+        for event in cluster.list(EVENT, what.namespace):
+            about = part(event, "involvedObject")
+            if about.get("kind") in (what.kind.name, POD.name) and about.get("name") in names:
+                events.append(event)
+        last = [
+            f"  event {plain(event.get('reason'))}: {plain(event.get('message'))}"
+            for event in sorted(events, key=_when)[-_EVENTS:]
+        ]
+        return (*_conditions(obj), *_waits(pods), *last)
+    return ()
+
+
+def _conditions(obj: Object) -> Iterator[str]:
+    for each in parts(part(obj, "status"), "conditions"):
+        because = ": ".join(filter(None, (plain(each.get("reason")), plain(each.get("message")))))
+        yield f"  {plain(each.get('type'))}={plain(each.get('status'))} {because}".rstrip()
+
+
+def _pods(cluster: KubernetesApi, what: ObjectReference, obj: Object) -> tuple[Object, ...]:
+    if what.kind != DEPLOYMENT:
+        return ()
+    wanted = part(obj, "spec", "selector", "matchLabels").items()
+    every = cluster.list(POD, what.namespace)
+    return tuple(pod for pod in every if wanted and wanted <= part(pod, "metadata", "labels").items())[:_PODS]
+
+
+def _waits(pods: Sequence[Object]) -> Iterator[str]:
+    for pod in pods:
+        name, status = plain(part(pod, "metadata").get("name")), part(pod, "status")
+        for condition in parts(status, "conditions"):
+            if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+                yield f"  pod {name} is not scheduled: {plain(condition.get('message'))}"
+        for container in (*parts(status, "initContainerStatuses"), *parts(status, "containerStatuses")):
+            waiting = part(container, "state", "waiting")
+            if waiting:
+                message = plain(waiting.get("message"))
+                because = f"{plain(waiting.get('reason'))}: {message}".rstrip(": ")
+                yield f"  pod {name}, container {plain(container.get('name'))}, waits: {because}"
+
+
+def _when(event: Object) -> str:
+    """RFC 3339, so that text is in the order of time."""
+    stated = (event.get(name) for name in ("lastTimestamp", "eventTime", "firstTimestamp"))
+    created = part(event, "metadata").get("creationTimestamp")
+    return str(next(filter(None, stated), created))

@@ -4,20 +4,42 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from flux_upgrade.bootstrap.changes import FlagChange, ManifestPlan
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.manifests.options import InstallOptions, spell, validate
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import FluxUpgradeError, ResidueConflict, Unproved
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.gotk_components import pin
-from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.manifest_planner import ahead_of, downgrade, newest_stable
 from flux_upgrade.policy.decision import Hold
 
 
+class FlagChange(NamedTuple):
+    """A flag that an existing installation has another value for."""
+
+    flag: str
+    """Flux's name for it; where no flag stands for it, what it is: ``apiVersion of the GitRepository``."""
+    old: str
+    """As it would be written on the command line; empty where the file has none."""
+    new: str
+
+
+class ManifestPlan(NamedTuple):
+    """What becomes of ``gotk-components.yaml``."""
+
+    content: bytes
+    version: str
+    shown: tuple[FlagChange, ...] = ()
+    edits: tuple[str, ...] = ()
+    """What was edited by hand and is kept: ``Deployment/source-controller spec.replicas``."""
+    not_covered: tuple[str, ...] = ()
+    """Flags away from their default that nothing vouches for in a release newer than the rules."""
+    verified: bool = True
+
+
 class RenderedComponents:
-    """The protocol ``files.Components``; equal flags are rendered once, equal files verified once."""
+    """Makes ``gotk-components.yaml``; equal flags are rendered once, equal files verified once."""
 
     def __init__(self, regenerator: Regenerator) -> None:
         self._regenerator = regenerator
@@ -43,16 +65,17 @@ class RenderedComponents:
         return ManifestPlan(
             self._regenerator.regenerate(wanted).text.encode(),
             wanted.version,
-            evidence=rules.evidence,
             not_covered=tuple(wanted.changed()) if rules.not_covered else (),
             verified=release.verified,
         )
 
     def taken(self, path: str, content: bytes, install: InstallOptions) -> ManifestPlan:
-        installation = self._verified(path, content)
-        proof = installation.proof
-        recovered = proof.options
-        assert recovered is not None  # noqa: S101 _verified has seen to it
+        installation = self._manifests.at(path, content)
+        assert installation is not None  # noqa: S101 a file of this name is always spoken of
+        if installation.held is not None:
+            raise _error(installation.held, path)
+        proof, recovered = installation.proof, installation.proof.options
+        assert recovered is not None  # noqa: S101 a manifest whose flags are unknown is held
         edits = tuple(f"{each.object} {each.where or each.new or each.op}" for each in proof.edits)
         if sorted(install.components) == sorted(recovered.components):
             # Another order of the same components is the same: Terraform sorts them.
@@ -60,7 +83,12 @@ class RenderedComponents:
         wanted = install._replace(version=install.version or proof.version)
         if wanted == recovered:
             return ManifestPlan(content, proof.version, edits=edits)
-        self._refuse_backwards(installation, wanted, path)
+        current, target = Version.parse(installation.version), Version.parse(wanted.version)
+        if current is not None and target is not None and target < current:
+            raise _error(downgrade(current, target), path)
+        ahead = ahead_of(proof, Version(wanted.version), self._regenerator, asked=True)
+        if ahead is not None:
+            raise _error(ahead, path)
         validate(wanted, self._regenerator.manifests(wanted.version).components)
         change = pin.change(proof, wanted, self._regenerator)
         if change.carried.conflicts:
@@ -79,25 +107,9 @@ class RenderedComponents:
             wanted.version,
             tuple(shown),
             edits,
-            change.evidence,
             change.not_covered,
             change.verified,
         )
-
-    def _verified(self, path: str, content: bytes) -> Pin:
-        found = self._manifests.at(path, content)
-        assert found is not None  # noqa: S101 a file of this name is always spoken of
-        if found.held is not None:
-            raise _error(found.held, path)
-        return found
-
-    def _refuse_backwards(self, installation: Pin, wanted: InstallOptions, path: str) -> None:
-        current, target = Version.parse(installation.version), Version.parse(wanted.version)
-        if current is not None and target is not None and target < current:
-            raise _error(downgrade(current, target), path)
-        ahead = ahead_of(installation.proof, Version(wanted.version), self._regenerator, asked=True)
-        if ahead is not None:
-            raise _error(ahead, path)
 
 
 def _error(hold: Hold, path: str) -> FluxUpgradeError:
