@@ -6,8 +6,8 @@ from collections import defaultdict
 from pathlib import Path
 
 from conformance.real_files import members, rows, tell
-from flux_upgrade.clusters.ownership.bots import remarks
 from flux_upgrade.clusters.ownership.orphans import References
+from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.clusters.ownership.terraform import owner_of, owners
 from memory import MemoryTree
 
@@ -33,7 +33,7 @@ def test_real_repositories(conformance: Path) -> None:
             else:
                 orphans.append(f"{repository}/{path}")
             assert owner_of(path, owners(tree)) is None
-            assert remarks(tree, {path: tree.files[path]}) == ()
+            assert Ownership(tree).remarks({path: tree.files[path]}, {}) == ()
     tell(f"referred to by a kustomization: {referred} real manifests; orphans: {len(orphans)} {orphans}")
     assert referred >= 60
     assert len(orphans) <= referred // 10
@@ -56,7 +56,7 @@ def test_any_real_file_under_any_name(conformance: Path) -> None:
             tree = MemoryTree(dict.fromkeys(names, content + b"\n# flux_bootstrap_git") | {path: b"x"})
             References(tree).refers_to(path)
             owners(tree)
-            remarks(tree, {path: b"# Flux Version: v2.8.7\n"})
+            Ownership(tree).remarks({path: b"# Flux Version: v2.8.7\n"}, {})
             count += 1
     tell(
         f"read as kustomizations, syncs, Terraform and bots' configuration without a traceback: {count} files"

@@ -12,7 +12,7 @@ import yaml
 
 import txtar
 from config_files import load
-from flux_upgrade.clusters.ownership import bots
+from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.manifests.options import InstallOptions
 from memory import MemoryTree, rendered
 
@@ -52,9 +52,9 @@ def remarks() -> str:
             ".github/dependabot.yml": DEPENDABOT.encode(),
         }
     )
-    found = bots.remarks(tree, {MANIFEST: manifest})
-    assert [each.file for each in found] == ["renovate.json", ".github/dependabot.yml"]
-    return "\n".join(each.text for each in found)
+    found = Ownership(tree).remarks({MANIFEST: manifest}, {})
+    assert [text.split()[0] for text in found] == ["**Renovate", "**Dependabot"]
+    return "\n".join(found)
 
 
 def test_the_readmes_workflow_is_the_example() -> None:

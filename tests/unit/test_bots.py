@@ -10,8 +10,7 @@ import yaml
 
 from flux_upgrade.clusters.ownership import bot_config
 from flux_upgrade.clusters.ownership.bot_config import matches
-from flux_upgrade.clusters.ownership.bots import remarks
-from flux_upgrade.clusters.ownership.ownership import Writer, hold, remark, writer_in
+from flux_upgrade.clusters.ownership.ownership import Ownership, Writer, writer_in
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.versions import Version
 from memory import MemoryTree
@@ -40,7 +39,7 @@ def remarks_on(files: dict[str, str], *paths: str, content: bytes = MANIFEST) ->
     """The texts of the remarks about the manifests at ``paths``."""
     manifests = dict.fromkeys(paths or (PATH,), content)
     tree = MemoryTree(manifests | {name: text.encode() for name, text in files.items()})
-    return [each.text for each in remarks(tree, manifests)]
+    return list(Ownership(tree).remarks(manifests, {}))
 
 
 def renovate(config: Any, *paths: str, content: bytes = MANIFEST) -> list[str]:
@@ -217,10 +216,8 @@ def test_a_file_that_is_locked_gets_the_rule_all_the_same() -> None:
             raise Unreadable(f"{path} is locked")
 
     names = {"renovate.json": b"", ".github/dependabot.yml": b""}
-    assert [each.text.count("could not be read") for each in remarks(Locked(names), {PATH: MANIFEST})] == [
-        1,
-        1,
-    ]
+    found = Ownership(Locked(names)).remarks({PATH: MANIFEST}, {})
+    assert [each.count("could not be read") for each in found] == [1, 1]
 
 
 DOCKER = {"package-ecosystem": "docker", "schedule": {"interval": "weekly"}}
@@ -309,7 +306,7 @@ def test_both_bots_are_reported_and_none_without_a_manifest() -> None:
         ".github/dependabot.yml": yaml.safe_dump({"updates": [DOCKER | {"directory": HERE}]}),
     }
     assert [text.split()[0] for text in remarks_on(files)] == ["**Renovate", "**Dependabot"]
-    assert remarks(MemoryTree({name: text.encode() for name, text in files.items()}), {}) == ()
+    assert Ownership(MemoryTree({name: text.encode() for name, text in files.items()})).remarks({}, {}) == ()
 
 
 def test_names_of_files_cannot_break_the_text() -> None:
@@ -394,21 +391,17 @@ OURS = "chore(deps): update Flux to v2.8.8\n\nFlux-Upgrade-Digest: sha256:0\n"
     ],
 )  # fmt: skip
 def test_who_wrote_the_file_before(history: list[str], expected: Writer | None) -> None:
-    written = writer_in(history)
-    assert (written and written.by) is expected
+    writer, _ = writer_in(history)
+    assert writer is expected
 
 
 def test_terraforms_commit_holds_and_bootstraps_is_reported() -> None:
-    by_terraform, by_bootstrap = (
-        writer_in(["Update Flux manifests"]),
-        writer_in(["Add Flux v2.8.7 component manifests"]),
-    )
-    assert by_terraform is not None
-    assert by_bootstrap is not None
-    held, noted = hold(by_terraform, Version("v2.9.4")), remark(by_bootstrap)
+    ownership, manifests = Ownership(MemoryTree({PATH: MANIFEST})), {PATH: MANIFEST}
+    by_terraform, by_bootstrap = ["Update Flux manifests"], ["Add Flux v2.8.7 component manifests"]
+    held = ownership.other_writer(PATH, Version("v2.9.4"), by_terraform)
     assert held is not None
     assert "--to v2.9.4" in held.hint
-    assert noted is not None
-    assert "`Add Flux v2.8.7 component manifests`" in noted.text
-    assert hold(by_bootstrap, Version("v2.9.4")) is None
-    assert remark(by_terraform) is None
+    (noted,) = ownership.remarks(manifests, {PATH: by_bootstrap})
+    assert "`Add Flux v2.8.7 component manifests`" in noted
+    assert ownership.other_writer(PATH, Version("v2.9.4"), by_bootstrap) is None
+    assert ownership.remarks(manifests, {PATH: by_terraform}) == ()

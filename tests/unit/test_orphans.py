@@ -106,12 +106,6 @@ def test_is_an_orphan(name: str) -> None:
     assert not is_referenced(tree(ORPHANS[name]), FILE)
 
 
-@pytest.mark.parametrize("name", ORPHANS)
-def test_nothing_is_an_orphan_in_a_part_of_a_repository(name: str) -> None:
-    assert References(tree(ORPHANS[name]), "deploy/").refers_to(FILE)
-    assert not References(tree(ORPHANS[name]), "./").refers_to(FILE)
-
-
 def test_a_file_at_the_root() -> None:
     files = MemoryTree(
         {"gotk-components.yaml": b"x", "kustomization.yaml": b"resources: [gotk-components.yaml]"}

@@ -8,11 +8,11 @@ below), takes every ``image:`` of every document, and names it without its regis
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from flux_upgrade.clusters.ownership.bot_config import images_in, matches
-from flux_upgrade.clusters.ownership.remarks import Remark, code, listed
+from flux_upgrade.clusters.ownership.remarks import code, listed
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
@@ -20,25 +20,23 @@ from flux_upgrade.model.files import Tree
 FILES = (".github/dependabot.yml", ".github/dependabot.yaml")
 
 
-def remarks(tree: Tree, present: Iterable[str], manifests: Mapping[str, bytes]) -> Iterator[Remark]:
-    """One for each entry that bumps images of ``manifests``: path in the repository → content.
-
-    ``present``: those of ``FILES`` that are there.
-    """
-    for file in present:
+def remarks(tree: Tree, manifests: Mapping[str, bytes]) -> Iterator[str]:
+    """A Markdown text for each entry that bumps images of ``manifests``: path in the repository → content."""
+    present = set(tree.named(FILES))
+    for file in filter(present.__contains__, FILES):
         try:
             (document,) = parse(tree.read(file)).documents
             entries = document.data["updates"]
             found = [each for each in entries if isinstance(each, dict)]
         except (Unreadable, ValueError, KeyError, TypeError):
-            yield Remark(file, _unreadable(file, manifests))
+            yield _unreadable(file, manifests)
             continue
         for entry in found:
             bumped = {
                 path: names for path, content in manifests.items() if (names := _bumped(entry, path, content))
             }
             if bumped:
-                yield Remark(file, _remark_text(file, entry, bumped))
+                yield _remark(file, entry, bumped)
 
 
 def _bumped(entry: Mapping[str, Any], path: str, content: bytes) -> frozenset[str]:
@@ -96,7 +94,7 @@ def _dependency(image: str) -> str:
     return rest if rest and "." in first else image
 
 
-def _remark_text(file: str, entry: Mapping[str, Any], bumped: Mapping[str, frozenset[str]]) -> str:
+def _remark(file: str, entry: Mapping[str, Any], bumped: Mapping[str, frozenset[str]]) -> str:
     where = listed([each if each.startswith("/") else f"/{each}" for each in _directories(entry)])
     globs = sorted({_glob(name) for names in bumped.values() for name in names})
     rules = "".join(f"      - dependency-name: {_quoted(glob)}\n" for glob in globs)

@@ -50,16 +50,13 @@ class _Index:
 
 
 class References:
-    """What refers to files of a tree. Reads little for a usual installation, else every YAML file, once.
+    """What refers to files. Reads little for a usual installation, else every YAML file, once.
 
-    The tree has to be the whole repository. With ``prefix``, where it begins in
-    the repository, it is not, and every file counts as referred to: what refers
-    to it may stand above.
+    ``tree``: the whole repository.
     """
 
-    def __init__(self, tree: Tree, prefix: str = "") -> None:
+    def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._is_part = bool(prefix.strip("./"))
 
     def refers_to(self, path: str) -> bool:
         """Whether a kustomization, Kustomize's or Flux's, leads to the file.
@@ -67,7 +64,7 @@ class References:
         A kustomization of Kustomize's counts even if nothing refers to itself: it
         may be built by a person, or by another repository's Flux.
         """
-        if self._is_part or self._is_listed_beside(path):
+        if self._is_listed_beside(path):
             return True
         index = self._index
         folder = posixpath.dirname(path)
@@ -78,7 +75,11 @@ class References:
             or any(is_below(folder, each) for each in index.folders)
             or not index.dangling.isdisjoint(path.split("/"))
             or any(self._is_generated(folder, each) for each in index.flux_paths)
-            or self._is_named_elsewhere(path)
+            # A program in another language may name it.
+            or any(
+                posixpath.basename(path).encode() in (self._content(each) or b"")
+                for each in self._tree.named(_OTHER_LANGUAGES)
+            )
         )
 
     def _is_listed_beside(self, path: str) -> bool:
@@ -104,11 +105,6 @@ class References:
                 return True
             folder = posixpath.dirname(folder)
         return False
-
-    def _is_named_elsewhere(self, path: str) -> bool:
-        """Whether a program in another language names the file."""
-        name = posixpath.basename(path).encode()
-        return any(name in (self._content(each) or b"") for each in self._tree.named(_OTHER_LANGUAGES))
 
     @cached_property
     def _index(self) -> _Index:
@@ -158,7 +154,10 @@ class References:
             (data,) = [document.data for document in parse(content).documents]
         except (Unreadable, ValueError):
             return None
-        if not isinstance(data, dict) or not _is_kustomizes(data.get("apiVersion")):
+        if not isinstance(data, dict):
+            return None
+        version = data.get("apiVersion")  # may be left out
+        if version is not None and not str(version).startswith("kustomize.config.k8s.io/"):
             return None
         lists = [data.get(key) or [] for key in _LISTS]
         if not all(isinstance(each, list) for each in lists):
@@ -181,11 +180,6 @@ class References:
             return self._tree.read(path)
         except Unreadable:
             return None
-
-
-def _is_kustomizes(version: object) -> bool:
-    """Whether that is what kustomize takes as a kustomization's ``apiVersion``; it may be left out."""
-    return version is None or str(version).startswith("kustomize.config.k8s.io/")
 
 
 def _flux_paths(content: bytes) -> list[str | None]:

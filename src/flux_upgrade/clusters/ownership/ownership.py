@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
 from flux_upgrade.clusters.ownership.orphans import References
-from flux_upgrade.clusters.ownership.remarks import Remark, code
+from flux_upgrade.clusters.ownership.remarks import code
 from flux_upgrade.model import markers
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.versions import Version
@@ -43,52 +42,19 @@ if TYPE_CHECKING:
     from flux_upgrade.clusters.ownership.terraform import TerraformOwner
 
 
-@dataclass(frozen=True)
-class WriterCommit:
-    """A commit of another writer."""
-
-    by: Writer
-    headline: str
-
-
-def writer_in(history: Sequence[str]) -> WriterCommit | None:
-    """The last other writer in ``history``: messages, newest first.
+def writer_in(history: Sequence[str]) -> tuple[Writer | None, str]:
+    """The last other writer in ``history`` (messages, newest first), and the headline of its commit.
 
     What is older than a commit of ours says nothing: the file was handed over.
     """
     for message in history[:_MOST]:
         if markers.trailers(message):
-            return None
+            break
         headline = message.partition("\n")[0].strip()
         for writer, pattern in _HEADLINES.items():
             if pattern.fullmatch(headline):
-                return WriterCommit(writer, headline)
-    return None
-
-
-def hold(written: WriterCommit, target: Version) -> Hold | None:
-    """The hold of a file that Terraform wrote; None for another writer. ``target``: a tag."""
-    if written.by is not Writer.TERRAFORM:
-        return None
-    return Hold(
-        HoldReason.OWNED_BY_TERRAFORM,
-        f'Terraform wrote this file: a commit of it is "{written.headline}"',
-        f'set version = "{target}" in the resource flux_bootstrap_git, wherever it is; if there is none any '
-        f"more, upgrade once with --to {target}",
-        target=target,
-    )
-
-
-def remark(written: WriterCommit) -> Remark | None:
-    """What to know of a file that ``flux bootstrap`` wrote; None for another writer."""
-    if written.by is not Writer.BOOTSTRAP:
-        return None
-    return Remark(
-        "",
-        f"**`flux bootstrap` wrote this file**, in the commit {code(written.headline)}. It writes the "
-        "version and the flags of the CLI that runs it: run again with an older CLI, or without the flags, "
-        "it undoes this upgrade. Use a CLI of at least this version for the next run.",
-    )
+                return writer, headline
+    return None, ""
 
 
 class Ownership:
@@ -119,8 +85,16 @@ class Ownership:
             ownership = terraform.owner_of(path, self._owners)
             if ownership is not None:
                 return None if terraform.mover(ownership, pins) else terraform.hold(ownership, target)
-        written = writer_in(history)
-        return None if written is None else hold(written, target)
+        writer, headline = writer_in(history)
+        if writer is not Writer.TERRAFORM:
+            return None
+        return Hold(
+            HoldReason.OWNED_BY_TERRAFORM,
+            f'Terraform wrote this file: a commit of it is "{headline}"',
+            f'set version = "{target}" in the resource flux_bootstrap_git, wherever it is; if there is none '
+            f"any more, upgrade once with --to {target}",
+            target=target,
+        )
 
     def is_writer(self, pin: Pin, path: str) -> bool:
         """Whether the pin is of a resource of Terraform's that writes the file, or may."""
@@ -137,14 +111,20 @@ class Ownership:
 
     def remarks(self, files: Mapping[str, bytes], history: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
         """What to know of other writers of ``files`` (path → content), as Markdown paragraphs."""
+        if not files:
+            return ()
         # Late, as impact/ is: only a bump that could be proposed asks for other writers.
-        from flux_upgrade.clusters.ownership import bots
+        from flux_upgrade.clusters.ownership import dependabot, renovate
 
-        found = [remark.text for remark in bots.remarks(self._tree, files)]
+        found = [*renovate.remarks(self._tree, files), *dependabot.remarks(self._tree, files)]
         for path in files:
-            written = writer_in(history.get(path, ()))
-            if written is not None and (own := remark(written)) is not None:
-                found.append(own.text)
+            writer, headline = writer_in(history.get(path, ()))
+            if writer is Writer.BOOTSTRAP:
+                found.append(
+                    f"**`flux bootstrap` wrote this file**, in the commit {code(headline)}. It writes the "
+                    "version and the flags of the CLI that runs it: run again with an older CLI, or without "
+                    "the flags, it undoes this upgrade. Use a CLI of at least this version for the next run."
+                )
         return tuple(dict.fromkeys(found))
 
     @cached_property

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.model.text import first_few, printable
 from flux_upgrade.pins.pin import Pin
 
 _KIND = "single-controllers"
-
-
-@dataclass(frozen=True)
-class Remark:
-    """A fact about another writer, for the pull request; the same every day."""
-
-    file: str
-    """Where it was read, relative to the repository's root; empty for the history."""
-    text: str
-    """Markdown: one or more paragraphs, with the exact text to paste."""
 
 
 def code(text: str) -> str:
@@ -34,10 +23,7 @@ def listed(texts: list[str], most: int = 3) -> str:
 
 
 def beside(path: str, reported_only: Iterable[Member]) -> Iterator[tuple[str, Pin]]:
-    """Place (``path:line``) and pin of each that stands in the folder of the manifest at ``path``.
-
-    ``reported_only``: pins that are never changed; paths are relative to the repository's root.
-    """
+    """Place (``path:line``) and pin of each controller that is pinned in the folder of a manifest."""
     folder = posixpath.dirname(path)
     for member in reported_only:
         pin = member.pin

@@ -6,12 +6,16 @@ read: what they switch off is not known here.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flux_upgrade.clusters.ownership.bot_config import images_in, matches
+from flux_upgrade.clusters.ownership.bot_config import images_in, loads, matches
+from flux_upgrade.clusters.ownership.remarks import code, listed
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.files import Tree
 
 FILES = (
     "renovate.json",
@@ -54,7 +58,74 @@ class Dependency:
     """Address of its repository; empty where that is looked up."""
 
 
-def writes(config: Mapping[str, Any], path: str, content: bytes) -> tuple[str, ...]:
+def remarks(tree: Tree, manifests: Mapping[str, bytes]) -> Iterator[str]:
+    """What to know of Renovate, as Markdown; nothing where it leaves ``manifests`` (path → content) alone.
+
+    ``tree``: the whole repository.
+    """
+    present = set(tree.named(FILES))
+    for file in FILES:
+        if file not in present:
+            continue
+        try:
+            config = loads(tree.read(file).decode())
+        except (Unreadable, ValueError):
+            config = None
+        if file == "package.json":
+            config = config.get("renovate") if isinstance(config, dict) else None
+            if config is None:
+                continue
+        if isinstance(config, str):  # package.json may name a preset alone
+            config = {"extends": [config]}
+        if not isinstance(config, dict):
+            rule = json.dumps(_rule(tree, list(manifests)), indent=2)
+            yield (
+                f"{code(file)} could not be read. If Renovate runs here, it writes the same files. "
+                f"Add this at the end of `packageRules`:\n\n```json\n{rule}\n```"
+            )
+            return
+        written = {path: _writes(config, path, content) for path, content in manifests.items()}
+        paths = sorted(path for path, managers in written.items() if managers)
+        if paths:
+            managers = tuple(dict.fromkeys(each for path in paths for each in written[path]))
+            yield _remark(file, config, managers, paths, _rule(tree, paths))
+        return
+
+
+def _rule(tree: Tree, paths: list[str]) -> dict[str, Any]:
+    """What goes into ``packageRules``.
+
+    A pattern for all clusters, those to come included, where it takes no file but ``paths``.
+    """
+    names = {path.rpartition("/")[2] for path in paths}
+    alike = {path for path in tree.candidates() if path.rpartition("/")[2] in names}
+    is_general = alike <= set(paths) and all(name.startswith("gotk-components.") for name in names)
+    chosen = [f"**/{name}" for name in names] if is_general else paths
+    return {"matchFileNames": sorted(chosen), "enabled": False}
+
+
+def _remark(
+    file: str, config: Mapping[str, Any], managers: tuple[str, ...], paths: list[str], rule: object
+) -> str:
+    does = (
+        "writes them anew with flags of its own choice, or changes the version in their header alone"
+        if managers[0] == "flux"
+        else "bumps the versions in them one by one, ahead of their CRDs"
+    )
+    which = " and ".join(f"`{each}`" for each in managers)
+    if config.get("packageRules"):
+        place, text = "at the end of `packageRules`", json.dumps(rule, indent=2)
+    else:
+        place, text = "", json.dumps({"packageRules": [rule]}, indent=2)[2:-2]
+    inside = " in its object `renovate`" if file == "package.json" else ""
+    where = " ".join(filter(None, ["Add this", place, f"to {code(file)}{inside}"]))
+    return (
+        f"**Renovate writes the same {'file' if len(paths) == 1 else 'files'}.** As {code(file)} tells, "
+        f"its manager {which} takes {listed(paths)} and {does}. {where}:\n\n```json\n{text}\n```"
+    )
+
+
+def _writes(config: Mapping[str, Any], path: str, content: bytes) -> tuple[str, ...]:
     """The managers that would change the file at ``path``, which holds ``content``; ``flux`` first."""
     if config.get("enabled") is False or ":disableRenovate" in _texts(config.get("extends")):
         return ()
