@@ -11,12 +11,12 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 
-from flux_upgrade.clusters.flux_kustomizations import FluxKustomization, flux_kustomizations
+from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
-from flux_upgrade.model.text import is_below
+from flux_upgrade.model.text import is_below, repository_path
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.pins.formats.yaml_places import is_variable, readable
 from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.pins.registry import PIN_KINDS
 
@@ -26,11 +26,12 @@ TOOLS = "flux-cli"
 """The name of a set of CLI pins that is of no single cluster."""
 WORKFLOWS = ".github/workflows/"
 """The folder of GitHub's workflows, which not every token may change."""
-_NAMESPACE = "flux-system"
 _HIDDEN = re.compile(r"(?:^|/)\.[^/].*")
 _FILE = "gotk-components.yaml"
-_OF = "\0"
-"""Between a folder and an owner: no path has it."""
+_GROUP = "kustomize.toolkit.fluxcd.io/"
+_NAMESPACE = "flux-system"
+"""Also how `flux bootstrap` and the flux-operator name the source that is this repository."""
+_BOOTSTRAP = "gotk-sync.yaml"
 OF_CLUSTERS = (Role.INSTALLS, Role.OPERATOR)
 """Roles of what a cluster moves together."""
 
@@ -66,6 +67,40 @@ class Cluster(NamedTuple):
         return self.members[0].pin.role is Role.CLI
 
 
+class _FluxKustomization(NamedTuple):
+    """A Kustomization of Flux's that reconciles a folder of this repository."""
+
+    path: str
+    """Its own file; relative to the repository's root."""
+    target: str
+    """``spec.path``, cleaned; empty for the root."""
+    is_remote: bool
+    """Whether ``spec.kubeConfig`` leads to another cluster than the one that reconciles it."""
+
+    @property
+    def is_of_itself(self) -> bool:
+        """Whether it reconciles the folder that it stands in."""
+        return is_below(posixpath.dirname(self.path), self.target)
+
+
+class _Key(NamedTuple):
+    """What identifies a cluster."""
+
+    folder: str
+    """``.`` for the root."""
+    owner: str = ""
+    """Who the file says that the cluster is, where the folder does not tell."""
+
+    @property
+    def home(self) -> str:
+        return "" if self.folder == "." else self.folder
+
+    @property
+    def name(self) -> str:
+        """For people; clusters may have the same."""
+        return self.owner or ("root" if self.folder == "." else self.folder)
+
+
 def clusters_of(members: Iterable[Member], tree: Tree | None) -> tuple[Cluster, ...]:
     """Every cluster, in the order of its first member.
 
@@ -77,84 +112,78 @@ def clusters_of(members: Iterable[Member], tree: Tree | None) -> tuple[Cluster, 
 class _ClusterAssignment:
     def __init__(self, members: tuple[Member, ...], tree: Tree | None) -> None:
         self._members = members
-        self._kustomizations: Sequence[FluxKustomization] = ()
+        self._kustomizations: Sequence[_FluxKustomization] = ()
         if tree is not None and not all(member.pin.is_manifest for member in members):
-            self._kustomizations = flux_kustomizations(tree)
-        self._roots: dict[str, None] = {}
-        self._sets: dict[str, list[Member]] = {}
+            self._kustomizations = _flux_kustomizations(tree)
+        self._claims: dict[tuple[str, str | None], set[tuple[str, str]]] = {}
+        """Kind and stated folder → who states it."""
+        for member in filter(_installs, members):
+            pin = member.pin
+            if not pin.is_manifest:
+                who = posixpath.dirname(member.path), pin.owner
+                self._claims.setdefault((pin.kind, pin.folder), set()).add(who)
+        self._roots = dict.fromkeys(self._stated_roots())
 
     def clusters(self) -> Iterator[Cluster]:
-        tools: dict[tuple[str, ...], list[Member]] = {}
-        self._roots = dict.fromkeys(self._stated_roots())
-        for member in sorted(self._of_clusters(), key=_rank):
+        sets: dict[_Key, list[Member]] = {}
+        tools: dict[tuple[_Key, ...], list[Member]] = {}
+        for member in sorted((each for each in self._members if each.pin.role in OF_CLUSTERS), key=_rank):
             key = self._key(member)
-            if member.pin.is_manifest and key in self._sets:
+            if member.pin.is_manifest and key in sets:
                 # Two manifests beside each other are two installations, with two namespaces.
-                key = f"{key}{_OF}{member.path}"
-            self._sets.setdefault(key, []).append(member)
+                key = _Key(key.folder, member.path)
+            sets.setdefault(key, []).append(member)
+        installing = [key for key, found in sets.items() if any(map(_installs, found))]
         for member in self._members:
             if member.pin.role is Role.CLI:
-                served = self._served(member)
+                served = _served(member, installing)
                 # Not every token may change a workflow, and the cluster does not wait for one that may.
                 if len(served) == 1 and not member.path.startswith(WORKFLOWS):
-                    self._sets[served[0]].append(member)
+                    sets[served[0]].append(member)
                 else:
                     tools.setdefault(served, []).append(member)
+        alike = Counter(key.name for key in sets)
+        names = {key: key.name if alike[key.name] == 1 else " ".join(filter(None, key)) for key in sets}
         order = {id(member): at for at, member in enumerate(self._members)}
-        for key, found in sorted(self._sets.items(), key=lambda each: min(order[id(m)] for m in each[1])):
-            yield Cluster(self._name(key), _named_after(key, found), tuple(found))
+        for key, found in sorted(sets.items(), key=lambda each: min(order[id(m)] for m in each[1])):
+            path = posixpath.join(key.home, key.owner, _NAMESPACE, _FILE)
+            yield Cluster(names[key], found[0].path if found[0].pin.is_manifest else path, tuple(found))
         for served, found in tools.items():
             scope = posixpath.commonpath([_scope(member.path) or "." for member in found]).strip(".")
             path = posixpath.join(scope, TOOLS)
-            yield Cluster(TOOLS, path, tuple(found), tuple(map(self._name, served)))
-
-    def _name(self, key: str) -> str:
-        """For people; two clusters never have the same."""
-        is_unique = self._names[_name(key)] == 1
-        return _name(key) if is_unique else " ".join(filter(None, key.split(_OF)))
-
-    @cached_property
-    def _names(self) -> Counter[str]:
-        return Counter(map(_name, self._sets))
-
-    def _installing(self) -> Iterator[Member]:
-        return filter(_installs, self._members)
-
-    def _of_clusters(self) -> Iterator[Member]:
-        return (member for member in self._members if member.pin.role in OF_CLUSTERS)
+            yield Cluster(TOOLS, path, tuple(found), tuple(names[key] for key in served))
 
     def _stated_roots(self) -> Iterator[str]:
-        for member in self._installing():
-            if member.pin.is_manifest:
-                yield self._home(member.path)
-            elif (folder := self._stated(member, member.pin)) is not None:
+        for member in filter(_installs, self._members):
+            folder = self._home(member.path) if member.pin.is_manifest else self._stated(member)
+            if folder is not None:
                 yield folder
         for each in self._kustomizations:
             # A folder of another cluster, or one from which a Kustomization reconciles itself.
-            if each.target if each.is_remote else is_below(posixpath.dirname(each.path), each.target):
+            if each.target if each.is_remote else each.is_of_itself:
                 yield each.target
 
     def _home(self, path: str) -> str:
         """The folder of a vendored manifest's cluster: what gotk-sync.yaml beside it says, else the usual."""
         folder = posixpath.dirname(path)
-        beside = [each.target for each in self._kustomizations if posixpath.dirname(each.path) == folder]
-        stated = [target for target in beside if is_below(folder, target)]
-        if len(set(stated)) == 1:
-            return stated[0]
+        beside = [each for each in self._kustomizations if posixpath.dirname(each.path) == folder]
+        stated = {each.target for each in beside if each.is_of_itself}
+        if len(stated) == 1:
+            return stated.pop()
         above, _, last = folder.rpartition("/")
         return above if last == _NAMESPACE else folder
 
-    def _key(self, member: Member) -> str:
+    def _key(self, member: Member) -> _Key:
         found = member.pin
         if found.is_manifest:
-            return self._home(member.path) or "."
+            return _Key(self._home(member.path) or ".")
         folder = posixpath.dirname(member.path)
-        stated = self._stated(member, found)
+        stated = self._stated(member)
         if stated is not None:
-            return stated or "."
+            return _Key(stated or ".")
         is_copy = found.kind in COPIES
         if found.owner and not is_copy:
-            return f"{folder}{_OF}{found.owner}"
+            return _Key(folder, found.owner)
         root = self._deepest(folder)
         if root is None:
             root = self._by_kustomization(folder)
@@ -162,29 +191,20 @@ class _ClusterAssignment:
         if root is None and (found.role is Role.OPERATOR or is_free):
             root = self._nearest_single_root(folder)
         if root is None and found.owner:
-            return f"{folder}{_OF}{found.owner}"
+            return _Key(folder, found.owner)
         if root is None:
             root = folder
             self._roots[root] = None
-        return root or "."
+        return _Key(root or ".")
 
-    @cached_property
-    def _claims(self) -> dict[tuple[str, str | None], set[tuple[str, str]]]:
-        """Kind and stated folder → who states it."""
-        claims: dict[tuple[str, str | None], set[tuple[str, str]]] = {}
-        for path, found in ((each.path, each.pin) for each in self._installing()):
-            if not found.is_manifest:
-                who = posixpath.dirname(path), found.owner
-                claims.setdefault((found.kind, found.folder), set()).add(who)
-        return claims
-
-    def _stated(self, member: Member, pin: Pin) -> str | None:
-        """The folder that the pin states, where it can be one of this repository.
+    def _stated(self, member: Member) -> str | None:
+        """The folder that a pin states, where it can be one of this repository.
 
         A cluster is bootstrapped once, and the root holds one: several that say the same mean as many
         repositories.
         """
-        is_disputed = len(self._claims[pin.kind, pin.folder]) > 1 if _installs(member) else False
+        pin = member.pin
+        is_disputed = _installs(member) and len(self._claims[pin.kind, pin.folder]) > 1
         return None if is_disputed and (pin.kind in COPIES or not pin.folder) else pin.folder
 
     def _deepest(self, folder: str) -> str | None:
@@ -211,16 +231,6 @@ class _ClusterAssignment:
                 return nearby[0] if len(nearby) == 1 else None
             folder = posixpath.dirname(folder)
 
-    def _served(self, member: Member) -> tuple[str, ...]:
-        """Keys of the clusters that a CLI pin is for: those below it, else the one above, else all."""
-        scope = _scope(member.path)
-        folders = {key: _folder(key) for key, found in self._sets.items() if any(map(_installs, found))}
-        below = tuple(key for key, folder in folders.items() if is_below(folder, scope))
-        above = [key for key, folder in folders.items() if is_below(scope, folder)]
-        if below:
-            return below
-        return (max(above, key=lambda key: len(folders[key])),) if above else tuple(folders)
-
 
 def _rank(member: Member) -> tuple[bool, bool, int]:
     """Who speaks for a cluster: its manifest, then what runs it, then what began it; see ``PIN_KINDS``."""
@@ -240,18 +250,43 @@ def _scope(path: str) -> str:
     return _HIDDEN.sub("", posixpath.dirname(path)).rstrip("/")
 
 
-def _folder(key: str) -> str:
-    return "" if key == "." else key.partition(_OF)[0]
+def _served(member: Member, installing: Sequence[_Key]) -> tuple[_Key, ...]:
+    """The clusters that a CLI pin is for: those below it, else the one above, else all."""
+    scope = _scope(member.path)
+    below = tuple(key for key in installing if is_below(key.home, scope))
+    above = [key for key in installing if is_below(scope, key.home)]
+    if below:
+        return below
+    return (max(above, key=lambda key: len(key.home)),) if above else tuple(installing)
 
 
-def _name(key: str) -> str:
-    folder, _, owner = key.partition(_OF)
-    return owner or ("root" if folder == "." else folder)
+def _flux_kustomizations(tree: Tree) -> tuple[_FluxKustomization, ...]:
+    """In the order of the files. A path that is a variable, or of another source, is left out."""
+    found = [each for path in tree.candidates() for each in _syncs_in(tree, path)]
+    # `flux bootstrap` wrote it, or it reconciles itself: then its source can only be this repository.
+    ours = {
+        source
+        for source, sync in found
+        if posixpath.basename(sync.path) == _BOOTSTRAP or (sync.target and sync.is_of_itself)
+    }
+    # Other repositories are laid out by others, and many Kustomizations take such a one from its root.
+    return tuple(sync for source, sync in found if sync.target or source in ours | {_NAMESPACE})
 
 
-def _named_after(key: str, members: Sequence[Member]) -> str:
-    first = members[0]
-    if first.pin.is_manifest:
-        return first.path
-    folder, _, owner = key.partition(_OF)
-    return posixpath.join("" if folder == "." else folder, owner, _NAMESPACE, _FILE)
+def _syncs_in(tree: Tree, path: str) -> Iterator[tuple[str, _FluxKustomization]]:
+    """With the name of the GitRepository."""
+    try:
+        content = tree.read(path)
+    except Unreadable:
+        return
+    if _GROUP.encode() not in content:
+        return
+    for each in readable(content):
+        if each.text_at("kind") != "Kustomization" or not each.text_at("apiVersion").startswith(_GROUP):
+            continue
+        target = each.text_at("spec", "path")
+        # What an OCIRepository or a Bucket holds is laid out by whoever fills it.
+        if each.text_at("spec", "sourceRef", "kind") == "GitRepository" and not is_variable(target):
+            folder = repository_path(target)
+            is_remote = each.has("spec", "kubeConfig")
+            yield each.text_at("spec", "sourceRef", "name"), _FluxKustomization(path, folder, is_remote)
