@@ -10,7 +10,7 @@ from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
 from flux_upgrade.config.config import Config, Group, slug
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import Version, is_tag
+from flux_upgrade.model.versions import is_tag
 from flux_upgrade.pins.formats.ranges import allows
 from flux_upgrade.pins.pin import Pin, PinState, Role
 from flux_upgrade.policy.decision import BumpKind
@@ -138,7 +138,10 @@ def drift_of(cluster: Cluster) -> dict[str, list[Member]]:
 
     A range agrees with every release that it admits.
     """
-    places = _places(cluster)
+    pinned = [each for each in cluster.members if each.pin.role is Role.INSTALLS and is_tag(each.pin.version)]
+    places: dict[str, list[Member]] = {}
+    for member in sorted(pinned, key=lambda each: each.pin.version):
+        places.setdefault(member.pin.version, []).append(member)
     exact = {
         version: pins
         for version, pins in places.items()
@@ -148,14 +151,6 @@ def drift_of(cluster: Cluster) -> dict[str, list[Member]]:
     if agreed and all(agrees(member.pin, agreed) for pins in places.values() for member in pins):
         return {}
     return places if len(places) > 1 else {}
-
-
-def _places(cluster: Cluster) -> dict[str, list[Member]]:
-    found: dict[str, list[Member]] = {}
-    for member in cluster.members:
-        if member.pin.role is Role.INSTALLS and is_tag(member.pin.version):
-            found.setdefault(member.pin.version, []).append(member)
-    return dict(sorted(found.items(), key=lambda each: Version(each[0])))
 
 
 def agrees(pin: Pin, version: str) -> bool:

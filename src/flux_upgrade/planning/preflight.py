@@ -6,7 +6,7 @@ that cannot move: manifests and pins of a cluster move all or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from flux_upgrade.clusters.clusters import OF_CLUSTERS, WORKFLOWS, Cluster, Member
 from flux_upgrade.clusters.ownership.ownership import Ownership
@@ -14,7 +14,6 @@ from flux_upgrade.model.errors import CheckoutDiffers
 from flux_upgrade.model.files import Checkout
 from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -54,19 +53,13 @@ class PreflightChecks(NamedTuple):
     def _differs(self, plan: Plan) -> Hold | None:
         if self.repository is None or not self.writes:
             return None
-        moved = [(file.path, file.content) for each in plan.upgrades for file in each.moved]
-        for path, content in ((plan.path, plan.pin.content), *moved):
-            hold = self._differs_at(self.repository, path, content)
-            if hold is not None:
-                return hold
+        files, moved = self.repository.files, [file for each in plan.upgrades for file in each.moved]
+        for path, content in ((plan.path, plan.pin.content), *((file.path, file.content) for file in moved)):
+            # Files that are moved are asked about once it is known that they are.
+            if path in files and not files[path].holds(content):
+                why = self.checkout.explain(path, self.repository.base_oid)
+                return Hold(HoldReason.CHECKOUT_DIFFERS, why.message, why.hint, CheckoutDiffers)
         return None
-
-    def _differs_at(self, repository: Repository, path: str, content: bytes) -> Hold | None:
-        # Files that are moved are asked about once it is known that they are.
-        if path not in repository.files or repository.files[path].holds(content):
-            return None
-        why = self.checkout.explain(path, repository.base_oid)
-        return Hold(HoldReason.CHECKOUT_DIFFERS, why.message, why.hint, CheckoutDiffers)
 
     def _forbidden(self, plan: Plan) -> Hold | None:
         """The token of a job can have every permission but this one (docs.github.com, GITHUB_TOKEN)."""
@@ -86,8 +79,10 @@ class PreflightChecks(NamedTuple):
         """The hold of a manifest that Terraform writes, and of Terraform's pin that may write another."""
         if self.is_asked:
             return None
+        if plan.pin.kind == _TERRAFORM:
+            return self._unsettled(plan, cluster)
         if not plan.pin.is_manifest:
-            return self._unsettled(plan, plan.pin, cluster)
+            return None
         history: Sequence[str] = ()
         if self.repository is not None:
             history = self.repository.files[plan.path].history
@@ -96,13 +91,11 @@ class PreflightChecks(NamedTuple):
         pins = [each.pin for each in cluster.members] if moves else []
         return self.ownership.other_writer(plan.path, plan.upgrades[0].target, history, pins)
 
-    def _unsettled(self, plan: Plan, pin: Pin, cluster: Cluster) -> Hold | None:
-        if pin.kind != _TERRAFORM:
-            return None
-        elsewhere = [
+    def _unsettled(self, plan: Plan, cluster: Cluster) -> Hold | None:
+        elsewhere = (
             member.path for member in self.members if member.pin.is_manifest and member not in cluster.members
-        ]
-        path = next((path for path in elsewhere if self.ownership.is_writer(pin, path)), None)
+        )
+        path = next((path for path in elsewhere if self.ownership.is_writer(plan.pin, path)), None)
         if path is None:
             return None
         return Hold(
@@ -122,39 +115,33 @@ def hold_cluster_set(plans: Sequence[Plan], *, is_asked: bool = False) -> tuple[
     """
     blocks = [
         (plan, hold)
-        for plan, hold in _blocks(plans)
+        for plan in plans
+        if plan.pin.role in OF_CLUSTERS
+        for hold in plan.holds
         # An error is in the way of whoever asks, too.
-        if not is_asked or hold.error is not None
+        if hold.reason.effect.holds_cluster and (not is_asked or hold.error is not None)
     ]
-    return tuple(_held_by_others(plan, blocks) for plan in plans) if blocks else tuple(plans)
-
-
-def _held_by_others(plan: Plan, blocks: Sequence[tuple[Plan, Hold]]) -> Plan:
-    others = [(other, hold) for other, hold in blocks if other is not plan]
-    decisions = tuple(
-        _unless_blocked(each, others) if isinstance(each, Upgrade) else each for each in plan.decisions
-    )
-    return plan._replace(decisions=decisions)
-
-
-def _unless_blocked(upgrade: Upgrade, others: Sequence[tuple[Plan, Hold]]) -> Upgrade | Hold:
-    for plan, hold in others:
-        is_about_it = not hold.target or hold.bump_kind is upgrade.bump_kind or hold.reason.effect.is_of_file
-        if not is_about_it:
-            continue
-        return Hold(
-            HoldReason.CLUSTER_HELD,
-            f"{plan.pin.place(plan.path)} is of the same cluster and cannot move: {hold.reason}",
-            f"see to it first, or list {plan.path} under `ignore` in the config file",
-            bump_kind=upgrade.bump_kind,
-            target=upgrade.target,
+    return tuple(
+        plan._replace(
+            decisions=tuple(
+                _unless_blocked(each, [(other, hold) for other, hold in blocks if other is not plan])
+                for each in plan.decisions
+            )
         )
-    return upgrade
+        for plan in plans
+    )
 
 
-def _blocks(plans: Sequence[Plan]) -> Iterator[tuple[Plan, Hold]]:
-    for plan in plans:
-        if plan.pin.role in OF_CLUSTERS:
-            for hold in plan.holds:
-                if hold.reason.effect.holds_cluster:
-                    yield plan, hold
+def _unless_blocked(decision: Upgrade | Hold, others: Sequence[tuple[Plan, Hold]]) -> Upgrade | Hold:
+    if isinstance(decision, Hold):
+        return decision
+    for plan, hold in others:
+        if not hold.target or hold.bump_kind is decision.bump_kind or hold.reason.effect.is_of_file:
+            return Hold(
+                HoldReason.CLUSTER_HELD,
+                f"{plan.pin.place(plan.path)} is of the same cluster and cannot move: {hold.reason}",
+                f"see to it first, or list {plan.path} under `ignore` in the config file",
+                bump_kind=decision.bump_kind,
+                target=decision.target,
+            )
+    return decision

@@ -39,12 +39,10 @@ class _Wanted(NamedTuple):
     origin: _Tagged | None = None
     """Only if this stands for the digest in the file, the image follows the release; None: it does."""
 
-    def follows(self, digests: _Digests) -> bool:
-        return self.origin is None or digests[self.origin] == self.before.digest
-
     def needed(self, digests: _Digests) -> _Tagged | None:
         """What has to be there, by what the registry said of ``origin``."""
-        return self.asked if self.follows(digests) else None
+        follows = self.origin is None or digests[self.origin] == self.before.digest
+        return self.asked if follows else None
 
 
 def settled(
@@ -76,12 +74,10 @@ def _wanted(change: ManifestChange, proof: Proof, *, checks: bool) -> Iterator[_
         was = old.get(new.name)
         if was is not None and was.image.digest:
             yield _renewed(was, new)
-        elif checks and (was is None or was.image != new.image) and _is_elsewhere(new.image):
-            yield _Wanted(new.name, Image("", "", ""), new.image, (new.image.repository, new.image.tag))
-
-
-def _is_elsewhere(image: Image) -> bool:
-    return bool(image.tag) and not image.is_template and not image.repository.startswith(_PUBLISHED)
+        elif checks and (was is None or was.image != new.image):
+            image = new.image
+            if image.tag and not image.is_template and not image.repository.startswith(_PUBLISHED):
+                yield _Wanted(new.name, Image("", "", ""), image, (image.repository, image.tag))
 
 
 def _renewed(was: Controller, new: Controller) -> _Wanted:
