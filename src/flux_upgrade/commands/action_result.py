@@ -61,7 +61,7 @@ def _annotations(done: Round) -> tuple[Annotation, ...]:
     plans = all_plans(done.plans)
     if not any(plan.impacts or any(each.impact is not None for each in plan.upgrades) for plan in plans):
         return ()
-    from flux_upgrade.report.annotations import on_lines  # late: nearly every run has none
+    from flux_upgrade.report.impact_json import on_lines  # late: nearly every run has none
 
     return tuple(on_lines(done.plans))
 

@@ -59,17 +59,13 @@ def _outcome(outcome: WriteResult, root: str, *, written: bool) -> Iterator[str]
             yield from (f"  note: {remark}" for remark in (*pin.remarks, *upgrade.change.remarks))
         elif upgrade.change.manifest is not None:
             yield from change_lines(pin.proof, upgrade, upgrade.change.manifest)
-        yield from _meaning(upgrade)
+        if upgrade.impact is not None or upgrade.moved:
+            from flux_upgrade.report.impact_text import upgrade_lines  # late: nearly every run has none
+
+            yield from (f"  {line}" for line in upgrade_lines(upgrade, is_done=True))
     for hold in plan.holds:
         yield from hold_lines(plan, hold)
     yield from waiting_lines(plan)
-
-
-def _meaning(upgrade: Upgrade) -> Iterator[str]:
-    if upgrade.impact is not None or upgrade.moved:
-        from flux_upgrade.report.impact_text import done_lines  # late: nearly every run has none
-
-        yield from (f"  {line}" for line in done_lines(upgrade))
 
 
 def waiting_lines(plan: Plan) -> Iterator[str]:
