@@ -20,7 +20,6 @@ from flux_upgrade.planning.proposal import Action
 _MOST_ROWS = 500
 """Of clusters; the report file has all of them."""
 _MOST_SECTIONS = 40
-"""Of clusters whose commands are shown."""
 
 
 def bootstrap_value(ran: BootstrapResult) -> dict[str, Any]:

@@ -27,20 +27,16 @@ class Runner(NamedTuple):
 
     workspace: str
     repository: str
-    """``owner/name`` of the workflow's repository."""
     server: str
     """``https://github.com``, or a GitHub Enterprise Server; no trailing slash."""
     api: str
     graphql: str
     event: str
-    """Name of the event, like ``schedule``."""
     workflow_ref: str
     """``owner/name/.github/workflows/x.yaml@refs/heads/main``."""
     run_id: str
     output: str
-    """File for outputs; to be appended to."""
     summary: str
-    """File for the summary; to be appended to."""
     temp: str
     """Folder that lives as long as the job, and that later steps know as ``runner.temp``."""
     action_repository: str = ""

@@ -22,7 +22,6 @@ class _Rebased(NamedTuple):
     named: RebasedArtifact
     pulled: Pulled
     made: MadeArtifact | None
-    """None: it is in the registry."""
 
 
 _Key = tuple[str, str, tuple[object, ...]]

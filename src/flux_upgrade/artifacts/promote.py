@@ -111,7 +111,6 @@ class ArtifactOutcome(NamedTuple):
     """The immutable tag that what was pulled was given; empty: it had one, or there was nothing to do."""
     pushed: tuple[Pushed, ...] = ()
     promoted: str = ""
-    """The digest that the tag was moved to; empty: it was not."""
     failure: FluxUpgradeError | None = None
 
     @property

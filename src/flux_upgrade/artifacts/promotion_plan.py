@@ -60,7 +60,6 @@ class MadeArtifact(NamedTuple):
     config: BinaryIO
     config_descriptor: Descriptor
     layer: BinaryIO | None
-    """None: it is there."""
     layer_descriptor: Descriptor
 
     def __enter__(self) -> Self:
@@ -148,11 +147,9 @@ class ArtifactPlan(NamedTuple):
 
     pulled: Pulled
     plan: Plan
-    """Of the manifest in it."""
     successors: tuple[Successor, ...]
     """What is pushed under its immutable tag, unless it is there; the one that goes farthest last."""
     promoted: Successor | None
-    """The one of them that the tag goes to."""
     remarks: tuple[str, ...] = ()
     """What else to know, a sentence each."""
 
@@ -161,7 +158,6 @@ class ConsumingClusters(NamedTuple):
     """What is known of those who take the artifact."""
 
     is_verified: bool = False
-    """They take nothing without a signature."""
     takes_what_waits: bool = False
     """They take what is pushed, wherever the tag is: what waits is not pushed."""
     remarks: tuple[str, ...] = ()

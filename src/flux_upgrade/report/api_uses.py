@@ -23,11 +23,9 @@ class ManifestWithoutRelease(NamedTuple):
     """A manifest that no release speaks for: Flux v0, a development build, edited CRDs."""
 
     path: str
-    """Relative to the repository's root."""
     version: str
     """As ``inspect`` shows it; empty where it shows none."""
     is_read: bool = True
-    """Whether its CRDs could be read."""
 
     @property
     def name(self) -> str:
@@ -41,7 +39,6 @@ class Between(NamedTuple):
     running: tuple[str, ...]
     """What the clusters run, oldest first; empty: nobody knows."""
     is_given: bool = False
-    """Whether the user said so; else it was found."""
     unknown: tuple[str, ...] = ()
     """What was found, and the source does not have."""
     unverified: tuple[ManifestWithoutRelease, ...] = ()
@@ -61,15 +58,12 @@ class ApiUsesReport(NamedTuple):
     uses: Impact
     """What the target does not serve, of all that is known of the step to it."""
     root: str
-    """The tree, as the user named it."""
     below: str
     """Where it begins in the repository."""
     failures: Mapping[str, FluxUpgradeError] = {}
-    """Path → why it could not be read or written."""
     moved: frozenset[str] = frozenset()
     """Paths of the files that were written, or, in a dry run, would be."""
     is_dry: bool = True
-    """Whether nothing was to be written."""
     ignored: int = 0
     """Files that name Flux's APIs, and that the config file wants to be left alone."""
 

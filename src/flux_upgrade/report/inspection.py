@@ -23,7 +23,6 @@ class Inspected(NamedTuple):
     """What ``inspect`` found."""
 
     installations: tuple[Pin, ...]
-    """The vendored manifests."""
     pins: tuple[Pin, ...]
     clusters: tuple[Cluster, ...]
 
