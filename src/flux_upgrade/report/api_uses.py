@@ -127,6 +127,7 @@ def _block(found: ApiUsesReport, file: Migrated) -> Iterator[str]:
     elif file.moves:
         done = "not written: dry run" if found.is_dry else "written"
         yield f"  {counted(len(file.moves), 'use')} moved · {done}"
+    lines: tuple[str, ...]
     for each in in_order(file):
         if isinstance(each, Left):
             yield f"  line {each.use.line}: {_what(each.use)} is left: {each.reason}"
