@@ -12,7 +12,7 @@ import pytest
 from bootstrap.oci_bootstraps import CLUSTER, FILE, TAG, URL, Site, components, options
 from flows import manifest
 from flux_upgrade.adapters.recording import RecordingRegistry
-from flux_upgrade.artifacts.rollback import plan_rollback, roll_back
+from flux_upgrade.artifacts.promote import plan_rollback, roll_back
 from flux_upgrade.bootstrap.cluster.objects import manifests_of
 from flux_upgrade.bootstrap.components import FlagChange
 from flux_upgrade.bootstrap.kustomization import DEFAULT, EMPTY

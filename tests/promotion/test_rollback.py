@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flows import manifest
-from flux_upgrade.artifacts.rollback import Rollback, plan_rollback, roll_back
+from flux_upgrade.artifacts.promote import Rollback, plan_rollback, roll_back
 from flux_upgrade.model.errors import NothingFound, NoWayBack, Overtaken, UsageError
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump

@@ -22,8 +22,7 @@ from flux_upgrade.planning.proposal import Action, Proposal, Result
 from flux_upgrade.planning.write_tree import WriteResult
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.report.annotations import on_lines
-from flux_upgrade.report.impact_json import impact_value
+from flux_upgrade.report.impact_json import impact_value, on_lines
 from flux_upgrade.report.outcomes import upgrade_text
 from flux_upgrade.report.plans import plans_json, plans_text
 from flux_upgrade.report.wording import Annotation, Level

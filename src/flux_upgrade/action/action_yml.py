@@ -193,7 +193,6 @@ OUTCOMES = {
     Outcome.OPENED: "A pull request was opened.",
     Outcome.FAILED: "Something went wrong; all the rest was done.",
 }
-"""What each means, for the documentation."""
 
 
 def most_severe(outcomes: Iterable[Outcome]) -> Outcome:

@@ -7,9 +7,8 @@ from typing import Any
 from flux_upgrade.action.action_yml import Outcome
 from flux_upgrade.action.job_summary import approvals, decision_cell
 from flux_upgrade.action.report import versions_of
-from flux_upgrade.artifacts.promote import ArtifactOutcome, Pushed
+from flux_upgrade.artifacts.promote import ArtifactOutcome, Pushed, Rollback
 from flux_upgrade.artifacts.report_text import artifact_failures, artifact_value
-from flux_upgrade.artifacts.rollback import Rollback
 from flux_upgrade.model.markdown import code, plain, table
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.plans import plan_value

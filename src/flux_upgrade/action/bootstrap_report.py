@@ -9,7 +9,7 @@ from typing import Any
 from flux_upgrade.action.action_yml import Outcome, most_severe
 from flux_upgrade.action.report import only
 from flux_upgrade.bootstrap import workflow_file
-from flux_upgrade.bootstrap.apply import BootstrapResult, Published
+from flux_upgrade.bootstrap.apply import BootstrapResult
 from flux_upgrade.bootstrap.options import Auth, deploy_key_title
 from flux_upgrade.bootstrap.proposed import ProposedCluster
 from flux_upgrade.bootstrap.report_text import warnings_of, what_was_done
@@ -20,18 +20,27 @@ from flux_upgrade.planning.proposal import Action
 _MOST_ROWS = 500
 """Of clusters; the report file has all of them."""
 _MOST_SECTIONS = 40
-"""Of clusters whose commands are shown."""
 
 
 def bootstrap_value(ran: BootstrapResult) -> dict[str, Any]:
     """The whole run as JSON: see docs/reference/bootstrap.schema.json."""
+    done = ran.published
     return {
         "outcome": str(outcome_of(ran)),
         "dry-run": ran.is_dry,
         "repository": ran.repository or None,
         "repository-created": ran.is_created,
         "commit": ran.commit or None,
-        "pull-request": _pull_value(ran.published) if ran.published is not None else None,
+        "pull-request": {
+            "action": str(done.action),
+            "branch": done.proposal.branch,
+            "number": done.number or None,
+            "url": done.url or None,
+            "reason": str(done.hold.reason) if done.hold is not None else None,
+            "detail": done.hold.detail if done.hold is not None else None,
+        }
+        if done is not None
+        else None,
         "clusters": [_cluster_value(ran, cluster) for cluster in ran.proposal.clusters],
         "workflow": ran.proposal.workflow.path if ran.proposal.workflow is not None else None,
         "artifact": ran.artifact or None,
@@ -59,29 +68,29 @@ def outcome_of(ran: BootstrapResult) -> Outcome:
 def bootstrap_outputs(ran: BootstrapResult) -> dict[str, str]:
     """The outputs of the Action, but for the report."""
     done = ran.published
-    is_open = done is not None and bool(done.number) and done.action is not Action.CLOSED
-    listed = [_listed(ran, done)] if done is not None and done.number else []
+    number, url = (str(done.number), done.url) if done is not None and done.number else ("", "")
+    listed = []
+    if done is not None and done.number:
+        operation = Outcome.NONE if done.action is Action.UNCHANGED else Outcome(str(done.action))
+        listed.append(
+            {
+                "number": done.number,
+                "url": done.url,
+                "operation": str(operation),
+                "target": ran.proposal.target,
+            }
+        )
+    is_open = done is not None and done.action is not Action.CLOSED
     return {
         "outcome": str(outcome_of(ran)),
         "current-version": "",
         "target-version": only({each.options.install.version for each in ran.proposal.clusters}),
         "pending-version": "",
-        "pull-request-number": str(done.number) if done is not None and is_open else "",
-        "pull-request-url": done.url if done is not None and is_open else "",
+        "pull-request-number": number if is_open else "",
+        "pull-request-url": url if is_open else "",
         "pull-requests": json.dumps(listed),
         "artifact": ran.artifact,
         "digest": ran.digest,
-    }
-
-
-def _pull_value(done: Published) -> dict[str, Any]:
-    return {
-        "action": str(done.action),
-        "branch": done.proposal.branch,
-        "number": done.number or None,
-        "url": done.url or None,
-        "reason": str(done.hold.reason) if done.hold is not None else None,
-        "detail": done.hold.detail if done.hold is not None else None,
     }
 
 
@@ -110,22 +119,8 @@ def _cluster_value(ran: BootstrapResult, cluster: ProposedCluster) -> dict[str, 
             "public-key": handover.public_key or None,
             "registered": handover.is_registered,
         },
-        "left-to-do": left_to_do(
-            cluster, ran.proposal.repository, on_branch=ran.is_pushed, is_local=bool(ran.checkout)
-        )
-        if cluster.name not in ran.ready
-        else [],
+        "left-to-do": _todo(ran, cluster) if cluster.name not in ran.ready else [],
         "ready": ran.ready.get(cluster.name),
-    }
-
-
-def _listed(ran: BootstrapResult, done: Published) -> dict[str, Any]:
-    operation = Outcome.NONE if done.action is Action.UNCHANGED else Outcome(str(done.action))
-    return {
-        "number": done.number,
-        "url": done.url,
-        "operation": str(operation),
-        "target": ran.proposal.target,
     }
 
 
@@ -140,7 +135,7 @@ def bootstrap_summary(ran: BootstrapResult) -> str:
     ]
     if len(clusters) > _MOST_ROWS:
         parts.append(f"… and {len(clusters) - _MOST_ROWS} more clusters: see the report.")
-    parts += (*_left(ran), *_new_secrets(ran))
+    parts += _sections(ran)
     if ran.proposal.workflow is not None and ran.published is None:
         parts.append(workflow_file.to_do())
     return "\n\n".join(parts) + "\n"
@@ -168,7 +163,7 @@ def _link(name: str, url: str) -> str:
 
 
 def _row(ran: BootstrapResult, cluster: ProposedCluster) -> tuple[str, str, str, str]:
-    todo = left_to_do(cluster, ran.proposal.repository, on_branch=ran.is_pushed, is_local=bool(ran.checkout))
+    todo = _todo(ran, cluster)
     revision = ran.ready.get(cluster.name)
     if revision is not None:
         next_ = f"ready at {code(revision)}"
@@ -180,25 +175,19 @@ def _row(ran: BootstrapResult, cluster: ProposedCluster) -> tuple[str, str, str,
     return name, plain(cluster.options.install.version), str(len(cluster.changes)), next_
 
 
-def _left(ran: BootstrapResult) -> Iterator[str]:
+def _sections(ran: BootstrapResult) -> Iterator[str]:
     for cluster in ran.proposal.moving[:_MOST_SECTIONS] if ran.is_under_way else ():
-        todo = left_to_do(
-            cluster, ran.proposal.repository, on_branch=ran.is_pushed, is_local=bool(ran.checkout)
-        )
-        if cluster.name in ran.ready or not todo:
-            continue
-        paragraphs = [
-            numbered(todo),
-            *(
-                [at_once(cluster, on_branch=ran.is_pushed, is_local=bool(ran.checkout))]
-                if cluster.is_new
-                else []
-            ),
-        ]
-        yield fold(heading(cluster), "\n\n".join(paragraphs))
-
-
-def _new_secrets(ran: BootstrapResult) -> Iterator[str]:
+        todo = _todo(ran, cluster)
+        if cluster.name not in ran.ready and todo:
+            paragraphs = [numbered(todo)]
+            if cluster.is_new:
+                paragraphs.append(at_once(cluster, on_branch=ran.is_pushed, is_local=bool(ran.checkout)))
+            yield fold(heading(cluster), "\n\n".join(paragraphs))
     for cluster in ran.proposal.clusters[:_MOST_SECTIONS]:
         if todo := with_new_secret(cluster, ran.proposal.repository):
             yield fold(heading(cluster), numbered(todo))
+
+
+def _todo(ran: BootstrapResult, cluster: ProposedCluster) -> list[str]:
+    repository, is_local = ran.proposal.repository, bool(ran.checkout)
+    return left_to_do(cluster, repository, on_branch=ran.is_pushed, is_local=is_local)

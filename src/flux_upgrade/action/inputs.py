@@ -65,11 +65,8 @@ class Secrets(NamedTuple):
     """The tokens, which are in no argument."""
 
     token: str
-    """For the repository; empty where the workflow gave none."""
     release_token: str
-    """For github.com; empty: anonymous."""
     registry_password: str = ""
-    """For the registry of the artifact that ``path`` names."""
 
     def __repr__(self) -> str:
         """Without the tokens."""

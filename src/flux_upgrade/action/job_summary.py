@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from flux_upgrade.model.markdown import code, counted, plain, table
 from flux_upgrade.model.versions import Version
@@ -11,7 +11,7 @@ from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.feedback import APPROVED
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.report.plans import ALL_IGNORED, drift_sentences, step
+from flux_upgrade.report.plans import ALL_IGNORED, dates, drift, step
 from flux_upgrade.report.pull_requests import all_plans, would_be
 from flux_upgrade.report.wording import approval
 
@@ -25,41 +25,34 @@ def summary(done: Round, *, calls: int, written: bool, approve_command: str, wor
     ``written`` false: the run only reported what it would do. ``approve_command`` up to the version,
     and the page with the button "Run workflow": empty where there is none.
     """
-    results_by_group = _results_of(done)
+    results: dict[str, list[Result]] = {}
+    for result in done.results:
+        results.setdefault(result.update_group.slug, []).append(result)
     rows = [
         row
         for group_plan in done.plans
-        for row in _rows(group_plan, results_by_group.get(group_plan.update_group.slug, ()), written=written)
+        for row in _rows(group_plan, results.get(group_plan.update_group.slug, ()), written=written)
     ]
     head = ("Installation", "Runs", "What next", "Pull request")
-    drift = [
-        sentence
-        for group_plan in done.plans
-        for sentence in drift_sentences(group_plan.update_group.clusters)
-    ]
-    parts = ["## Flux", *(f"> **Drift** in {code(name)}: {plain(sentence)}" for name, sentence in drift)]
+    parts = ["## Flux"]
+    for name, releases in drift(cluster for each in done.plans for cluster in each.update_group.clusters):
+        parts.append(f"> **Drift** in {code(name)}: {plain('; '.join(releases))}")
     parts += [table(head, rows[:MOST_ROWS]) if rows else f"{ALL_IGNORED.capitalize()}."]
     if len(rows) > MOST_ROWS:
         parts.append(f"… and {len(rows) - MOST_ROWS} more installations: see the report.")
     parts += _approvals(done, approve_command, workflow_url)
-    parts += [f"> {plain(note)}" for note in _warnings(done)]
+    warnings = (*done.repository.warnings, *(text for result in done.results for text in result.warnings))
+    notes = [*(each.text.replace("\n", " → ") for each in done.void), *dict.fromkeys(warnings)]
+    parts += [f"> {plain(note)}" for note in notes]
     parts.append(f"{counted(calls, 'call')} to {plain(done.repository.name)}.")
     return "\n\n".join(parts) + "\n"
-
-
-def _results_of(done: Round) -> Mapping[str, tuple[Result, ...]]:
-    found: dict[str, tuple[Result, ...]] = {}
-    for result in done.results:
-        found[result.update_group.slug] = (*found.get(result.update_group.slug, ()), result)
-    return found
 
 
 def _rows(
     group_plan: UpdateGroupPlan, results: Sequence[Result], *, written: bool
 ) -> Iterator[tuple[str, str, str, str]]:
     linked = [result for result in results if result.url]
-    failed = [result for result in results if result.action in (Action.HELD, Action.FAILED)]
-    trouble = [_trouble(result) for result in failed]
+    trouble = [_trouble(each) for each in results if each.action in (Action.HELD, Action.FAILED)]
     for plan in group_plan.plans:
         next_ = "<br>".join([*(decision_cell(plan, each) for each in plan.decisions), *trouble])
         line = f":{plan.line}" if plan.line else ""
@@ -84,10 +77,9 @@ def decision_cell(plan: Plan, decision: Upgrade | Hold) -> str:
         return "".join([text, *(f"<br>→ {each}" for each in _first(decision))])
     if decision.reason is HoldReason.UP_TO_DATE:
         return "up to date"
-    dates = f" since {decision.since[:10]}" if decision.since else ""
-    dates += f" until {decision.until[:10]}" if decision.until else ""
     target = f"{decision.target} " if decision.target else ""
-    return f"held: {target}**{decision.reason}**{dates}: {plain(decision.detail)}{_remedy(decision.hint)}"
+    why = f"{plain(decision.detail)}{_remedy(decision.hint)}"
+    return f"held: {target}**{decision.reason}**{dates(decision)}: {why}"
 
 
 def _first(upgrade: Upgrade) -> Iterator[str]:
@@ -172,10 +164,3 @@ def _waits(decision: Upgrade | Hold) -> bool:
     if isinstance(decision, Upgrade):
         return not decision.approved
     return decision.reason is HoldReason.NEEDS_APPROVAL and bool(decision.target)
-
-
-def _warnings(done: Round) -> Iterator[str]:
-    yield from (each.text.replace("\n", " → ") for each in done.void)
-    yield from dict.fromkeys(
-        (*done.repository.warnings, *(warning for result in done.results for warning in result.warnings))
-    )

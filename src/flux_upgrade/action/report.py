@@ -33,18 +33,14 @@ def run_value(done: Round, *, calls: int, written: bool) -> dict[str, Any]:
         "repository": done.repository.name,
         "base": done.repository.base,
         "calls": calls,
-        "drift": drift_value(
-            cluster for group_plan in done.plans for cluster in group_plan.update_group.clusters
-        ),
+        "drift": drift_value(cluster for group in done.plans for cluster in group.update_group.clusters),
         "installations": [
-            {**each, "team": group_plan.update_group.slug}
-            for group_plan in done.plans
-            for each in plan_values(group_plan)
+            {**each, "team": group.update_group.slug} for group in done.plans for each in plan_values(group)
         ],
         "migrations": [
-            {**each, "team": group_plan.update_group.slug}
-            for group_plan in done.plans
-            for each in migration_values(group_plan)
+            {**each, "team": group.update_group.slug}
+            for group in done.plans
+            for each in migration_values(group)
         ],
         "pull-requests": [_result(result) for result in done.results if result.action is not Action.NONE],
         "failures": [
@@ -59,14 +55,16 @@ def outcome_of(done: Round, *, written: bool) -> Outcome:
     if next(iter(round_failures(done)), None) is not None:
         return Outcome.FAILED
     words = [_OUTCOMES[result.action] for result in done.results]
-    held = any(hold.reason is not HoldReason.UP_TO_DATE for plan in plans_of(done) for hold in plan.holds)
+    held = any(
+        hold.reason is not HoldReason.UP_TO_DATE for plan in all_plans(done.plans) for hold in plan.holds
+    )
     outcome = most_severe([*words, Outcome.HELD] if held else words)
     return outcome if written or outcome not in _WRITES else Outcome.HELD
 
 
 def outputs(done: Round, *, written: bool) -> dict[str, str]:
     """The outputs of the Action, but for the report."""
-    plans = plans_of(done)
+    plans = all_plans(done.plans)
     pulls = [each for each in done.results if each.number and not each.is_issue]
     open_pulls = [each for each in pulls if each.action is not Action.CLOSED]
     one = open_pulls[0] if len(open_pulls) == 1 else None
@@ -134,8 +132,3 @@ def versions_of(plans: tuple[Plan, ...]) -> tuple[str, str, str]:
     target = only({plan.approved.target if plan.approved else "" for plan in plans})
     pending = only({next((u.target for u in plan.upgrades if not u.approved), "") for plan in plans})
     return current, target, pending
-
-
-def plans_of(done: Round) -> tuple[Plan, ...]:
-    """Every installation's plan."""
-    return all_plans(done.plans)

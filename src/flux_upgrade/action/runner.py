@@ -27,20 +27,16 @@ class Runner(NamedTuple):
 
     workspace: str
     repository: str
-    """``owner/name`` of the workflow's repository."""
     server: str
     """``https://github.com``, or a GitHub Enterprise Server; no trailing slash."""
     api: str
     graphql: str
     event: str
-    """Name of the event, like ``schedule``."""
     workflow_ref: str
     """``owner/name/.github/workflows/x.yaml@refs/heads/main``."""
     run_id: str
     output: str
-    """File for outputs; to be appended to."""
     summary: str
-    """File for the summary; to be appended to."""
     temp: str
     """Folder that lives as long as the job, and that later steps know as ``runner.temp``."""
     action_repository: str = ""
@@ -137,7 +133,8 @@ def stopped(text: str, token: str) -> str:
     """
     while token in text:
         token += "-"
-    return f"::stop-commands::{token}\n{_whole_lines(text)}::{token}::\n"
+    end = "\n" if text and not text.endswith("\n") else ""
+    return f"::stop-commands::{token}\n{text}{end}::{token}::\n"
 
 
 def fitting(outputs: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -173,25 +170,14 @@ def summary_within(text: str, limit: int = SUMMARY_LIMIT) -> str:
 
 def annotation_command(annotation: Annotation) -> str:
     """The line that makes GitHub show it."""
-    where = {
-        "title": annotation.title,
-        "file": annotation.file,
-        "line": str(annotation.line or ""),
-    }
-    properties = ",".join(f"{key}={_property(text)}" for key, text in where.items() if text)
+    where = (("title", annotation.title), ("file", annotation.file), ("line", str(annotation.line or "")))
+    escaped = ((key, _data(text).replace(":", "%3A").replace(",", "%2C")) for key, text in where)
+    properties = ",".join(f"{key}={text}" for key, text in escaped if text)
     return f"::{annotation.level}{' ' if properties else ''}{properties}::{_data(annotation.message)}"
 
 
 def _data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
-
-
-def _whole_lines(text: str) -> str:
-    return text if not text or text.endswith("\n") else f"{text}\n"
 
 
 def _utf16(text: str) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from flux_upgrade.artifacts.promote import keep, put
+from flux_upgrade.artifacts.promotion_plan import MadeArtifact, checked, make, successor_of
 from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled, pull
-from flux_upgrade.artifacts.successor import MadeArtifact, checked, make, successor_of
 from flux_upgrade.model.errors import NothingFound, Overtaken, Unreadable
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.oci.reference import Address
@@ -22,7 +22,6 @@ class _Rebased(NamedTuple):
     named: RebasedArtifact
     pulled: Pulled
     made: MadeArtifact | None
-    """None: it is in the registry."""
 
 
 _Key = tuple[str, str, tuple[object, ...]]

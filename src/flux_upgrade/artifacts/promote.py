@@ -1,4 +1,4 @@
-"""Push what was planned, and move the tag: the step that writes into a registry.
+"""Push what was planned, and move the tag: the step that writes into a registry; and the way back.
 
 The order makes the tag right after any failure: all that it is to stand for is there before it is
 moved, and whatever it stood for has a tag of its own by then.
@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from flux_upgrade.artifacts.promotion_plan import ArtifactPlan
+from flux_upgrade.artifacts.promotion_plan import ArtifactPlan, MadeArtifact, Successor, make
 from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled
-from flux_upgrade.artifacts.successor import MadeArtifact, Successor, make
-from flux_upgrade.model.errors import FluxUpgradeError, Overtaken
-from flux_upgrade.model.oci import reference
-from flux_upgrade.model.oci.manifest import PREVIOUS, StoredManifest, parse
+from flux_upgrade.model.errors import FluxUpgradeError, NothingFound, NoWayBack, Overtaken, UsageError
+from flux_upgrade.model.oci import reference as names
+from flux_upgrade.model.oci.manifest import PREVIOUS, REVISION, StoredManifest, parse
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.ports import ArtifactRegistry
 from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Version, is_tag
+
+_MOST_NAMED = 5
 
 
 def put(
@@ -43,7 +45,7 @@ def keep(pulled: Pulled, registry: ArtifactRegistry) -> str:
         # It may be of another manifest with the same content.
         if registry.digest(tag) == pulled.stored.digest:
             return ""
-        tag = reference.another(tag, pulled.stored.digest)
+        tag = names.another(tag, pulled.stored.digest)
         if tag in pulled.tags:
             return ""
     registry.put_manifest(pulled.stored, tag)
@@ -52,7 +54,7 @@ def keep(pulled: Pulled, registry: ArtifactRegistry) -> str:
 
 def note(pulled: Pulled, wanted: StoredManifest, registry: ArtifactRegistry) -> None:
     """Have a rollback find what was pulled, where ``wanted``, which is to take its place, does not tell."""
-    before = reference.before(pulled.address.tag, wanted.digest)
+    before = names.before(pulled.address.tag, wanted.digest)
     # One that waited for its approval was made from what was promoted then. A note that there is may be
     # about an earlier promotion.
     if parse(wanted).annotations.get(PREVIOUS) != pulled.stored.digest or before in pulled.tags:
@@ -109,7 +111,6 @@ class ArtifactOutcome(NamedTuple):
     """The immutable tag that what was pulled was given; empty: it had one, or there was nothing to do."""
     pushed: tuple[Pushed, ...] = ()
     promoted: str = ""
-    """The digest that the tag was moved to; empty: it was not."""
     failure: FluxUpgradeError | None = None
 
     @property
@@ -154,3 +155,70 @@ def _promote(pulled: Pulled, pushed: Pushed, wanted: StoredManifest, registry: A
                 if theirs is not None and is_other and parse(theirs).layers == parse(wanted).layers:
                     registry.put_manifest(theirs, pushed.successor.tag)
         raise
+
+
+class Rollback(NamedTuple):
+    """What a tag goes back to."""
+
+    address: Address
+    current: StoredManifest
+    wanted: StoredManifest
+    rejected: str
+    """The release of Flux that is not to be proposed again, a tag; empty where it is not known."""
+    noted: str
+    """The tag that ``current`` gets, so that the next run knows; empty where there is one already."""
+
+
+def plan_rollback(address: Address, back_to: str, registry: ArtifactRegistry) -> Rollback:
+    """``back_to``: a tag or a digest; empty: what the last promotion began from.
+
+    Raises NothingFound, NoWayBack, and what ``ArtifactRegistry`` raises; UsageError for a way that is
+    newer, and for a tag that never moves.
+    """
+    if names.is_ours(address.tag):
+        raise UsageError(f"{address} never moves", hint="give the tag that the clusters follow")
+    current = registry.manifest(address.tag)
+    if current is None:
+        raise NothingFound(f"there is no artifact {address}", hint="check the name and the tag")
+    tags = registry.tags()
+    reference = back_to or names.before(address.tag, current.digest)
+    if not back_to and reference not in tags:
+        reference = parse(current).annotations.get(PREVIOUS, "")
+    if not reference:
+        raise NoWayBack(
+            f"what {address} stands for was not promoted by flux-upgrade: what was before is not known",
+            hint=_elsewhere(tags),
+        )
+    wanted = registry.manifest(reference)
+    if wanted is None:
+        raise NoWayBack(f"{address.repository} has no {reference} any more", hint=_elsewhere(tags))
+    if wanted.digest == current.digest:
+        raise NoWayBack(f"{address} stands for {wanted.digest} already", hint=_elsewhere(tags))
+    version, older = _version(current), names.version_of(reference) or _version(wanted)
+    if version and older and Version(older) > Version(version):
+        raise UsageError(
+            f"{older} is newer than {version}, which {address} stands for",
+            hint=f"take it there with `flux-upgrade upgrade {address} --approve {older}`",
+        )
+    noted = names.rejected(address.tag, version, current.digest)
+    return Rollback(address, current, wanted, version, "" if noted in tags else noted)
+
+
+def roll_back(planned: Rollback, registry: ArtifactRegistry) -> None:
+    """Remember what is rejected, then move the tag. Raises as ``move``."""
+    if planned.noted:
+        registry.put_manifest(planned.current, planned.noted)
+    move(planned.address, planned.current.digest, planned.wanted, registry)
+
+
+def _version(stored: StoredManifest) -> str:
+    """The release of Flux in an artifact of ours; empty for any other."""
+    annotations = parse(stored).annotations
+    version = annotations.get(REVISION, "").partition("@")[0]
+    return version if PREVIOUS in annotations and is_tag(version) else ""
+
+
+def _elsewhere(tags: tuple[str, ...]) -> str:
+    ours = [tag for tag in tags if names.is_immutable(tag)]
+    there = f"; there are {', '.join(ours[-_MOST_NAMED:])}" if ours else ""
+    return f"name a tag or a digest to go back to with --to{there}"

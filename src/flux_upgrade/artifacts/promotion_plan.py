@@ -1,20 +1,145 @@
-"""What is to become of an artifact: what is pushed, and where its tag goes. Reads, and writes nothing."""
+"""What is to become of an artifact: what takes its place, what of it is pushed, and where its tag goes.
+
+A successor has the same layer with one file replaced, under an immutable tag. Nothing is written here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import BytesIO
+from typing import BinaryIO, Self
 
 from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled
-from flux_upgrade.artifacts.successor import Successor, checked, successor_of
 from flux_upgrade.model.errors import UntrustedArchive
 from flux_upgrade.model.oci import reference
+from flux_upgrade.model.oci.layer import Spliced, deflate, inflate
+from flux_upgrade.model.oci.manifest import (
+    Descriptor,
+    ImageManifest,
+    StoredManifest,
+    content_type,
+    digest_besides_first_layer,
+    parse,
+    successor,
+)
+from flux_upgrade.model.oci.reference import Address
+from flux_upgrade.model.oci.tar import temporary_file_errors
+from flux_upgrade.model.ports import ArtifactRegistry
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
-from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms
+from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, Upgrade
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import Feedback, Rejection
 from flux_upgrade.policy.hold_reasons import HoldReason
+
+
+class Successor(NamedTuple):
+    """An artifact that is to be, or is there already."""
+
+    upgrade: Upgrade
+    tag: str
+    spliced: Spliced
+    is_there: bool
+    """Whether something has that tag: the same content was pushed before."""
+    stored: StoredManifest | None = None
+    """What has it, where it was looked at: only what may be promoted is."""
+    layer: Descriptor | None = None
+    """The layer, where another artifact has the same one already."""
+
+    @property
+    def version(self) -> Version:
+        """The release of Flux in it."""
+        return self.upgrade.target
+
+
+class MadeArtifact(NamedTuple):
+    """A successor, ready to be pushed."""
+
+    stored: StoredManifest
+    config: BinaryIO
+    config_descriptor: Descriptor
+    layer: BinaryIO | None
+    layer_descriptor: Descriptor
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *trouble: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the temporary file; it cannot be pushed any more."""
+        if self.layer is not None:
+            self.layer.close()
+
+
+def successor_of(pulled: Pulled, upgrade: Upgrade) -> Successor:
+    """``upgrade``: of the manifest that ``pulled`` holds."""
+    assert upgrade.change.manifest is not None  # noqa: S101 it is a manifest
+    spliced = pulled.layer.replaced(pulled.entry, upgrade.change.manifest.new)
+    tag = reference.immutable(upgrade.target, spliced.diff_id)
+    return Successor(upgrade, tag, spliced, tag in pulled.tags)
+
+
+def checked(pulled: Pulled, wanted: Successor, ports: ArtifactPorts) -> Successor:
+    """With what is there already. Raises UntrustedArchive where that is something else.
+
+    Half of a digest stands in the tag, and whoever may push can push under it. The same content beside
+    other layers or annotations, as another tag of the repository may have it, is another artifact.
+    """
+    beside = digest_besides_first_layer(pulled.manifest)
+    layer, other = None, reference.another(wanted.tag, beside)
+    for tag in (wanted.tag, other):
+        stored = ports.registry.manifest(tag) if tag in pulled.tags else None
+        if stored is None:
+            return wanted._replace(tag=tag, is_there=False, layer=layer)
+        manifest = manifest_with(wanted.spliced.diff_id, stored, ports.registry, ports)
+        if manifest is None:
+            raise other_than_its_name(pulled.address, tag)
+        if digest_besides_first_layer(manifest) == beside:
+            return wanted._replace(tag=tag, is_there=True, stored=stored)
+        layer = manifest.layers[0]
+    raise other_than_its_name(pulled.address, other)
+
+
+def manifest_with(
+    diff_id: str, stored: StoredManifest, registry: ArtifactRegistry, ports: ArtifactPorts
+) -> ImageManifest | None:
+    """The manifest of an artifact, if its first layer has the content ``diff_id``."""
+    manifest = parse(stored)
+    if manifest.is_index or not manifest.layers:
+        return None
+    with registry.blob(manifest.layers[0]) as blob, ports.spool() as content, temporary_file_errors():
+        return manifest if inflate(blob, content).diff_id == diff_id else None
+
+
+def other_than_its_name(address: Address, tag: str) -> UntrustedArchive:
+    """The error for an immutable tag that stands for another content than it says."""
+    return UntrustedArchive(
+        f"{address.repository}:{tag} does not hold what its name says",
+        hint="find out who pushed it; remove the tag, and run again",
+    )
+
+
+def make(pulled: Pulled, wanted: Successor, ports: ArtifactPorts) -> MadeArtifact:
+    """The bytes that are to be pushed."""
+    media_type = content_type(pulled.manifest.layers[0].media_type)
+    layer, descriptor = None, wanted.layer
+    if descriptor is None:
+        layer = ports.spool()
+        with temporary_file_errors():
+            descriptor = deflate(wanted.spliced.chunks(), layer, media_type)
+        layer.seek(0)
+    commit = ports.commit_of(wanted.version)
+    stored, config, config_descriptor = successor(
+        pulled.manifest,
+        descriptor._replace(media_type=media_type),
+        created=ports.now,
+        revision=f"{wanted.version}@sha1:{commit}" if commit else wanted.version,
+        previous=pulled.stored.digest,
+    )
+    return MadeArtifact(stored, BytesIO(config), config_descriptor, layer, descriptor)
 
 
 class ArtifactPlan(NamedTuple):
@@ -22,11 +147,9 @@ class ArtifactPlan(NamedTuple):
 
     pulled: Pulled
     plan: Plan
-    """Of the manifest in it."""
     successors: tuple[Successor, ...]
     """What is pushed under its immutable tag, unless it is there; the one that goes farthest last."""
     promoted: Successor | None
-    """The one of them that the tag goes to."""
     remarks: tuple[str, ...] = ()
     """What else to know, a sentence each."""
 
@@ -35,7 +158,6 @@ class ConsumingClusters(NamedTuple):
     """What is known of those who take the artifact."""
 
     is_verified: bool = False
-    """They take nothing without a signature."""
     takes_what_waits: bool = False
     """They take what is pushed, wherever the tag is: what waits is not pushed."""
     remarks: tuple[str, ...] = ()

@@ -6,10 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from flux_upgrade.artifacts.promote import ArtifactOutcome
-from flux_upgrade.artifacts.promotion_plan import ArtifactPlan
-from flux_upgrade.artifacts.rollback import Rollback
-from flux_upgrade.artifacts.successor import Successor
+from flux_upgrade.artifacts.promote import ArtifactOutcome, Rollback
+from flux_upgrade.artifacts.promotion_plan import ArtifactPlan, Successor
 from flux_upgrade.model.oci.manifest import StoredManifest
 from flux_upgrade.model.text import printable_lines
 from flux_upgrade.report.outcomes import change_lines, hold_lines, waiting_lines

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from io import BytesIO
 
 from flux_upgrade.artifacts.promote import keep, move, note
+from flux_upgrade.artifacts.promotion_plan import manifest_with, other_than_its_name
 from flux_upgrade.artifacts.pull import ArtifactPorts, pull
-from flux_upgrade.artifacts.successor import manifest_with, other_than_its_name
 from flux_upgrade.bootstrap.components import ManifestPlan, RenderedComponents
 from flux_upgrade.bootstrap.kustomization import DEFAULT
 from flux_upgrade.bootstrap.oci_artifact import (

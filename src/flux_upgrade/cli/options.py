@@ -21,7 +21,6 @@ class RenderOptions(NamedTuple):
     release_source: str
     """``github``, a folder, or an http(s) or oci address."""
     install: InstallOptions
-    """``version`` empty: the newest stable release."""
 
 
 class InspectOptions(NamedTuple):
@@ -39,7 +38,6 @@ class UpgradeOptions(NamedTuple):
 
     path: str
     artifact: Address | None
-    """As ``InspectOptions`` has it."""
     release_source: str
     config: str
     """A file that has to be there; empty: the usual one, should it be there."""
@@ -66,11 +64,9 @@ class ApiUsesOptions(NamedTuple):
     path: str
     release_source: str
     to: str
-    """A tag; empty: the newest stable release."""
     running: tuple[str, ...]
     """Releases that clusters run today; empty: those that the repository installs."""
     governing: Mapping[str, object]
-    """As ``UpgradeOptions`` has it."""
     json: bool
     is_dry: bool
     annotates: bool
@@ -91,7 +87,6 @@ class BootstrapCommand(NamedTuple):
 
     checkout: str
     config: str
-    """As ``UpgradeOptions`` has it."""
     release_source: str
     request: BootstrapRequest
     repository: str = ""

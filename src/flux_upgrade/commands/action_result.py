@@ -61,7 +61,7 @@ def _annotations(done: Round) -> tuple[Annotation, ...]:
     plans = all_plans(done.plans)
     if not any(plan.impacts or any(each.impact is not None for each in plan.upgrades) for plan in plans):
         return ()
-    from flux_upgrade.report.annotations import on_lines  # late: nearly every run has none
+    from flux_upgrade.report.impact_json import on_lines  # late: nearly every run has none
 
     return tuple(on_lines(done.plans))
 
@@ -85,8 +85,8 @@ def rolled_back(options: RollbackOptions, environment: Environment) -> ActionRes
     """A rollback. Raises FluxUpgradeError where nothing could be done."""
     # Late: as above.
     from flux_upgrade.action.artifact_report import rollback_outputs
+    from flux_upgrade.artifacts.promote import plan_rollback, roll_back
     from flux_upgrade.artifacts.report_text import rollback_text
-    from flux_upgrade.artifacts.rollback import plan_rollback, roll_back
 
     written = not options.is_dry
     registry = build_registry(environment, options.artifact, writes=written)

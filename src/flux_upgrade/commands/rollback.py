@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from flux_upgrade.artifacts.promote import plan_rollback, roll_back
 from flux_upgrade.artifacts.report_text import rollback_text
-from flux_upgrade.artifacts.rollback import plan_rollback, roll_back
 from flux_upgrade.cli.options import RollbackOptions
 from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.wiring import build_registry

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 PATH = ".github/flux-upgrade.yaml"
 FlagValue = str | bool | int | Sequence[str]
-"""Of a flag of ``flux bootstrap``, as it was given."""
 
 
 def slug(name: str) -> str:

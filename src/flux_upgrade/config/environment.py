@@ -84,7 +84,6 @@ class RegistryAccess(NamedTuple):
     """How the registry of an artifact is reached. What is given here goes to that registry alone."""
 
     host: str = ""
-    """The registry; empty: there is no artifact."""
     username: str = ""
     password: str = ""
     is_password_on_stdin: bool = False
@@ -93,7 +92,6 @@ class RegistryAccess(NamedTuple):
     docker_config: str = ""
     """A ``config.json`` that has to be there; empty: ``found_config``, should it be there."""
     found_config: str = ""
-    """Where Docker itself would look."""
     environment: Mapping[str, str] = {}
     """What Docker's credential helpers are run with: that of the user, without our own secrets."""
 
@@ -114,10 +112,8 @@ class Environment(NamedTuple):
     git: Mapping[str, str] = {}
     """What Git and SSH read (``GIT_SSH_COMMAND`` …), and whose runner it is."""
     cache_dir: str = ""
-    """Empty: no cache."""
     ca_file: str = ""
     timing: Timing | None = None
-    """The clock to go by; None: the machine's."""
 
     def __repr__(self) -> str:
         """Without what may hold a secret."""
@@ -142,7 +138,6 @@ class BootstrapSecrets(NamedTuple):
     app_private_key: str = ""
     """PEM."""
     cluster_username: str = ""
-    """With what the cluster reads its artifacts."""
     cluster_password: str = ""
     own: Mapping[str, str] = {}
     """Provider → the user's own token for it."""

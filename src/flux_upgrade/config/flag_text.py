@@ -20,7 +20,6 @@ class Vocabulary(Protocol[V_co]):
     """The flags that there are, by their names."""
 
     hint: str
-    """Where all of them are documented."""
 
     def refusal(self, name: str) -> str:
         """Why a flag cannot be given; empty for one that can."""

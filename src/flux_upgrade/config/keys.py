@@ -55,7 +55,6 @@ class ChoiceShape(NamedTuple):
 
     words: tuple[str, ...]
     values: tuple[Any, ...] = ()
-    """What they mean; empty: themselves."""
 
 
 class TextShape(NamedTuple):
@@ -119,7 +118,6 @@ class Key(NamedTuple):
     field: str = ""
     """Of ``config.Governance``; empty: the one of the key's name, if there is one."""
     flag: str = ""
-    """The help of the flag ``--name``; empty: there is none."""
     metavar: str = ""
     """Of the flag; empty: argparse has one, of the words that there are."""
     hint: str = ""

@@ -25,13 +25,11 @@ _TYPES = {
 }
 _MOST_CHARACTERS = 1_000_000
 _LONGEST = 400
-"""Characters of a message."""
 _DEEPEST = 50
 """Levels. The file has five; libyaml's composer recurses in C."""
 _UNDECODED = re.compile("[\ud800-\udfff]")
 
 Entries = Mapping[str, tuple[Node, Node]]
-"""Key → its node and its value's."""
 
 
 class KeyReader(Protocol):

@@ -15,7 +15,7 @@ from flux_upgrade.model.text import printable, printable_lines
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.report.findings import use_value
-from flux_upgrade.report.impact_phrases import in_order, kept_sentence
+from flux_upgrade.report.impact_phrases import api, in_order, kept_sentence
 from flux_upgrade.report.wording import Annotation, Level, located
 
 
@@ -23,11 +23,9 @@ class ManifestWithoutRelease(NamedTuple):
     """A manifest that no release speaks for: Flux v0, a development build, edited CRDs."""
 
     path: str
-    """Relative to the repository's root."""
     version: str
     """As ``inspect`` shows it; empty where it shows none."""
     is_read: bool = True
-    """Whether its CRDs could be read."""
 
     @property
     def name(self) -> str:
@@ -41,7 +39,6 @@ class Between(NamedTuple):
     running: tuple[str, ...]
     """What the clusters run, oldest first; empty: nobody knows."""
     is_given: bool = False
-    """Whether the user said so; else it was found."""
     unknown: tuple[str, ...] = ()
     """What was found, and the source does not have."""
     unverified: tuple[ManifestWithoutRelease, ...] = ()
@@ -61,15 +58,12 @@ class ApiUsesReport(NamedTuple):
     uses: Impact
     """What the target does not serve, of all that is known of the step to it."""
     root: str
-    """The tree, as the user named it."""
     below: str
     """Where it begins in the repository."""
     failures: Mapping[str, FluxUpgradeError] = {}
-    """Path → why it could not be read or written."""
     moved: frozenset[str] = frozenset()
     """Paths of the files that were written, or, in a dry run, would be."""
     is_dry: bool = True
-    """Whether nothing was to be written."""
     ignored: int = 0
     """Files that name Flux's APIs, and that the config file wants to be left alone."""
 
@@ -96,12 +90,12 @@ class ApiUsesReport(NamedTuple):
 
 def check_text(found: ApiUsesReport) -> str:
     """A line for each use, to be read as compilers' are; then how many there are."""
-    lines = [_line(found, each) for file in found.uses.files for each in in_order(file)]
+    lines = [
+        f"{found.place(each.use.path)}:{each.use.line}: {_sentence(found, each)}"
+        for file in found.uses.files
+        for each in in_order(file)
+    ]
     return printable_lines([*lines, *([""] if lines else []), *_summary(found)])
-
-
-def _line(found: ApiUsesReport, each: Move | Left) -> str:
-    return f"{found.place(each.use.path)}:{each.use.line}: {_sentence(found, each)}"
 
 
 def _sentence(found: ApiUsesReport, each: Move | Left) -> str:
@@ -116,11 +110,7 @@ def _sentence(found: ApiUsesReport, each: Move | Left) -> str:
 
 def _what(use: ApiUse) -> str:
     who = "/".join(filter(None, (use.kind, use.name)))
-    return f"{who}: {_api(use)}" if who else _api(use)
-
-
-def _api(use: ApiUse) -> str:
-    return f"{use.group}/{use.version}"
+    return f"{who}: {api(use)}" if who else api(use)
 
 
 def migrate_text(found: ApiUsesReport) -> str:
@@ -137,21 +127,15 @@ def _block(found: ApiUsesReport, file: Migrated) -> Iterator[str]:
     elif file.moves:
         done = "not written: dry run" if found.is_dry else "written"
         yield f"  {counted(len(file.moves), 'use')} moved · {done}"
+    lines: tuple[str, ...]
     for each in in_order(file):
-        yield from _left(each) if isinstance(each, Left) else _move(each)
-
-
-def _move(move: Move) -> Iterator[str]:
-    yield f"  line {move.use.line}: {_what(move.use)} → {move.to}"
-    yield from (f"    {field}" for field in move.fields)
-    if move.kept_by:
-        yield f"    {kept_sentence(move)}"
-
-
-def _left(left: Left) -> Iterator[str]:
-    yield f"  line {left.use.line}: {_what(left.use)} is left: {left.reason}"
-    if left.reason is not Reason.TEXT:
-        yield from (f"    {text}" for text in (left.detail, left.hint) if text)
+        if isinstance(each, Left):
+            yield f"  line {each.use.line}: {_what(each.use)} is left: {each.reason}"
+            lines = (each.detail, each.hint) if each.reason is not Reason.TEXT else ()
+        else:
+            yield f"  line {each.use.line}: {_what(each.use)} → {each.to}"
+            lines = (*each.fields, kept_sentence(each) if each.kept_by else "")
+        yield from (f"    {line}" for line in lines if line)
 
 
 def _summary(found: ApiUsesReport) -> Iterator[str]:
@@ -184,14 +168,6 @@ def _harmless(uses: Impact) -> tuple[int, int]:
     return reasons.count(Reason.TEXT), reasons.count(Reason.UNREADABLE)
 
 
-def _note(manifest: ManifestWithoutRelease) -> str:
-    name = manifest.name
-    if not manifest.is_read:
-        return f"{name} has no CRDs that can be read: manifests that its cluster may read stay as they are"
-    effect = "manifests that it may read go only to those versions"
-    return f"the CRDs in {name} say what that cluster serves: {effect}"
-
-
 def _age(version: str) -> tuple[bool, tuple[object, ...], str]:
     """Sort key; what is no release comes last."""
     is_known = is_tag(version)
@@ -202,7 +178,10 @@ def _running(between: Between) -> Iterator[str]:
     for tag in between.unknown:
         yield f"note: a cluster here runs {tag}, which the release source does not have: it was left out"
     for manifest in between.unverified:
-        yield f"note: {_note(manifest)}"
+        effect = "manifests that it may read go only to those versions"
+        served = f"the CRDs in {manifest.name} say what that cluster serves: {effect}"
+        unread = "has no CRDs that can be read: manifests that its cluster may read stay as they are"
+        yield f"note: {served}" if manifest.is_read else f"note: {manifest.name} {unread}"
     if between.versions:
         how = "" if between.is_given else ", as this repository says"
         yield f"clusters run {', '.join(between.versions)}{how}"
@@ -259,5 +238,5 @@ def _value(found: ApiUsesReport, each: Move | Left) -> dict[str, Any]:
 def line_annotations(found: ApiUsesReport) -> Iterator[Annotation]:
     """One for each use that breaks, on its own line."""
     for each in found.breaking:
-        title = f"{found.between.target} does not serve {_api(each.use)}"
+        title = f"{found.between.target} does not serve {api(each.use)}"
         yield Annotation(Level.ERROR, printable(_sentence(found, each)), title, each.use.path, each.use.line)

@@ -32,7 +32,6 @@ class Severity(IntEnum):
     REVIEW = 2
     """It works, and misses something that is new, or that nobody has tested."""
     NOTE = 3
-    """There is nothing to do."""
 
 
 class KnownChange(NamedTuple):
@@ -41,9 +40,7 @@ class KnownChange(NamedTuple):
     since: str
     """The minor: ``2.9``."""
     rule: str
-    """Its slug."""
     what: str
-    """A sentence without markup."""
     source: str
     """Where Flux says so: an address."""
     hint: str = ""
@@ -56,11 +53,9 @@ class Finding(NamedTuple):
     path: str = ""
     """Relative to the repository's root; empty: it concerns the cluster as a whole."""
     line: int = 0
-    """1-based."""
     names: tuple[str, ...] = ()
     """What is there: a resource, an API version."""
     what: str = ""
-    """Sentences without markup."""
     remedy: str = ""
     """What to do about it; of a known change the line that keeps the old behaviour."""
     heading: str | None = None
@@ -68,7 +63,6 @@ class Finding(NamedTuple):
     task: str = ""
     """What to do about it and its like, in Markdown; ``{target}`` is the release. Empty: nothing."""
     holds: tuple[HoldReason, ...] = ()
-    """The holds that list it."""
     title: str = ""
     """Of an annotation on its line; empty: it gets none."""
     message: str = ""

@@ -1,17 +1,24 @@
-"""What an upgrade means, as JSON: see docs/reference/plan.schema.json."""
+"""What an upgrade means, for machines: as JSON, and as annotations on the lines that it concerns."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from flux_upgrade.impact.diff.changes import Changes, CrdChange
 from flux_upgrade.impact.impact import Impact, Managed, Refused, Stored
 from flux_upgrade.impact.kubernetes_versions import Fit
 from flux_upgrade.impact.overlay.result import Overlay
+from flux_upgrade.model.text import printable
 from flux_upgrade.model.versions import NO_VERSION, Version
+from flux_upgrade.planning.plan import UpdateGroupPlan, Upgrade
 from flux_upgrade.report.finding_kinds import FINDING_KINDS
 from flux_upgrade.report.findings import FindingKind, fields
-from flux_upgrade.report.impact_phrases import TEXT, minor_text
+from flux_upgrade.report.impact_phrases import TEXT, minor_text, sentences
+from flux_upgrade.report.wording import Annotation, Level
+
+_MOST = 25
+"""Annotations of one run: GitHub shows ten of a level, and what is over stands above the summary."""
 
 
 def impact_value(impact: Impact, target: Version = NO_VERSION) -> dict[str, Any]:
@@ -112,3 +119,32 @@ def _crd(crd: CrdChange) -> dict[str, Any]:
         ],
         "other": list(crd.other),
     }
+
+
+def on_lines(plans: Iterable[UpdateGroupPlan]) -> list[Annotation]:
+    """One for each line, whatever breaks first; at most ``_MOST``, the last of which says how many more."""
+    found: dict[tuple[str, int, str], Annotation] = {}
+    decisions = [(plan, each) for group in plans for plan in group.plans for each in plan.decisions]
+    impacts = [
+        (each.target, each.impact if isinstance(each, Upgrade) else plan.impacts.get(each.bump_kind))
+        for plan, each in decisions
+    ]
+    for rank in sorted({kind.rank for kind in FINDING_KINDS}):
+        findings = (
+            each
+            for target, impact in impacts
+            for kind in FINDING_KINDS
+            if impact is not None and kind.rank == rank
+            for each in kind.find(impact, target, TEXT)
+        )
+        for each in findings:
+            if each.title:
+                message = printable(each.message or sentences(TEXT, each.what, each.remedy))
+                title = printable(each.title)
+                annotation = Annotation(Level.WARNING, message, title, each.path, each.line)
+                found.setdefault((each.path, each.line, title), annotation)
+    annotations = list(found.values())
+    if len(annotations) <= _MOST:
+        return annotations
+    more = f"{len(annotations) - _MOST + 1} more lines are concerned: see the report"
+    return [*annotations[: _MOST - 1], Annotation(Level.WARNING, more)]

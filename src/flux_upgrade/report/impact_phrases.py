@@ -23,9 +23,7 @@ class Style(NamedTuple):
     """What makes text of anybody's harmless where it is shown."""
 
     code: Callable[[str], str]
-    """Of names and places."""
     plain: Callable[[str], str]
-    """Of sentences."""
 
 
 TEXT = Style(str, str)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from flux_upgrade.impact.impact import Impact
 from flux_upgrade.model.text import capped, enumeration
@@ -23,28 +23,16 @@ from flux_upgrade.report.impact_phrases import (
 
 _MOST = 12
 """Of the lines of one list; the JSON has all of it."""
-_AT = "  "
 
 
-def _moved(upgrade: Upgrade) -> Iterator[str]:
-    """What is moved to other versions of its API: all that a file's own decision does, or what goes along."""
+def upgrade_lines(upgrade: Upgrade, *, is_done: bool = False) -> Iterator[str]:
+    """What moves along, and what there is to do or to look at; unless it is done, also what changes."""
+    # Of a file's own decision these are all that it does.
     moves = [move for file in upgrade.moved for move in file.moves]
     if upgrade.moved and not upgrade.waiting:
         yield f"{uses_of(moves)} moved along:"
     yield from _limited([move_line(each, TEXT) for each in moves])
     yield from _limited(list(dict.fromkeys(field for each in moves for field in each.fields)))
-
-
-def upgrade_lines(upgrade: Upgrade) -> Iterator[str]:
-    """Of an upgrade that goes on, or waits for approval: all that is known."""
-    yield from done_lines(upgrade)
-    if upgrade.impact is not None:
-        yield from _changes(upgrade.impact)
-
-
-def done_lines(upgrade: Upgrade) -> Iterator[str]:
-    """Of one that was made: what moved along, and what there is to do or to look at."""
-    yield from _moved(upgrade)
     impact = upgrade.impact
     if impact is None:
         return
@@ -52,19 +40,17 @@ def done_lines(upgrade: Upgrade) -> Iterator[str]:
         yield hops_line(impact.upgrade_path)
     for kind in FINDING_KINDS:
         found = list(kind.find(impact, upgrade.target, TEXT))
-        for heading, lines in _below_headings(found).items():
+        headings: dict[str, list[str]] = {}
+        for each in found:
+            if each.heading is not None:
+                line = each.worded(TEXT)
+                headings.setdefault(each.heading, []).extend([line] if line else [])
+        for heading, lines in headings.items():
             yield from (heading, *_limited(lines)) if heading else lines
         for places in by_change(found):
             yield from _changed(places)
-
-
-def _below_headings(findings: Iterable[Finding]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for each in findings:
-        if each.heading is not None:
-            line = each.worded(TEXT)
-            found.setdefault(each.heading, []).extend([line] if line else [])
-    return found
+    if not is_done:
+        yield from _changes(impact)
 
 
 def _changed(places: Sequence[Finding]) -> Iterator[str]:
@@ -100,5 +86,5 @@ def _changes(impact: Impact) -> Iterator[str]:
         yield f"what changes in the cluster: {names} alone"
 
 
-def _limited(lines: Sequence[str]) -> Iterator[str]:
-    yield from (f"{_AT}{line}" for line in capped(lines, _MOST))
+def _limited(lines: Sequence[str]) -> list[str]:
+    return [f"  {line}" for line in capped(lines, _MOST)]

@@ -10,7 +10,6 @@ from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.clusters.groups import drift_of
 from flux_upgrade.manifests.images import Controller, ImageState
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.residue import Edit
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import printable_lines
 from flux_upgrade.model.values import NamedTuple
@@ -18,12 +17,17 @@ from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.report.plans import drift_lines, drift_value
 from flux_upgrade.report.wording import edit_line, hearsay, limited, located, tag
 
+_ROLES = {
+    Role.CLI: " · of the CLI",
+    Role.OPERATOR: " · of the flux-operator",
+    Role.REPORTED: " · named, never changed",
+}
+
 
 class Inspected(NamedTuple):
     """What ``inspect`` found."""
 
     installations: tuple[Pin, ...]
-    """The vendored manifests."""
     pins: tuple[Pin, ...]
     clusters: tuple[Cluster, ...]
 
@@ -58,8 +62,31 @@ def _installation(installation: Pin) -> dict[str, Any]:
         "remedy": proof.hint or None,
         "flags": flags,
         "flag-lines": {flag: lines.get(flag) for flag in flags},
-        "controllers": [_controller(each, known=base is not None) for each in proof.controllers],
-        "residue": [_edit(edit) for edit in proof.edits],
+        "controllers": [
+            {
+                "name": each.name,
+                "line": each.line,
+                "image": str(each.image),
+                "release-image": str(each.release_image) if base is not None else None,
+                "state": str(each.state) if base is not None else None,
+            }
+            for each in proof.controllers
+        ],
+        "residue": [
+            {
+                "object": {
+                    "group": edit.object.group,
+                    "kind": edit.object.kind,
+                    "namespace": edit.object.namespace,
+                    "name": edit.object.name,
+                },
+                "path": edit.where,
+                "op": str(edit.op),
+                "from": edit.old,
+                "to": edit.new,
+            }
+            for edit in proof.edits
+        ],
     }
 
 
@@ -91,36 +118,13 @@ def _counts(found: Inspected) -> dict[str, int]:
     }
 
 
-def _controller(controller: Controller, *, known: bool) -> dict[str, Any]:
-    return {
-        "name": controller.name,
-        "line": controller.line,
-        "image": str(controller.image),
-        "release-image": str(controller.release_image) if known else None,
-        "state": str(controller.state) if known else None,
-    }
-
-
-def _edit(edit: Edit) -> dict[str, Any]:
-    return {
-        "object": {
-            "group": edit.object.group,
-            "kind": edit.object.kind,
-            "namespace": edit.object.namespace,
-            "name": edit.object.name,
-        },
-        "path": edit.where,
-        "op": str(edit.op),
-        "from": edit.old,
-        "to": edit.new,
-    }
-
-
 def inspection_text(found: Inspected, root: str) -> str:
     """What disagrees, one block for each manifest and pin, cluster by cluster, and how many there are.
 
     ``root``: the tree, as the user named it.
     """
+    counts = _counts(found)
+    numbers = [counted(counts[name], name.removesuffix("s")) for name in ("installations", "pins", "styles")]
     ordered = [(each.pin, cluster) for cluster in found.clusters for each in cluster.members]
     blocks: list[list[str]] = [
         list(drift_lines(found.clusters)),
@@ -129,20 +133,15 @@ def inspection_text(found: Inspected, root: str) -> str:
             for each, cluster in ordered
         ),
         *(list(_pin_block(pin, None, root)) for pin in found.pins if pin.role is Role.REPORTED),
-        [_summary(_counts(found))],
+        [", ".join([*numbers, f"{counts['drifting']} drifting"])],
     ]
     return "\n".join(map(printable_lines, filter(None, blocks)))
-
-
-def _summary(counts: dict[str, int]) -> str:
-    numbers = [counted(counts[name], name.removesuffix("s")) for name in ("installations", "pins", "styles")]
-    return ", ".join([*numbers, f"{counts['drifting']} drifting"])
 
 
 def _pin_block(pin: Pin, cluster: Cluster | None, root: str) -> Iterator[str]:
     yield f"{located(root, pin.path)}:{pin.line}"
     version = f"Flux {pin.version}" if pin.version else "no known release"
-    yield f"  {version} · {pin.state} · {pin.kind}" + _role(pin)
+    yield f"  {version} · {pin.state} · {pin.kind}" + _ROLES.get(pin.role, "")
     yield f"  {pin.where}" + (f": {pin.raw}" if pin.raw else "")
     if cluster is not None:
         name = ", ".join(cluster.served) or "no cluster in this tree" if cluster.is_tools else cluster.name
@@ -152,15 +151,6 @@ def _pin_block(pin: Pin, cluster: Cluster | None, root: str) -> Iterator[str]:
     if pin.hint:
         yield f"  remedy: {pin.hint}"
     yield from (f"  note: {remark}" for remark in pin.remarks)
-
-
-def _role(pin: Pin) -> str:
-    return {
-        Role.INSTALLS: "",
-        Role.CLI: " · of the CLI",
-        Role.OPERATOR: " · of the flux-operator",
-        Role.REPORTED: " · named, never changed",
-    }[pin.role]
 
 
 def _block(installation: Pin, root: str) -> Iterator[str]:
@@ -179,12 +169,8 @@ def _block(installation: Pin, root: str) -> Iterator[str]:
     if proof.controllers:
         yield "  controllers:"
         for each in proof.controllers:
-            note = (
-                f" ({_state(each)})"
-                if proof.base is not None and each.state is not ImageState.RELEASE
-                else ""
-            )
-            yield f"    {each.name} {tag(each.image)}{note}"
+            is_known = proof.base is None or each.state is ImageState.RELEASE
+            yield f"    {each.name} {tag(each.image)}" + ("" if is_known else f" ({_state(each)})")
     if proof.edits:
         yield f"  edited by hand ({len(proof.edits)}):"
         yield from limited([edit_line(edit) for edit in proof.edits])

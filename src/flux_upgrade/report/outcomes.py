@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.ownership.remarks import beside
@@ -59,17 +58,13 @@ def _outcome(outcome: WriteResult, root: str, *, written: bool) -> Iterator[str]
             yield from (f"  note: {remark}" for remark in (*pin.remarks, *upgrade.change.remarks))
         elif upgrade.change.manifest is not None:
             yield from change_lines(pin.proof, upgrade, upgrade.change.manifest)
-        yield from _meaning(upgrade)
+        if upgrade.impact is not None or upgrade.moved:
+            from flux_upgrade.report.impact_text import upgrade_lines  # late: nearly every run has none
+
+            yield from (f"  {line}" for line in upgrade_lines(upgrade, is_done=True))
     for hold in plan.holds:
         yield from hold_lines(plan, hold)
     yield from waiting_lines(plan)
-
-
-def _meaning(upgrade: Upgrade) -> Iterator[str]:
-    if upgrade.impact is not None or upgrade.moved:
-        from flux_upgrade.report.impact_text import done_lines  # late: nearly every run has none
-
-        yield from (f"  {line}" for line in done_lines(upgrade))
 
 
 def waiting_lines(plan: Plan) -> Iterator[str]:
@@ -101,9 +96,8 @@ def hold_lines(plan: Plan, hold: Hold) -> Iterator[str]:
     conflicts = tried.carried.conflicts if tried is not None else ()
     for conflict in conflicts[:MOST_LINES]:
         yield f"    {conflict.object} {conflict.where}"
-        yield f"      was   {_side(conflict.base)}"
-        yield f"      yours {_side(conflict.mine)}"
-        yield f"      new   {_side(conflict.target)}"
+        for side, value in (("was  ", conflict.base), ("yours", conflict.mine), ("new  ", conflict.target)):
+            yield f"      {side} {'nothing' if value is None else short(value)}"
     if len(conflicts) > MOST_LINES:
         yield f"    … and {len(conflicts) - MOST_LINES} more"
     if hold.hint:
@@ -136,10 +130,6 @@ def change_lines(proof: Proof, decision: Upgrade, change: ManifestChange) -> Ite
         if edits:
             yield f"  {title} ({len(edits)}):"
             yield from limited([edit_line(edit) for edit in edits])
-
-
-def _side(value: Any) -> str:
-    return "nothing" if value is None else short(value)
 
 
 def _image_notes(controllers: Sequence[Controller], change: ManifestChange) -> Iterator[str]:

@@ -9,7 +9,6 @@ from typing import Any
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.groups import UpdateGroup, drift_of
 from flux_upgrade.model.text import first_few, printable_lines
-from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import Role
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import Hold
@@ -17,8 +16,11 @@ from flux_upgrade.policy.decision import Hold
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.void_groups import Void
-    from flux_upgrade.impact.impact import Impact
     from flux_upgrade.planning.planner import Inventory
+
+ALL_IGNORED = "nothing to do: the config file ignores every installation"
+_FEW = 3
+_REASONS = ("reason", "detail", "remedy", "since", "until")
 
 
 def plans_report(inventory: Inventory, plans: Sequence[UpdateGroupPlan], *, json: bool) -> str:
@@ -26,10 +28,6 @@ def plans_report(inventory: Inventory, plans: Sequence[UpdateGroupPlan], *, json
     if json:
         return plans_json(plans, inventory.reported_only, inventory.void)
     return plans_text(plans, inventory.reported_only)
-
-
-ALL_IGNORED = "nothing to do: the config file ignores every installation"
-_FEW = 3
 
 
 def plans_text(plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = ()) -> str:
@@ -59,22 +57,18 @@ def _reported(member: Member) -> Iterator[str]:
 
 def plan_lines(plan: Plan, above: Sequence[Plan]) -> Iterator[str]:
     """What would become of one. ``above``: the plans of the same cluster that were shown before."""
-    yield _headline(plan)
+    pin = plan.pin
+    is_pin = pin.role is not Role.RESOURCES
+    yield f"{pin.place(plan.path)}  {pin.version or 'unknown version'}" if is_pin else plan.path
     for decision in plan.decisions:
         if isinstance(decision, Upgrade):
             waits = "" if decision.approved else " · waits for approval"
             what = "" if decision.waiting else "upgrade "
             yield f"  {decision.bump_kind}: {what}{step(plan, decision)}{waits}"
-            lead = next((other for other in above if _goes_along(decision, other)), None)
-            why = decision.bump.why if lead is None else f"with {lead.path}"
-            if why:
-                yield f"    {why}"
-            if decision.change.artifact:
-                yield f"    by {decision.change.artifact}"
-            yield from _meaning(decision)
+            yield from (f"    {line}" for line in _upgrade(decision, above))
         else:
             target = f" {decision.target}" if decision.target else ""
-            yield f"  {decision.bump_kind}: hold{target} · {decision.reason}{_when(decision)}"
+            yield f"  {decision.bump_kind}: hold{target} · {decision.reason}{dates(decision)}"
             yield from (f"    {line}" for line in (decision.detail, decision.hint) if line)
             if decision.bump_kind in plan.impacts:
                 from flux_upgrade.report.impact_text import hold_lines  # late: nearly every run has none
@@ -82,26 +76,23 @@ def plan_lines(plan: Plan, above: Sequence[Plan]) -> Iterator[str]:
                 yield from (f"    {line}" for line in hold_lines(plan, decision))
 
 
-def _headline(plan: Plan) -> str:
-    pin = plan.pin
-    if pin.role is Role.RESOURCES:
-        return plan.path
-    return f"{pin.place(plan.path)}  {pin.version or 'unknown version'}"
-
-
-def _meaning(upgrade: Upgrade) -> Iterator[str]:
-    if upgrade.impact is not None or upgrade.moved:
+def _upgrade(decision: Upgrade, above: Sequence[Plan]) -> Iterator[str]:
+    # It was decided for another pin of its cluster, and goes where that one goes.
+    leads = (other for other in above if other.pin.role is Role.INSTALLS)
+    lead = next((each for each in leads if any(decision.bump == own.bump for own in each.upgrades)), None)
+    why = decision.bump.why if lead is None else f"with {lead.path}"
+    if why:
+        yield why
+    if decision.change.artifact:
+        yield f"by {decision.change.artifact}"
+    if decision.impact is not None or decision.moved:
         from flux_upgrade.report.impact_text import upgrade_lines  # late: as above
 
-        yield from (f"    {line}" for line in upgrade_lines(upgrade))
+        yield from upgrade_lines(decision)
 
 
-def _goes_along(decision: Upgrade, lead: Plan) -> bool:
-    """Whether it was decided for another of its cluster, and goes where that one goes."""
-    return lead.pin.role is Role.INSTALLS and any(decision.bump == other.bump for other in lead.upgrades)
-
-
-def _when(hold: Hold) -> str:
+def dates(hold: Hold) -> str:
+    """Since when, and until when; empty where it has neither."""
     since = f" since {hold.since[:10]}" if hold.since else ""
     until = f" until {hold.until[:10]}" if hold.until else ""
     return since + until
@@ -128,19 +119,18 @@ def drift_text(update_groups: Iterable[UpdateGroup]) -> str:
 
 def drift_lines(clusters: Iterable[Cluster]) -> Iterator[str]:
     """Which cluster, and below it a line for each release: ``  v2.4.0 in a.yaml, b.yaml:6``."""
-    for cluster in clusters:
-        places = drift_of(cluster)
-        if places:
-            yield f"drift: {cluster.name}: its pins disagree"
-            yield from (f"  {version} in {_few(pins)}" for version, pins in places.items())
+    for name, releases in drift(clusters):
+        yield f"drift: {name}: its pins disagree"
+        yield from (f"  {release}" for release in releases)
 
 
-def drift_sentences(clusters: Iterable[Cluster]) -> Iterator[tuple[str, str]]:
-    """The cluster, and what disagrees in one line."""
+def drift(clusters: Iterable[Cluster]) -> Iterator[tuple[str, list[str]]]:
+    """The name of a cluster whose pins disagree, and where each release is."""
     for cluster in clusters:
-        places = drift_of(cluster)
-        if places:
-            yield cluster.name, "; ".join(f"{version} in {_few(pins)}" for version, pins in places.items())
+        found = drift_of(cluster)
+        if found:
+            places = {version: [pin.place for pin in pins] for version, pins in found.items()}
+            yield cluster.name, [f"{version} in {first_few(each, _FEW)}" for version, each in places.items()]
 
 
 def drift_value(clusters: Iterable[Cluster]) -> list[dict[str, Any]]:
@@ -155,10 +145,6 @@ def drift_value(clusters: Iterable[Cluster]) -> list[dict[str, Any]]:
     ]
 
 
-def _few(members: Sequence[Member]) -> str:
-    return first_few([member.place for member in members], _FEW)
-
-
 def plans_json(
     plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = (), void: Sequence[Void] = ()
 ) -> str:
@@ -167,7 +153,17 @@ def plans_json(
         "drift": drift_value(cluster for group in plans for cluster in group.update_group.clusters),
         "installations": [each for group in plans for each in plan_values(group)],
         "migrations": [each for group in plans for each in migration_values(group)],
-        "named": [_reported_value(member) for member in reported],
+        "named": [
+            {
+                "path": member.path,
+                "line": member.pin.line,
+                "kind": member.pin.kind,
+                "written": member.pin.raw,
+                "reason": member.pin.reason or None,
+                "remedy": member.pin.hint or None,
+            }
+            for member in reported
+        ],
         **void_values(void),
     }
     return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
@@ -177,18 +173,6 @@ def void_values(void: Sequence[Void]) -> dict[str, Any]:
     """The field ``warnings``, where there are any."""
     warnings = [{"message": each.message, "remedy": each.remedy} for each in void]
     return {"warnings": warnings} if warnings else {}
-
-
-def _reported_value(member: Member) -> dict[str, Any]:
-    pin = member.pin
-    return {
-        "path": member.path,
-        "line": pin.line,
-        "kind": pin.kind,
-        "written": pin.raw,
-        "reason": pin.reason or None,
-        "remedy": pin.hint or None,
-    }
 
 
 def plan_values(group: UpdateGroupPlan) -> Iterator[dict[str, Any]]:
@@ -226,38 +210,18 @@ def plan_value(plan: Plan, cluster: str) -> dict[str, Any]:
 
 
 def _decision(plan: Plan, decision: Upgrade | Hold) -> dict[str, Any]:
-    known = plan.impacts.get(decision.bump_kind)
-    impact = decision.impact if isinstance(decision, Upgrade) else known
-    return {**_decided(decision), "impact": _impact(impact, decision.target) if impact is not None else None}
-
-
-def _impact(impact: Impact, target: Version) -> dict[str, Any]:
-    from flux_upgrade.report.impact_json import impact_value  # late: nearly every run has none
-
-    return impact_value(impact, target)
-
-
-def _decided(decision: Upgrade | Hold) -> dict[str, Any]:
+    value: dict[str, Any] = dict.fromkeys(("subject", "action", "target", "approved", *_REASONS, "impact"))
+    value |= {"subject": str(decision.bump_kind), "target": decision.target or None}
     if isinstance(decision, Upgrade):
-        return {
-            "subject": str(decision.bump_kind),
-            "action": "upgrade",
-            "target": decision.target,
-            "approved": decision.approved,
-            "reason": None,
-            "detail": decision.bump.why or None,
-            "remedy": None,
-            "since": None,
-            "until": None,
-        }
-    return {
-        "subject": str(decision.bump_kind),
-        "action": "hold",
-        "target": decision.target or None,
-        "approved": None,
-        "reason": str(decision.reason),
-        "detail": decision.detail or None,
-        "remedy": decision.hint or None,
-        "since": decision.since or None,
-        "until": decision.until or None,
-    }
+        impact = decision.impact
+        value |= {"action": "upgrade", "approved": decision.approved, "detail": decision.bump.why or None}
+    else:
+        impact = plan.impacts.get(decision.bump_kind)
+        value |= {"action": "hold", "reason": str(decision.reason), "detail": decision.detail or None}
+        value |= {"remedy": decision.hint or None}
+        value |= {"since": decision.since or None, "until": decision.until or None}
+    if impact is not None:
+        from flux_upgrade.report.impact_json import impact_value  # late: nearly every run has none
+
+        value["impact"] = impact_value(impact, decision.target)
+    return value

@@ -30,7 +30,6 @@ class Annotation(NamedTuple):
     message: str
     title: str = ""
     file: str = ""
-    """Relative to the repository's root."""
     line: int = 0
     """Counted from 1; 0: the file as a whole."""
 
