@@ -7,10 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from flux_upgrade.impact.diff.changes import Changes, ObjectChange, listed, quoted
-from flux_upgrade.impact.diff.others import by_meaning
-from flux_upgrade.impact.diff.walk import OtherShape, list_of, only, selector
+from flux_upgrade.impact.diff.meaning import OtherShape, by_meaning, list_of, only, selector
 from flux_upgrade.manifests.documents import Document, ObjectKey
-from flux_upgrade.manifests.residue import Edit
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.policy.decision import ChangeKind
 
@@ -26,14 +24,11 @@ class Direction(NamedTuple):
     """As in ``policyTypes``."""
     field: str
     peers: str
+    """The field of its peers, and the preposition in front of them."""
     word: str
-    preposition: str
 
 
-DIRECTIONS = (
-    Direction("Ingress", "ingress", "from", "in", "from"),
-    Direction("Egress", "egress", "to", "out", "to"),
-)
+DIRECTIONS = (Direction("Ingress", "ingress", "from", "in"), Direction("Egress", "egress", "to", "out"))
 
 
 class NetworkPolicy(NamedTuple):
@@ -77,19 +72,17 @@ def _port(value: Any) -> str:
         raise OtherShape
     if port is None:
         return f"any {protocol} port"
-    last = "" if end is None else f"-{end}"
-    return f"{protocol} {_plain(f'{port}{last}')}"
-
-
-def _plain(port: str) -> str:
-    """A port number is not quoted; a name is."""
-    return port if _ORDINARY.fullmatch(port) else quoted(port)
+    ports = str(port) if end is None else f"{port}-{end}"
+    # A port number is not quoted; a name is.
+    return f"{protocol} {ports if _ORDINARY.fullmatch(ports) else quoted(ports)}"
 
 
 def _peer(value: Any) -> str:
     only(value, "ipBlock", "namespaceSelector", "podSelector")
     if "ipBlock" in value:
-        return _block(value["ipBlock"])
+        block = only(value["ipBlock"], "cidr", "except")
+        left_out = listed(list_of(block.get("except")))
+        return quoted(block.get("cidr")) + (f" except {left_out}" if left_out else "")
     pods, namespaces = selector(value.get("podSelector")), selector(value.get("namespaceSelector"))
     chosen = f"pods {quoted(pods)} of " if pods else ""
     if "namespaceSelector" not in value:
@@ -97,32 +90,29 @@ def _peer(value: Any) -> str:
     return chosen + (f"namespaces {quoted(namespaces)}" if namespaces else "every namespace")
 
 
-def _block(value: Any) -> str:
-    only(value, "cidr", "except")
-    left_out = listed(list_of(value.get("except")))
-    return quoted(value.get("cidr")) + (f" except {left_out}" if left_out else "")
-
-
 def network_policy_changes(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
     """Of one policy. Raises Unreadable."""
-    kind = ChangeKind.NETWORK_POLICY
-
-    def compared() -> Changes:
-        sides = (network_policy(each.data) if each else None for each in (before, after))
-        return Changes(others=tuple(ObjectChange(kind, str(key), *each) for each in _compared(*sides)))
-
-    return by_meaning((key, before, after), kind, _is_spec, compared)
+    return by_meaning(
+        (key, before, after), ChangeKind.NETWORK_POLICY, lambda edit: edit.path[0] == "spec", _compared
+    )
 
 
-def _is_spec(edit: Edit) -> bool:
-    return edit.path[0] == "spec"
+def _compared(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
+    old, new = (network_policy(each.data) if each else None for each in (before, after))
+    return Changes(
+        others=tuple(
+            ObjectChange(ChangeKind.NETWORK_POLICY, str(key), *each) for each in _differences(old, new)
+        )
+    )
 
 
-def _compared(before: NetworkPolicy | None, after: NetworkPolicy | None) -> Iterator[tuple[str, str]]:
+def _differences(before: NetworkPolicy | None, after: NetworkPolicy | None) -> Iterator[tuple[str, str]]:
+    """Each with its path."""
     if before is None or after is None:
         for state, each in (("added", after), ("removed", before)):
             if each is not None:
-                yield "", f"{state} (for {each.pods}, {_all(each)})"
+                rules = ", ".join(_open(direction, rules) for direction, rules in each.rules.items())
+                yield "", f"{state} (for {each.pods}, {rules})"
         return
     if before.pods != after.pods:
         yield "spec.podSelector", f"now for {after.pods}, before for {before.pods}"
@@ -137,10 +127,6 @@ def _compared(before: NetworkPolicy | None, after: NetworkPolicy | None) -> Iter
             yield f"spec.{direction.field}", f"lets {direction.word} {differences}"
 
 
-def _all(each: NetworkPolicy) -> str:
-    return ", ".join(_open(direction, rules) for direction, rules in each.rules.items())
-
-
 def _open(direction: Direction, rules: Mapping[str, tuple[str, ...]]) -> str:
     openings = " and ".join(_ports(direction, peers, ports) for peers, ports in rules.items())
     only = "" if rules.get(ANYWHERE) == (ANY_PORT,) else " only"
@@ -148,7 +134,7 @@ def _open(direction: Direction, rules: Mapping[str, tuple[str, ...]]) -> str:
 
 
 def _ports(direction: Direction, peers: str, ports: tuple[str, ...]) -> str:
-    return f"{', '.join(ports)} {direction.preposition} {peers}"
+    return f"{', '.join(ports)} {direction.peers} {peers}"
 
 
 def _difference(
@@ -165,4 +151,4 @@ def _difference(
             yield f"no longer {_ports(direction, peers, was)}"
         elif was is not None and now is not None and was != now:
             only = " only" if was == (ANY_PORT,) or set(now) < set(was) else ""
-            yield f"{', '.join(now)}{only} {direction.preposition} {peers}, {', '.join(was)} before"
+            yield f"{', '.join(now)}{only} {direction.peers} {peers}, {', '.join(was)} before"

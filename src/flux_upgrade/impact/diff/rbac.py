@@ -7,8 +7,7 @@ from itertools import product
 from typing import Any
 
 from flux_upgrade.impact.diff.changes import Changes, RuleChange
-from flux_upgrade.impact.diff.others import by_meaning
-from flux_upgrade.impact.diff.walk import OtherShape, list_of, only, selector, texts
+from flux_upgrade.impact.diff.meaning import OtherShape, by_meaning, list_of, only, selector, texts
 from flux_upgrade.manifests.documents import Document, ObjectKey
 from flux_upgrade.manifests.residue import Edit
 from flux_upgrade.model.values import NamedTuple
@@ -23,7 +22,7 @@ _GRANTING = frozenset({"aggregationRule", "roleRef", "rules", "subjects"})
 
 def rbac_changes(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
     """Of one object of ``rbac.authorization.k8s.io``. Raises Unreadable."""
-    return by_meaning((key, before, after), ChangeKind.RBAC, _grants, lambda: _compared(key, before, after))
+    return by_meaning((key, before, after), ChangeKind.RBAC, _grants, _compared)
 
 
 def _compared(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from flux_upgrade.impact.diff.changes import (
+    TIGHTENED,
     Changes,
     CrdChange,
+    FieldChange,
     ObjectChange,
     RuleChange,
     listed,
     marked,
     quoted,
 )
-from flux_upgrade.impact.diff.field_sentences import loosened, tightened
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.policy.decision import ChangeKind
@@ -25,6 +27,25 @@ _ONE_NAME = re.compile(r"([^`]*)(`[^`]*`)([^`]*)")
 _COLUMNS = re.compile(r"spec\.versions\[.*?\]\.additionalPrinterColumns")
 _FEW = 4
 """So many kinds are named, more are counted."""
+_LISTED = {
+    "removed": "gone: ",
+    "required": "required from now on: ",
+    "added": "new: ",
+    "optional": "no longer required: ",
+}
+_WORDS = {
+    "format": "must be a {}",
+    "maxItems": "at most {} items",
+    "maxLength": "at most {} characters",
+    "maximum": "at most {}",
+    "minItems": "at least {} items",
+    "minLength": "at least {} characters",
+    "minimum": "at least {}",
+    "pattern": "must match {}",
+}
+"""Of a schema's keywords, those that are met in Flux's CRDs; others are listed by their names."""
+_LOOSENED = ("added", "optional", "loosened")
+"""What is new, and what lets more through."""
 
 
 def lines(changes: Changes, mark: Callable[[str], str] = str) -> list[str]:
@@ -34,19 +55,25 @@ def lines(changes: Changes, mark: Callable[[str], str] = str) -> list[str]:
 
 def _lines(changes: Changes) -> Iterator[str]:
     yield from _apis(changes)
-    yield from _controllers(changes.controllers)
+    for name, old, now in changes.controllers:
+        if not now:
+            yield f"Controller removed: {quoted(name)}"
+        elif not old:
+            yield f"Controller added: {quoted(name)}, {quoted(now)}"
     yield from map(_rule, changes.rules)
     new = [each for each in changes.others if each.content is None and each.phrase == _ADDED]
     rest = [each for each in changes.others if each not in new]
     for content in _ORDER:
         yield from _others(each for each in rest if each.content is content)
-    yield from tightened(changes.crds)
-    yield from _images(changes.controllers)
+    yield from _fields(changes.crds, TIGHTENED)
+    bumped = [f"{quoted(name)} {_image(old, now)}" for name, old, now in changes.controllers if old and now]
+    if bumped:
+        yield f"Images: {', '.join(bumped)}"
     yield from _versions("API version added", changes.crds, lambda crd: crd.added)
     if changes.crds_added:
         yield f"CRDs added: {listed(changes.crds_added)}"
     yield from _others(new)
-    yield from loosened(changes.crds)
+    yield from _fields(changes.crds, _LOOSENED)
     yield from _beside(changes.crds)
     if changes.noise:
         yield f"Not listed: {', '.join(f'{name} ({count})' for name, count in changes.noise)}"
@@ -76,20 +103,6 @@ def _versions(
             found.setdefault(f"{crd.group}/{version}", []).append(crd.kind)
     for version, kinds in found.items():
         yield f"{label}: {quoted(version)} of {listed(kinds)}"
-
-
-def _controllers(controllers: Iterable[tuple[str, str, str]]) -> Iterator[str]:
-    for name, old, new in controllers:
-        if not new:
-            yield f"Controller removed: {quoted(name)}"
-        elif not old:
-            yield f"Controller added: {quoted(name)}, {quoted(new)}"
-
-
-def _images(controllers: Iterable[tuple[str, str, str]]) -> Iterator[str]:
-    bumped = [f"{quoted(name)} {_image(old, new)}" for name, old, new in controllers if old and new]
-    if bumped:
-        yield f"Images: {', '.join(bumped)}"
 
 
 def _image(old: str, new: str) -> str:
@@ -138,15 +151,12 @@ def _others(changes: Iterable[ObjectChange]) -> Iterator[str]:
     phrases: dict[tuple[str, ...], list[str]] = {}
     for phrase, names in objects.items():
         phrases.setdefault(tuple(names), []).append(phrase)
-    for same, changed in phrases.items():
-        yield f"{_objects(same)}: {'; '.join(_folded(changed))}"
-
-
-def _objects(names: Sequence[str]) -> str:
-    """Their kind once, where all are of it."""
-    kinds = {name.partition("/")[0] for name in names}
-    rest = [name.partition("/")[2] for name in names[1:]] if len(kinds) == 1 else names[1:]
-    return listed([names[0], *rest])
+    for (first, *rest), changed in phrases.items():
+        kind = f"{first.partition('/')[0]}/"
+        # Their kind once, where all are of it.
+        is_one_kind = all(name.startswith(kind) for name in rest)
+        others = [name.removeprefix(kind) for name in rest] if is_one_kind else rest
+        yield f"{listed([first, *others])}: {'; '.join(_folded(changed))}"
 
 
 def _folded(phrases: Iterable[str]) -> list[str]:
@@ -174,3 +184,77 @@ def _beside(crds: Iterable[CrdChange]) -> Iterator[str]:
             for thing, kinds in found.items()
         )
         yield f"Also changed: {'; '.join(parts)}"
+
+
+def _fields(crds: Iterable[CrdChange], wanted: Sequence[str]) -> Iterator[str]:
+    """A line for each kind and its versions; kinds that changed alike share one."""
+    found: dict[str, list[str]] = {}
+    for crd in crds:
+        for versions, fields in _by_versions(crd).items():
+            phrases = "; ".join(_phrases(fields, wanted))
+            if phrases:
+                found.setdefault(phrases, []).append(f"{quoted(crd.kind)} ({listed(versions)})")
+    for phrases, heads in found.items():
+        yield f"{', '.join(heads)}: {phrases}"
+
+
+def _by_versions(crd: CrdChange) -> dict[tuple[str, ...], list[FieldChange]]:
+    """What changed alike in several versions is one change."""
+    found: dict[str, tuple[FieldChange, list[str]]] = {}
+    for version, field in crd.fields:
+        if not field.is_status:
+            found.setdefault(repr(field), (field, []))[1].append(version)
+    grouped: dict[tuple[str, ...], list[FieldChange]] = {}
+    for field, versions in found.values():
+        grouped.setdefault(tuple(versions), []).append(field)
+    return grouped
+
+
+def _phrases(fields: Sequence[FieldChange], wanted: Sequence[str]) -> Iterator[str]:
+    for what in wanted:
+        chosen = [each for each in fields if each.what == what]
+        if what in _LISTED and chosen:
+            yield _LISTED[what] + listed(each.path for each in chosen)
+        else:
+            yield from (f"{quoted(each.path or '.')} {_became(each)}" for each in chosen)
+
+
+def _became(field: FieldChange) -> str:
+    match field.what:
+        case "type":
+            return f"is {quoted(field.new)}, before {quoted(field.old)}"
+        case "default":
+            return _changed("default {}", field.old, field.new)
+    old, new = field.old or {}, field.new or {}
+    return ", ".join(_keyword(each, old.get(each), new.get(each)) for each in dict.fromkeys([*old, *new]))
+
+
+def _keyword(name: str, old: Any, new: Any) -> str:
+    match name, old, new:
+        case "x-kubernetes-validations", _, _:
+            before, after = ", ".join(_rules(old)), ", ".join(_rules(new))
+            if not after:
+                return f"need not satisfy any more: {before}"
+            return f"must satisfy: {after}" + (f", before: {before}" if before else "")
+        case "enum", list(), list():
+            gone, more = [each for each in old if each not in new], [each for each in new if each not in old]
+            parts = (("no longer takes ", gone), ("also takes ", more))
+            return ", ".join(words + listed(values) for words, values in parts if values)
+        case "enum", list(), None:
+            return f"no longer only {listed(old)}"
+        case "enum", None, list():
+            return f"only {listed(new)}"
+    return _changed(_WORDS.get(name, f"{quoted(name)} {{}}"), old, new)
+
+
+def _changed(words: str, old: Any, new: Any) -> str:
+    """``words`` with the value in its place."""
+    if new is None:
+        return f"no longer: {words.format(quoted(old))}"
+    return words.format(quoted(new)) + ("" if old is None else f", before {quoted(old)}")
+
+
+def _rules(entries: Any) -> list[str]:
+    """The message of each where there is one: it is meant for people."""
+    found = [each.get("message") or each.get("rule") for each in entries or () if isinstance(each, dict)]
+    return list(dict.fromkeys(quoted(each) for each in found))
