@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.oci.reference import with_host
-from flux_upgrade.pins.cli.dockerfile import Dockerfile
+from flux_upgrade.pins.cli.cli_image import Dockerfile
 from flux_upgrade.pins.cli.image_references import reference_of
 from flux_upgrade.pins.cli.toml_places import is_flux, is_mise_file, locked, parsed, place_of, strings
 from flux_upgrade.pins.formats.ranges import respelled, tag_of

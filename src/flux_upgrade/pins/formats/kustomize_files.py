@@ -101,16 +101,13 @@ class Kustomizations:
 
     @cached_property
     def _all(self) -> list[tuple[str, Object]]:
-        return [
-            (posixpath.dirname(path), each)
-            for path in self._tree.named(NAMES)
-            for each in readable(self._content(path))
-            if is_kustomization(path, each)
-        ]
-
-    def _content(self, path: str) -> bytes:
-        content = read(self._tree, path) or b""
-        return content if b"patch" in content or b"configMapGenerator" in content else b""
+        found: list[tuple[str, Object]] = []
+        for path in self._tree.named(NAMES):
+            content = read(self._tree, path) or b""
+            if b"patch" in content or b"configMapGenerator" in content:
+                folder = posixpath.dirname(path)
+                found += [(folder, each) for each in readable(content) if is_kustomization(path, each)]
+        return found
 
 
 def is_kustomization(path: str, each: Object) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flux_upgrade.manifests.documents import Document, Manifest, parse
+from flux_upgrade.manifests.documents import Manifest, parse
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.infer import INSTANCE, PART_OF, deployments, flux_labels
 from flux_upgrade.manifests.options import InstallOptions
@@ -105,7 +105,13 @@ def _look(content: bytes, regenerator: Regenerator, *, is_named: bool) -> tuple[
     """The kind and the proof; None where the content is no manifest of Flux's."""
     try:
         manifest = parse(content)
-        labelled = any(map(_is_fluxs, (document for _, document in deployments(manifest))))
+        labelled = False
+        for _, deployment in deployments(manifest):
+            labels = flux_labels(deployment)
+            # part-of came with v0.12.0; instance is the namespace.
+            if labels.get(PART_OF) == "flux" or labels.get(INSTANCE) == deployment.key.namespace:
+                labelled = True
+                break
     except Unreadable as error:
         # A template or a broken file is ours to speak of only if it says that Flux made it.
         return (NAME, _unreadable(error)) if is_named or _has_header(content) else None
@@ -114,15 +120,6 @@ def _look(content: bytes, regenerator: Regenerator, *, is_named: bool) -> tuple[
     proof = prove(manifest, regenerator)
     versionless = not manifest.header_line and proof.inferred is not None and not proof.inferred.versions
     return (INSTALL if versionless else NAME), proof
-
-
-def _is_fluxs(deployment: Document) -> bool:
-    """Whether a Deployment bears Flux's labels.
-
-    ``part-of`` came with v0.12.0; ``instance`` is the namespace.
-    """
-    labels = flux_labels(deployment)
-    return labels.get(PART_OF) == "flux" or labels.get(INSTANCE) == deployment.key.namespace
 
 
 def _unreadable(error: Unreadable, manifest: Manifest | None = None) -> Proof:
