@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from flux_upgrade.impact.overlay.check import check_overlay
+from flux_upgrade.impact.overlay.evaluation import evaluated
+from flux_upgrade.impact.overlay.kustomization import read
 from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
 from memory import MemoryTree
 from mutation import mutate
@@ -79,6 +81,39 @@ def test_a_folder_that_is_listed_and_does_not_list_the_manifest() -> None:
 def test_a_path_may_be_written_differently(entry: str) -> None:
     found = overlay({"a/kustomization.yaml": f"resources: [{entry}]\n".encode()}, "a/gotk-components.yaml")
     assert found is not None
+
+
+@pytest.mark.parametrize(
+    ("listed", "other"),
+    [
+        ("[gotk-components.yaml]", b""),
+        ("[gotk-components.yaml, sync.yaml]", b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"),
+        ("[gotk-components.yaml, gotk-components.yaml]", b""),
+        (
+            "[gotk-components.yaml, sync.yaml]",
+            b"apiVersion: v1\nkind: Namespace\nmetadata: {name: flux-system}\n",
+        ),
+        ("[gotk-components.yaml, sync.yaml]", b"kind: List\nmetadata: {name: l}\nitems: []\n"),
+        ("[gotk-components.yaml, sync.yaml]", b"a: [\n"),
+        ("[gotk-components.yaml, sync.yaml]", b"no: object\n"),
+        ("[gotk-components.yaml, missing.yaml]", b""),
+        ("[gotk-components.yaml, below]", b""),
+        ("[gotk-components.yaml, https://example.com/x.yaml]", b""),
+        ("[gotk-components.yaml, 1]", b""),
+    ],
+)
+def test_a_mere_list_of_files_is_judged_as_the_evaluation_judges_it(listed: str, other: bytes) -> None:
+    kustomization = f"resources: {listed}\n".encode()
+    below = {"below/kustomization.yaml": b"resources: [x.yaml]\n", "below/x.yaml": b"a: b\n"}
+    files = {"kustomization.yaml": kustomization, "gotk-components.yaml": OLD, **below}
+    tree = MemoryTree(files | ({"sync.yaml": other} if other else {}))
+    found = check_overlay(tree, "gotk-components.yaml", OLD, NEW, None)
+    own = read(tree, "")
+    assert own is not None
+    whole = evaluated(tree, "gotk-components.yaml", OLD, NEW, [own])
+    assert (found is None) == (whole is None)
+    if found is not None and whole is not None:
+        assert found == Overlay(whole[0].path, tuple(whole[1]))
 
 
 def test_bases_are_resources() -> None:
