@@ -71,7 +71,7 @@ def _managed(stated: Stated, found: Impact, old: Release, new: Release) -> Manag
         dropped, dropped & used, stated.get("was-migrated", False), is_along, Version(old[0]), Version(new[0])
     )
     mentions = Mentions(tuple(stated.get("mentions", ())), stated.get("missing", ""))
-    return managed(asked, found.migrated, lambda _: mentions)
+    return managed(asked, found.migrated, mentions)
 
 
 def compared(old: bytes, new: bytes) -> Changes:

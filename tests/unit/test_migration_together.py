@@ -68,7 +68,7 @@ def migrated_files(**texts: str) -> list[str]:
 def settled(**texts: str) -> tuple[Migrated, ...]:
     tree = MemoryTree({f"apps/{name}.yaml": text.encode() for name, text in texts.items()})
     apis = Apis(None, served("v2.9.4"), (), schema)
-    found = [migrate(file, apis) for file in files(tree, apis.target.groups, lambda _: True)]
+    found = [migrate(file, apis) for file in files(tree, apis.target.groups)]
     return settle_linked([each for each in found if each is not None], tree)
 
 
@@ -147,7 +147,7 @@ def reasons_in(texts: dict[str, str]) -> dict[str, list[str]]:
     """For each file with something left, why."""
     tree = MemoryTree({path: text.encode() for path, text in texts.items()})
     apis = Apis(None, served("v2.9.4"), (), schema)
-    found = [migrate(file, apis) for file in files(tree, apis.target.groups, lambda _: True)]
+    found = [migrate(file, apis) for file in files(tree, apis.target.groups)]
     settled = settle_linked([each for each in found if each is not None], tree)
     return {
         file.path: [f"{left.detail} {left.hint}" for left in file.lefts] for file in settled if file.lefts

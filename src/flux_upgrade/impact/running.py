@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from flux_upgrade.clusters.clusters import Cluster, Member
@@ -191,9 +191,18 @@ class OtherClusters(NamedTuple):
     everywhere: Running = Running()
     """What runs in the repository, this cluster included."""
 
+    @property
+    def around(self) -> list[str]:
+        """The folder that is its own, and those that it is in; the repository's root is the last."""
+        return _with_parents(self.home)
+
+    def owner(self, path: str) -> str:
+        """The nearest folder of a cluster that a file is in; empty where it is in none."""
+        return next((each for each in _with_parents(path) if each in self.folders), "")
+
     def is_theirs(self, path: str) -> bool:
         """Whether a file is of another cluster alone: not of one whose folder contains this one's."""
-        return any(each in self.folders and not is_below(self.home, each) for each in _with_parents(path))
+        return not is_below(self.home, self.owner(path))
 
     def is_own(self, path: str) -> bool:
         """Whether a file is of this cluster alone."""
@@ -227,7 +236,10 @@ class Installations:
         return OtherClusters(home, self._folders, others, self._everywhere)
 
 
-def _with_parents(path: str) -> Iterator[str]:
-    yield path
-    while path := posixpath.dirname(path):
-        yield path
+def _with_parents(path: str) -> list[str]:
+    """A path and the folders that it is in, from the inside out; the root, which is empty, is the last."""
+    found = [path]
+    while path:
+        path = posixpath.dirname(path)
+        found.append(path)
+    return found

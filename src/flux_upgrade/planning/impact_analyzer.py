@@ -5,6 +5,7 @@ Nearly every run finds nothing to do, and imports none of what reads manifests a
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -57,11 +58,7 @@ class ImpactAnalyzer:
             )
         if not self._may_break(transition, found.changes):
             return found
-        files = [
-            each
-            for each in self._uses.files(transition)
-            if not transition.other_clusters.is_theirs(each.path)
-        ]
+        files = self._uses.files(transition)
         if files:
             found = self._in_files(transition, found, files)
         found = found._replace(stored=self._stored(transition, found.changes, FileRevisions()))
@@ -136,29 +133,34 @@ class ImpactAnalyzer:
             current,
             transition.upgrade.target,
         )
-        found = managed(asked, feedback.migrated, lambda versions: self._mentions(transition, versions))
+        mentions = self._mentions(transition, dropped) if asked.needs_history else Mentions()
+        found = managed(asked, feedback.migrated, mentions)
         if found is None or found.is_after or found.evidence is not Evidence.UNKNOWN:
             return found
         return None if impact.stored.unknown else found
 
-    def _mentions(self, transition: Transition, versions: tuple[str, ...]) -> Mentions:
+    def _mentions(self, transition: Transition, versions: Iterable[str]) -> Mentions:
         """What the history shows of files that are searched today and not another cluster's."""
-        found, is_wanted = (
-            self._sources.history.mentions(versions),
-            self._uses.searches(transition.terms.governance.scan),
-        )
-        paths = (
-            each for each in found.paths if is_wanted(each) and not transition.other_clusters.is_theirs(each)
-        )
+        found = self._sources.history.mentions(tuple(sorted(versions)))
+        scan, others = transition.terms.governance.scan, transition.other_clusters
+        paths = [
+            each for each in found.paths if self._uses.is_searched(each, scan) and not others.is_theirs(each)
+        ]
         return found._replace(paths=tuple(paths))
 
     def _beside(self, path: str) -> Iterable[bytes]:
         """The files of an installation's folder: what patches the controllers' arguments stands there."""
-        folder = path.rpartition("/")[0]
-        for each in self._sources.tree.candidates():
-            if each.rpartition("/")[0] == folder:
-                with suppress(Unreadable):  # what cannot be read is said where it matters
-                    yield self._sources.tree.read(each)
+        for each in self._folders.get(posixpath.dirname(path), ()):
+            with suppress(Unreadable):  # what cannot be read is said where it matters
+                yield self._sources.tree.read(each)
+
+    @cached_property
+    def _folders(self) -> dict[str, list[str]]:
+        """The YAML files of each folder."""
+        found: dict[str, list[str]] = {}
+        for path in self._sources.tree.candidates():
+            found.setdefault(posixpath.dirname(path), []).append(path)
+        return found
 
     def _may_break(self, transition: Transition, changes: Changes | None) -> bool:
         """Whether anything of the tree can be affected: nothing is by a patch that takes nothing away."""

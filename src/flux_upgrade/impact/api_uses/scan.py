@@ -45,11 +45,14 @@ SUFFIXES = (*_MANIFESTS, *_TEMPLATES, *_DOCUMENTS, *_SCRIPTS, *_PROGRAMS, *NAMES
 """Of the names of files that are looked at."""
 
 
-def files(tree: Tree, groups: Collection[str], is_wanted: Callable[[str], bool]) -> Iterator[FluxFile]:
-    """Every file of the tree that names versions of ``groups``; those that cannot be read are left out."""
+def files(tree: Tree, groups: Collection[str], paths: Iterable[str] | None = None) -> Iterator[FluxFile]:
+    """Every file that names versions of ``groups``; those that cannot be read are left out.
+
+    ``paths``: of the files to search; None: all that ``tree`` has.
+    """
     kustomizations = Kustomizations(tree)
     known = groups_of(frozenset(groups))
-    for path in filter(is_wanted, tree.named(SUFFIXES)):
+    for path in tree.named(SUFFIXES) if paths is None else paths:
         content = b""
         with suppress(Unreadable):
             content = tree.read(path)

@@ -38,7 +38,7 @@ class Reach:
     def resources(self, group: str) -> tuple[ApiUse, ...]:
         """All resources of a group, whatever their version."""
         if group not in self._resources:
-            found = files(self._tree, (group,), lambda _: True)
+            found = files(self._tree, (group,))
             self._resources[group] = tuple(
                 use for file in found for use in file.uses if use.place is UsePlace.RESOURCE
             )

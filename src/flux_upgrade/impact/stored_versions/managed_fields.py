@@ -7,7 +7,7 @@ group/version`. `flux migrate` moves the entries to the stored version, those of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from flux_upgrade.impact.impact import Evidence, Managed
 from flux_upgrade.impact.stored_versions.refused import cli_for
@@ -31,6 +31,11 @@ class DroppedVersions(NamedTuple):
     current: Version
     target: Version
 
+    @property
+    def needs_history(self) -> bool:
+        """Whether nothing else says that objects may have been written in them."""
+        return bool(self.dropped) and not self.used and not self.was_migrated
+
 
 def versions_dropped(
     current: ReleaseApis, target: ReleaseApis, changed: Collection[str] | None
@@ -44,25 +49,21 @@ def versions_dropped(
     )
 
 
-def managed(
-    versions: DroppedVersions, migrated: Collection[str], mentions: Callable[[tuple[str, ...]], Mentions]
-) -> Managed | None:
+def managed(versions: DroppedVersions, migrated: Collection[str], mentions: Mentions) -> Managed | None:
     """None: the target drops nothing that the repository uses or has used.
 
-    ``migrated``: releases at which `flux migrate` ran. ``mentions``: the history, searched only if nothing
-    else is known.
+    ``migrated``: releases at which `flux migrate` ran. ``mentions``: of the history, where that is needed.
     """
+    detail = ""
     if not versions.dropped:
         return None
-    evidence, detail = Evidence.USED, ""
-    if not versions.used:
-        evidence = Evidence.MIGRATED
-        if not versions.was_migrated:
-            found = mentions(tuple(sorted(versions.dropped)))
-            if not found.paths and not found.missing:
-                return None
-            evidence = Evidence.HISTORY if found.paths else Evidence.UNKNOWN
-            detail = min(found.paths, default=found.missing)
+    if versions.needs_history:
+        if not mentions.paths and not mentions.missing:
+            return None
+        evidence = Evidence.HISTORY if mentions.paths else Evidence.UNKNOWN
+        detail = min(mentions.paths, default=mentions.missing)
+    else:
+        evidence = Evidence.USED if versions.used else Evidence.MIGRATED
     return Managed(
         tuple(sorted(versions.used or versions.dropped)),
         evidence,
