@@ -106,7 +106,7 @@ def _apis(running: Sequence[ReleaseApis], target: ReleaseApis, served: ServedApi
     if not running:
         return Apis(None, target, (), served.schema)
     oldest, *others = sorted(running, key=lambda each: Version(each.tag))
-    return Apis(oldest, target, others, served.schema, served.between(oldest.tag, target.tag))
+    return Apis(oldest, target, others, served.schema, lambda: served.between(oldest.tag, target.tag))
 
 
 def show_report(options: ApiUsesOptions, found: ApiUsesReport, text: str, console: Console) -> None:

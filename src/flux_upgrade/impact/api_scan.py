@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from flux_upgrade.config.config import Config, match
 from flux_upgrade.impact.api_uses.mentions import groups_of
 from flux_upgrade.impact.api_uses.scan import SUFFIXES, find
 from flux_upgrade.impact.migrate.apis import Apis
-from flux_upgrade.impact.migrate.linked import settle_linked
+from flux_upgrade.impact.migrate.linked import Reach, settle_linked
 from flux_upgrade.impact.migrate.migrate import migrate
 from flux_upgrade.impact.migrate.result import Migrated
 from flux_upgrade.impact.migrate.schema import Schema
@@ -60,10 +60,9 @@ def searched(tree: Tree, below: str, config: Config) -> Searched:
 
     def wanted(paths: Iterable[str]) -> frozenset[str]:
         found = (below + each for each in paths)
-        return frozenset(found if () in scans else filter(match_any, found))
-
-    def match_any(path: str) -> bool:
-        return any(match(patterns, path) for patterns in scans)
+        if () in scans:
+            return frozenset(found)
+        return frozenset(path for path in found if any(match(patterns, path) for patterns in scans))
 
     # A folder that cannot be listed is a candidate as well, and found to be unreadable.
     manifests = wanted(tree.candidates())
@@ -193,7 +192,7 @@ def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
             again += each.again
             known.learn(each.asked)
         paths = again
-    return settle_linked(sorted(files, key=lambda file: file.path), tree)
+    return settle_linked(sorted(files, key=lambda file: file.path), Reach(tree))
 
 
 class _BatchResult(NamedTuple):
@@ -219,7 +218,8 @@ class _Known:
     def __init__(self, apis: Apis) -> None:
         self._source = apis
         self._schemas: dict[_Question, Schema | None] = {}
-        self.apis = replace(apis, schema=self._schema, between=_NotYet())
+        self._releases: tuple[ReleaseApis, ...] | None = None
+        self.apis = replace(apis, schema=self._schema, between=self._between)
         # What all of them need is read before the work is spread, and not by each process again.
         for served in (apis.target, apis.current, *apis.others):
             if served is not None:
@@ -229,20 +229,18 @@ class _Known:
         """Fetch schemas and releases that were asked for."""
         for what in asked:
             if what is None:
-                if isinstance(self.apis.between, _NotYet):
-                    self.apis = replace(self.apis, between=tuple(self._source.between))
+                if self._releases is None:
+                    self._releases = tuple(self._source.between())
             elif what not in self._schemas:
                 self._schemas[what] = self._source.schema(*what)
+
+    def _between(self) -> Iterable[ReleaseApis]:
+        if self._releases is None:
+            raise _Unknown(None)
+        return self._releases
 
     def _schema(self, group: str, kind: str, version: str) -> Schema | None:
         what = group, kind, version
         if what not in self._schemas:
             raise _Unknown(what)
         return self._schemas[what]
-
-
-class _NotYet(Iterable[ReleaseApis]):
-    """The releases in between, which were not asked for yet."""
-
-    def __iter__(self) -> Iterator[ReleaseApis]:
-        raise _Unknown(None)

@@ -21,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile
     from flux_upgrade.impact.diff.changes import Changes
+    from flux_upgrade.impact.migrate.linked import Reach
     from flux_upgrade.impact.migrate.result import Migrated
     from flux_upgrade.impact.running import ManifestApis, OtherClusters
     from flux_upgrade.impact.served_apis import ServedApis
@@ -71,6 +72,7 @@ class ApiUses:
             tuple[tuple[str, ...], frozenset[str], frozenset[str]], dict[str, list[tuple[int, FluxFile]]]
         ] = {}
         """Files with their places in the order of all, by the folder of the cluster that they are in."""
+        self._reach: Reach | None = None
         self._migrated: dict[tuple[str, str, OtherClusters, tuple[str, ...]], tuple[Migrated, ...]] = {}
 
     @cached_property
@@ -125,7 +127,7 @@ class ApiUses:
 
     def _moving(self, transition: Transition, files: Iterable[FluxFile]) -> Iterable[Migrated]:
         from flux_upgrade.impact.migrate.apis import Apis
-        from flux_upgrade.impact.migrate.linked import settle_linked
+        from flux_upgrade.impact.migrate.linked import Reach, settle_linked
         from flux_upgrade.impact.migrate.migrate import migrate
 
         shared = Apis(
@@ -133,7 +135,7 @@ class ApiUses:
             self.apis.at(transition.upgrade.target),
             self.known(*transition.other_clusters.releases),
             self.apis.schema,
-            self.apis.between(transition.found.version, transition.upgrade.target),
+            lambda: self.apis.between(transition.found.version, transition.upgrade.target),
         )
         own = replace(shared, others=())
         found = []
@@ -142,7 +144,8 @@ class ApiUses:
             found.append(
                 migrate(file, self._manifests.suited(apis, transition.other_clusters.readers(file.path)))
             )
-        return settle_linked([each for each in found if each is not None], self._sources.tree)
+        self._reach = self._reach or Reach(self._sources.tree)
+        return settle_linked([each for each in found if each is not None], self._reach)
 
     def orphaned(
         self, transition: Transition, changes: Changes | None, files: Iterable[FluxFile]

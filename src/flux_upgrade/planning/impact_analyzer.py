@@ -213,7 +213,7 @@ class ImpactAnalyzer:
         ):
             return ()
         uses = [*(left.use for left in lefts), *(move.use for file in files for move in file.moves)]
-        from flux_upgrade.impact.upgrade_path import upgrade_path
+        from flux_upgrade.impact.served_apis import upgrade_path
 
         crds = {each.crd for each in stored.after_migrate}
         if transition.found.is_manifest:

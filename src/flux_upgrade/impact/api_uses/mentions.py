@@ -77,11 +77,13 @@ class ApiGroups:
 
     def mentions(self, text: str) -> list[Mention]:
         """All of them, in their order."""
-        return list(self._mentions(text))
-
-    def are_named(self, text: str) -> bool:
-        """Whether it may name a version of any of them."""
-        return any(True for _ in self._mentions(text)) or self.are_apart(text)
+        found = []
+        for match in self._mention.finditer(text):
+            end = match.start() + len(self._mark)
+            name = self._ending(text, end)
+            if name:
+                found.append(Mention(name, match[1], end - len(name), match.start(1), match.end()))
+        return found
 
     def are_apart(self, text: str) -> bool:
         """Whether a version may be named otherwise: under a key of its own, or spelled with an escape."""
@@ -101,13 +103,6 @@ class ApiGroups:
         mentions = self.mentions(text) if self._mark in text else []
         whole = len(mentions) == 1 and mentions[0].begin == 0 and mentions[0].end == len(text)
         return mentions[0][:2] if whole else None
-
-    def _mentions(self, text: str) -> Iterator[Mention]:
-        for match in self._mention.finditer(text):
-            end = match.start() + len(self._mark)
-            name = self._ending(text, end)
-            if name:
-                yield Mention(name, match[1], end - len(name), match.start(1), match.end())
 
     def _ending(self, text: str, end: int) -> str:
         """The group that ends there; empty where it is none of them."""

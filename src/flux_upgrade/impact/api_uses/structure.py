@@ -56,16 +56,17 @@ class _PendingNode(NamedTuple):
 class Structure:
     """The uses, resources and unreadable spans of one YAML file."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  (what a file is read with)
         self,
         path: str,
         file: Passage,
         groups: ApiGroups,
+        mentions: list[Mention],
         role: UsePlace,
         leaves_out: Callable[[str], bool],
     ) -> None:
         self.file = file
-        self.mentions = groups.mentions(file.text)
+        self.mentions = mentions
         self.uses: dict[int, ApiUse] = {}
         """By their offsets."""
         self.claimed: set[int] = set()
@@ -73,7 +74,7 @@ class Structure:
         self.objects: list[FluxObject] = []
         self.broken: list[UnreadableSpan] = []
         self._path, self._groups, self._leaves_out = path, groups, leaves_out
-        self._starts = [each.start for each in self.mentions]
+        self._starts = [each.start for each in mentions]
         self._seen: dict[int, Node] = {}
         self._waiting: list[_PendingNode] = []
         """What comes first in the file is put in last."""
@@ -93,7 +94,9 @@ class Structure:
             try:
                 root = document.root
             except Unreadable as error:
-                self.broken.append(UnreadableSpan(begin, end, error.message, _may_be_yaml(error)))
+                # It may only be too odd for this program: by depth, aliases, keys that are given twice.
+                is_yaml = error.__cause__ is None or isinstance(error.__cause__, RecursionError)
+                self.broken.append(UnreadableSpan(begin, end, error.message, is_yaml))
                 continue
             # A text that is nothing but a text would be read for ever.
             role = UsePlace.TEXT if isinstance(root, ScalarNode) else context.role
@@ -218,11 +221,6 @@ class Structure:
 
     def _between(self, begin: int, end: int) -> list[Mention]:
         return self.mentions[bisect_left(self._starts, begin) : bisect_left(self._starts, end)]
-
-
-def _may_be_yaml(error: Unreadable) -> bool:
-    """Whether it is only too odd for this program: by depth, aliases, keys that are given twice."""
-    return error.__cause__ is None or isinstance(error.__cause__, RecursionError)
 
 
 def _rank(kind: str, place: UsePlace) -> tuple[bool, bool]:

@@ -42,7 +42,7 @@ class Apis:
     """What other clusters of the repository serve today: a move must not break them."""
     schema: Callable[[str, str, str], Schema | None] = lambda *_: None
     """By group, kind and version: of a version that neither serves any more; None: not known."""
-    between: Iterable[ReleaseApis] = ()
+    between: Callable[[], Iterable[ReleaseApis]] = tuple
     """The releases between the current and the target, newest first: one of them may be the bridge."""
     unverified: Sequence[ReleaseApis] = ()
     """What clusters serve that no release speaks for, by their own CRDs; the tag says which they are."""
@@ -138,7 +138,7 @@ class Apis:
         late = [tag for tag, served in today.items() if not served & crd.served and tag != current]
         if late:
             return f"Upgrade what is at {' and '.join(late)} first."
-        for each in self.between if current in today else ():
+        for each in self.between() if current in today else ():
             middle = each.kinds.get((crd.group, crd.kind))
             if middle is not None and middle.served & crd.served and middle.served & today[current]:
                 return f"Upgrade to {each.tag} first, which serves {_named(middle.served)}."
