@@ -32,7 +32,8 @@ class HistoryQuery(NamedTuple):
     @property
     def key(self) -> str:
         """Equal where the history says the same: it does not say whether `flux migrate` ran here."""
-        past = sorted(each for each in self.migrated if _is_before(Version(each), self.current))
+        migrated = [each for each in self.migrated if is_tag(each) and is_tag(self.current)]
+        past = sorted(each for each in migrated if Version(each) < self.current)
         parts = "\0".join((self.path, hashlib.sha256(self.content).hexdigest(), self.target, *past))
         return hashlib.sha256(parts.encode(errors="surrogateescape")).hexdigest()[:16]
 
@@ -58,10 +59,6 @@ def read(lines: Iterable[str], query: HistoryQuery) -> Stored | None:
                 if whole == entries:
                     return refusals(whole[0], whole[1], query.migrated, query.current)
     return None
-
-
-def _is_before(tag: Version, current: Version) -> bool:
-    return is_tag(tag) and is_tag(current) and tag < current
 
 
 def _entry(each: Refused) -> list[str]:
