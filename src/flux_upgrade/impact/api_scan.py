@@ -22,12 +22,10 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.discover import PinHints, pin_hints, pinning_files
 
 _AT_A_TIME = 4
-_Question = tuple[str, str, str] | None
-"""Group, kind and version of a schema; None: the releases in between."""
+_Question = tuple[str, str, str] | None  # group, kind and version of a schema; None: the releases in between
 
 
-Suited = Callable[[Apis, str], Apis]
-"""What the file at a path has to suit besides."""
+Suited = Callable[[Apis, str], Apis]  # what the file at a path has to suit besides
 _READ_AT_A_TIME = 64
 
 
@@ -44,14 +42,10 @@ class Searched(NamedTuple):
 class Suspects(NamedTuple):
     """Files of a prefiltered tree that are worth a closer look; paths in order."""
 
-    uses: tuple[str, ...] = ()
-    """Files that may use what is not served."""
-    pins: tuple[str, ...] = ()
-    """Files that may pin Flux."""
-    unread: tuple[tuple[str, Unreadable], ...] = ()
-    """Manifests that cannot be read, and why."""
-    ignored: tuple[str, ...] = ()
-    """Files that are left alone, and would be worth a closer look."""
+    uses: tuple[str, ...] = ()  # files that may use what is not served
+    pins: tuple[str, ...] = ()  # files that may pin Flux
+    unread: tuple[tuple[str, Unreadable], ...] = ()  # manifests that cannot be read, and why
+    ignored: tuple[str, ...] = ()  # files that are left alone, and would be worth a closer look
 
 
 def searched(tree: Tree, below: str, config: Config) -> Searched:
@@ -64,7 +58,7 @@ def searched(tree: Tree, below: str, config: Config) -> Searched:
             return frozenset(found)
         return frozenset(path for path in found if any(match(patterns, path) for patterns in scans))
 
-    # A folder that cannot be listed is a candidate as well, and found to be unreadable.
+    # a folder that cannot be listed is a candidate as well, and found to be unreadable.
     manifests = wanted(tree.candidates())
     paths = manifests | wanted(tree.named(SUFFIXES))
     ignored = frozenset(filter(config.is_ignored, paths) if config.ignore else ())
@@ -199,8 +193,7 @@ class _BatchResult(NamedTuple):
     """What a look at some files gave."""
 
     files: list[Migrated]
-    again: list[str]
-    """Paths of those that cannot be migrated before something is known."""
+    again: list[str]  # paths of those that cannot be migrated before something is known
     asked: set[_Question]
 
 

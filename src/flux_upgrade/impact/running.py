@@ -34,14 +34,10 @@ _FLUX = ".fluxcd.io"
 class UnverifiedInstallation(NamedTuple):
     """A manifest that no release speaks for, or not alone."""
 
-    path: str
-    """Relative to the repository's root."""
-    version: str
-    """As its labels or its header have it; empty where they have none."""
-    content: bytes | None
-    """None where it cannot be read as a manifest."""
-    is_edited: bool = False
-    """Whether it is a release's, but for its CRDs."""
+    path: str  # relative to the repository's root
+    version: str  # as its labels or its header have it; empty where they have none
+    content: bytes | None  # None where it cannot be read as a manifest
+    is_edited: bool = False  # whether it is a release's, but for its CRDs
 
     @property
     def name(self) -> str:
@@ -52,12 +48,9 @@ class UnverifiedInstallation(NamedTuple):
 class Running(NamedTuple):
     """What the clusters run."""
 
-    releases: tuple[str, ...] = ()
-    """Tags, oldest first."""
-    unverified: tuple[UnverifiedInstallation, ...] = ()
-    """In the order of the installations."""
-    homes: tuple[str, ...] = ()
-    """Folders that are the own ones of clusters with a verified manifest."""
+    releases: tuple[str, ...] = ()  # tags, oldest first
+    unverified: tuple[UnverifiedInstallation, ...] = ()  # in the order of the installations
+    homes: tuple[str, ...] = ()  # folders that are the own ones of clusters with a verified manifest
 
     def readers(self, path: str) -> tuple[UnverifiedInstallation, ...]:
         """The unverified ones that may read a file: all, unless it is in the own folder of another cluster.
@@ -182,14 +175,10 @@ def _version(found: Pin) -> str:
 class OtherClusters(NamedTuple):
     """What is in the repository of one cluster besides it."""
 
-    home: str = ""
-    """The folder that is its own; empty for the repository's root, which everybody shares."""
-    folders: frozenset[str] = frozenset()
-    """Those of clusters, its own perhaps among them."""
-    releases: tuple[str, ...] = ()
-    """The releases that others are at, tags."""
-    everywhere: Running = Running()
-    """What runs in the repository, this cluster included."""
+    home: str = ""  # the folder that is its own; empty for the repository's root, which everybody shares
+    folders: frozenset[str] = frozenset()  # those of clusters, its own perhaps among them
+    releases: tuple[str, ...] = ()  # the releases that others are at, tags
+    everywhere: Running = Running()  # what runs in the repository, this cluster included
 
     @property
     def around(self) -> list[str]:
@@ -230,7 +219,7 @@ class Installations:
         """What is there besides one of the clusters."""
         lead = cluster.members[0]
         own = Counter(() if cluster.is_tools else running([lead]).releases)
-        # A pin may stand in a folder that several clusters share; a manifest stands in its cluster's own.
+        # a pin may stand in a folder that several clusters share; a manifest stands in its cluster's own.
         home = home_of(cluster.path) if lead.pin.is_manifest else ""
         others = tuple(sorted(self._releases - own, key=Version))
         return OtherClusters(home, self._folders, others, self._everywhere)

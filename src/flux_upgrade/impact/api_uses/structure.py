@@ -33,12 +33,10 @@ _UNFOLLOWED = "its text has line breaks or escapes that cannot be followed"
 class UnreadableSpan(NamedTuple):
     """A document, or a text in one, that cannot be read."""
 
-    begin: int
-    """Offset in the file."""
+    begin: int  # offset in the file
     end: int
     message: str
-    is_yaml: bool = True
-    """Whether others may read it."""
+    is_yaml: bool = True  # whether others may read it
 
 
 class _PendingNode(NamedTuple):
@@ -49,8 +47,7 @@ class _PendingNode(NamedTuple):
     context: NodeContext
     is_promising: bool
     """Whether it may name a version without a mention in it: by aliases, by group and version apart."""
-    is_shared: bool = False
-    """An anchor or an alias stands for it, or for something that it is a part of."""
+    is_shared: bool = False  # an anchor or an alias stands for it, or for something that it is a part of
 
 
 class Structure:
@@ -67,8 +64,7 @@ class Structure:
     ) -> None:
         self.file = file
         self.mentions = mentions
-        self.uses: dict[int, ApiUse] = {}
-        """By their offsets."""
+        self.uses: dict[int, ApiUse] = {}  # by their offsets
         self.claimed: set[int] = set()
         """Offsets of the mentions that these cover. The others stand in comments, or in what is broken."""
         self.objects: list[FluxObject] = []
@@ -76,8 +72,7 @@ class Structure:
         self._path, self._groups, self._leaves_out = path, groups, leaves_out
         self._starts = [each.start for each in mentions]
         self._seen: dict[int, Node] = {}
-        self._waiting: list[_PendingNode] = []
-        """What comes first in the file is put in last."""
+        self._waiting: list[_PendingNode] = []  # what comes first in the file is put in last
         self._read(file, NodeContext((), role, UNKNOWN_SUBJECT))
         while self._waiting:
             self._look(self._waiting.pop())
@@ -98,7 +93,7 @@ class Structure:
                 is_yaml = error.__cause__ is None or isinstance(error.__cause__, RecursionError)
                 self.broken.append(UnreadableSpan(begin, end, error.message, is_yaml))
                 continue
-            # A text that is nothing but a text would be read for ever.
+            # a text that is nothing but a text would be read for ever.
             role = UsePlace.TEXT if isinstance(root, ScalarNode) else context.role
             is_promising = are_apart or bool(document.shared)
             self._waiting.append(_PendingNode(document, root, context._replace(role=role), is_promising))

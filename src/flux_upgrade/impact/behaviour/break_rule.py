@@ -8,26 +8,21 @@ from flux_upgrade.impact.api_uses.flux_file import FluxObject, UsePlace
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 
-Path = tuple[str, ...]
-"""Keys that lead to a field."""
+Path = tuple[str, ...]  # keys that lead to a field
 
 
 class AffectedLine(NamedTuple):
     """A line of a resource that a change of a release concerns."""
 
-    line: int
-    """1-based: where the change matters, or where a line has to be added."""
-    keep: str = ""
-    """What keeps the old behaviour of this very resource; empty: what the rule says."""
+    line: int  # 1-based: where the change matters, or where a line has to be added
+    keep: str = ""  # what keeps the old behaviour of this very resource; empty: what the rule says
 
 
 class Span(NamedTuple):
     """Releases that behave in the new way."""
 
-    first: str
-    """``v2.9.0``."""
-    end: str = ""
-    """The first that does so no longer; empty: there is none yet."""
+    first: str  # `v2.9.0`
+    end: str = ""  # the first that does so no longer; empty: there is none yet
 
     def has(self, tag: str) -> bool:
         return has_reached(tag, self.first) and not (self.end and has_reached(tag, self.end))
@@ -36,30 +31,20 @@ class Span(NamedTuple):
 class BreakRule(NamedTuple):
     """One change of a release, and how to find the resources that it concerns."""
 
-    slug: str
-    """``helm-post-render``."""
-    spans: tuple[Span, ...]
-    """In order. An upgrade is concerned if it ends in one of them, and began in none."""
-    kinds: tuple[str, ...]
-    """Of the resources that may be concerned."""
-    change: str
-    """What changes, a sentence without markup."""
-    source: str
-    """Where Flux says so: an address."""
+    slug: str  # `helm-post-render`
+    spans: tuple[Span, ...]  # in order. An upgrade is concerned if it ends in one of them, and began in none.
+    kinds: tuple[str, ...]  # of the resources that may be concerned
+    change: str  # what changes, a sentence without markup
+    source: str  # where Flux says so: an address
     match: Callable[[FluxObject], Iterable[AffectedLine]]
     """The places of a resource of these kinds that are concerned."""
     keep: str = ""
     """The line that keeps the old behaviour; empty where there is none, or where each has its own."""
-    keep_since: str = ""
-    """The first release that knows the field in it; empty: all of them."""
-    hint: str = ""
-    """What else to do, sentences without markup."""
-    kept_by: tuple[Path, ...] = ()
-    """Fields that decide it already: a resource that has one is not concerned."""
-    gate: str = ""
-    """The controllers' feature gate that decides for all resources; empty where there is none."""
-    takes_patches: bool = False
-    """Whether a patch alone can show that it is concerned."""
+    keep_since: str = ""  # the first release that knows the field in it; empty: all of them
+    hint: str = ""  # what else to do, sentences without markup
+    kept_by: tuple[Path, ...] = ()  # fields that decide it already: a resource that has one is not concerned
+    gate: str = ""  # the controllers' feature gate that decides for all resources; empty where there is none
+    takes_patches: bool = False  # whether a patch alone can show that it is concerned
     until: Mapping[str, str] = {}
     """API version → the release that no longer serves it, from which on its migration speaks of the
     same; resources of other versions are not concerned. Empty: of whatever version."""

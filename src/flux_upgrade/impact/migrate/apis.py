@@ -35,8 +35,7 @@ def age(version: str) -> tuple[int, int, int]:
 class Apis:
     """What releases serve, as far as a migration asks."""
 
-    current: ReleaseApis | None
-    """What the cluster serves today; None: unknown."""
+    current: ReleaseApis | None  # what the cluster serves today; None: unknown
     target: ReleaseApis
     others: Sequence[ReleaseApis] = ()
     """What other clusters of the repository serve today: a move must not break them."""
@@ -46,8 +45,7 @@ class Apis:
     """The releases between the current and the target, newest first: one of them may be the bridge."""
     unverified: Sequence[ReleaseApis] = ()
     """What clusters serve that no release speaks for, by their own CRDs; the tag says which they are."""
-    unread: Sequence[str] = ()
-    """Names of clusters whose CRDs cannot be read: nothing is moved for their sake."""
+    unread: Sequence[str] = ()  # names of clusters whose CRDs cannot be read: nothing is moved for their sake
 
     def is_removed(self, use: ApiUse) -> bool:
         """Whether the target does not serve what the use names."""

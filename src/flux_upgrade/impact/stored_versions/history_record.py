@@ -22,12 +22,10 @@ class HistoryQuery(NamedTuple):
     """What the answer of a history depends on."""
 
     path: str
-    content: bytes
-    """Of the installation."""
+    content: bytes  # of the installation
     current: Version
     target: Version
-    migrated: tuple[str, ...]
-    """As for ``stored``."""
+    migrated: tuple[str, ...]  # as for `stored`
 
     @property
     def key(self) -> str:

@@ -20,14 +20,10 @@ from flux_upgrade.model.versions import Version
 class DroppedVersions(NamedTuple):
     """Versions that a transition drops, and all that is known of them without a look at the history."""
 
-    dropped: frozenset[str]
-    """Versions that the current release serves, and the target does not."""
-    used: frozenset[str]
-    """Those of them that manifests of the repository name."""
-    was_migrated: bool
-    """Whether a merged pull request moved manifests for this transition."""
-    is_with_upgrade: bool
-    """Whether manifests are moved in the upgrade's own commit."""
+    dropped: frozenset[str]  # versions that the current release serves, and the target does not
+    used: frozenset[str]  # those of them that manifests of the repository name
+    was_migrated: bool  # whether a merged pull request moved manifests for this transition
+    is_with_upgrade: bool  # whether manifests are moved in the upgrade's own commit
     current: Version
     target: Version
 

@@ -47,19 +47,15 @@ _Held = dict[tuple[str, str], PastRelease]
 class Definition(NamedTuple):
     """What a CRD says of its versions."""
 
-    storage: str
-    """The version that objects are stored in."""
-    versions: frozenset[str]
-    """All names in ``spec.versions``, served or not."""
+    storage: str  # the version that objects are stored in
+    versions: frozenset[str]  # all names in `spec.versions`, served or not
 
 
 class InstalledCrds(NamedTuple):
     """The CRDs that a manifest installs, and its release."""
 
-    tag: Version
-    """As most of its labels have it, else its header; empty where they name no release."""
-    crds: Mapping[str, Definition]
-    """By name."""
+    tag: Version  # as most of its labels have it, else its header; empty where they name no release
+    crds: Mapping[str, Definition]  # by name
 
 
 @lru_cache(maxsize=64)  # equal manifests are many
