@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from flux_upgrade.config.config import Config, match
@@ -14,6 +14,7 @@ from flux_upgrade.impact.migrate.linked import Reach, settle_linked
 from flux_upgrade.impact.migrate.migrate import migrate
 from flux_upgrade.impact.migrate.result import Migrated
 from flux_upgrade.impact.migrate.schema import Schema
+from flux_upgrade.impact.running import NOTHING_RUNS, Running, suited
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
@@ -22,10 +23,9 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.discover import PinHints, pin_hints, pinning_files
 
 _AT_A_TIME = 4
-_Question = tuple[str, str, str] | None  # group, kind and version of a schema; None: the releases in between
+_Question = tuple[str, str, str] | None  # group, kind and version of a schema; None: releases in between
 
 
-Suited = Callable[[Apis, str], Apis]  # what the file at a path has to suit besides
 _READ_AT_A_TIME = 64
 
 
@@ -148,12 +148,13 @@ def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
     patches: Collection[str],
     apis: Apis,
     spread: Spread,
-    suited: Suited = lambda apis, _: apis,
+    running: Running = NOTHING_RUNS,
 ) -> tuple[Migrated, ...]:
     """Of some files, those that use what the target of ``apis`` does not serve, in the order of their paths.
 
-    ``patches``: paths of files that a kustomization takes for patches. Files are migrated by ``spread``,
-    where nothing can be downloaded; what they need of other releases is fetched here, and they come again.
+    ``patches``: paths of files that a kustomization takes for patches. ``running``: what may read files
+    besides. They are migrated by ``spread``, where nothing can be downloaded; what they need of other
+    releases is fetched here, and they come again.
     """
     known, prefilter = _Known(apis), _Prefilter(apis.target)
 
@@ -168,7 +169,9 @@ def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
                     is_patch=path in patches,
                     leaves_out=lambda text: not prefilter.may_use(text.encode(errors="replace")),
                 )
-                migrated = migrate(file, suited(known.apis, path)) if file is not None else None
+                migrated = (
+                    migrate(file, suited(known.apis, running.readers(path))) if file is not None else None
+                )
             except _Unknown as error:
                 result.again.append(path)
                 result.asked.add(error.what)

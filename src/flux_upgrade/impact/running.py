@@ -11,6 +11,7 @@ import posixpath
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.manifests.crds import Crd, ReleaseApis, crds_of
@@ -60,31 +61,39 @@ class Running(NamedTuple):
         if not self.unverified:
             return ()
         home = max((each for each in self.homes if is_below(path, each)), key=len, default="")
-        return tuple(each for each in self.unverified if not home or _are_nested(home, home_of(each.path)))
+        if not home:
+            return self.unverified
+        theirs = [(each, home_of(each.path)) for each in self.unverified]
+        return tuple(each for each, its in theirs if is_below(home, its) or is_below(its, home))
 
 
-class ManifestApis:
-    """What unverified manifests serve, by their own CRDs; each is read once."""
+NOTHING_RUNS = Running()
 
-    def __init__(self) -> None:
-        self._read: dict[UnverifiedInstallation, ReleaseApis | None] = {}
 
-    def of(self, each: UnverifiedInstallation) -> ReleaseApis | None:
-        """What a manifest serves; None: its CRDs cannot be read, or it has none."""
-        if each not in self._read:
-            self._read[each] = _served(each)
-        return self._read[each]
+@cache
+def manifest_apis(each: UnverifiedInstallation) -> ReleaseApis | None:
+    """What a manifest serves, by its own CRDs; None: they cannot be read, or it has none."""
+    if each.content is None:
+        return None
+    try:
+        found = ReleaseApis(each.name, _crds(parse(each.content)))
+        for crd in found.kinds.values():
+            _ = crd.served
+    except Unreadable:
+        return None
+    return found if found.crds else None
 
-    def suited(self, apis: Apis, readers: Sequence[UnverifiedInstallation]) -> Apis:
-        """``apis`` for files that these may read as well."""
-        if not readers:
-            return apis
-        found = [self.of(each) for each in readers]
-        return replace(
-            apis,
-            unverified=tuple(each for each in found if each is not None),
-            unread=tuple(each.name for each in readers if self.of(each) is None),
-        )
+
+def suited(apis: Apis, readers: Sequence[UnverifiedInstallation]) -> Apis:
+    """``apis`` for files that these may read as well."""
+    if not readers:
+        return apis
+    found = [(each.name, manifest_apis(each)) for each in readers]
+    return replace(
+        apis,
+        unverified=tuple(served for _, served in found if served is not None),
+        unread=tuple(name for name, served in found if served is None),
+    )
 
 
 def running(members: Iterable[Member]) -> Running:
@@ -104,7 +113,10 @@ def running(members: Iterable[Member]) -> Running:
                 homes.add(home_of(member.path))
             if _is_unverified(found):
                 content = found.content if found.proof.manifest is not None else None
-                unverified.append(UnverifiedInstallation(member.path, _version(found), content, is_verified))
+                labels = found.proof.inferred.versions if found.proof.inferred is not None else ()
+                header = found.proof.manifest.header_version if found.proof.manifest is not None else ""
+                version = next(filter(None, (found.proof.version, *labels, header)), "")
+                unverified.append(UnverifiedInstallation(member.path, version, content, is_verified))
     return Running(
         tuple(sorted(releases, key=Version)), tuple(unverified), tuple(sorted(filter(None, homes)))
     )
@@ -121,10 +133,6 @@ def home_of(path: str) -> str:
     folder = posixpath.dirname(path)
     above, _, last = folder.rpartition("/")
     return above if last == _NAMESPACE else folder
-
-
-def _are_nested(one: str, other: str) -> bool:
-    return is_below(one, other) or is_below(other, one)
 
 
 def _is_unverified(found: Pin) -> bool:
@@ -147,29 +155,10 @@ def _served_by_crd(manifest: Manifest) -> Mapping[str, frozenset[str]] | None:
         return None
 
 
-def _served(each: UnverifiedInstallation) -> ReleaseApis | None:
-    if each.content is None:
-        return None
-    try:
-        found = ReleaseApis(each.name, _crds(parse(each.content)))
-        for crd in found.kinds.values():
-            _ = crd.served
-    except Unreadable:
-        return None
-    return found if found.crds else None
-
-
 def _crds(manifest: Manifest) -> dict[str, Crd]:
     """Those of Flux, whatever else is in the file. Raises Unreadable, late as well, see ``Crd``."""
     found = crds_of(each for each in manifest.documents if _CRD in each.text)
     return {name: crd for name, crd in found.items() if crd.group.endswith(_FLUX)}
-
-
-def _version(found: Pin) -> str:
-    proof = found.proof
-    labels = proof.inferred.versions if proof.inferred is not None else ()
-    header = proof.manifest.header_version if proof.manifest is not None else ""
-    return next(filter(None, (proof.version, *labels, header)), "")
 
 
 class OtherClusters(NamedTuple):
@@ -178,7 +167,7 @@ class OtherClusters(NamedTuple):
     home: str = ""  # the folder that is its own; empty for the repository's root, which everybody shares
     folders: frozenset[str] = frozenset()  # those of clusters, its own perhaps among them
     releases: tuple[str, ...] = ()  # the releases that others are at, tags
-    everywhere: Running = Running()  # what runs in the repository, this cluster included
+    everywhere: Running = NOTHING_RUNS  # what runs in the repository, this cluster included
 
     @property
     def around(self) -> list[str]:

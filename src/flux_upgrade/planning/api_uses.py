@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from flux_upgrade.impact.diff.changes import Changes
     from flux_upgrade.impact.migrate.linked import Reach
     from flux_upgrade.impact.migrate.result import Migrated
-    from flux_upgrade.impact.running import ManifestApis, OtherClusters
+    from flux_upgrade.impact.running import OtherClusters
     from flux_upgrade.impact.served_apis import ServedApis
     from flux_upgrade.manifests.crds import ReleaseApis
 
@@ -129,6 +129,7 @@ class ApiUses:
         from flux_upgrade.impact.migrate.apis import Apis
         from flux_upgrade.impact.migrate.linked import Reach, settle_linked
         from flux_upgrade.impact.migrate.migrate import migrate
+        from flux_upgrade.impact.running import suited
 
         shared = Apis(
             next(iter(self.known(transition.found.version)), None),
@@ -141,9 +142,7 @@ class ApiUses:
         found = []
         for file in files:
             apis = own if transition.other_clusters.is_own(file.path) else shared
-            found.append(
-                migrate(file, self._manifests.suited(apis, transition.other_clusters.readers(file.path)))
-            )
+            found.append(migrate(file, suited(apis, transition.other_clusters.readers(file.path))))
         self._reach = self._reach or Reach(self._sources.tree)
         return settle_linked([each for each in found if each is not None], self._reach)
 
@@ -162,9 +161,3 @@ class ApiUses:
             for use in file.uses:
                 if (use.group, use.kind) in kinds and use.place in (UsePlace.RESOURCE, UsePlace.EMBEDDED):
                     yield use
-
-    @cached_property
-    def _manifests(self) -> ManifestApis:
-        from flux_upgrade.impact.running import ManifestApis
-
-        return ManifestApis()
