@@ -58,7 +58,7 @@ def searched(tree: Tree, below: str, config: Config) -> Searched:
             return frozenset(found)
         return frozenset(path for path in found if any(match(patterns, path) for patterns in scans))
 
-    # a folder that cannot be listed is a candidate as well, and found to be unreadable.
+    # A folder that cannot be listed is a candidate as well, and found to be unreadable.
     manifests = wanted(tree.candidates())
     paths = manifests | wanted(tree.named(SUFFIXES))
     ignored = frozenset(filter(config.is_ignored, paths) if config.ignore else ())

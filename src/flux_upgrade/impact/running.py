@@ -208,7 +208,7 @@ class Installations:
         """What is there besides one of the clusters."""
         lead = cluster.members[0]
         own = Counter(() if cluster.is_tools else running([lead]).releases)
-        # a pin may stand in a folder that several clusters share; a manifest stands in its cluster's own.
+        # A pin may stand in a folder that several clusters share; a manifest stands in its cluster's own.
         home = home_of(cluster.path) if lead.pin.is_manifest else ""
         others = tuple(sorted(self._releases - own, key=Version))
         return OtherClusters(home, self._folders, others, self._everywhere)

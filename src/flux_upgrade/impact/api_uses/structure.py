@@ -93,7 +93,7 @@ class Structure:
                 is_yaml = error.__cause__ is None or isinstance(error.__cause__, RecursionError)
                 self.broken.append(UnreadableSpan(begin, end, error.message, is_yaml))
                 continue
-            # a text that is nothing but a text would be read for ever.
+            # A text that is nothing but a text would be read for ever.
             role = UsePlace.TEXT if isinstance(root, ScalarNode) else context.role
             is_promising = are_apart or bool(document.shared)
             self._waiting.append(_PendingNode(document, root, context._replace(role=role), is_promising))

@@ -97,7 +97,7 @@ def _of_fields(path: Path, value: dict[str, Any], schema: Schema, *, is_object: 
         if is_object and key in _OBJECT_FIELDS:
             continue
         if of_item is not None:
-            # a null is dropped before anything else is looked at, unless the field may be null.
+            # A null is dropped before anything else is looked at, unless the field may be null.
             if item is not None:
                 yield from _faults((*path, key), item, of_item)
         elif not is_open:
