@@ -23,10 +23,8 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.discover import PinHints, pin_hints, pinning_files
 
 _AT_A_TIME = 4
-_Question = tuple[str, str, str] | None  # group, kind and version of a schema; None: releases in between
-
-
 _READ_AT_A_TIME = 64
+_Question = tuple[str, str, str] | None  # group, kind and version of a schema; None: releases in between
 
 
 class Searched(NamedTuple):
@@ -71,43 +69,38 @@ def suspects(
     """``tree``: the whole repository. ``pinning``: paths of files that may pin Flux by their names."""
     prefilter = _Prefilter(target)
 
-    def look(paths: Sequence[str]) -> _Glance:
-        found = _Glance([], [], [], [])
+    def look(paths: Sequence[str]) -> list[_Glance]:
+        found = []
         for path in paths:
-            is_pinning = path in pinning
+            content, error = b"", None
             try:
                 content = tree.read(path)
-            except Unreadable as error:
-                if path in searched.manifests:
-                    found.unread.append((path, error))
-                if not is_pinning:
-                    continue
-                content = b""  # a name may be enough
-            if prefilter.may_use(content):
-                if path in searched.paths:
-                    found.uses.append(path)
-                if path in searched.ignored:
-                    found.ignored.append(path)
-            if is_pinning and (hints := pin_hints(path, content)):
-                found.pins.append((path, hints))
+            except Unreadable as problem:
+                error = problem if path in searched.manifests else None
+            # Of one that cannot be read, a name may be enough.
+            hints = pin_hints(path, content) if path in pinning else None
+            may_use = prefilter.may_use(content)
+            if may_use or hints or error is not None:
+                found.append(_Glance(path, may_use, hints, error))
         return found
 
-    glances = list(spread(look, sorted(searched.paths.union(searched.ignored, pinning)), _READ_AT_A_TIME))
+    paths = sorted(searched.paths.union(searched.ignored, pinning))
+    glances = [each for some in spread(look, paths, _READ_AT_A_TIME) for each in some]
     return Suspects(
-        tuple(each for some in glances for each in some.uses),
-        tuple(pinning_files([each for some in glances for each in some.pins])),
-        tuple(each for some in glances for each in some.unread),
-        tuple(each for some in glances for each in some.ignored),
+        tuple(each.path for each in glances if each.may_use and each.path in searched.paths),
+        tuple(pinning_files([(each.path, each.hints) for each in glances if each.hints])),
+        tuple((each.path, each.error) for each in glances if each.error is not None),
+        tuple(each.path for each in glances if each.may_use and each.path in searched.ignored),
     )
 
 
 class _Glance(NamedTuple):
-    """What a look at some files gave; as ``Suspects``."""
+    """What a look at a file gave."""
 
-    uses: list[str]
-    pins: list[tuple[str, PinHints]]
-    unread: list[tuple[str, Unreadable]]
-    ignored: list[str]
+    path: str
+    may_use: bool
+    hints: PinHints | None
+    error: Unreadable | None
 
 
 class _Prefilter:

@@ -186,10 +186,6 @@ class OtherClusters(NamedTuple):
         """Whether a file is of this cluster alone."""
         return bool(self.home) and is_below(path, self.home) and not self.is_theirs(path)
 
-    def readers(self, path: str) -> tuple[UnverifiedInstallation, ...]:
-        """Installations without a release that speaks for them, as far as they may read a file."""
-        return self.everywhere.readers(path)
-
 
 class Installations:
     """What installs Flux in a repository; looked at once, whatever the number of clusters.

@@ -142,7 +142,7 @@ class ApiUses:
         found = []
         for file in files:
             apis = own if transition.other_clusters.is_own(file.path) else shared
-            found.append(migrate(file, suited(apis, transition.other_clusters.readers(file.path))))
+            found.append(migrate(file, suited(apis, transition.other_clusters.everywhere.readers(file.path))))
         self._reach = self._reach or Reach(self._sources.tree)
         return settle_linked([each for each in found if each is not None], self._reach)
 

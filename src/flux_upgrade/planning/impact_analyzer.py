@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from flux_upgrade.impact.diff.changes import Changes
     from flux_upgrade.impact.impact import Impact, Managed, Stored
     from flux_upgrade.impact.migrate.result import Migrated
-    from flux_upgrade.impact.overlay.result import Overlay
     from flux_upgrade.impact.running import Installations
 
 
@@ -52,10 +51,12 @@ class ImpactAnalyzer:
         )
         manifest = transition.upgrade.change.manifest
         if manifest is not None:
+            from flux_upgrade.impact.overlay.check import check_overlay
+
             old, new = transition.found.content, manifest.new
-            found = found._replace(
-                changes=self._compared(old, new), overlay=self._overlay(transition, old, new)
-            )
+            changes = self._compared(old, new)
+            overlay = check_overlay(self._sources.tree, transition.path, old, new, self._sources.builder)
+            found = found._replace(changes=changes, overlay=overlay)
         if not self._may_break(transition, found.changes):
             return found
         files = self._uses.files(transition)
@@ -79,7 +80,12 @@ class ImpactAnalyzer:
         """What installs Flux in the repository. ``clusters``: all that are planned for."""
         from flux_upgrade.impact.running import Installations, installs
 
-        return Installations(clusters, [*filter(installs, self._unplanned)])
+        pins = self._sources.members
+        if pins is None:
+            pins = [Member(each, each.path) for each in discover(self._sources.pin_context)]
+        # Those that are ignored, or outside of what the user named.
+        unplanned = [each for each in pins if each.path not in self._sources.planned]
+        return Installations(clusters, [*filter(installs, unplanned)])
 
     def looked_back(self, transition: Transition, impact: Impact) -> Impact:
         """With what the histories of the installation and of API uses show.
@@ -177,11 +183,6 @@ class ImpactAnalyzer:
             self._changes[old, new] = manifest_changes(parse(old).documents, parse(new).documents)
         return self._changes[old, new]
 
-    def _overlay(self, transition: Transition, old: bytes, new: bytes) -> Overlay | None:
-        from flux_upgrade.impact.overlay.check import check_overlay
-
-        return check_overlay(self._sources.tree, transition.path, old, new, self._sources.builder)
-
     @staticmethod
     def _takes_away(changes: Changes | None) -> bool:
         """Whether a version of an API goes that the cluster may have stored."""
@@ -225,14 +226,6 @@ class ImpactAnalyzer:
             )
             or ()
         )
-
-    @cached_property
-    def _unplanned(self) -> Sequence[Member]:
-        """The pins that are ignored, or outside of what the user named."""
-        found = self._sources.members
-        if found is None:
-            found = [Member(each, each.path) for each in discover(self._sources.pin_context)]
-        return [each for each in found if each.path not in self._sources.planned]
 
     @staticmethod
     def _crds(manifest: bytes) -> Iterable[Crd]:

@@ -65,17 +65,14 @@ def installed_crds(content: bytes) -> InstalledCrds | None:
     crds = None if is_merging else _plain(content)
     if crds is None:
         crds = dict(_parsed(content))
-    return InstalledCrds(_tag(content), crds) if crds else None
-
-
-def _tag(content: bytes) -> Version:
-    """Bots raise headers and images, and leave the labels that came with the CRDs."""
+    if not crds:
+        return None
+    # Bots raise headers and images, and leave the labels that came with the CRDs.
     labels = Counter(filter(is_tag, map(bytes.decode, _LABEL.findall(content))))
     if labels:
-        return Version(labels.most_common(1)[0][0])
+        return InstalledCrds(Version(labels.most_common(1)[0][0]), crds)
     header = _HEADER.search(content)
-    version = header[1].decode() if header is not None else ""
-    return Version.parse(version) or NO_VERSION
+    return InstalledCrds(Version.parse(header[1].decode() if header else "") or NO_VERSION, crds)
 
 
 def _plain(content: bytes) -> dict[str, Definition] | None:
