@@ -95,8 +95,6 @@ def suspects(
 
 
 class _Glance(NamedTuple):
-    """What a look at a file gave."""
-
     path: str
     may_use: bool
     hints: PinHints | None
@@ -186,8 +184,6 @@ def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
 
 
 class _BatchResult(NamedTuple):
-    """What a look at some files gave."""
-
     files: list[Migrated]
     again: list[str]  # paths of those that cannot be migrated before something is known
     asked: set[_Question]
@@ -215,7 +211,6 @@ class _Known:
                 _ = served.kinds
 
     def learn(self, asked: Iterable[_Question]) -> None:
-        """Fetch schemas and releases that were asked for."""
         for what in asked:
             if what is None:
                 if self._releases is None:

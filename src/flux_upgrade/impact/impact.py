@@ -114,7 +114,6 @@ class Impact(NamedTuple):
 
     @property
     def has_to_migrate_after(self) -> bool:
-        """Whether it has to run right after the merge."""
         return self.managed is not None and self.managed.is_after
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.config.config import Migrate
@@ -228,5 +228,6 @@ class ImpactAnalyzer:
         )
 
     @staticmethod
-    def _crds(manifest: bytes) -> Iterable[Crd]:
-        return crds_of(parse(manifest).documents).values()
+    @lru_cache(maxsize=8)  # equal manifests are many
+    def _crds(manifest: bytes) -> Sequence[Crd]:
+        return tuple(crds_of(parse(manifest).documents).values())

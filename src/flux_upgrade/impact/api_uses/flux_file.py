@@ -55,17 +55,14 @@ class FluxObject(Object):
 
     @property
     def kind(self) -> str:
-        """Empty where there is none."""
         return self.text_at("kind")
 
     @property
     def name(self) -> str:
-        """Empty where there is none."""
         return self.text_at("metadata", "name")
 
     @property
     def namespace(self) -> str:
-        """Empty where there is none."""
         return self.text_at("metadata", "namespace")
 
 

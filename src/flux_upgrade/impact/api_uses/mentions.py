@@ -69,7 +69,6 @@ class ApiGroups:
         return bool(self.names) and self._letter in content and content.rfind(self.mark) >= 0
 
     def mentions(self, text: str) -> list[Mention]:
-        """All of them, in their order."""
         found = []
         for match in self._mention.finditer(text):
             end = match.start() + len(self._mark)

@@ -111,7 +111,6 @@ def _start(each: ApiUse | FluxObject) -> int:
 
 
 def _is_yaml(path: str) -> bool:
-    """Whether a file is YAML, or a template of some."""
     name = posixpath.basename(path)
     while name.endswith(_TEMPLATES):
         name = name.rpartition(".")[0]

@@ -40,8 +40,6 @@ class UnreadableSpan(NamedTuple):
 
 
 class _PendingNode(NamedTuple):
-    """A node that was not read yet."""
-
     document: YamlDocument
     node: Node
     context: NodeContext
@@ -207,7 +205,6 @@ class Structure:
             )
 
     def _of(self, spot: _PendingNode, node: Node) -> list[Mention]:
-        """The mentions in the spelling of a node."""
         return self._between(*self._span_of(spot, node))
 
     def _span_of(self, spot: _PendingNode, node: Node) -> tuple[int, int]:

@@ -153,7 +153,6 @@ def events_across_namespaces(release: FluxObject) -> Iterator[AffectedLine]:
 
 
 def _texts(release: FluxObject, path: tuple[Step, ...]) -> Iterator[Value]:
-    """Every scalar in what stands at a path."""
     value = release.at(*path)
     if value is not None:
         yield value

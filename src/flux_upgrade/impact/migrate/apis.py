@@ -100,7 +100,6 @@ class Apis:
 
     @property
     def _clusters(self) -> list[ReleaseApis]:
-        """What runs today, as far as it is known."""
         return [each for each in (self.current, *self.others, *self.unverified) if each is not None]
 
     def _today(self, crd: Crd) -> dict[str, frozenset[str]]:

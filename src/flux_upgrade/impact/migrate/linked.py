@@ -55,7 +55,6 @@ class Reach:
         return roots is None or any(is_below(path, root) for root in roots)
 
     def resources(self, group: str) -> tuple[ApiUse, ...]:
-        """All resources of a group, whatever their version."""
         if group not in self._resources:
             found = files_using(self._tree, (group,))
             self._resources[group] = tuple(

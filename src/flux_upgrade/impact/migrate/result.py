@@ -52,7 +52,6 @@ class Left(NamedTuple):
 
     @property
     def blocks(self) -> bool:
-        """Whether the upgrade would break it."""
         return self.reason not in HARMLESS and not self.is_broken_already
 
 
