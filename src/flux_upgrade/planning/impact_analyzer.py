@@ -139,20 +139,18 @@ class ImpactAnalyzer:
             current,
             transition.upgrade.target,
         )
-        mentions = self._mentions(transition, dropped) if asked.needs_history else Mentions()
+        mentions = Mentions()
+        if asked.needs_history:
+            mentions = self._sources.history.mentions(tuple(sorted(dropped)))
+            # Of files that are searched today and not another cluster's.
+            scan, others = transition.terms.governance.scan, transition.other_clusters
+            searched = [each for each in mentions.paths if self._uses.is_searched(each, scan)]
+            mine = tuple(each for each in searched if not others.is_theirs(each))
+            mentions = mentions._replace(paths=mine)
         found = managed(asked, feedback.migrated, mentions)
         if found is None or found.is_after or found.evidence is not Evidence.UNKNOWN:
             return found
         return None if impact.stored.unknown else found
-
-    def _mentions(self, transition: Transition, versions: Iterable[str]) -> Mentions:
-        """What the history shows of files that are searched today and not another cluster's."""
-        found = self._sources.history.mentions(tuple(sorted(versions)))
-        scan, others = transition.terms.governance.scan, transition.other_clusters
-        paths = [
-            each for each in found.paths if self._uses.is_searched(each, scan) and not others.is_theirs(each)
-        ]
-        return found._replace(paths=tuple(paths))
 
     def _beside(self, path: str) -> Iterable[bytes]:
         """The files of an installation's folder: what patches the controllers' arguments stands there."""

@@ -84,7 +84,11 @@ class Reach:
 
         https://fluxcd.io/flux/components/kustomize/kustomizations/#path
         """
-        owners = [each for each in self._objects(patch.path) if _holds(each, patch)]
+        owners = []
+        for each in self._objects(patch.path):
+            start, end = each.node.start_mark.index, each.node.end_mark.index
+            if each.document.offset(start) <= patch.start < each.document.offset(end):
+                owners.append(each)
         if len(owners) != 1 or owners[0].text_at("kind") != "Kustomization" or patch.at[0] != "spec":
             return None
         said = owners[0].text_at("spec", "path")
@@ -121,11 +125,6 @@ class Reach:
             return list(readable(self._tree.read(path)))
         except Unreadable:
             return []
-
-
-def _holds(each: Object, patch: ApiUse) -> bool:
-    offset = each.document.offset
-    return offset(each.node.start_mark.index) <= patch.start < offset(each.node.end_mark.index)
 
 
 def _taken(path: str, each: Object) -> Iterator[str]:
@@ -165,15 +164,13 @@ class _Settling:
         lefts = [left for file in self._files for left in file.lefts if left.use.place is not UsePlace.TEXT]
         # Of what is left for another's sake, the other is reported.
         staying = [(left.use, left) for left in lefts]
-        for left in [*self._widened()]:
-            self._take(left)
-            staying.append((left.use, left))
+        staying += [(move.use, self._take(move, detail, _NAME)) for move, detail in [*self._widened()]]
         while staying:
             staying = [*self._following(staying)]
-        return tuple(self._without_taken(file) for file in self._files)
+        return tuple(map(self._without_taken, self._files))
 
-    def _widened(self) -> Iterator[Left]:
-        """Targets that would select more than today, since nothing but their version keeps it apart."""
+    def _widened(self) -> Iterator[tuple[Move, str]]:
+        """Targets that would select more than today, and why: their version alone keeps something apart."""
         for use, move in self._moves.items():
             if use.place is not UsePlace.TARGET or _ONE_NAME.fullmatch(use.name):
                 continue
@@ -186,7 +183,7 @@ class _Settling:
                         f"Its version alone keeps it from {_who(other)} ({_where(other)}), "
                         f"which is or becomes {then} as well."
                     )
-                    yield self._left(move, detail, _NAME)
+                    yield move, detail
                     break
 
     def _following(self, staying: Sequence[tuple[ApiUse, Left]]) -> Iterator[tuple[ApiUse, Left]]:
@@ -199,17 +196,16 @@ class _Settling:
                     stays = f"{_who(root.use)} stays at {root.use.version} ({_where(root.use)})"
                     why = "kustomize would not find the one by the other any more"
                     detail = f"{stays}, and {why}. There: {root.detail}"
-                    self._take(self._left(self._moves[use], detail, _HINT))
+                    self._take(self._moves[use], detail, _HINT)
                     yield use, root
 
-    def _left(self, move: Move, detail: str, hint: str) -> Left:
-        return Left(move.use, Reason.NEEDS_HAND, detail, hint, is_broken_already=not move.was_served)
-
-    def _take(self, left: Left) -> None:
+    def _take(self, move: Move, detail: str, hint: str) -> Left:
+        left = Left(move.use, Reason.NEEDS_HAND, detail, hint, is_broken_already=not move.was_served)
         self._taken[left.use] = left
         del self._moves[left.use]
         for each in self._counterparts.values():
             each.pop(left.use, None)
+        return left
 
     def _without_taken(self, file: Migrated) -> Migrated:
         taken = [self._taken[move.use] for move in file.moves if move.use in self._taken]

@@ -56,10 +56,6 @@ class Template(NamedTuple):
     source: str
 
 
-def _dropped(each: Object, path: Path) -> Iterable[TextEdit]:
-    return (without(each, *path),)
-
-
 def _values_files(each: Object, path: Path) -> Iterable[TextEdit]:
     return as_item(each, path, "valuesFiles")
 
@@ -71,7 +67,8 @@ def _patches(each: Object, path: Path) -> Iterable[TextEdit]:
 def _gone(kinds: tuple[str, ...], path: Path, why: str, source: str) -> Rule:
     """A field that means nothing to the controllers of any release that serves the new version."""
     name = _name(path)
-    return Rule(kinds, path, f"Take {name} out: {why}.", source, _dropped, f"{name} was taken out: {why}.")
+    instead, done = f"Take {name} out: {why}.", f"{name} was taken out: {why}."
+    return Rule(kinds, path, instead, source, lambda each, path: (without(each, *path),), done)
 
 
 def _renamed(kind: str, path: Path, new: str, source: str, edit: Edit) -> Rule:
