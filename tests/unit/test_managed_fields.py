@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flux_upgrade.impact.impact import Evidence, Managed
-from flux_upgrade.impact.stored_versions.managed_fields import DroppedVersions, managed, versions_dropped
+from flux_upgrade.impact.stored_versions.history import DroppedVersions, managed, versions_dropped
 from flux_upgrade.manifests.crds import ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.files import Mentions

@@ -99,7 +99,7 @@ class ImpactAnalyzer:
         return impact._replace(managed=self._managed(transition, impact))
 
     def _stored_before(self, transition: Transition, impact: Impact) -> Stored:
-        from flux_upgrade.impact.stored_versions.history_record import HistoryQuery, read
+        from flux_upgrade.impact.stored_versions.history import HistoryQuery, read
 
         feedback = transition.terms.feedback
         asked = HistoryQuery(
@@ -119,7 +119,7 @@ class ImpactAnalyzer:
     def _managed(self, transition: Transition, impact: Impact) -> Managed | None:
         """Why `flux migrate` has to run because of managed fields, as far as nothing else says so."""
         from flux_upgrade.impact.impact import Evidence
-        from flux_upgrade.impact.stored_versions.managed_fields import (
+        from flux_upgrade.impact.stored_versions.history import (
             DroppedVersions,
             managed,
             versions_dropped,

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator
 
 from flux_upgrade.impact.api_uses.flux_file import FluxFile, FluxObject, UsePlace
-from flux_upgrade.impact.behaviour.break_rule import BreakRule, Path, Span
+from flux_upgrade.impact.behaviour.rules import BreakRule, Path, Span
 from flux_upgrade.impact.behaviour.table import BREAK_RULES
 from flux_upgrade.impact.impact import Hit
 from flux_upgrade.manifests.nodes import compose, construct
