@@ -25,7 +25,7 @@ from flux_upgrade import main as cli
 from flux_upgrade.action import action_yml
 from flux_upgrade.cli.flags import BOOL
 from flux_upgrade.cli.parse import build_parser
-from flux_upgrade.impact.behaviour.break_rule import Span
+from flux_upgrade.impact.behaviour.rules import Span
 from flux_upgrade.impact.behaviour.table import BREAK_RULES
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model import errors

@@ -57,7 +57,7 @@ class MigrationCase:
             served(self.target),
             tuple(map(served, self.others)),
             schema if self.schemas else lambda *_: None,
-            tuple(map(served, self.between)),
+            lambda: map(served, self.between),
         )
 
     def find(self, content: bytes, apis: Apis) -> FluxFile | None:

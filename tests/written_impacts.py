@@ -14,7 +14,7 @@ from flux_upgrade.impact.impact import Hit, Impact, Managed, PastRelease, Refuse
 from flux_upgrade.impact.kubernetes_versions import fit
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
-from flux_upgrade.impact.stored_versions.managed_fields import DroppedVersions, managed, versions_dropped
+from flux_upgrade.impact.stored_versions.history import DroppedVersions, managed, versions_dropped
 from flux_upgrade.manifests.crds import ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.files import Mentions
@@ -71,7 +71,7 @@ def _managed(stated: Stated, found: Impact, old: Release, new: Release) -> Manag
         dropped, dropped & used, stated.get("was-migrated", False), is_along, Version(old[0]), Version(new[0])
     )
     mentions = Mentions(tuple(stated.get("mentions", ())), stated.get("missing", ""))
-    return managed(asked, found.migrated, lambda _: mentions)
+    return managed(asked, found.migrated, mentions)
 
 
 def compared(old: bytes, new: bytes) -> Changes:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from flux_upgrade.adapters.releases.directory import DirectoryReleases
 from flux_upgrade.impact.impact import Refused, Stored
+from flux_upgrade.impact.served_apis import upgrade_path
 from flux_upgrade.impact.stored_versions.refused import stored
-from flux_upgrade.impact.upgrade_path import upgrade_path
 from flux_upgrade.manifests.crds import Crd, ReleaseApis, crds_of, served_by
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.files import FileRevision, FileRevisions

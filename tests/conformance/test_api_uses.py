@@ -84,7 +84,7 @@ def test_kustomizations_and_patches_beside_manifests(conformance: Path) -> None:
         str(PurePosixPath(name).parent / PurePosixPath(name).name.replace("__", "/")): content
         for name, content in members(conformance / "siblings.tar.xz")
     }
-    read = {file.path: file for file in files(MemoryTree(tree), GROUPS, lambda _: True)}
+    read = {file.path: file for file in files(MemoryTree(tree), GROUPS)}
     for path, content in tree.items():
         mentions = len(MENTION.findall(decoded(content)))
         assert mentions == len(read[path].uses if path in read else ()), path

@@ -87,8 +87,7 @@ def real(
     found = []
     for row, file in files:
         current = None if request.param == "no current release" else apis.served(_runs_on(row, apis))
-        between = map(apis.served, apis.newest)
-        asked = Apis(current, apis.served(TARGET), (), apis.schema, between)
+        asked = Apis(current, apis.served(TARGET), (), apis.schema, lambda: map(apis.served, apis.newest))
         became = migrate(file, asked)
         assert became is not None, row["path"]
         found.append(RealFile(row, file, asked, became))

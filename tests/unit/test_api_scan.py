@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import pytest
@@ -79,13 +79,12 @@ def test_what_has_to_be_fetched_is_fetched_here_and_once() -> None:
 def test_the_releases_in_between_are_fetched_only_where_they_are_asked_for() -> None:
     fetched = []
 
-    class Between(Iterable[ReleaseApis]):
-        def __iter__(self) -> Iterator[ReleaseApis]:
-            for tag in ("v2.8.8", "v2.7.5"):
-                fetched.append((tag, os.getpid()))
-                yield served(tag)
+    def between() -> Iterator[ReleaseApis]:
+        for tag in ("v2.8.8", "v2.7.5"):
+            fetched.append((tag, os.getpid()))
+            yield served(tag)
 
-    apis = Apis(served("v2.6.4"), TARGET, (), schema, Between())
+    apis = Apis(served("v2.6.4"), TARGET, (), schema, between)
     plain = MemoryTree({"a.yaml": b"apiVersion: source.toolkit.fluxcd.io/v1beta2\nkind: GitRepository\n"})
     assert len(in_use(plain, suspected(plain), (), apis, by_two)) == 1
     assert not fetched

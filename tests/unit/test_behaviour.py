@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 
 from flux_upgrade.impact.api_uses import scan
-from flux_upgrade.impact.behaviour.break_rule import AffectedLine, BreakRule, Span, has_reached
 from flux_upgrade.impact.behaviour.find import find_breaks, gates_in
+from flux_upgrade.impact.behaviour.rules import AffectedLine, BreakRule, Span, has_reached
 from flux_upgrade.impact.behaviour.table import BREAK_RULES
 from flux_upgrade.model.versions import is_tag
 

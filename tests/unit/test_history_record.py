@@ -7,7 +7,7 @@ import json
 import pytest
 
 from flux_upgrade.impact.impact import PastRelease, Refused, Stored
-from flux_upgrade.impact.stored_versions.history_record import HistoryQuery, read, written
+from flux_upgrade.impact.stored_versions.history import HistoryQuery, read, written
 from flux_upgrade.model.versions import Version
 from replacing import replace
 

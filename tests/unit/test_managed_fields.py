@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from flux_upgrade.impact.impact import Evidence, Managed
-from flux_upgrade.impact.stored_versions.managed_fields import DroppedVersions, managed, versions_dropped
+from flux_upgrade.impact.stored_versions.history import DroppedVersions, managed, versions_dropped
 from flux_upgrade.manifests.crds import ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.files import Mentions
 from flux_upgrade.model.versions import Version
-from memory import MemoryHistory
 
 HELM, ALERT = "helm.toolkit.fluxcd.io/v2beta1", "notification.toolkit.fluxcd.io/v1beta2"
 ASKED = DroppedVersions(
@@ -24,17 +23,14 @@ ASKED = DroppedVersions(
 SHALLOW = "the checkout is shallow"
 
 
-def managed_after(
-    asked: DroppedVersions, history: MemoryHistory | None = None, *migrated: str
-) -> Managed | None:
-    return managed(asked, migrated, (history or MemoryHistory()).mentions)
+def managed_after(asked: DroppedVersions, mentions: Mentions | None = None, *migrated: str) -> Managed | None:
+    return managed(asked, migrated, mentions or Mentions())
 
 
 def test_a_use_is_enough_and_the_history_is_not_searched() -> None:
-    history = MemoryHistory()
-    found = managed_after(ASKED._replace(used=frozenset({HELM})), history)
-    assert found == Managed((HELM,), Evidence.USED, "", "2.8", is_after=False)
-    assert not history.searched
+    asked = ASKED._replace(used=frozenset({HELM}))
+    assert managed_after(asked) == Managed((HELM,), Evidence.USED, "", "2.8", is_after=False)
+    assert not asked.needs_history
 
 
 def test_with_the_upgrade_it_runs_after_the_merge_with_the_new_cli() -> None:
@@ -45,10 +41,9 @@ def test_with_the_upgrade_it_runs_after_the_merge_with_the_new_cli() -> None:
 
 
 def test_a_merged_migration_is_enough() -> None:
-    history = MemoryHistory()
-    found = managed_after(ASKED._replace(was_migrated=True), history)
-    assert found == Managed((HELM, ALERT), Evidence.MIGRATED, "", "2.8", is_after=False)
-    assert not history.searched
+    asked = ASKED._replace(was_migrated=True)
+    assert managed_after(asked) == Managed((HELM, ALERT), Evidence.MIGRATED, "", "2.8", is_after=False)
+    assert not asked.needs_history
 
 
 @pytest.mark.parametrize(
@@ -60,11 +55,10 @@ def test_a_merged_migration_is_enough() -> None:
     ],
 )
 def test_else_the_history_tells(mentions: Mentions, evidence: Evidence, detail: str) -> None:
-    history = MemoryHistory(mentions=mentions)
-    found = managed_after(ASKED, history)
+    assert ASKED.needs_history
+    found = managed_after(ASKED, mentions)
     assert found is not None
     assert (found.evidence, found.detail) == (evidence, detail)
-    assert history.searched == [(HELM, ALERT)]
 
 
 def test_what_was_never_used_needs_nothing() -> None:
@@ -72,9 +66,10 @@ def test_what_was_never_used_needs_nothing() -> None:
 
 
 def test_what_drops_nothing_needs_nothing() -> None:
-    history = MemoryHistory(mentions=Mentions(("a.yaml",)))
-    assert managed_after(ASKED._replace(dropped=frozenset(), was_migrated=True), history) is None
-    assert not history.searched
+    asked = ASKED._replace(dropped=frozenset())
+    assert not asked.needs_history
+    for each in (asked, asked._replace(was_migrated=True)):
+        assert managed_after(each, Mentions(("a.yaml",))) is None
 
 
 def test_it_is_done_once_people_say_so() -> None:

@@ -88,13 +88,13 @@ def test_releases_in_between_are_looked_at_only_where_nothing_bridges() -> None:
         asked.append("v2.8.8")
         yield served("v2.8.8")
 
-    assert Apis(served("v2.6.4"), served("v2.9.4"), (), between=between()).goal(USE) == "v2"
+    assert Apis(served("v2.6.4"), served("v2.9.4"), (), between=between).goal(USE) == "v2"
     assert not asked
 
 
 def test_the_bridge_is_the_newest_release_that_is_one() -> None:
-    between = map(served, ("v2.9.0", "v2.8.8", "v2.7.5", "v2.3.0"))
-    found = Apis(served("v2.2.3"), served("v2.9.4"), (), between=between).goal(USE)
+    tags = ("v2.9.0", "v2.8.8", "v2.7.5", "v2.3.0")
+    found = Apis(served("v2.2.3"), served("v2.9.4"), (), between=lambda: map(served, tags)).goal(USE)
 
     assert isinstance(found, Left)
     assert found.hint == "Upgrade to v2.7.5 first, which serves v2beta2 and v2."
@@ -103,7 +103,7 @@ def test_the_bridge_is_the_newest_release_that_is_one() -> None:
 def test_clusters_that_are_too_far_apart_without_a_current_release() -> None:
     """Each of them serves a version of the target's, and no version is served by both."""
     others = (served("v2.2.3"), served("v2.8.0"))
-    found = Apis(None, served("v2.7.5"), others, between=map(served, ("v2.3.0",))).goal(USE)
+    found = Apis(None, served("v2.7.5"), others, between=lambda: [served("v2.3.0")]).goal(USE)
 
     assert isinstance(found, Left)
     assert found.hint == "Upgrade to a release in between first, which serves a version of either."
@@ -111,7 +111,7 @@ def test_clusters_that_are_too_far_apart_without_a_current_release() -> None:
 
 def test_no_bridge_without_a_release_between() -> None:
     use = USE._replace(group=NOTIFICATION, kind="Alert", version="v1beta1")
-    found = Apis(served("v0.41.2"), served("v2.9.4"), (), between=[served("v2.9.0")]).goal(use)
+    found = Apis(served("v0.41.2"), served("v2.9.4"), (), between=lambda: [served("v2.9.0")]).goal(use)
 
     assert isinstance(found, Left)
     assert found.hint == "Upgrade to a release in between first, which serves a version of either."

@@ -6,7 +6,7 @@ import pytest
 
 from flux_upgrade.impact.api_uses.scan import files
 from flux_upgrade.impact.migrate.apis import Apis
-from flux_upgrade.impact.migrate.linked import settle_linked
+from flux_upgrade.impact.migrate.linked import Reach, settle_linked
 from flux_upgrade.impact.migrate.migrate import migrate
 from flux_upgrade.impact.migrate.result import Migrated
 from memory import MemoryTree
@@ -68,8 +68,8 @@ def migrated_files(**texts: str) -> list[str]:
 def settled(**texts: str) -> tuple[Migrated, ...]:
     tree = MemoryTree({f"apps/{name}.yaml": text.encode() for name, text in texts.items()})
     apis = Apis(None, served("v2.9.4"), (), schema)
-    found = [migrate(file, apis) for file in files(tree, apis.target.groups, lambda _: True)]
-    return settle_linked([each for each in found if each is not None], tree)
+    found = [migrate(file, apis) for file in files(tree, apis.target.groups)]
+    return settle_linked([each for each in found if each is not None], Reach(tree))
 
 
 def test_all_of_them_move() -> None:
@@ -147,8 +147,8 @@ def reasons_in(texts: dict[str, str]) -> dict[str, list[str]]:
     """For each file with something left, why."""
     tree = MemoryTree({path: text.encode() for path, text in texts.items()})
     apis = Apis(None, served("v2.9.4"), (), schema)
-    found = [migrate(file, apis) for file in files(tree, apis.target.groups, lambda _: True)]
-    settled = settle_linked([each for each in found if each is not None], tree)
+    found = [migrate(file, apis) for file in files(tree, apis.target.groups)]
+    settled = settle_linked([each for each in found if each is not None], Reach(tree))
     return {
         file.path: [f"{left.detail} {left.hint}" for left in file.lefts] for file in settled if file.lefts
     }

@@ -67,15 +67,15 @@ def test_which_files_are_looked_at() -> None:
         "b/c.tf",
     )
     tree = MemoryTree(dict.fromkeys(names, RESOURCE))
-    looked = [file.path for file in files(tree, GROUPS, lambda _: True)]
+    looked = [file.path for file in files(tree, GROUPS)]
     assert looked == ["Kustomization", "a.json", "a.md", "a.yaml", "a.yaml.tmpl", "a.yml", "b/c.tf"]
-    assert [file.path for file in files(tree, GROUPS, lambda path: "/" in path)] == ["b/c.tf"]
+    assert [file.path for file in files(tree, GROUPS, ["b/c.tf"])] == ["b/c.tf"]
 
 
 def test_a_file_that_cannot_be_read_stops_no_other() -> None:
-    assert [
-        file.path for file in files(Locked({"a.yaml": RESOURCE, "b.yaml": RESOURCE}), GROUPS, lambda _: True)
-    ] == ["b.yaml"]
+    assert [file.path for file in files(Locked({"a.yaml": RESOURCE, "b.yaml": RESOURCE}), GROUPS)] == [
+        "b.yaml"
+    ]
 
 
 class Locked(MemoryTree):
@@ -160,7 +160,7 @@ def test_an_object_tells_its_values_and_whether_they_may_be_replaced() -> None:
 
 
 def _found(tree: dict[str, bytes]) -> list[FluxFile]:
-    return list(files(MemoryTree(tree), GROUPS, lambda _: True))
+    return list(files(MemoryTree(tree), GROUPS))
 
 
 def _report(file: FluxFile) -> Iterator[str]:

@@ -7,7 +7,14 @@ import pytest
 from flows import World, fleet, manifest
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.impact.migrate.apis import Apis
-from flux_upgrade.impact.running import Installations, ManifestApis, Running, UnverifiedInstallation, running
+from flux_upgrade.impact.running import (
+    Installations,
+    Running,
+    UnverifiedInstallation,
+    manifest_apis,
+    running,
+    suited,
+)
 from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.pins.gotk_components import pin
 from memory import MemoryTree, regenerator
@@ -26,9 +33,7 @@ def running_in(files: dict[str, bytes]) -> Running:
 
 def unverified_in(content: bytes, path: str = PATH) -> list[tuple[str, bool]]:
     """Name and whether the CRDs can be read, of those that no release speaks for."""
-    return [
-        (each.name, ManifestApis().of(each) is not None) for each in running_in({path: content}).unverified
-    ]
+    return [(each.name, manifest_apis(each) is not None) for each in running_in({path: content}).unverified]
 
 
 @pytest.mark.parametrize(
@@ -99,16 +104,16 @@ def test_the_folder_of_a_file_that_installs_nothing_is_shared() -> None:
 
 
 def test_files_suit_those_that_may_read_them() -> None:
-    apis, manifests = Apis(served("v2.6.4"), served("v2.9.4")), ManifestApis()
+    apis = Apis(served("v2.6.4"), served("v2.9.4"))
     readable, broken = (
         UnverifiedInstallation("a.yaml", "v0.41.2", unverified()),
         UnverifiedInstallation("b.yaml", "", None),
     )
-    assert manifests.suited(apis, ()) is apis
-    suited = manifests.suited(apis, (readable, broken))
-    assert [each.tag for each in suited.unverified] == ["v0.41.2 (a.yaml)"]
-    assert suited.unread == ("b.yaml",)
-    assert manifests.of(readable) is manifests.of(readable)
+    assert suited(apis, ()) is apis
+    both = suited(apis, (readable, broken))
+    assert [each.tag for each in both.unverified] == ["v0.41.2 (a.yaml)"]
+    assert both.unread == ("b.yaml",)
+    assert manifest_apis(readable) is manifest_apis(readable)
 
 
 def clusters(*folders: str, version: str = "v2.8.8") -> dict[str, Cluster]:

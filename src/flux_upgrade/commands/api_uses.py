@@ -18,7 +18,7 @@ from flux_upgrade.config.environment import Environment
 from flux_upgrade.impact.api_scan import Searched, in_use, searched, suspects
 from flux_upgrade.impact.impact import Impact
 from flux_upgrade.impact.migrate.apis import Apis
-from flux_upgrade.impact.running import ManifestApis, Running
+from flux_upgrade.impact.running import Running, manifest_apis
 from flux_upgrade.impact.running import running as find_running
 from flux_upgrade.impact.served_apis import ServedApis
 from flux_upgrade.manifests.crds import ReleaseApis
@@ -60,13 +60,9 @@ def read_api_uses(options: ApiUsesOptions, environment: Environment) -> ApiUsesR
             running.append(served.at(tag))
         except ReleaseNotFound:
             unknown.append(tag)
-    patches, manifests = Kustomizations(scope.whole).patch_files, ManifestApis()
-    unread = {each for each in found.unverified if manifests.of(each) is None}
-
-    def suited(apis: Apis, path: str) -> Apis:
-        return manifests.suited(apis, found.readers(path))
-
-    files = in_use(scope.whole, suspected.uses, patches, _apis(running, target, served), spread, suited)
+    patches = Kustomizations(scope.whole).patch_files
+    unread = {each for each in found.unverified if manifest_apis(each) is None}  # once, before it is spread
+    files = in_use(scope.whole, suspected.uses, patches, _apis(running, target, served), spread, found)
     between = Between(
         target.tag,
         tuple(each.tag for each in running),
@@ -106,7 +102,7 @@ def _apis(running: Sequence[ReleaseApis], target: ReleaseApis, served: ServedApi
     if not running:
         return Apis(None, target, (), served.schema)
     oldest, *others = sorted(running, key=lambda each: Version(each.tag))
-    return Apis(oldest, target, others, served.schema, served.between(oldest.tag, target.tag))
+    return Apis(oldest, target, others, served.schema, lambda: served.between(oldest.tag, target.tag))
 
 
 def show_report(options: ApiUsesOptions, found: ApiUsesReport, text: str, console: Console) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from flux_upgrade.config.config import Config, match
 from flux_upgrade.impact.api_uses.mentions import groups_of
 from flux_upgrade.impact.api_uses.scan import SUFFIXES, find
 from flux_upgrade.impact.migrate.apis import Apis
-from flux_upgrade.impact.migrate.linked import settle_linked
+from flux_upgrade.impact.migrate.linked import Reach, settle_linked
 from flux_upgrade.impact.migrate.migrate import migrate
 from flux_upgrade.impact.migrate.result import Migrated
 from flux_upgrade.impact.migrate.schema import Schema
+from flux_upgrade.impact.running import NOTHING_RUNS, Running, suited
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
@@ -22,13 +23,8 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.discover import PinHints, pin_hints, pinning_files
 
 _AT_A_TIME = 4
-_Question = tuple[str, str, str] | None
-"""Group, kind and version of a schema; None: the releases in between."""
-
-
-Suited = Callable[[Apis, str], Apis]
-"""What the file at a path has to suit besides."""
 _READ_AT_A_TIME = 64
+_Question = tuple[str, str, str] | None  # group, kind and version of a schema; None: releases in between
 
 
 class Searched(NamedTuple):
@@ -44,14 +40,10 @@ class Searched(NamedTuple):
 class Suspects(NamedTuple):
     """Files of a prefiltered tree that are worth a closer look; paths in order."""
 
-    uses: tuple[str, ...] = ()
-    """Files that may use what is not served."""
-    pins: tuple[str, ...] = ()
-    """Files that may pin Flux."""
-    unread: tuple[tuple[str, Unreadable], ...] = ()
-    """Manifests that cannot be read, and why."""
-    ignored: tuple[str, ...] = ()
-    """Files that are left alone, and would be worth a closer look."""
+    uses: tuple[str, ...] = ()  # files that may use what is not served
+    pins: tuple[str, ...] = ()  # files that may pin Flux
+    unread: tuple[tuple[str, Unreadable], ...] = ()  # manifests that cannot be read, and why
+    ignored: tuple[str, ...] = ()  # files that are left alone, and would be worth a closer look
 
 
 def searched(tree: Tree, below: str, config: Config) -> Searched:
@@ -60,10 +52,9 @@ def searched(tree: Tree, below: str, config: Config) -> Searched:
 
     def wanted(paths: Iterable[str]) -> frozenset[str]:
         found = (below + each for each in paths)
-        return frozenset(found if () in scans else filter(match_any, found))
-
-    def match_any(path: str) -> bool:
-        return any(match(patterns, path) for patterns in scans)
+        if () in scans:
+            return frozenset(found)
+        return frozenset(path for path in found if any(match(patterns, path) for patterns in scans))
 
     # A folder that cannot be listed is a candidate as well, and found to be unreadable.
     manifests = wanted(tree.candidates())
@@ -78,43 +69,36 @@ def suspects(
     """``tree``: the whole repository. ``pinning``: paths of files that may pin Flux by their names."""
     prefilter = _Prefilter(target)
 
-    def look(paths: Sequence[str]) -> _Glance:
-        found = _Glance([], [], [], [])
+    def look(paths: Sequence[str]) -> list[_Glance]:
+        found = []
         for path in paths:
-            is_pinning = path in pinning
+            content, error = b"", None
             try:
                 content = tree.read(path)
-            except Unreadable as error:
-                if path in searched.manifests:
-                    found.unread.append((path, error))
-                if not is_pinning:
-                    continue
-                content = b""  # a name may be enough
-            if prefilter.may_use(content):
-                if path in searched.paths:
-                    found.uses.append(path)
-                if path in searched.ignored:
-                    found.ignored.append(path)
-            if is_pinning and (hints := pin_hints(path, content)):
-                found.pins.append((path, hints))
+            except Unreadable as problem:
+                error = problem if path in searched.manifests else None
+            # Of one that cannot be read, a name may be enough.
+            hints = pin_hints(path, content) if path in pinning else None
+            may_use = prefilter.may_use(content)
+            if may_use or hints or error is not None:
+                found.append(_Glance(path, may_use, hints, error))
         return found
 
-    glances = list(spread(look, sorted(searched.paths.union(searched.ignored, pinning)), _READ_AT_A_TIME))
+    paths = sorted(searched.paths.union(searched.ignored, pinning))
+    glances = [each for some in spread(look, paths, _READ_AT_A_TIME) for each in some]
     return Suspects(
-        tuple(each for some in glances for each in some.uses),
-        tuple(pinning_files([each for some in glances for each in some.pins])),
-        tuple(each for some in glances for each in some.unread),
-        tuple(each for some in glances for each in some.ignored),
+        tuple(each.path for each in glances if each.may_use and each.path in searched.paths),
+        tuple(pinning_files([(each.path, each.hints) for each in glances if each.hints])),
+        tuple((each.path, each.error) for each in glances if each.error is not None),
+        tuple(each.path for each in glances if each.may_use and each.path in searched.ignored),
     )
 
 
 class _Glance(NamedTuple):
-    """What a look at some files gave; as ``Suspects``."""
-
-    uses: list[str]
-    pins: list[tuple[str, PinHints]]
-    unread: list[tuple[str, Unreadable]]
-    ignored: list[str]
+    path: str
+    may_use: bool
+    hints: PinHints | None
+    error: Unreadable | None
 
 
 class _Prefilter:
@@ -155,12 +139,13 @@ def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
     patches: Collection[str],
     apis: Apis,
     spread: Spread,
-    suited: Suited = lambda apis, _: apis,
+    running: Running = NOTHING_RUNS,
 ) -> tuple[Migrated, ...]:
     """Of some files, those that use what the target of ``apis`` does not serve, in the order of their paths.
 
-    ``patches``: paths of files that a kustomization takes for patches. Files are migrated by ``spread``,
-    where nothing can be downloaded; what they need of other releases is fetched here, and they come again.
+    ``patches``: paths of files that a kustomization takes for patches. ``running``: what may read files
+    besides. They are migrated by ``spread``, where nothing can be downloaded; what they need of other
+    releases is fetched here, and they come again.
     """
     known, prefilter = _Known(apis), _Prefilter(apis.target)
 
@@ -175,7 +160,9 @@ def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
                     is_patch=path in patches,
                     leaves_out=lambda text: not prefilter.may_use(text.encode(errors="replace")),
                 )
-                migrated = migrate(file, suited(known.apis, path)) if file is not None else None
+                migrated = (
+                    migrate(file, suited(known.apis, running.readers(path))) if file is not None else None
+                )
             except _Unknown as error:
                 result.again.append(path)
                 result.asked.add(error.what)
@@ -193,15 +180,12 @@ def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
             again += each.again
             known.learn(each.asked)
         paths = again
-    return settle_linked(sorted(files, key=lambda file: file.path), tree)
+    return settle_linked(sorted(files, key=lambda file: file.path), Reach(tree))
 
 
 class _BatchResult(NamedTuple):
-    """What a look at some files gave."""
-
     files: list[Migrated]
-    again: list[str]
-    """Paths of those that cannot be migrated before something is known."""
+    again: list[str]  # paths of those that cannot be migrated before something is known
     asked: set[_Question]
 
 
@@ -219,30 +203,28 @@ class _Known:
     def __init__(self, apis: Apis) -> None:
         self._source = apis
         self._schemas: dict[_Question, Schema | None] = {}
-        self.apis = replace(apis, schema=self._schema, between=_NotYet())
+        self._releases: tuple[ReleaseApis, ...] | None = None
+        self.apis = replace(apis, schema=self._schema, between=self._between)
         # What all of them need is read before the work is spread, and not by each process again.
         for served in (apis.target, apis.current, *apis.others):
             if served is not None:
                 _ = served.kinds
 
     def learn(self, asked: Iterable[_Question]) -> None:
-        """Fetch schemas and releases that were asked for."""
         for what in asked:
             if what is None:
-                if isinstance(self.apis.between, _NotYet):
-                    self.apis = replace(self.apis, between=tuple(self._source.between))
+                if self._releases is None:
+                    self._releases = tuple(self._source.between())
             elif what not in self._schemas:
                 self._schemas[what] = self._source.schema(*what)
+
+    def _between(self) -> Iterable[ReleaseApis]:
+        if self._releases is None:
+            raise _Unknown(None)
+        return self._releases
 
     def _schema(self, group: str, kind: str, version: str) -> Schema | None:
         what = group, kind, version
         if what not in self._schemas:
             raise _Unknown(what)
         return self._schemas[what]
-
-
-class _NotYet(Iterable[ReleaseApis]):
-    """The releases in between, which were not asked for yet."""
-
-    def __iter__(self) -> Iterator[ReleaseApis]:
-        raise _Unknown(None)

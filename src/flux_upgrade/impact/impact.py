@@ -16,14 +16,10 @@ from flux_upgrade.model.versions import Version
 class Evidence(StrEnum):
     """How it is known that objects may have been written in a version that the target drops."""
 
-    USED = "used"
-    """A manifest of the repository names it now."""
-    MIGRATED = "migrated"
-    """A merged pull request moved manifests away from it."""
-    HISTORY = "history"
-    """A manifest named it in an earlier commit."""
-    UNKNOWN = "unknown"
-    """The history cannot be searched, so that it cannot be ruled out."""
+    USED = "used"  # a manifest of the repository names it now
+    MIGRATED = "migrated"  # a merged pull request moved manifests away from it
+    HISTORY = "history"  # a manifest named it in an earlier commit
+    UNKNOWN = "unknown"  # the history cannot be searched, so that it cannot be ruled out
 
 
 class Managed(NamedTuple):
@@ -32,46 +28,35 @@ class Managed(NamedTuple):
     versions: tuple[str, ...]
     """``helm.toolkit.fluxcd.io/v2beta1``; those in use, else all that the target drops. Sorted."""
     evidence: Evidence
-    detail: str
-    """A path of the HISTORY; why it is UNKNOWN."""
-    cli: str
-    """The minor of the Flux CLI to run it with."""
+    detail: str  # a path of the HISTORY; why it is UNKNOWN
+    cli: str  # the minor of the Flux CLI to run it with
     is_after: bool
     """Whether it runs right after the merge: before, manifests in Git would bring the old version back."""
-    is_done: bool = False
-    """Whether it is confirmed that it ran."""
+    is_done: bool = False  # whether it is confirmed that it ran
 
 
 class Hit(NamedTuple):
     """A place of the tree that a known breaking change concerns."""
 
-    rule: str
-    """Slug of the row in the table: ``helm-post-render``."""
-    since: str
-    """The minor that changed it: ``2.9``."""
-    change: str
-    """What changes, a sentence without markup; the same for each hit of a rule."""
-    source: str
-    """Where Flux says so: an address."""
+    rule: str  # slug of the row in the table: `helm-post-render`
+    since: str  # the minor that changed it: `2.9`
+    change: str  # what changes, a sentence without markup; the same for each hit of a rule
+    source: str  # where Flux says so: an address
     path: str
-    line: int
-    """1-based."""
+    line: int  # 1-based
     kind: str
     name: str
     namespace: str
     keep: str
     """The line that keeps the old behaviour, as it would stand in the file; empty where there is none."""
-    hint: str = ""
-    """What else to do; a sentence without markup."""
+    hint: str = ""  # what else to do; a sentence without markup
 
 
 class PastRelease(NamedTuple):
     """A release that an installation was at, by the history of its file."""
 
-    tag: str
-    """Empty where the content names none."""
-    since: str
-    """RFC 3339, UTC: when it was committed; empty where that is unknown."""
+    tag: str  # empty where the content names none
+    since: str  # RFC 3339, UTC: when it was committed; empty where that is unknown
     storage: tuple[tuple[str, str], ...]
     """Name of each CRD of the installation, and the version that it stored; sorted."""
 
@@ -83,20 +68,16 @@ class Refused(NamedTuple):
     (fluxcd/flux2 issues 5598, 3362, 2743), whether or not there are any such objects.
     """
 
-    crd: str
-    """``imagerepositories.image.toolkit.fluxcd.io``."""
+    crd: str  # `imagerepositories.image.toolkit.fluxcd.io`
     kind: str
-    version: str
-    """``v1beta2``."""
-    release: PastRelease
-    """The first release that stored it, of those since which it was not migrated."""
+    version: str  # `v1beta2`
+    release: PastRelease  # the first release that stored it, of those since which it was not migrated
 
 
 class Stored(NamedTuple):
     """What the history of an installation means for one transition."""
 
-    refused: tuple[Refused, ...] = ()
-    """What would be refused as the cluster may be now."""
+    refused: tuple[Refused, ...] = ()  # what would be refused as the cluster may be now
     after_migrate: tuple[Refused, ...] = ()
     """What would be refused even if `flux migrate` ran at the current release: another stop is needed."""
     cli: str = ""
@@ -110,20 +91,16 @@ class Stored(NamedTuple):
 class Impact(NamedTuple):
     """Everything that is known of one transition, before it is made."""
 
-    changes: Changes | None = None
-    """None: of a pin, whose manifests are not in the repository."""
+    changes: Changes | None = None  # None: of a pin, whose manifests are not in the repository
     files: tuple[Migrated, ...] = ()
     """Files that use what the target does not serve, in the order of their paths."""
     stored: Stored = Stored()
     managed: Managed | None = None
     """None: the target drops no API version that the repository uses or has used."""
     breaks: tuple[Hit, ...] = ()
-    overlay: Overlay | None = None
-    """None: there is no kustomization beside the manifest."""
-    kubernetes: Fit | None = None
-    """None: the version that the clusters run is not declared."""
-    orphaned: tuple[ApiUse, ...] = ()
-    """Resources of a controller that would no longer be there."""
+    overlay: Overlay | None = None  # None: there is no kustomization beside the manifest
+    kubernetes: Fit | None = None  # None: the version that the clusters run is not declared
+    orphaned: tuple[ApiUse, ...] = ()  # resources of a controller that would no longer be there
     upgrade_path: tuple[Version, ...] = ()
     """The releases to go to, one after the other, where one step is not enough; the last is the goal."""
 
@@ -137,7 +114,6 @@ class Impact(NamedTuple):
 
     @property
     def has_to_migrate_after(self) -> bool:
-        """Whether it has to run right after the merge."""
         return self.managed is not None and self.managed.is_after
 
     @property

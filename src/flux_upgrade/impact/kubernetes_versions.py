@@ -19,8 +19,7 @@ _NUMBERS = re.compile(r"v?(\d+)\.(\d+)")
 class Support(NamedTuple):
     """What one minor of Flux says of Kubernetes."""
 
-    least: Minor
-    """What its code refuses to go below."""
+    least: Minor  # what its code refuses to go below
     tested: tuple[Minor, Minor] | None = None
     """The first and the last that it was tested with; None: not known."""
 
@@ -55,8 +54,7 @@ def support(tag: str) -> Support:
 class Fit(NamedTuple):
     """What a release of Flux says of the version that a cluster runs."""
 
-    version: str
-    """As it was declared: ``1.32``."""
+    version: str  # as it was declared: `1.32`
     support: Support
 
     @property

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.manifests.crds import Crd, ReleaseApis, crds_of
@@ -34,14 +35,10 @@ _FLUX = ".fluxcd.io"
 class UnverifiedInstallation(NamedTuple):
     """A manifest that no release speaks for, or not alone."""
 
-    path: str
-    """Relative to the repository's root."""
-    version: str
-    """As its labels or its header have it; empty where they have none."""
-    content: bytes | None
-    """None where it cannot be read as a manifest."""
-    is_edited: bool = False
-    """Whether it is a release's, but for its CRDs."""
+    path: str  # relative to the repository's root
+    version: str  # as its labels or its header have it; empty where they have none
+    content: bytes | None  # None where it cannot be read as a manifest
+    is_edited: bool = False  # whether it is a release's, but for its CRDs
 
     @property
     def name(self) -> str:
@@ -52,12 +49,9 @@ class UnverifiedInstallation(NamedTuple):
 class Running(NamedTuple):
     """What the clusters run."""
 
-    releases: tuple[str, ...] = ()
-    """Tags, oldest first."""
-    unverified: tuple[UnverifiedInstallation, ...] = ()
-    """In the order of the installations."""
-    homes: tuple[str, ...] = ()
-    """Folders that are the own ones of clusters with a verified manifest."""
+    releases: tuple[str, ...] = ()  # tags, oldest first
+    unverified: tuple[UnverifiedInstallation, ...] = ()  # in the order of the installations
+    homes: tuple[str, ...] = ()  # folders that are the own ones of clusters with a verified manifest
 
     def readers(self, path: str) -> tuple[UnverifiedInstallation, ...]:
         """The unverified ones that may read a file: all, unless it is in the own folder of another cluster.
@@ -67,31 +61,39 @@ class Running(NamedTuple):
         if not self.unverified:
             return ()
         home = max((each for each in self.homes if is_below(path, each)), key=len, default="")
-        return tuple(each for each in self.unverified if not home or _are_nested(home, home_of(each.path)))
+        if not home:
+            return self.unverified
+        theirs = [(each, home_of(each.path)) for each in self.unverified]
+        return tuple(each for each, its in theirs if is_below(home, its) or is_below(its, home))
 
 
-class ManifestApis:
-    """What unverified manifests serve, by their own CRDs; each is read once."""
+NOTHING_RUNS = Running()
 
-    def __init__(self) -> None:
-        self._read: dict[UnverifiedInstallation, ReleaseApis | None] = {}
 
-    def of(self, each: UnverifiedInstallation) -> ReleaseApis | None:
-        """What a manifest serves; None: its CRDs cannot be read, or it has none."""
-        if each not in self._read:
-            self._read[each] = _served(each)
-        return self._read[each]
+@cache
+def manifest_apis(each: UnverifiedInstallation) -> ReleaseApis | None:
+    """What a manifest serves, by its own CRDs; None: they cannot be read, or it has none."""
+    if each.content is None:
+        return None
+    try:
+        found = ReleaseApis(each.name, _crds(parse(each.content)))
+        for crd in found.kinds.values():
+            _ = crd.served
+    except Unreadable:
+        return None
+    return found if found.crds else None
 
-    def suited(self, apis: Apis, readers: Sequence[UnverifiedInstallation]) -> Apis:
-        """``apis`` for files that these may read as well."""
-        if not readers:
-            return apis
-        found = [self.of(each) for each in readers]
-        return replace(
-            apis,
-            unverified=tuple(each for each in found if each is not None),
-            unread=tuple(each.name for each in readers if self.of(each) is None),
-        )
+
+def suited(apis: Apis, readers: Sequence[UnverifiedInstallation]) -> Apis:
+    """``apis`` for files that these may read as well."""
+    if not readers:
+        return apis
+    found = [(each.name, manifest_apis(each)) for each in readers]
+    return replace(
+        apis,
+        unverified=tuple(served for _, served in found if served is not None),
+        unread=tuple(name for name, served in found if served is None),
+    )
 
 
 def running(members: Iterable[Member]) -> Running:
@@ -111,7 +113,10 @@ def running(members: Iterable[Member]) -> Running:
                 homes.add(home_of(member.path))
             if _is_unverified(found):
                 content = found.content if found.proof.manifest is not None else None
-                unverified.append(UnverifiedInstallation(member.path, _version(found), content, is_verified))
+                labels = found.proof.inferred.versions if found.proof.inferred is not None else ()
+                header = found.proof.manifest.header_version if found.proof.manifest is not None else ""
+                version = next(filter(None, (found.proof.version, *labels, header)), "")
+                unverified.append(UnverifiedInstallation(member.path, version, content, is_verified))
     return Running(
         tuple(sorted(releases, key=Version)), tuple(unverified), tuple(sorted(filter(None, homes)))
     )
@@ -128,10 +133,6 @@ def home_of(path: str) -> str:
     folder = posixpath.dirname(path)
     above, _, last = folder.rpartition("/")
     return above if last == _NAMESPACE else folder
-
-
-def _are_nested(one: str, other: str) -> bool:
-    return is_below(one, other) or is_below(other, one)
 
 
 def _is_unverified(found: Pin) -> bool:
@@ -154,54 +155,36 @@ def _served_by_crd(manifest: Manifest) -> Mapping[str, frozenset[str]] | None:
         return None
 
 
-def _served(each: UnverifiedInstallation) -> ReleaseApis | None:
-    if each.content is None:
-        return None
-    try:
-        found = ReleaseApis(each.name, _crds(parse(each.content)))
-        for crd in found.kinds.values():
-            _ = crd.served
-    except Unreadable:
-        return None
-    return found if found.crds else None
-
-
 def _crds(manifest: Manifest) -> dict[str, Crd]:
     """Those of Flux, whatever else is in the file. Raises Unreadable, late as well, see ``Crd``."""
     found = crds_of(each for each in manifest.documents if _CRD in each.text)
     return {name: crd for name, crd in found.items() if crd.group.endswith(_FLUX)}
 
 
-def _version(found: Pin) -> str:
-    proof = found.proof
-    labels = proof.inferred.versions if proof.inferred is not None else ()
-    header = proof.manifest.header_version if proof.manifest is not None else ""
-    return next(filter(None, (proof.version, *labels, header)), "")
-
-
 class OtherClusters(NamedTuple):
     """What is in the repository of one cluster besides it."""
 
-    home: str = ""
-    """The folder that is its own; empty for the repository's root, which everybody shares."""
-    folders: frozenset[str] = frozenset()
-    """Those of clusters, its own perhaps among them."""
-    releases: tuple[str, ...] = ()
-    """The releases that others are at, tags."""
-    everywhere: Running = Running()
-    """What runs in the repository, this cluster included."""
+    home: str = ""  # the folder that is its own; empty for the repository's root, which everybody shares
+    folders: frozenset[str] = frozenset()  # those of clusters, its own perhaps among them
+    releases: tuple[str, ...] = ()  # the releases that others are at, tags
+    everywhere: Running = NOTHING_RUNS  # what runs in the repository, this cluster included
+
+    @property
+    def around(self) -> list[str]:
+        """The folder that is its own, and those that it is in; the repository's root is the last."""
+        return _with_parents(self.home)
+
+    def owner(self, path: str) -> str:
+        """The nearest folder of a cluster that a file is in; empty where it is in none."""
+        return next((each for each in _with_parents(path) if each in self.folders), "")
 
     def is_theirs(self, path: str) -> bool:
         """Whether a file is of another cluster alone: not of one whose folder contains this one's."""
-        return any(each in self.folders and not is_below(self.home, each) for each in _with_parents(path))
+        return not is_below(self.home, self.owner(path))
 
     def is_own(self, path: str) -> bool:
         """Whether a file is of this cluster alone."""
         return bool(self.home) and is_below(path, self.home) and not self.is_theirs(path)
-
-    def readers(self, path: str) -> tuple[UnverifiedInstallation, ...]:
-        """Installations without a release that speaks for them, as far as they may read a file."""
-        return self.everywhere.readers(path)
 
 
 class Installations:
@@ -227,7 +210,10 @@ class Installations:
         return OtherClusters(home, self._folders, others, self._everywhere)
 
 
-def _with_parents(path: str) -> Iterator[str]:
-    yield path
-    while path := posixpath.dirname(path):
-        yield path
+def _with_parents(path: str) -> list[str]:
+    """A path and the folders that it is in, from the inside out; the root, which is empty, is the last."""
+    found = [path]
+    while path:
+        path = posixpath.dirname(path)
+        found.append(path)
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -21,8 +21,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile
     from flux_upgrade.impact.diff.changes import Changes
+    from flux_upgrade.impact.migrate.linked import Reach
     from flux_upgrade.impact.migrate.result import Migrated
-    from flux_upgrade.impact.running import ManifestApis, OtherClusters
+    from flux_upgrade.impact.running import OtherClusters
     from flux_upgrade.impact.served_apis import ServedApis
     from flux_upgrade.manifests.crds import ReleaseApis
 
@@ -67,7 +68,11 @@ class ApiUses:
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
-        self._files: dict[tuple[tuple[str, ...], frozenset[str]], tuple[FluxFile, ...]] = {}
+        self._files: dict[
+            tuple[tuple[str, ...], frozenset[str], frozenset[str]], dict[str, list[tuple[int, FluxFile]]]
+        ] = {}
+        """Files with their places in the order of all, by the folder of the cluster that they are in."""
+        self._reach: Reach | None = None
         self._migrated: dict[tuple[str, str, OtherClusters, tuple[str, ...]], tuple[Migrated, ...]] = {}
 
     @cached_property
@@ -85,23 +90,28 @@ class ApiUses:
                 found.append(self.apis.at(tag))
         return tuple(found)
 
-    def files(self, transition: Transition) -> tuple[FluxFile, ...]:
-        """Every file of the repository that is searched, and that speaks of Flux's APIs."""
+    def files(self, transition: Transition) -> list[FluxFile]:
+        """Every file that is searched and speaks of Flux's APIs, but for those of another cluster alone."""
         known = [self.apis.at(transition.upgrade.target), *self.known(transition.found.version)]
-        key = transition.terms.governance.scan, frozenset().union(*(each.groups for each in known))
+        groups: frozenset[str] = frozenset().union(*(each.groups for each in known))
+        others, scan = transition.other_clusters, transition.terms.governance.scan
+        key = scan, groups, others.folders
         if key not in self._files:
-            from flux_upgrade.impact.api_uses.scan import files
+            from flux_upgrade.impact.api_uses.scan import SUFFIXES, files
 
-            self._files[key] = tuple(files(self._sources.tree, key[1], self.searches(key[0])))
-        return self._files[key]
+            tree = self._sources.tree
+            paths = [path for path in tree.named(SUFFIXES) if self.is_searched(path, scan)]
+            by_owner: dict[str, list[tuple[int, FluxFile]]] = {}
+            for index, file in enumerate(files(tree, groups, paths)):
+                by_owner.setdefault(others.owner(file.path), []).append((index, file))
+            self._files[key] = by_owner
+        # Not one after the other, since every cluster asks, and nearly all files may be of the others.
+        found = [pair for folder in others.around for pair in self._files[key].get(folder, ())]
+        return [file for _, file in sorted(found, key=lambda pair: pair[0])]
 
-    def searches(self, patterns: tuple[str, ...]) -> Callable[[str], bool]:
-        """Path → whether the file is searched. ``patterns``: of the setting `scan`; empty: all files."""
-
-        def is_searched(path: str) -> bool:
-            return not self._sources.config.is_ignored(path) and (not patterns or match(patterns, path))
-
-        return is_searched
+    def is_searched(self, path: str, patterns: tuple[str, ...]) -> bool:
+        """``patterns``: of the setting `scan`; empty: all files."""
+        return not self._sources.config.is_ignored(path) and (not patterns or match(patterns, path))
 
     def migrated(self, transition: Transition, files: Sequence[FluxFile]) -> tuple[Migrated, ...]:
         """What is moved, and what is left. The same for all that go from one release to another."""
@@ -117,24 +127,24 @@ class ApiUses:
 
     def _moving(self, transition: Transition, files: Iterable[FluxFile]) -> Iterable[Migrated]:
         from flux_upgrade.impact.migrate.apis import Apis
-        from flux_upgrade.impact.migrate.linked import settle_linked
+        from flux_upgrade.impact.migrate.linked import Reach, settle_linked
         from flux_upgrade.impact.migrate.migrate import migrate
+        from flux_upgrade.impact.running import suited
 
         shared = Apis(
             next(iter(self.known(transition.found.version)), None),
             self.apis.at(transition.upgrade.target),
             self.known(*transition.other_clusters.releases),
             self.apis.schema,
-            self.apis.between(transition.found.version, transition.upgrade.target),
+            lambda: self.apis.between(transition.found.version, transition.upgrade.target),
         )
         own = replace(shared, others=())
         found = []
         for file in files:
             apis = own if transition.other_clusters.is_own(file.path) else shared
-            found.append(
-                migrate(file, self._manifests.suited(apis, transition.other_clusters.readers(file.path)))
-            )
-        return settle_linked([each for each in found if each is not None], self._sources.tree)
+            found.append(migrate(file, suited(apis, transition.other_clusters.everywhere.readers(file.path))))
+        self._reach = self._reach or Reach(self._sources.tree)
+        return settle_linked([each for each in found if each is not None], self._reach)
 
     def orphaned(
         self, transition: Transition, changes: Changes | None, files: Iterable[FluxFile]
@@ -151,9 +161,3 @@ class ApiUses:
             for use in file.uses:
                 if (use.group, use.kind) in kinds and use.place in (UsePlace.RESOURCE, UsePlace.EMBEDDED):
                     yield use
-
-    @cached_property
-    def _manifests(self) -> ManifestApis:
-        from flux_upgrade.impact.running import ManifestApis
-
-        return ManifestApis()

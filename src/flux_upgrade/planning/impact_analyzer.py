@@ -5,9 +5,10 @@ Nearly every run finds nothing to do, and imports none of what reads manifests a
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.config.config import Migrate
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from flux_upgrade.impact.diff.changes import Changes
     from flux_upgrade.impact.impact import Impact, Managed, Stored
     from flux_upgrade.impact.migrate.result import Migrated
-    from flux_upgrade.impact.overlay.result import Overlay
     from flux_upgrade.impact.running import Installations
 
 
@@ -51,17 +51,15 @@ class ImpactAnalyzer:
         )
         manifest = transition.upgrade.change.manifest
         if manifest is not None:
+            from flux_upgrade.impact.overlay.check import check_overlay
+
             old, new = transition.found.content, manifest.new
-            found = found._replace(
-                changes=self._compared(old, new), overlay=self._overlay(transition, old, new)
-            )
+            changes = self._compared(old, new)
+            overlay = check_overlay(self._sources.tree, transition.path, old, new, self._sources.builder)
+            found = found._replace(changes=changes, overlay=overlay)
         if not self._may_break(transition, found.changes):
             return found
-        files = [
-            each
-            for each in self._uses.files(transition)
-            if not transition.other_clusters.is_theirs(each.path)
-        ]
+        files = self._uses.files(transition)
         if files:
             found = self._in_files(transition, found, files)
         found = found._replace(stored=self._stored(transition, found.changes, FileRevisions()))
@@ -82,7 +80,12 @@ class ImpactAnalyzer:
         """What installs Flux in the repository. ``clusters``: all that are planned for."""
         from flux_upgrade.impact.running import Installations, installs
 
-        return Installations(clusters, [*filter(installs, self._unplanned)])
+        pins = self._sources.members
+        if pins is None:
+            pins = [Member(each, each.path) for each in discover(self._sources.pin_context)]
+        # Those that are ignored, or outside of what the user named.
+        unplanned = [each for each in pins if each.path not in self._sources.planned]
+        return Installations(clusters, [*filter(installs, unplanned)])
 
     def looked_back(self, transition: Transition, impact: Impact) -> Impact:
         """With what the histories of the installation and of API uses show.
@@ -96,7 +99,7 @@ class ImpactAnalyzer:
         return impact._replace(managed=self._managed(transition, impact))
 
     def _stored_before(self, transition: Transition, impact: Impact) -> Stored:
-        from flux_upgrade.impact.stored_versions.history_record import HistoryQuery, read
+        from flux_upgrade.impact.stored_versions.history import HistoryQuery, read
 
         feedback = transition.terms.feedback
         asked = HistoryQuery(
@@ -116,7 +119,7 @@ class ImpactAnalyzer:
     def _managed(self, transition: Transition, impact: Impact) -> Managed | None:
         """Why `flux migrate` has to run because of managed fields, as far as nothing else says so."""
         from flux_upgrade.impact.impact import Evidence
-        from flux_upgrade.impact.stored_versions.managed_fields import (
+        from flux_upgrade.impact.stored_versions.history import (
             DroppedVersions,
             managed,
             versions_dropped,
@@ -136,29 +139,32 @@ class ImpactAnalyzer:
             current,
             transition.upgrade.target,
         )
-        found = managed(asked, feedback.migrated, lambda versions: self._mentions(transition, versions))
+        mentions = Mentions()
+        if asked.needs_history:
+            mentions = self._sources.history.mentions(tuple(sorted(dropped)))
+            # Of files that are searched today and not another cluster's.
+            scan, others = transition.terms.governance.scan, transition.other_clusters
+            searched = [each for each in mentions.paths if self._uses.is_searched(each, scan)]
+            mine = tuple(each for each in searched if not others.is_theirs(each))
+            mentions = mentions._replace(paths=mine)
+        found = managed(asked, feedback.migrated, mentions)
         if found is None or found.is_after or found.evidence is not Evidence.UNKNOWN:
             return found
         return None if impact.stored.unknown else found
 
-    def _mentions(self, transition: Transition, versions: tuple[str, ...]) -> Mentions:
-        """What the history shows of files that are searched today and not another cluster's."""
-        found, is_wanted = (
-            self._sources.history.mentions(versions),
-            self._uses.searches(transition.terms.governance.scan),
-        )
-        paths = (
-            each for each in found.paths if is_wanted(each) and not transition.other_clusters.is_theirs(each)
-        )
-        return found._replace(paths=tuple(paths))
-
     def _beside(self, path: str) -> Iterable[bytes]:
         """The files of an installation's folder: what patches the controllers' arguments stands there."""
-        folder = path.rpartition("/")[0]
-        for each in self._sources.tree.candidates():
-            if each.rpartition("/")[0] == folder:
-                with suppress(Unreadable):  # what cannot be read is said where it matters
-                    yield self._sources.tree.read(each)
+        for each in self._folders.get(posixpath.dirname(path), ()):
+            with suppress(Unreadable):  # what cannot be read is said where it matters
+                yield self._sources.tree.read(each)
+
+    @cached_property
+    def _folders(self) -> dict[str, list[str]]:
+        """The YAML files of each folder."""
+        found: dict[str, list[str]] = {}
+        for path in self._sources.tree.candidates():
+            found.setdefault(posixpath.dirname(path), []).append(path)
+        return found
 
     def _may_break(self, transition: Transition, changes: Changes | None) -> bool:
         """Whether anything of the tree can be affected: nothing is by a patch that takes nothing away."""
@@ -174,11 +180,6 @@ class ImpactAnalyzer:
         if (old, new) not in self._changes:
             self._changes[old, new] = manifest_changes(parse(old).documents, parse(new).documents)
         return self._changes[old, new]
-
-    def _overlay(self, transition: Transition, old: bytes, new: bytes) -> Overlay | None:
-        from flux_upgrade.impact.overlay.check import check_overlay
-
-        return check_overlay(self._sources.tree, transition.path, old, new, self._sources.builder)
 
     @staticmethod
     def _takes_away(changes: Changes | None) -> bool:
@@ -211,7 +212,7 @@ class ImpactAnalyzer:
         ):
             return ()
         uses = [*(left.use for left in lefts), *(move.use for file in files for move in file.moves)]
-        from flux_upgrade.impact.upgrade_path import upgrade_path
+        from flux_upgrade.impact.served_apis import upgrade_path
 
         crds = {each.crd for each in stored.after_migrate}
         if transition.found.is_manifest:
@@ -224,14 +225,7 @@ class ImpactAnalyzer:
             or ()
         )
 
-    @cached_property
-    def _unplanned(self) -> Sequence[Member]:
-        """The pins that are ignored, or outside of what the user named."""
-        found = self._sources.members
-        if found is None:
-            found = [Member(each, each.path) for each in discover(self._sources.pin_context)]
-        return [each for each in found if each.path not in self._sources.planned]
-
     @staticmethod
-    def _crds(manifest: bytes) -> Iterable[Crd]:
-        return crds_of(parse(manifest).documents).values()
+    @lru_cache(maxsize=8)  # equal manifests are many
+    def _crds(manifest: bytes) -> Sequence[Crd]:
+        return tuple(crds_of(parse(manifest).documents).values())

@@ -13,44 +13,31 @@ from flux_upgrade.pins.formats.yaml_places import Object
 class UsePlace(StrEnum):
     """In what kind of place a version is named."""
 
-    RESOURCE = "resource"
-    """The ``apiVersion`` of a resource: a document, an item of a List, YAML or JSON."""
+    RESOURCE = "resource"  # the `apiVersion` of a resource: a document, an item of a List, YAML or JSON
     EMBEDDED = "embedded"
     """The same of a resource inside of another one: a ResourceSet, the values of a chart."""
-    PATCH = "patch"
-    """The ``apiVersion`` of a strategic merge patch, in a file of its own or inline."""
-    TARGET = "target"
-    """``group`` and ``version`` that select what is patched or replaced."""
+    PATCH = "patch"  # the `apiVersion` of a strategic merge patch, in a file of its own or inline
+    TARGET = "target"  # `group` and `version` that select what is patched or replaced
     REFERENCE = "reference"
     """An ``apiVersion`` by which a resource refers to another: a health check, a dependency."""
-    TEXT = "text"
-    """Part of a text: the data of a ConfigMap, documentation, a comment."""
-    TEMPLATE = "template"
-    """In a document that is no YAML before something has been put in."""
+    TEXT = "text"  # part of a text: the data of a ConfigMap, documentation, a comment
+    TEMPLATE = "template"  # in a document that is no YAML before something has been put in
 
 
 class ApiUse(NamedTuple):
     """A mention of a version of Flux's APIs; kind, name and namespace are empty where unknown."""
 
-    path: str
-    """Relative to the repository's root."""
-    line: int
-    """1-based."""
-    group: str
-    """``source.toolkit.fluxcd.io``."""
-    version: str
-    """``v1beta2``; ``${VERSION}`` where something else puts it there, ``v1.*`` where it is a pattern."""
-    kind: str
-    """``HelmRelease``; ``HelmReleaseList`` of a List with an ``apiVersion`` of its own."""
+    path: str  # relative to the repository's root
+    line: int  # 1-based
+    group: str  # `source.toolkit.fluxcd.io`
+    version: str  # `v1beta2`; `${VERSION}` where something else puts it there, `v1.*` where it is a pattern
+    kind: str  # `HelmRelease`; `HelmReleaseList` of a List with an `apiVersion` of its own
     name: str
     namespace: str
     place: UsePlace
-    start: int
-    """Offset of the version's first character (not the group's) in the text; see ``TextEdit``."""
-    end: int
-    """Between the two stands the version, or, where ``why`` says that it is not spelled out, more."""
-    why: str = ""
-    """Why it must not be changed, in a clause; empty where it may be."""
+    start: int  # offset of the version's first character (not the group's) in the text; see `TextEdit`
+    end: int  # between the two stands the version, or, where `why` says that it is not spelled out, more
+    why: str = ""  # why it must not be changed, in a clause; empty where it may be
     at: tuple[str | int, ...] = ()
     """Path of what it stands in inside of its document, through texts: empty for the document itself."""
     is_unreadable: bool = False
@@ -61,28 +48,21 @@ class ApiUse(NamedTuple):
 class FluxObject(Object):
     """A resource of Flux's, or a patch of one; lines and offsets are those of the file."""
 
-    group: str
-    """``source.toolkit.fluxcd.io``."""
-    version: str
-    """``v1beta2``; ``${VERSION}`` where something else puts it there."""
-    place: UsePlace
-    """RESOURCE, EMBEDDED or PATCH."""
-    start: int
-    """That of the use which its ``apiVersion`` is."""
+    group: str  # `source.toolkit.fluxcd.io`
+    version: str  # `v1beta2`; `${VERSION}` where something else puts it there
+    place: UsePlace  # RESOURCE, EMBEDDED or PATCH
+    start: int  # that of the use which its `apiVersion` is
 
     @property
     def kind(self) -> str:
-        """Empty where there is none."""
         return self.text_at("kind")
 
     @property
     def name(self) -> str:
-        """Empty where there is none."""
         return self.text_at("metadata", "name")
 
     @property
     def namespace(self) -> str:
-        """Empty where there is none."""
         return self.text_at("metadata", "namespace")
 
 
@@ -92,10 +72,8 @@ class FluxFile:
 
     path: str
     content: bytes
-    uses: tuple[ApiUse, ...]
-    """Every mention of a version of Flux's groups, in the order of the file."""
-    objects: tuple[FluxObject, ...]
-    """Every resource of Flux's groups, in the order of the file."""
+    uses: tuple[ApiUse, ...]  # every mention of a version of Flux's groups, in the order of the file
+    objects: tuple[FluxObject, ...]  # every resource of Flux's groups, in the order of the file
 
     def object_of(self, use: ApiUse) -> FluxObject | None:
         """The resource whose ``apiVersion`` a use is; None for references, targets, texts, templates.

@@ -34,25 +34,21 @@ class NamedVersion(NamedTuple):
     """A scalar that names a version."""
 
     node: ScalarNode
-    group: str
-    """Empty where it is more than one name, and each mention in it counts."""
+    group: str  # empty where it is more than one name, and each mention in it counts
     version: str
     place: UsePlace
     who: Subject
     why: str = ""
-    is_object: bool = False
-    """Whether the mapping is the resource that has this version."""
+    is_object: bool = False  # whether the mapping is the resource that has this version
 
 
 class NodeContext(NamedTuple):
     """Where a node is in its document, and what an object there is."""
 
-    path: Path
-    """From the document of the file on, through texts."""
+    path: Path  # from the document of the file on, through texts
     role: UsePlace | None
     """What an object there is; TEXT: a text, and all that is in it; None: its own keys say it."""
-    target: Subject
-    """What is patched there, where the keys beside it say that."""
+    target: Subject  # what is patched there, where the keys beside it say that
 
     @property
     def is_item(self) -> bool:

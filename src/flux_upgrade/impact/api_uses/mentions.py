@@ -22,15 +22,12 @@ _BEFORE = re.compile(r"(?:\A|[^\w.-]|\\[nrt])\Z", re.ASCII)
 """In JSON, what stands before a group may be the end of a line break's escape."""
 
 is_version = re.compile(_VERSION).fullmatch
-_MOST = 40
-"""Lines, above and below: kind and name stand near."""
-_NEAR = 400
-"""Characters of one line."""
+_MOST = 40  # lines, above and below: kind and name stand near
+_NEAR = 400  # characters of one line
 _ROW = re.compile(
     r"""(?P<lead>[\s>|*/#;-]*)(?:\\?["'])?(?P<key>[A-Za-z]\w*)(?:\\?["'])?\s*[:=](?:\s+|$|(?=["'{]))(?P<value>.*)"""
 )
-_END = re.compile(r"[\s>|]*(?:---|```|~~~)")
-"""Between documents, and around code in Markdown."""
+_END = re.compile(r"[\s>|]*(?:---|```|~~~)")  # between documents, and around code in Markdown
 _LEAD = re.compile(r"[\s>|*/#;-]*")
 _COMMENTED = re.compile(r"(?:^|\s)(?:#|//|\{#|\{\{-?\s*/\*)")
 _VALUE = re.compile(r"""\\?["']?((?:\$?\{\{?.*?\}\}?|<<.*?>>|[^\s"'\\,#{}<])*)""")
@@ -41,12 +38,9 @@ class Mention(NamedTuple):
     """``<group>/<version>`` in a text."""
 
     group: str
-    version: str
-    """``v1beta2``; or ``${VERSION}``, as it stands there."""
-    begin: int
-    """Offset of the group."""
-    start: int
-    """Offset of the version."""
+    version: str  # `v1beta2`; or `${VERSION}`, as it stands there
+    begin: int  # offset of the group
+    start: int  # offset of the version
     end: int
 
     @property
@@ -62,8 +56,7 @@ class ApiGroups:
         self.names = frozenset(names)
         # What all names end with: a pattern that begins with plain characters is soon searched for.
         self._mark = posixpath.commonprefix([name[::-1] for name in names])[::-1]
-        self.mark = self._mark.encode()
-        """What is in each file that names one of them."""
+        self.mark = self._mark.encode()  # what is in each file that names one of them
         self._letter = b"x" if b"x" in self.mark else b""
         mark = re.escape(self._mark)
         self._mention = re.compile(rf"{mark}\\?/({_VERSION}|{_PUT_IN})", re.ASCII)
@@ -76,12 +69,13 @@ class ApiGroups:
         return bool(self.names) and self._letter in content and content.rfind(self.mark) >= 0
 
     def mentions(self, text: str) -> list[Mention]:
-        """All of them, in their order."""
-        return list(self._mentions(text))
-
-    def are_named(self, text: str) -> bool:
-        """Whether it may name a version of any of them."""
-        return any(True for _ in self._mentions(text)) or self.are_apart(text)
+        found = []
+        for match in self._mention.finditer(text):
+            end = match.start() + len(self._mark)
+            name = self._ending(text, end)
+            if name:
+                found.append(Mention(name, match[1], end - len(name), match.start(1), match.end()))
+        return found
 
     def are_apart(self, text: str) -> bool:
         """Whether a version may be named otherwise: under a key of its own, or spelled with an escape."""
@@ -101,13 +95,6 @@ class ApiGroups:
         mentions = self.mentions(text) if self._mark in text else []
         whole = len(mentions) == 1 and mentions[0].begin == 0 and mentions[0].end == len(text)
         return mentions[0][:2] if whole else None
-
-    def _mentions(self, text: str) -> Iterator[Mention]:
-        for match in self._mention.finditer(text):
-            end = match.start() + len(self._mark)
-            name = self._ending(text, end)
-            if name:
-                yield Mention(name, match[1], end - len(name), match.start(1), match.end())
 
     def _ending(self, text: str, end: int) -> str:
         """The group that ends there; empty where it is none of them."""
@@ -139,18 +126,12 @@ UNKNOWN_SUBJECT = Subject()
 class TextLine(NamedTuple):
     """A line of a text."""
 
-    column: int
-    """In which its key stands."""
-    key: str
-    """Empty where it has none."""
-    value: str
-    """Without quotes, to the next blank."""
-    start: int
-    """Offset of the value."""
-    lead: str
-    """What stands before the key."""
-    is_end: bool
-    """Whether nothing goes on behind it."""
+    column: int  # in which its key stands
+    key: str  # empty where it has none
+    value: str  # without quotes, to the next blank
+    start: int  # offset of the value
+    lead: str  # what stands before the key
+    is_end: bool  # whether nothing goes on behind it
 
     @property
     def is_comment(self) -> bool:

@@ -45,11 +45,14 @@ SUFFIXES = (*_MANIFESTS, *_TEMPLATES, *_DOCUMENTS, *_SCRIPTS, *_PROGRAMS, *NAMES
 """Of the names of files that are looked at."""
 
 
-def files(tree: Tree, groups: Collection[str], is_wanted: Callable[[str], bool]) -> Iterator[FluxFile]:
-    """Every file of the tree that names versions of ``groups``; those that cannot be read are left out."""
+def files(tree: Tree, groups: Collection[str], paths: Iterable[str] | None = None) -> Iterator[FluxFile]:
+    """Every file that names versions of ``groups``; those that cannot be read are left out.
+
+    ``paths``: of the files to search; None: all that ``tree`` has.
+    """
     kustomizations = Kustomizations(tree)
     known = groups_of(frozenset(groups))
-    for path in filter(is_wanted, tree.named(SUFFIXES)):
+    for path in tree.named(SUFFIXES) if paths is None else paths:
         content = b""
         with suppress(Unreadable):
             content = tree.read(path)
@@ -75,17 +78,17 @@ def find(
     known = groups_of(frozenset(groups))
     if not known.are_in(content):
         return None
-    file = whole(decoded(content))
-    uses: list[ApiUse] = []
-    objects: list[FluxObject] = []
-    if not _is_yaml(path):
-        uses += in_text(path, file, known.mentions(file.text))
-    elif known.are_named(file.text):
-        structure = Structure(
-            path, file, known, UsePlace.PATCH if is_patch else UsePlace.RESOURCE, leaves_out
-        )
-        uses += _all(path, structure, known)
-        objects = structure.objects
+    text, is_yaml = decoded(content), _is_yaml(path)
+    mentions = known.mentions(text)
+    if not mentions and not (is_yaml and known.are_apart(text)):
+        return None
+    file, objects = whole(text), []
+    if is_yaml:
+        role = UsePlace.PATCH if is_patch else UsePlace.RESOURCE
+        structure = Structure(path, file, known, mentions, role, leaves_out)
+        uses, objects = [*_all(path, structure, known)], structure.objects
+    else:
+        uses = [*_in_text(path, file, mentions, _NO_MANIFEST)]
     if not uses:
         return None
     return FluxFile(path, content, tuple(sorted(uses, key=_start)), tuple(sorted(objects, key=_start)))
@@ -97,10 +100,10 @@ def _all(path: str, structure: Structure, groups: ApiGroups) -> Iterator[ApiUse]
     left = [each for each in structure.mentions if each.start not in structure.claimed]
     for broken in structure.broken:
         within = [each for each in left if broken.begin <= each.start < broken.end]
-        yield from in_broken(path, structure.file, within, broken, groups)
+        yield from _in_broken(path, structure.file, within, broken, groups)
         structure.claimed.update(each.start for each in within)
-    comments = (each for each in left if each.start not in structure.claimed)
-    yield from in_comments(path, structure.file, comments)
+    comments = [each for each in left if each.start not in structure.claimed]
+    yield from _in_text(path, structure.file, comments, _COMMENT)
 
 
 def _start(each: ApiUse | FluxObject) -> int:
@@ -108,30 +111,26 @@ def _start(each: ApiUse | FluxObject) -> int:
 
 
 def _is_yaml(path: str) -> bool:
-    """Whether a file is YAML, or a template of some."""
     name = posixpath.basename(path)
     while name.endswith(_TEMPLATES):
         name = name.rpartition(".")[0]
     return name.endswith(_MANIFESTS) or "." not in name
 
 
-def in_text(path: str, file: Passage, mentions: Iterable[Mention]) -> Iterator[ApiUse]:
-    """Those of a file that is no YAML."""
-    return (_use(path, file, each, UsePlace.TEXT, _NO_MANIFEST) for each in mentions if not each.is_put_in)
+def _in_text(path: str, file: Passage, mentions: Iterable[Mention], why: str) -> Iterator[ApiUse]:
+    """Those of a file that is no YAML, or what is left of one that is."""
+    return (_use(path, file, each, UsePlace.TEXT, why) for each in mentions if not each.is_put_in)
 
 
-def in_comments(path: str, file: Passage, mentions: Iterable[Mention]) -> Iterator[ApiUse]:
-    """What is left of a file of YAML."""
-    return (_use(path, file, each, UsePlace.TEXT, _COMMENT) for each in mentions if not each.is_put_in)
-
-
-def in_broken(
+def _in_broken(
     path: str, file: Passage, mentions: Iterable[Mention], broken: UnreadableSpan, groups: ApiGroups
 ) -> Iterator[ApiUse]:
     """Those of a document that cannot be read: a template, or one with a fault."""
     text = file.text[broken.begin : broken.end]
     is_template = is_variable(text)
-    is_unreadable = not broken.is_yaml and not path.endswith(ENDS) and _is_no_template(text)
+    # A merge that is left unresolved ends the way to any use.
+    is_no_template = _CONFLICT.search(text) is not None or not (is_template or _PUT_IN.search(text))
+    is_unreadable = not broken.is_yaml and not path.endswith(ENDS) and is_no_template
     for each in (*mentions, *_pairs(file.text, broken, groups)):
         before = file.text[file.text.rfind("\n", 0, each.begin) + 1 : each.begin]
         place, why = UsePlace.TEXT, broken.message
@@ -145,11 +144,6 @@ def in_broken(
         if place is UsePlace.TEMPLATE or not each.is_put_in:
             found = _use(path, file, each, place, why)
             yield found._replace(is_unreadable=is_unreadable and place is UsePlace.TEMPLATE)
-
-
-def _is_no_template(text: str) -> bool:
-    """Whether nothing is put in anywhere, or a merge is left unresolved: that ends the way to any use."""
-    return _CONFLICT.search(text) is not None or not (is_variable(text) or _PUT_IN.search(text))
 
 
 def _pairs(text: str, broken: UnreadableSpan, groups: ApiGroups) -> Iterator[Mention]:

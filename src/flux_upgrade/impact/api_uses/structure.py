@@ -33,50 +33,44 @@ _UNFOLLOWED = "its text has line breaks or escapes that cannot be followed"
 class UnreadableSpan(NamedTuple):
     """A document, or a text in one, that cannot be read."""
 
-    begin: int
-    """Offset in the file."""
+    begin: int  # offset in the file
     end: int
     message: str
-    is_yaml: bool = True
-    """Whether others may read it."""
+    is_yaml: bool = True  # whether others may read it
 
 
 class _PendingNode(NamedTuple):
-    """A node that was not read yet."""
-
     document: YamlDocument
     node: Node
     context: NodeContext
     is_promising: bool
     """Whether it may name a version without a mention in it: by aliases, by group and version apart."""
-    is_shared: bool = False
-    """An anchor or an alias stands for it, or for something that it is a part of."""
+    is_shared: bool = False  # an anchor or an alias stands for it, or for something that it is a part of
 
 
 class Structure:
     """The uses, resources and unreadable spans of one YAML file."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  (what a file is read with)
         self,
         path: str,
         file: Passage,
         groups: ApiGroups,
+        mentions: list[Mention],
         role: UsePlace,
         leaves_out: Callable[[str], bool],
     ) -> None:
         self.file = file
-        self.mentions = groups.mentions(file.text)
-        self.uses: dict[int, ApiUse] = {}
-        """By their offsets."""
+        self.mentions = mentions
+        self.uses: dict[int, ApiUse] = {}  # by their offsets
         self.claimed: set[int] = set()
         """Offsets of the mentions that these cover. The others stand in comments, or in what is broken."""
         self.objects: list[FluxObject] = []
         self.broken: list[UnreadableSpan] = []
         self._path, self._groups, self._leaves_out = path, groups, leaves_out
-        self._starts = [each.start for each in self.mentions]
+        self._starts = [each.start for each in mentions]
         self._seen: dict[int, Node] = {}
-        self._waiting: list[_PendingNode] = []
-        """What comes first in the file is put in last."""
+        self._waiting: list[_PendingNode] = []  # what comes first in the file is put in last
         self._read(file, NodeContext((), role, UNKNOWN_SUBJECT))
         while self._waiting:
             self._look(self._waiting.pop())
@@ -93,7 +87,9 @@ class Structure:
             try:
                 root = document.root
             except Unreadable as error:
-                self.broken.append(UnreadableSpan(begin, end, error.message, _may_be_yaml(error)))
+                # It may only be too odd for this program: by depth, aliases, keys that are given twice.
+                is_yaml = error.__cause__ is None or isinstance(error.__cause__, RecursionError)
+                self.broken.append(UnreadableSpan(begin, end, error.message, is_yaml))
                 continue
             # A text that is nothing but a text would be read for ever.
             role = UsePlace.TEXT if isinstance(root, ScalarNode) else context.role
@@ -209,7 +205,6 @@ class Structure:
             )
 
     def _of(self, spot: _PendingNode, node: Node) -> list[Mention]:
-        """The mentions in the spelling of a node."""
         return self._between(*self._span_of(spot, node))
 
     def _span_of(self, spot: _PendingNode, node: Node) -> tuple[int, int]:
@@ -218,11 +213,6 @@ class Structure:
 
     def _between(self, begin: int, end: int) -> list[Mention]:
         return self.mentions[bisect_left(self._starts, begin) : bisect_left(self._starts, end)]
-
-
-def _may_be_yaml(error: Unreadable) -> bool:
-    """Whether it is only too odd for this program: by depth, aliases, keys that are given twice."""
-    return error.__cause__ is None or isinstance(error.__cause__, RecursionError)
 
 
 def _rank(kind: str, place: UsePlace) -> tuple[bool, bool]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 
 from flux_upgrade.impact.api_uses.flux_file import FluxFile, FluxObject, UsePlace
-from flux_upgrade.impact.behaviour.break_rule import BreakRule, Path, Span
+from flux_upgrade.impact.behaviour.rules import BreakRule, Path, Span
 from flux_upgrade.impact.behaviour.table import BREAK_RULES
 from flux_upgrade.impact.impact import Hit
 from flux_upgrade.manifests.nodes import compose, construct
@@ -26,10 +26,47 @@ def find_breaks(
     entered = [(rule, span) for rule in BREAK_RULES if (span := rule.entered(current, target)) is not None]
     if not entered:
         return ()
-    search = _Search(entered, target)
+    found: dict[str, list[Hit]] = {rule.slug: [] for rule, _ in entered}
+    resources: set[tuple[str, str]] = set()  # kind and name of everything that is no patch
+    patched: set[tuple[str, str, Path]] = set()  # kind, name and field that a patch sets
+    gates = set(settled)
     for file in files:
-        search.look_at(file)
-    return search.hits(settled)
+        gates |= gates_in([file.content])
+        for rule, _ in entered:
+            # As an operation of a JSON patch has it; whom it patches, its target says.
+            operated = [path for path in rule.kept_by if f"/{'/'.join(path)}".encode() in file.content]
+            patched.update((kind, "", path) for path in operated for kind in rule.kinds)
+        for resource in file.objects:
+            kind, name = resource.kind, resource.name
+            if resource.place is not UsePlace.PATCH:
+                resources.add((kind, name))
+            for rule, span in entered:
+                if resource.place is UsePlace.PATCH and kind in rule.kinds:
+                    patched.update((kind, name, path) for path in rule.kept_by if resource.has(*path))
+                if rule.concerns(resource, target):
+                    found[rule.slug] += _hits(rule, span, resource, file.path, target)
+
+    # A later file may take back what an earlier one seemed to say.
+    return tuple(
+        hit
+        for rule, _ in entered
+        if rule.gate not in gates
+        for hit in found[rule.slug]
+        if not any(_is_patched(hit, path, patched, resources) for path in rule.kept_by)
+    )
+
+
+def _is_patched(
+    hit: Hit, path: Path, patched: set[tuple[str, str, Path]], resources: set[tuple[str, str]]
+) -> bool:
+    """Whether a patch sets the field: one by the resource's name, or one by a name that nothing has.
+
+    The latter is how one is written that is for all resources that its target selects.
+    """
+    return any(
+        kind == hit.kind and field == path and (name == hit.name or (kind, name) not in resources)
+        for kind, name, field in patched
+    )
 
 
 def gates_in(contents: Iterable[bytes]) -> frozenset[str]:
@@ -41,75 +78,21 @@ def gates_in(contents: Iterable[bytes]) -> frozenset[str]:
     return frozenset(gate for content in contents for gate in gates if f"{gate}=".encode() in content)
 
 
-def _spelled(line: str, path: str) -> str:
-    return json.dumps(construct(compose(line)))[1:-1] if line and path.endswith(".json") else line
-
-
-class _Search:
-    """What was seen so far. A later file may take back what an earlier one seemed to say."""
-
-    def __init__(self, entered: Sequence[tuple[BreakRule, Span]], target: str) -> None:
-        self._entered, self._target = entered, target
-        self._found: dict[str, list[Hit]] = {rule.slug: [] for rule, _ in entered}
-        self._resources: set[tuple[str, str]] = set()
-        """Kind and name of everything that is no patch."""
-        self._patched: set[tuple[str, str, Path]] = set()
-        """Kind, name and field that a patch sets."""
-        self._gates: frozenset[str] = frozenset()
-
-    def look_at(self, file: FluxFile) -> None:
-        self._gates |= gates_in([file.content])
-        for rule, _ in self._entered:
-            for path in rule.kept_by:
-                # As an operation of a JSON patch has it; whom it patches, its target says.
-                if f"/{'/'.join(path)}".encode() in file.content:
-                    self._patched |= {(kind, "", path) for kind in rule.kinds}
-        for resource in file.objects:
-            self._note(resource)
-            for rule, span in self._entered:
-                if rule.concerns(resource, self._target):
-                    self._found[rule.slug] += self._hits(rule, span, resource, file.path)
-
-    def _note(self, resource: FluxObject) -> None:
-        kind, name = resource.kind, resource.name
-        if resource.place is not UsePlace.PATCH:
-            self._resources.add((kind, name))
-            return
-        fields = {path for rule, _ in self._entered if kind in rule.kinds for path in rule.kept_by}
-        self._patched |= {(kind, name, path) for path in fields if resource.has(*path)}
-
-    def _hits(self, rule: BreakRule, span: Span, resource: FluxObject, path: str) -> Iterator[Hit]:
-        for place in rule.match(resource):
-            yield Hit(
-                rule.slug,
-                Version(span.first).minor,
-                rule.change,
-                rule.source,
-                path,
-                place.line,
-                resource.kind,
-                resource.name,
-                resource.namespace,
-                _spelled(rule.line_to_keep(place, self._target), path),
-                rule.hint_for(self._target),
-            )
-
-    def hits(self, settled: Collection[str]) -> tuple[Hit, ...]:
-        decided = {*self._gates, *settled}
-        return tuple(
-            hit
-            for rule, _ in self._entered
-            if rule.gate not in decided
-            for hit in self._found[rule.slug]
-            if not any(self._is_patched(hit, path) for path in rule.kept_by)
-        )
-
-    def _is_patched(self, hit: Hit, path: Path) -> bool:
-        """Whether a patch sets the field: one by the resource's name, or one by a name that nothing has.
-
-        The latter is how one is written that is for all resources that its target selects.
-        """
-        return any(
-            kind == hit.kind and field == path and (name == hit.name or (kind, name) not in self._resources)
-            for kind, name, field in self._patched
+def _hits(rule: BreakRule, span: Span, resource: FluxObject, path: str, target: str) -> Iterator[Hit]:
+    for place in rule.match(resource):
+        line = rule.line_to_keep(place, target)
+        if line and path.endswith(".json"):
+            line = json.dumps(construct(compose(line)))[1:-1]
+        yield Hit(
+            rule.slug,
+            Version(span.first).minor,
+            rule.change,
+            rule.source,
+            path,
+            place.line,
+            resource.kind,
+            resource.name,
+            resource.namespace,
+            line,
+            rule.hint_for(target),
         )

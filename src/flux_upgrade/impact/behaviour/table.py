@@ -8,8 +8,8 @@ what the schema itself refuses; what only the content of a Secret shows, where n
 
 from __future__ import annotations
 
-from flux_upgrade.impact.behaviour import conditions
-from flux_upgrade.impact.behaviour.break_rule import BreakRule, Span
+from flux_upgrade.impact.behaviour import rules
+from flux_upgrade.impact.behaviour.rules import BreakRule, Span
 
 _HELM = ("HelmRelease",)
 _OCI = ("OCIRepository", "ImageRepository")
@@ -22,7 +22,7 @@ BREAK_RULES = (
         ("Kustomization",),
         "kustomize applies components after generators; before, it applied them first.",
         "https://fluxcd.io/blog/2023/12/flux-v2.2.0/",
-        conditions.components_used,
+        rules.components_used,
         hint="Compare what kustomize 5.0 and 5.3 build, where there are generators.",
     ),
     BreakRule(
@@ -31,7 +31,7 @@ BREAK_RULES = (
         _HELM,
         "Helm keeps 5 revisions of a release unless told otherwise; before, it kept 10.",
         "https://github.com/fluxcd/helm-controller/blob/v0.37.0/CHANGELOG.md",
-        conditions.any_release,
+        rules.any_release,
         keep="maxHistory: 10",
         kept_by=(("spec", "maxHistory"),),
     ),
@@ -41,7 +41,7 @@ BREAK_RULES = (
         ("HelmRelease", "HelmChart"),
         "The fields valuesFile, patchesStrategicMerge and patchesJson6902 are read no longer.",
         "https://fluxcd.io/blog/2024/05/flux-v2.3.0/",
-        conditions.dropped_fields,
+        rules.dropped_fields,
         hint="Use valuesFiles, and patches, before the upgrade: earlier releases read these, too.",
         takes_patches=True,
         until={"v1beta1": "v2.7.0", "v1beta2": "v2.8.0", "v2beta1": "v2.7.0", "v2beta2": "v2.8.0"},
@@ -52,7 +52,7 @@ BREAK_RULES = (
         (*_OCI, "HelmRepository"),
         "A registry that is none of its provider's is refused; before, it was read without logging in.",
         "https://github.com/fluxcd/pkg/pull/919",
-        conditions.foreign_provider,
+        rules.foreign_provider,
         keep="provider: generic",
         kept_by=(("spec", "secretRef"), ("spec", "serviceAccountName")),
     ),
@@ -65,7 +65,7 @@ BREAK_RULES = (
             "to allow; before, it was looked at for its pull secrets alone."
         ),
         "https://fluxcd.io/blog/2025/05/flux-v2.6.0/",
-        conditions.service_account,
+        rules.service_account,
         hint="Leave out one of the two, or set the controller's ObjectLevelWorkloadIdentity=true.",
         kept_by=(("spec", "secretRef"),),
         gate="ObjectLevelWorkloadIdentity",
@@ -76,7 +76,7 @@ BREAK_RULES = (
         ("ImageRepository",),
         "An ImageRepository says by itself which cloud it logs in to: the controller's flags are gone.",
         "https://github.com/fluxcd/image-reflector-controller/pull/786",
-        conditions.without_provider,
+        rules.without_provider,
         hint="Remove --aws-autologin-for-ecr and the like: the controller does not start with them.",
         kept_by=(("spec", "provider"), ("spec", "secretRef"), ("spec", "serviceAccountName")),
     ),
@@ -86,7 +86,7 @@ BREAK_RULES = (
         _AUTOMATION,
         "Commit messages have no .Updated and no .Changed.ImageResult any more: a template with them stalls.",
         "https://fluxcd.io/blog/2025/09/flux-v2.7.0/",
-        conditions.outdated_template,
+        rules.outdated_template,
         hint="Use .Changed.Changes, .Changed.Objects or .Changed.FileChanges, which 2.3 brought.",
         takes_patches=True,
     ),
@@ -99,7 +99,7 @@ BREAK_RULES = (
             "waited for those that it knew."
         ),
         "https://fluxcd.io/blog/2026/02/flux-v2.8.0/",
-        conditions.waits_for_resources,
+        rules.waits_for_resources,
         keep="waitStrategy: {name: legacy}",
         keep_since="v2.8.0",
         hint=(
@@ -117,7 +117,7 @@ BREAK_RULES = (
         _HELM,
         "Post-renderers are given Helm's hooks, too; before, they were given the templates alone.",
         "https://fluxcd.io/blog/2026/06/flux-v2.9.0/",
-        conditions.post_renderers_used,
+        rules.post_renderers_used,
         keep="postRenderStrategy: nohooks",
         keep_since="v2.9.0",
         kept_by=(("spec", "postRenderStrategy"),),
@@ -130,7 +130,7 @@ BREAK_RULES = (
         ("Receiver",),
         "A Receiver of type gcr takes no request unless its Secret has the keys email and audience.",
         "https://github.com/fluxcd/notification-controller/security/advisories/GHSA-h9cx-xjg6-5v2w",
-        conditions.google_registry,
+        rules.google_registry,
         hint="They are those of the push subscription: its service account, and the audience of its token.",
         takes_patches=True,
     ),
@@ -140,7 +140,7 @@ BREAK_RULES = (
         ("Kustomization",),
         "A variable without a value and without a default fails its Kustomization; before, it became empty.",
         "https://github.com/fluxcd/kustomize-controller/pull/1671",
-        conditions.variables_substituted,
+        rules.variables_substituted,
         hint=(
             "Give each of them a value or a default; what is none of Flux's is written $${name}, or stands "
             "in a resource with the annotation kustomize.toolkit.fluxcd.io/substitute: disabled. With the "
@@ -155,7 +155,7 @@ BREAK_RULES = (
         _AUTOMATION,
         "A refspec that begins with + or : is refused: it would overwrite or delete what it leads to.",
         "https://github.com/fluxcd/flux2/releases/tag/v2.9.4",
-        conditions.forced_push,
+        rules.forced_push,
         takes_patches=True,
     ),
     BreakRule(
@@ -167,7 +167,7 @@ BREAK_RULES = (
             "longer reach notification-controller."
         ),
         "https://github.com/fluxcd/flux2/security/advisories/GHSA-mwcp-qpcg-fr7c",
-        conditions.events_across_namespaces,
+        rules.events_across_namespaces,
         hint=(
             "Let the namespace in at port 9090 by a NetworkPolicy of its own. Where Flux is installed "
             "without network policies, nothing changes."

@@ -35,19 +35,17 @@ def age(version: str) -> tuple[int, int, int]:
 class Apis:
     """What releases serve, as far as a migration asks."""
 
-    current: ReleaseApis | None
-    """What the cluster serves today; None: unknown."""
+    current: ReleaseApis | None  # what the cluster serves today; None: unknown
     target: ReleaseApis
     others: Sequence[ReleaseApis] = ()
     """What other clusters of the repository serve today: a move must not break them."""
     schema: Callable[[str, str, str], Schema | None] = lambda *_: None
     """By group, kind and version: of a version that neither serves any more; None: not known."""
-    between: Iterable[ReleaseApis] = ()
+    between: Callable[[], Iterable[ReleaseApis]] = tuple
     """The releases between the current and the target, newest first: one of them may be the bridge."""
     unverified: Sequence[ReleaseApis] = ()
     """What clusters serve that no release speaks for, by their own CRDs; the tag says which they are."""
-    unread: Sequence[str] = ()
-    """Names of clusters whose CRDs cannot be read: nothing is moved for their sake."""
+    unread: Sequence[str] = ()  # names of clusters whose CRDs cannot be read: nothing is moved for their sake
 
     def is_removed(self, use: ApiUse) -> bool:
         """Whether the target does not serve what the use names."""
@@ -102,7 +100,6 @@ class Apis:
 
     @property
     def _clusters(self) -> list[ReleaseApis]:
-        """What runs today, as far as it is known."""
         return [each for each in (self.current, *self.others, *self.unverified) if each is not None]
 
     def _today(self, crd: Crd) -> dict[str, frozenset[str]]:
@@ -138,7 +135,7 @@ class Apis:
         late = [tag for tag, served in today.items() if not served & crd.served and tag != current]
         if late:
             return f"Upgrade what is at {' and '.join(late)} first."
-        for each in self.between if current in today else ():
+        for each in self.between() if current in today else ():
             middle = each.kinds.get((crd.group, crd.kind))
             if middle is not None and middle.served & crd.served and middle.served & today[current]:
                 return f"Upgrade to {each.tag} first, which serves {_named(middle.served)}."

@@ -66,8 +66,6 @@ def faults_of(use: ApiUse, data: Any, schema: Schema) -> tuple[Fault, ...]:
 
 
 class _UseMigration(NamedTuple):
-    """One use, and the version that it goes to."""
-
     use: ApiUse
     goal: str
     apis: Apis

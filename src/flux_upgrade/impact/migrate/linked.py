@@ -7,23 +7,142 @@ Where two versions become one, a target selects what was of either.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
-from flux_upgrade.impact.migrate.reach import Reach
+from flux_upgrade.impact.api_uses.scan import files as files_using
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
+from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
+from flux_upgrade.model.text import is_below, joined_path, repository_path
+from flux_upgrade.pins.formats.kustomize_files import NAMES, is_kustomization
+from flux_upgrade.pins.formats.yaml_places import Object, is_variable, readable
 
 _PATCHING = (UsePlace.PATCH, UsePlace.TARGET)
 _HINT = "Change that by hand first, or both together."
 _NAME = "Give the target a name."
 _ONE_NAME = re.compile(r"[\w.-]+")
+_TAKEN = ("resources", "bases", "components")
+_PATCHES = (("patches", ("path",)), ("patchesJson6902", ("path",)), ("patchesStrategicMerge", ()))
+_COMPONENT = "Component"
 
 
-def settle_linked(files: Sequence[Migrated], tree: Tree) -> tuple[Migrated, ...]:
+def settle_linked(files: Sequence[Migrated], reach: Reach) -> tuple[Migrated, ...]:
     """Files of one repository, without the moves of what would lose its counterpart in a file of them."""
-    return _Settling(files, Reach(tree)).settled()
+    return _Settling(files, reach).settled()
+
+
+class Reach:
+    """From which files the patches of a tree select; it is read when something is first asked.
+
+    Those below the patch's folder, and what is taken up there from elsewhere.
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._known: dict[tuple[str, int], frozenset[str] | None] = {}
+        self._resources: dict[str, tuple[ApiUse, ...]] = {}
+
+    def covers(self, patch: ApiUse, path: str) -> bool:
+        """Whether a patch can be for a resource in a file; where that is unknown, it can."""
+        key = (patch.path, patch.start)
+        if key not in self._known:
+            self._known[key] = self._roots(patch)
+        roots = self._known[key]
+        return roots is None or any(is_below(path, root) for root in roots)
+
+    def resources(self, group: str) -> tuple[ApiUse, ...]:
+        if group not in self._resources:
+            found = files_using(self._tree, (group,))
+            self._resources[group] = tuple(
+                use for file in found for use in file.uses if use.place is UsePlace.RESOURCE
+            )
+        return self._resources[group]
+
+    def _roots(self, patch: ApiUse) -> frozenset[str] | None:
+        """Folders and files; None: not known."""
+        if posixpath.basename(patch.path) in NAMES:
+            own = [each for each in self._kustomizations if each[0] == patch.path]
+            return self._of_kustomizations(own)
+        if patch.at:
+            return self._of_flux(patch)
+        return self._of_kustomizations(
+            [each for each in self._kustomizations if patch.path in _patches(*each)]
+        )
+
+    def _of_kustomizations(self, some: list[tuple[str, Object]]) -> frozenset[str] | None:
+        # What a component patches is whatever its users have.
+        if not some or any(each.text_at("kind") == _COMPONENT for _, each in some):
+            return None
+        return self._with_taken({posixpath.dirname(path) for path, _ in some})
+
+    def _of_flux(self, patch: ApiUse) -> frozenset[str] | None:
+        """Of a patch in a Flux Kustomization.
+
+        https://fluxcd.io/flux/components/kustomize/kustomizations/#path
+        """
+        owners = []
+        for each in self._objects(patch.path):
+            start, end = each.node.start_mark.index, each.node.end_mark.index
+            if each.document.offset(start) <= patch.start < each.document.offset(end):
+                owners.append(each)
+        if len(owners) != 1 or owners[0].text_at("kind") != "Kustomization" or patch.at[0] != "spec":
+            return None
+        said = owners[0].text_at("spec", "path")
+        folder = repository_path(said)
+        if not folder or is_variable(said) or owners[0].has("spec", "components"):
+            return None
+        is_here = any(is_below(path, folder) for path in self._tree.candidates())
+        return self._with_taken({folder}) if is_here else None
+
+    def _with_taken(self, roots: set[str]) -> frozenset[str]:
+        """And all that kustomizations among them take up from outside."""
+        while True:
+            more = {
+                taken
+                for path, each in self._kustomizations
+                if any(is_below(path, root) for root in roots)
+                for taken in _taken(path, each)
+            } - roots
+            if not more:
+                return frozenset(roots)
+            roots |= more
+
+    @cached_property
+    def _kustomizations(self) -> list[tuple[str, Object]]:
+        return [
+            (path, each)
+            for path in self._tree.named(NAMES)
+            for each in self._objects(path)
+            if is_kustomization(path, each)
+        ]
+
+    def _objects(self, path: str) -> list[Object]:
+        try:
+            return list(readable(self._tree.read(path)))
+        except Unreadable:
+            return []
+
+
+def _taken(path: str, each: Object) -> Iterator[str]:
+    """What a kustomization names outside of its folder."""
+    folder = posixpath.dirname(path)
+    for key in _TAKEN:
+        for index in range(each.count(key)):
+            taken = joined_path(folder, each.text_at(key, index))
+            if not is_below(taken, folder):
+                yield taken
+
+
+def _patches(path: str, each: Object) -> Iterator[str]:
+    for key, inner in _PATCHES:
+        for index in range(each.count(key)):
+            text = each.text_at(key, index, *inner)
+            if text and "\n" not in text:
+                yield joined_path(posixpath.dirname(path), text)
 
 
 class _Settling:
@@ -45,15 +164,13 @@ class _Settling:
         lefts = [left for file in self._files for left in file.lefts if left.use.place is not UsePlace.TEXT]
         # Of what is left for another's sake, the other is reported.
         staying = [(left.use, left) for left in lefts]
-        for left in [*self._widened()]:
-            self._take(left)
-            staying.append((left.use, left))
+        staying += [(move.use, self._take(move, detail, _NAME)) for move, detail in [*self._widened()]]
         while staying:
             staying = [*self._following(staying)]
-        return tuple(self._without_taken(file) for file in self._files)
+        return tuple(map(self._without_taken, self._files))
 
-    def _widened(self) -> Iterator[Left]:
-        """Targets that would select more than today, since nothing but their version keeps it apart."""
+    def _widened(self) -> Iterator[tuple[Move, str]]:
+        """Targets that would select more than today, and why: their version alone keeps something apart."""
         for use, move in self._moves.items():
             if use.place is not UsePlace.TARGET or _ONE_NAME.fullmatch(use.name):
                 continue
@@ -66,7 +183,7 @@ class _Settling:
                         f"Its version alone keeps it from {_who(other)} ({_where(other)}), "
                         f"which is or becomes {then} as well."
                     )
-                    yield self._left(move, detail, _NAME)
+                    yield move, detail
                     break
 
     def _following(self, staying: Sequence[tuple[ApiUse, Left]]) -> Iterator[tuple[ApiUse, Left]]:
@@ -79,17 +196,16 @@ class _Settling:
                     stays = f"{_who(root.use)} stays at {root.use.version} ({_where(root.use)})"
                     why = "kustomize would not find the one by the other any more"
                     detail = f"{stays}, and {why}. There: {root.detail}"
-                    self._take(self._left(self._moves[use], detail, _HINT))
+                    self._take(self._moves[use], detail, _HINT)
                     yield use, root
 
-    def _left(self, move: Move, detail: str, hint: str) -> Left:
-        return Left(move.use, Reason.NEEDS_HAND, detail, hint, is_broken_already=not move.was_served)
-
-    def _take(self, left: Left) -> None:
+    def _take(self, move: Move, detail: str, hint: str) -> Left:
+        left = Left(move.use, Reason.NEEDS_HAND, detail, hint, is_broken_already=not move.was_served)
         self._taken[left.use] = left
         del self._moves[left.use]
         for each in self._counterparts.values():
             each.pop(left.use, None)
+        return left
 
     def _without_taken(self, file: Migrated) -> Migrated:
         taken = [self._taken[move.use] for move in file.moves if move.use in self._taken]

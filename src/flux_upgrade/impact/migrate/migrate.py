@@ -93,11 +93,9 @@ def _unverified(move: Move) -> Left:
 class Seal(NamedTuple):
     """The SOPS MAC of a document."""
 
-    begin: int
-    """Offset in the file."""
+    begin: int  # offset in the file
     end: int
-    is_of_secrets_alone: bool
-    """Whether what is not encrypted may be changed: ``mac_only_encrypted``."""
+    is_of_secrets_alone: bool  # whether what is not encrypted may be changed: `mac_only_encrypted`
 
 
 def seals(content: bytes) -> tuple[Seal, ...]:

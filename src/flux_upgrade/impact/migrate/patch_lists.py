@@ -23,8 +23,7 @@ from flux_upgrade.pins.formats.yaml_places import Object, Step
 
 _STRATEGIC, _NEW, _JSON = "patchesStrategicMerge", "patches", "patchesJson6902"
 _ORDER = (_STRATEGIC, _NEW, _JSON)
-_DEEPER = 2
-"""Columns by which a text is indented more than its key."""
+_DEEPER = 2  # columns by which a text is indented more than its key
 
 
 def merged(each: Object, *path: Step) -> Iterator[TextEdit]:

@@ -12,34 +12,27 @@ from flux_upgrade.model.values import NamedTuple
 class Reason(StrEnum):
     """Why a use is left as it is."""
 
-    TEXT = "text"
-    """It is no use at all: a part of a text, and no manifest."""
-    TEMPLATE = "template"
-    """What the file becomes is not known before something is put in."""
-    NEEDS_HAND = "needs-hand"
-    """A field has no counterpart in the new version: a person has to decide."""
+    TEXT = "text"  # it is no use at all: a part of a text, and no manifest
+    TEMPLATE = "template"  # what the file becomes is not known before something is put in
+    NEEDS_HAND = "needs-hand"  # a field has no counterpart in the new version: a person has to decide
     NO_BRIDGE = "no-bridge"
     """No version is served by the current release (or by another cluster's) and by the target."""
-    UNKNOWN_KIND = "unknown-kind"
-    """The target has no such kind at all."""
+    UNKNOWN_KIND = "unknown-kind"  # the target has no such kind at all
     SPELLING = "spelling"
     """It cannot be changed safely as it stands: an alias, a variable, a pattern, another program's input."""
     UNREADABLE = "unreadable"
     """It stands in what is no valid YAML and no template either: nothing can apply it today."""
 
 
-HARMLESS = (Reason.TEXT, Reason.UNREADABLE)
-"""An upgrade breaks none of these."""
+HARMLESS = (Reason.TEXT, Reason.UNREADABLE)  # an upgrade breaks none of these
 
 
 class Move(NamedTuple):
     """A use that goes to another version."""
 
     use: ApiUse
-    to: str
-    """``v1``."""
-    edits: tuple[TextEdit, ...]
-    """The version, and the fields that go with it."""
+    to: str  # `v1`
+    edits: tuple[TextEdit, ...]  # the version, and the fields that go with it
     fields: tuple[str, ...] = ()
     """What was done with fields, a sentence each, without markup, with its source."""
     was_served: bool = True
@@ -53,16 +46,12 @@ class Left(NamedTuple):
 
     use: ApiUse
     reason: Reason
-    detail: str
-    """A sentence without markup: the field, the value, what is missing."""
-    hint: str = ""
-    """What to do about it: what replaces the field, and where that is said."""
-    is_broken_already: bool = False
-    """Whether it is known that no cluster serves the version today either."""
+    detail: str  # a sentence without markup: the field, the value, what is missing
+    hint: str = ""  # what to do about it: what replaces the field, and where that is said
+    is_broken_already: bool = False  # whether it is known that no cluster serves the version today either
 
     @property
     def blocks(self) -> bool:
-        """Whether the upgrade would break it."""
         return self.reason not in HARMLESS and not self.is_broken_already
 
 

@@ -24,8 +24,7 @@ _FLUX_2_7 = "https://fluxcd.io/blog/2025/09/flux-v2.7.0/"
 _NOT_IMPLEMENTED = "https://github.com/fluxcd/flux2/pull/2092"
 _STATUS_IN_GIT = "https://github.com/fluxcd/kustomize-controller/issues/453"
 _ALPHA = "https://v2-0.docs.fluxcd.io/flux/components/image/imageupdateautomations/"
-_ANY = -1
-"""In a path: any index of a list."""
+_ANY = -1  # in a path: any index of a list
 
 Edit = Callable[[Object, Path], Iterable[TextEdit]]
 
@@ -33,16 +32,12 @@ Edit = Callable[[Object, Path], Iterable[TextEdit]]
 class Rule(NamedTuple):
     """What becomes of one field, and everything below it."""
 
-    kinds: tuple[str, ...]
-    """Empty: any."""
+    kinds: tuple[str, ...]  # empty: any
     path: Path
-    instead: str
-    """What to do, a sentence without markup."""
+    instead: str  # what to do, a sentence without markup
     source: str
-    edit: Edit | None = None
-    """None: only a person can. Raises Unsafe."""
-    done: str = ""
-    """What was done, a sentence as well."""
+    edit: Edit | None = None  # None: only a person can. Raises Unsafe.
+    done: str = ""  # what was done, a sentence as well
 
     def covers(self, kind: str, path: Path) -> bool:
         field = tuple(_ANY if isinstance(step, int) else step for step in path[: len(self.path)])
@@ -55,17 +50,10 @@ class Template(NamedTuple):
     kind: str
     path: Path
     pattern: re.Pattern[str]
-    since: str
-    """The version of the API that came with the controller that does."""
-    detail: str
-    """What is wrong, a sentence without markup."""
-    instead: str
-    """What to do, a sentence as well."""
+    since: str  # the version of the API that came with the controller that does
+    detail: str  # what is wrong, a sentence without markup
+    instead: str  # what to do, a sentence as well
     source: str
-
-
-def _dropped(each: Object, path: Path) -> Iterable[TextEdit]:
-    return (without(each, *path),)
 
 
 def _values_files(each: Object, path: Path) -> Iterable[TextEdit]:
@@ -79,7 +67,8 @@ def _patches(each: Object, path: Path) -> Iterable[TextEdit]:
 def _gone(kinds: tuple[str, ...], path: Path, why: str, source: str) -> Rule:
     """A field that means nothing to the controllers of any release that serves the new version."""
     name = _name(path)
-    return Rule(kinds, path, f"Take {name} out: {why}.", source, _dropped, f"{name} was taken out: {why}.")
+    instead, done = f"Take {name} out: {why}.", f"{name} was taken out: {why}."
+    return Rule(kinds, path, instead, source, lambda each, path: (without(each, *path),), done)
 
 
 def _renamed(kind: str, path: Path, new: str, source: str, edit: Edit) -> Rule:

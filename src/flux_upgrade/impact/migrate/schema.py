@@ -21,8 +21,7 @@ Schema = Mapping[str, Any]
 
 _OBJECT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 """Fields of every object: the API server knows them without a schema, and validates them by itself."""
-_DIRECTIVE = "$"
-"""How the keys of a strategic merge patch begin that are for whoever applies it: ``$patch``."""
+_DIRECTIVE = "$"  # how the keys of a strategic merge patch begin that are for whoever applies it: `$patch`
 
 
 class What(StrEnum):
@@ -38,11 +37,9 @@ class What(StrEnum):
 class Fault(NamedTuple):
     """One thing that the API server would not take as it is."""
 
-    path: Path
-    """Of the field; of one that is missing, too."""
+    path: Path  # of the field; of one that is missing, too
     what: What
-    detail: str
-    """What follows the name of the field in a sentence: ``must be one of none, client``."""
+    detail: str  # what follows the name of the field in a sentence: `must be one of none, client`
 
     @property
     def identity(self) -> tuple[Path, What]:

@@ -47,39 +47,32 @@ _Held = dict[tuple[str, str], PastRelease]
 class Definition(NamedTuple):
     """What a CRD says of its versions."""
 
-    storage: str
-    """The version that objects are stored in."""
-    versions: frozenset[str]
-    """All names in ``spec.versions``, served or not."""
+    storage: str  # the version that objects are stored in
+    versions: frozenset[str]  # all names in `spec.versions`, served or not
 
 
 class InstalledCrds(NamedTuple):
     """The CRDs that a manifest installs, and its release."""
 
-    tag: Version
-    """As most of its labels have it, else its header; empty where they name no release."""
-    crds: Mapping[str, Definition]
-    """By name."""
+    tag: Version  # as most of its labels have it, else its header; empty where they name no release
+    crds: Mapping[str, Definition]  # by name
 
 
-@lru_cache(maxsize=8)  # equal manifests are many
+@lru_cache(maxsize=64)  # equal manifests are many
 def installed_crds(content: bytes) -> InstalledCrds | None:
     """None for what installs no CRDs, or never could: a stub, a merge that was not resolved."""
     is_merging = any(marker in content for marker in _CONFLICT)
     crds = None if is_merging else _plain(content)
     if crds is None:
         crds = dict(_parsed(content))
-    return InstalledCrds(_tag(content), crds) if crds else None
-
-
-def _tag(content: bytes) -> Version:
-    """Bots raise headers and images, and leave the labels that came with the CRDs."""
+    if not crds:
+        return None
+    # Bots raise headers and images, and leave the labels that came with the CRDs.
     labels = Counter(filter(is_tag, map(bytes.decode, _LABEL.findall(content))))
     if labels:
-        return Version(labels.most_common(1)[0][0])
+        return InstalledCrds(Version(labels.most_common(1)[0][0]), crds)
     header = _HEADER.search(content)
-    version = header[1].decode() if header is not None else ""
-    return Version.parse(version) or NO_VERSION
+    return InstalledCrds(Version.parse(header[1].decode() if header else "") or NO_VERSION, crds)
 
 
 def _plain(content: bytes) -> dict[str, Definition] | None:
@@ -125,11 +118,6 @@ def _parsed(content: bytes) -> Iterator[tuple[str, Definition]]:
             continue  # no object, or a CRD that no API server would take
 
 
-class _PastState(NamedTuple):
-    release: PastRelease
-    is_aside: bool
-
-
 def stored(
     pasts: FileRevisions,
     present: bytes,
@@ -144,11 +132,17 @@ def stored(
     """
     now = installed_crds(present)
     wanted = {crd.name: crd for crd in target}
-    dropped = {} if now is None else _dropped(now, wanted)
-    if now is None or not dropped:
+    if now is None:
+        return Stored()
+    # Of CRDs that are there before and after: versions that only the present one has.
+    dropped = {
+        name: now.crds[name].versions - {each.name for each in wanted[name].versions}
+        for name in now.crds.keys() & wanted.keys()
+    }
+    if not any(dropped.values()):
         return Stored()  # the cluster took the present CRDs, and so holds nothing that they lack
     current = current or now.tag
-    held = _held((*_past(pasts), _PastState(_ran(current, "", now), is_aside=False)), migrated, current)
+    held = _held(pasts, _ran(current, "", now), migrated, current)
     every = tuple(
         Refused(name, wanted[name].kind, version, ran)
         for (name, version), ran in held.items()
@@ -167,35 +161,23 @@ def refusals(
     return Stored(refused, after, cli_for(current) if refused else "", "", said)
 
 
-def _dropped(now: InstalledCrds, wanted: dict[str, Crd]) -> dict[str, frozenset[str]]:
-    """CRDs that are there before and after → versions that only the present one has."""
-    both = now.crds.keys() & wanted.keys()
-    lost = {name: now.crds[name].versions - {each.name for each in wanted[name].versions} for name in both}
-    return {name: versions for name, versions in lost.items() if versions}
-
-
-def _past(pasts: FileRevisions) -> Iterator[_PastState]:
-    read: dict[bytes, InstalledCrds | None] = {}
-    for past in pasts.versions:
-        if past.content not in read:
-            read[past.content] = installed_crds(past.content)
-        found = read[past.content]
-        if found is not None:
-            yield _PastState(_ran(found.tag, past.date, found), past.is_aside)
-
-
 def _ran(tag: Version, since: str, found: InstalledCrds) -> PastRelease:
     return PastRelease(tag, since, tuple(sorted((name, each.storage) for name, each in found.crds.items())))
 
 
-def _held(states: Iterable[_PastState], migrated: Collection[str], current: Version) -> _Held:
+def _held(pasts: FileRevisions, now: PastRelease, migrated: Collection[str], current: Version) -> _Held:
     """What was stored and not migrated since, were it not for the current release.
 
     Flux removes a CRD that is no longer in the manifest, with its objects: what was stored is gone.
     """
     held: _Held = {}
     left = {tag for tag in migrated if tag != current}
-    for ran, is_aside in states:
+    states = [
+        (_ran(found.tag, past.date, found), past.is_aside)
+        for past in pasts.versions
+        if (found := installed_crds(past.content)) is not None
+    ]
+    for ran, is_aside in (*states, (now, False)):
         names = {name for name, _ in ran.storage}
         if not is_aside:
             held = {key: first for key, first in held.items() if key[0] in names and ran.tag not in left}

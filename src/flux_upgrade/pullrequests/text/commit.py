@@ -8,7 +8,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from flux_upgrade.impact.stored_versions.history_record import HistoryQuery, written
+from flux_upgrade.impact.stored_versions.history import HistoryQuery, written
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Status
 from flux_upgrade.model.markdown import code, inert, plain, shortened, visible

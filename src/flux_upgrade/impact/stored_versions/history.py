@@ -1,0 +1,137 @@
+"""What histories show: of an installation, as written down; of API versions, for managed fields.
+
+To ask for a history costs a call for each content that the file had, and the answer is the same
+until the file changes: a run with nothing to do needs no call.
+
+Whatever the cluster has stored, `flux migrate` may have to run because of ``metadata.managedFields``: each
+entry names the API version in which its manager last wrote the object. Once the CRD no longer serves
+that version, the API server fails every apply of the object: `request to convert CR to an invalid
+group/version`. `flux migrate` moves the entries to the stored version, those of all managers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable
+
+from flux_upgrade.impact.impact import Evidence, Managed, PastRelease, Refused, Stored
+from flux_upgrade.impact.stored_versions.refused import cli_for, refusals
+from flux_upgrade.manifests.crds import ReleaseApis
+from flux_upgrade.model.files import Mentions
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.versions import Version, is_tag
+
+_FIELDS = (str, str, str, str, str)
+
+
+class HistoryQuery(NamedTuple):
+    """What the answer of a history depends on."""
+
+    path: str
+    content: bytes  # of the installation
+    current: Version
+    target: Version
+    migrated: tuple[str, ...]  # as for `stored`
+
+    @property
+    def key(self) -> str:
+        """Equal where the history says the same: it does not say whether `flux migrate` ran here."""
+        migrated = [each for each in self.migrated if is_tag(each) and is_tag(self.current)]
+        past = sorted(each for each in migrated if Version(each) < self.current)
+        parts = "\0".join((self.path, hashlib.sha256(self.content).hexdigest(), self.target, *past))
+        return hashlib.sha256(parts.encode(errors="surrogateescape")).hexdigest()[:16]
+
+
+def written(query: HistoryQuery, found: Stored) -> str:
+    """One line of JSON; empty where more may be known the next time."""
+    if found.unknown:
+        return ""
+    every = found.resolved or found.refused
+    return json.dumps(
+        [query.key, [_entry(each) for each in every], [_entry(each) for each in found.after_migrate]]
+    )
+
+
+def read(lines: Iterable[str], query: HistoryQuery) -> Stored | None:
+    """What was written down; None: nothing, or something that ``written`` did not write."""
+    key = query.key
+    for line in lines:
+        match _loaded(line):
+            case [str(known), list(every), list(after)] if known == key:
+                entries = tuple(map(_refused, every)), tuple(map(_refused, after))
+                whole = tuple(tuple(each for each in part if each is not None) for part in entries)
+                if whole == entries:
+                    return refusals(whole[0], whole[1], query.migrated, query.current)
+    return None
+
+
+def _entry(each: Refused) -> list[str]:
+    return [each.crd, each.kind, each.version, each.release.tag, each.release.since]
+
+
+def _refused(entry: object) -> Refused | None:
+    if not isinstance(entry, list) or tuple(map(type, entry)) != _FIELDS:
+        return None
+    crd, kind, version, tag, since = entry
+    return Refused(crd, kind, version, PastRelease(tag, since, ()))
+
+
+def _loaded(line: str) -> object:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+class DroppedVersions(NamedTuple):
+    """Versions that a transition drops, and all that is known of them without a look at the history."""
+
+    dropped: frozenset[str]  # versions that the current release serves, and the target does not
+    used: frozenset[str]  # those of them that manifests of the repository name
+    was_migrated: bool  # whether a merged pull request moved manifests for this transition
+    is_with_upgrade: bool  # whether manifests are moved in the upgrade's own commit
+    current: Version
+    target: Version
+
+    @property
+    def needs_history(self) -> bool:
+        """Whether nothing else says that objects may have been written in them."""
+        return bool(self.dropped) and not self.used and not self.was_migrated
+
+
+def versions_dropped(
+    current: ReleaseApis, target: ReleaseApis, changed: Collection[str] | None
+) -> frozenset[str]:
+    """``changed``: names of the CRDs that the upgrade changes in the cluster; None: that is not known."""
+    return frozenset(
+        f"{crd.group}/{version}"
+        for name, crd in current.crds.items()
+        if name in target.crds and (changed is None or name in changed)
+        for version in crd.served - target.crds[name].served
+    )
+
+
+def managed(versions: DroppedVersions, migrated: Collection[str], mentions: Mentions) -> Managed | None:
+    """None: the target drops nothing that the repository uses or has used.
+
+    ``migrated``: releases at which `flux migrate` ran. ``mentions``: of the history, where that is needed.
+    """
+    detail = ""
+    if not versions.dropped:
+        return None
+    if versions.needs_history:
+        if not mentions.paths and not mentions.missing:
+            return None
+        evidence = Evidence.HISTORY if mentions.paths else Evidence.UNKNOWN
+        detail = min(mentions.paths, default=mentions.missing)
+    else:
+        evidence = Evidence.USED if versions.used else Evidence.MIGRATED
+    return Managed(
+        tuple(sorted(versions.used or versions.dropped)),
+        evidence,
+        detail,
+        cli_for(versions.target if versions.is_with_upgrade else versions.current),
+        is_after=versions.is_with_upgrade,
+        is_done=not versions.is_with_upgrade and versions.current in migrated,
+    )
