@@ -119,11 +119,7 @@ class ImpactAnalyzer:
     def _managed(self, transition: Transition, impact: Impact) -> Managed | None:
         """Why `flux migrate` has to run because of managed fields, as far as nothing else says so."""
         from flux_upgrade.impact.impact import Evidence
-        from flux_upgrade.impact.stored_versions.history import (
-            DroppedVersions,
-            managed,
-            versions_dropped,
-        )
+        from flux_upgrade.impact.stored_versions.history import DroppedVersions, managed, versions_dropped
 
         changed = None if impact.changes is None else {each.name for each in impact.changes.crds}
         target = self._uses.apis.at(transition.upgrade.target)

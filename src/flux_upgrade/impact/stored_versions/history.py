@@ -55,10 +55,9 @@ def written(query: HistoryQuery, found: Stored) -> str:
 
 def read(lines: Iterable[str], query: HistoryQuery) -> Stored | None:
     """What was written down; None: nothing, or something that ``written`` did not write."""
-    key = query.key
     for line in lines:
         match _loaded(line):
-            case [str(known), list(every), list(after)] if known == key:
+            case [str(known), list(every), list(after)] if known == query.key:
                 entries = tuple(map(_refused, every)), tuple(map(_refused, after))
                 whole = tuple(tuple(each for each in part if each is not None) for part in entries)
                 if whole == entries:
