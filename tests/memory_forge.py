@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import DraftsUnavailable, Overtaken
+from flux_upgrade.model.files import blob_id
 from flux_upgrade.model.forge import (
     BaseFile,
     Branch,
@@ -25,7 +26,6 @@ from flux_upgrade.model.forge import (
     Step,
     UpdateIssue,
     UpdatePull,
-    blob_id,
 )
 from replacing import replace
 

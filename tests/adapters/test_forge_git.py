@@ -26,6 +26,7 @@ from flux_upgrade.model.errors import (
     RepositoryUnfit,
     UsageError,
 )
+from flux_upgrade.model.files import blob_id
 from flux_upgrade.model.forge import (
     ClosePull,
     Done,
@@ -38,7 +39,6 @@ from flux_upgrade.model.forge import (
     Repository,
     Status,
     UpdatePull,
-    blob_id,
 )
 from flux_upgrade.model.versions import Version
 from git_servers import PERSON, READ, WRITE, Bare, HttpHost, SshHost, git, give_away

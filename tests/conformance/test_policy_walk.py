@@ -12,8 +12,7 @@ import pytest
 from conformance.real_files import tell
 from flux_upgrade.adapters.releases.directory import parse_releases
 from flux_upgrade.model.versions import Release, Version
-from flux_upgrade.policy.decision import Bump, BumpKind, Hold
-from flux_upgrade.policy.feedback import Feedback
+from flux_upgrade.policy.decision import Bump, BumpKind, Feedback, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy, decide
 from flux_upgrade.policy.semver_range import Constraint

@@ -15,7 +15,7 @@ from flux_upgrade.model.oci.reference import Address, parse_address
 from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Terms
-from flux_upgrade.policy.feedback import Feedback
+from flux_upgrade.policy.decision import Feedback
 from flux_upgrade.policy.policy import MaxBump, Policy
 from memory import MemoryArtifacts, WrittenReleases, regenerator
 from memory_registry import FILE, MemoryRegistry

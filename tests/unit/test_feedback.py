@@ -10,8 +10,8 @@ import pytest
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, Issue, PullRequest, PullState
 from flux_upgrade.model.versions import Version
-from flux_upgrade.policy.decision import BumpKind
-from flux_upgrade.policy.feedback import APPROVED, REBASE, Feedback, Rejection, feedback_of, state_of
+from flux_upgrade.policy.decision import BumpKind, Feedback, Rejection
+from flux_upgrade.policy.feedback import APPROVED, REBASE, feedback_of, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 from pulls import CLOSED, branch, issue, marker, our_commit, pull, their_commit
 

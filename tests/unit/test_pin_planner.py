@@ -15,8 +15,7 @@ from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, UpgradeReques
 from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.planning.preflight import JOBS_OWN
 from flux_upgrade.planning.write_tree import publish
-from flux_upgrade.policy.decision import BumpKind
-from flux_upgrade.policy.feedback import Feedback, Rejection
+from flux_upgrade.policy.decision import BumpKind, Feedback, Rejection
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy
 from flux_upgrade.pullrequests.apply import question_of

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flux_upgrade.model.versions import Release, Version
-from flux_upgrade.policy.decision import Bump, BumpKind, Hold
-from flux_upgrade.policy.feedback import Feedback, Rejection
+from flux_upgrade.policy.decision import Bump, BumpKind, Feedback, Hold, Rejection
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Pending, Policy, decide
 from flux_upgrade.policy.semver_range import Constraint

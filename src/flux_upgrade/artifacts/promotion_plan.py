@@ -29,8 +29,7 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, Upgrade
-from flux_upgrade.policy.decision import BumpKind, Hold
-from flux_upgrade.policy.feedback import Feedback, Rejection
+from flux_upgrade.policy.decision import BumpKind, Feedback, Hold, Rejection
 from flux_upgrade.policy.hold_reasons import HoldReason
 
 

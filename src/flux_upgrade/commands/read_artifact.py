@@ -47,7 +47,7 @@ from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Terms
 from flux_upgrade.planning.planner import Inventory
-from flux_upgrade.policy.feedback import Feedback
+from flux_upgrade.policy.decision import Feedback
 from flux_upgrade.policy.policy import Pending
 
 

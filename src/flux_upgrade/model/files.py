@@ -5,11 +5,20 @@ The ports, and the values that they speak of. ``adapters/local`` and ``adapters/
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from flux_upgrade.model.errors import CheckoutDiffers
 from flux_upgrade.model.values import NamedTuple
+
+_SHA1_DIGITS = 40
+
+
+def blob_id(content: bytes, like: str = "") -> str:
+    """Git's id of a blob with ``content``; by the hash function of the id ``like`` (SHA-1, or SHA-256)."""
+    hashed = hashlib.sha256 if len(like) > _SHA1_DIGITS else hashlib.sha1
+    return hashed(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 class Tree(Protocol):

@@ -6,19 +6,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from enum import StrEnum
 
+from flux_upgrade.model.files import blob_id
 from flux_upgrade.model.values import NamedTuple
-
-_SHA1_DIGITS = 40
-
-
-def blob_id(content: bytes, like: str = "") -> str:
-    """Git's id of a blob with ``content``; by the hash function of the id ``like`` (SHA-1, or SHA-256)."""
-    hashed = hashlib.sha256 if len(like) > _SHA1_DIGITS else hashlib.sha1
-    return hashed(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 class PullState(StrEnum):

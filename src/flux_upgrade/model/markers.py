@@ -12,9 +12,12 @@ import hashlib
 import json
 import re
 
-from flux_upgrade.model.forge import Commit
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.model.forge import Commit
 
 DIGEST = "Flux-Upgrade-Digest"
 APPROVAL = "Flux-Upgrade-Approval"

@@ -11,8 +11,7 @@ from flux_upgrade.model.markers import content_entry
 from flux_upgrade.model.text import first_few
 from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import Terms, Upgrade
-from flux_upgrade.policy.decision import BumpKind, Hold
-from flux_upgrade.policy.feedback import Rejection
+from flux_upgrade.policy.decision import BumpKind, Hold, Rejection
 from flux_upgrade.policy.hold_reasons import HoldReason
 
 TYPE_CHECKING = False

@@ -11,8 +11,7 @@ from flux_upgrade.model.text import TextEdit, edited
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import ManifestChange, Pin, PinChange, Role
-from flux_upgrade.policy.decision import Bump, BumpKind, Hold
-from flux_upgrade.policy.feedback import Feedback
+from flux_upgrade.policy.decision import Bump, BumpKind, Feedback, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 
 TYPE_CHECKING = False

@@ -12,7 +12,6 @@ from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.config.config import Config
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Checkout
-from flux_upgrade.model.forge import Branch, Repository
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Release, Version
 from flux_upgrade.pins.context import PinContext
@@ -29,14 +28,14 @@ from flux_upgrade.planning.plan import (
     UpgradeRequest,
 )
 from flux_upgrade.planning.preflight import PreflightChecks, hold_cluster_set
-from flux_upgrade.policy.decision import BumpKind, Hold
-from flux_upgrade.policy.feedback import Feedback, feedback_of
+from flux_upgrade.policy.decision import BumpKind, Feedback, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.void_groups import Void
+    from flux_upgrade.model.forge import Branch, Repository
 
 
 class Inventory(NamedTuple):
@@ -210,6 +209,9 @@ class _UpdateGroups:
         pin, request = member.pin, self._inventory.request
         feedback = Feedback(approved=request.approve)
         if self._repository is not None:
+            # Late: of a tree nobody was asked.
+            from flux_upgrade.policy.feedback import feedback_of
+
             feedback = feedback_of(
                 self._branches(update_group),
                 self._repository.issues,

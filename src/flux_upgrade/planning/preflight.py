@@ -12,11 +12,14 @@ from flux_upgrade.clusters.clusters import OF_CLUSTERS, WORKFLOWS, Cluster, Memb
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.model.errors import CheckoutDiffers
 from flux_upgrade.model.files import Checkout
-from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.model.forge import Repository
 
 JOBS_OWN = "github-actions[bot]"
 """Who the token is that every job gets: pull requests of its own run no workflows at once."""

@@ -9,7 +9,6 @@ from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.clusters.groups import UpdateGroup
 from flux_upgrade.config.config import Group
 from flux_upgrade.model.errors import FluxUpgradeError
-from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
@@ -19,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.void_groups import Void
     from flux_upgrade.impact.impact import Impact
+    from flux_upgrade.model.forge import Repository
 
 
 class Proposal(NamedTuple):

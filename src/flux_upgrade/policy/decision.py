@@ -80,3 +80,36 @@ class Bump(NamedTuple):
     """Why now, in one sentence for the pull request. The same every day: it holds dates, no ages."""
     aligns: bool = False
     """It takes a pin to where its cluster is already."""
+
+
+class Rejection(NamedTuple):
+    """A proposal that was closed, reverted or rolled back."""
+
+    bump_kind: BumpKind
+    target: Version
+    """What was proposed."""
+    reason: HoldReason
+    """CLOSED_BY_HUMAN, REVERTED or ROLLED_BACK."""
+    since: str
+    """RFC 3339, UTC; empty where nobody knows."""
+    where: str
+    """Address of the pull request, or of the artifact."""
+
+
+class Feedback(NamedTuple):
+    """Rejections and approvals of earlier proposals."""
+
+    rejections: tuple[Rejection, ...] = ()
+    approved: tuple[str, ...] = ()
+    """``2.9`` (the minor and its patches) or ``v2.9.4`` (that version alone)."""
+    migrated: tuple[str, ...] = ()
+    """Releases at which `flux migrate` ran in the cluster, tags."""
+    unmigrated: str = ""
+    """Address of the merged pull request in which nobody has ticked yet that it ran; empty: there is none."""
+    stored: tuple[str, ...] = ()
+    """What earlier runs read in the history, see ``impact.stored_versions.memory``."""
+    moved: tuple[str, ...] = ()
+    """What was moved by merged pull requests, ``markers.content_entry``: if it is there again, it was
+    reverted."""
+    moved_for: tuple[str, ...] = ()
+    """The releases that merged pull requests moved manifests for, tags."""

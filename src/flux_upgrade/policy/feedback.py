@@ -10,48 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, Issue, PullRequest, PullState, Repository
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
-from flux_upgrade.policy.decision import BumpKind
+from flux_upgrade.policy.decision import BumpKind, Feedback, Rejection
 from flux_upgrade.policy.hold_reasons import HoldReason
 
 APPROVED = "flux-upgrade/approved"
 """The label that approves a bump; a reviewer sets it."""
 REBASE = "flux-upgrade/rebase"
 """The label that has an edited branch recreated; a reviewer sets it."""
-
-
-class Rejection(NamedTuple):
-    """A proposal that was closed, reverted or rolled back."""
-
-    bump_kind: BumpKind
-    target: Version
-    """What was proposed."""
-    reason: HoldReason
-    """CLOSED_BY_HUMAN, REVERTED or ROLLED_BACK."""
-    since: str
-    """RFC 3339, UTC; empty where nobody knows."""
-    where: str
-    """Address of the pull request, or of the artifact."""
-
-
-class Feedback(NamedTuple):
-    """Rejections and approvals of earlier proposals."""
-
-    rejections: tuple[Rejection, ...] = ()
-    approved: tuple[str, ...] = ()
-    """``2.9`` (the minor and its patches) or ``v2.9.4`` (that version alone)."""
-    migrated: tuple[str, ...] = ()
-    """Releases at which `flux migrate` ran in the cluster, tags."""
-    unmigrated: str = ""
-    """Address of the merged pull request in which nobody has ticked yet that it ran; empty: there is none."""
-    stored: tuple[str, ...] = ()
-    """What earlier runs read in the history, see ``impact.stored_versions.memory``."""
-    moved: tuple[str, ...] = ()
-    """What was moved by merged pull requests, ``markers.content_entry``: if it is there again, it was
-    reverted."""
-    moved_for: tuple[str, ...] = ()
-    """The releases that merged pull requests moved manifests for, tags."""
 
 
 def feedback_of(  # noqa: PLR0913 two sources, and the four facts that select from them

@@ -16,8 +16,7 @@ from functools import cached_property
 
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Release, Version, is_tag
-from flux_upgrade.policy.decision import Bump, BumpKind, Hold
-from flux_upgrade.policy.feedback import Feedback
+from flux_upgrade.policy.decision import Bump, BumpKind, Feedback, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.semver_range import Constraint
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from flux_upgrade.adapters.git.git_command import GitCommand, Settings
 from flux_upgrade.adapters.local.files import read_regular
 from flux_upgrade.model.errors import CheckoutDiffers, UsageError
-from flux_upgrade.model.forge import blob_id
+from flux_upgrade.model.files import blob_id
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.values import NamedTuple
 
