@@ -28,7 +28,8 @@ class PullRequestSink:
     options: UpgradeOptions
     environment: Environment
     warn: Callable[[str], None]
-    details: RunDetails
+    details: RunDetails | None
+    """None: of a run on a laptop."""
     stack: ExitStack
 
     @cached_property
@@ -55,7 +56,7 @@ class PullRequestSink:
         return plans_report(inventory, plans.plans, json=self.options.json)
 
     def apply(self, inventory: Inventory, plans: FetchedPlans) -> Applied:
-        done = reconcile_pull_requests(inventory, plans, self._forge, self.details, self.warn)
+        done = reconcile_pull_requests(inventory, plans, self._forge, self.details or RunDetails(), self.warn)
         calls, written = self._forge.calls, self.options.request.writes
         text = round_text(done, calls=calls, written=written)
         return Applied(text, tuple(round_failures(done)), tuple(round_errors(done)), done, calls)

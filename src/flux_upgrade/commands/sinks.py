@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from flux_upgrade.cli.options import UpgradeOptions
-from flux_upgrade.commands.sink import Sink
 from flux_upgrade.config.environment import Environment
-from flux_upgrade.planning.proposal import RunDetails
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.commands.sink import Sink
+    from flux_upgrade.planning.proposal import RunDetails
 
 
 @contextmanager
@@ -34,7 +37,7 @@ def sink_of(
         elif options.pull_request or details is not None:
             from flux_upgrade.commands.pull_request_sink import PullRequestSink
 
-            yield PullRequestSink(options, environment, warn, details or RunDetails(), stack)
+            yield PullRequestSink(options, environment, warn, details, stack)
         else:
             from flux_upgrade.commands.tree_sink import TreeSink
 

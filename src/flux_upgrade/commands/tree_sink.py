@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.commands.read import read_inventory
-from flux_upgrade.commands.sink import Applied
 from flux_upgrade.commands.wiring import build_worktree
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory, plan_update_groups
 from flux_upgrade.report.plans import drift_text, plans_report
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.commands.sink import Applied
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class TreeSink:
 
     def apply(self, inventory: Inventory, plans: Sequence[UpdateGroupPlan]) -> Applied:
         # Late: a plan ends before.
+        from flux_upgrade.commands.sink import Applied
         from flux_upgrade.planning.write_tree import publish
         from flux_upgrade.report.outcomes import diffs, failures, upgrade_text
 
