@@ -8,7 +8,7 @@ there, and nothing else may be.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -70,22 +70,20 @@ def carry(proof: Proof, target: Regenerated, *, take_release: bool = False) -> C
     assert manifest is not None  # noqa: S101 a proof with a base has read its file
     assert base is not None  # noqa: S101 stated above
     mine = aligned(manifest.documents, {**target.documents, **base.documents})
-    work, texts = _Work(proof.controllers), dict[ObjectKey, str]()
+    # Objects of the user's own stand behind what they stood behind, word for word.
+    behind, previous = defaultdict[ObjectKey | None, list[str]](list), None
+    for key, document in mine.items():
+        if key in target.documents:
+            previous = key
+        elif key not in base.documents:
+            behind[previous].append(document.text)
+    work, texts = _Work(proof.controllers), behind[None]
     for key in dict.fromkeys([*target.documents, *base.documents]):
         text = _object(key, base.documents.get(key), mine.get(key), target.documents.get(key), work)
         if text is not None:
-            texts[key] = text
-    # Objects of the user's own stand behind what they stood behind, word for word.
-    previous: ObjectKey | None = None
-    order = list(texts)
-    for key, document in mine.items():
-        if key not in base.documents and key not in target.documents:
-            order.insert(order.index(previous) + 1 if previous is not None else 0, key)
-            texts[key] = document.text
-        if key in texts:
-            previous = key
+            texts += [text, *behind[key]]
     above = manifest.comments_above + header(target.options) + manifest.comments_below
-    content = manifest.encode(above + "---\n".join(texts[key] for key in order))
+    content = manifest.encode(above + "---\n".join(texts))
     return _checked(proof, target, work, content, take_release=take_release)
 
 
@@ -135,26 +133,21 @@ def _checked(
         # A comment that makes it unreadable is found here, and by no reader before.
         controllers, residue = (), [Edit(FILE, (), Op.REPLACE, None, error.message)]
     after = Counter(edit.identity for edit in residue)
-    kept, absorbed, lost = [], [], []
+    kept, absorbed, lost, conflicts = [], [], [], list(work.conflicts)
+    named = [(each.object, each.path) for each in conflicts]
     for edit in proof.edits:
         if after[edit.identity] > 0:
             after[edit.identity] -= 1
             kept.append(edit)
-        elif any(key == edit.object and edit.path[: len(path)] == path for key, path in work.absorbed):
+        elif _is_within(edit, work.absorbed):
             absorbed.append(edit)
         else:
             lost.append(edit)
-    conflicts = list(work.conflicts)
-    named = {(each.object, each.path) for each in conflicts}
-    conflicts += [
-        Conflict(edit.object, edit.path, edit.old, edit.new, None)
-        for edit in lost
-        if not any(edit.object == key and edit.path[: len(path)] == path for key, path in named)
-    ]
-    strays = [identity for identity, count in after.items() if count > 0]
-    if strays:
+            if not _is_within(edit, named):
+                conflicts.append(Conflict(edit.object, edit.path, edit.old, edit.new, None))
+    for stray in +after:
         # Never seen; a difference that nobody made must stop the run, whatever was asked for.
-        conflicts += [Conflict(FILE, (), None, None, stray) for stray in strays]
+        conflicts.append(Conflict(FILE, (), None, None, stray))
         take_release = False
     return Carried(
         content,
@@ -164,6 +157,10 @@ def _checked(
         conflicts=() if take_release else tuple(conflicts),
         controllers=controllers,
     )
+
+
+def _is_within(edit: Edit, places: list[tuple[ObjectKey, Path]]) -> bool:
+    return any(edit.object == key and edit.path[: len(path)] == path for key, path in places)
 
 
 def with_images(content: bytes, images: Mapping[str, Image]) -> bytes:

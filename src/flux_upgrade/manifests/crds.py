@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from flux_upgrade.manifests.documents import Document
 from flux_upgrade.model.errors import Unreadable
@@ -37,72 +37,79 @@ class ApiVersion:
         return (entry.get("schema") or {}).get("openAPIV3Schema") or {}
 
 
-@dataclass(frozen=True)
+class _Spec(NamedTuple):
+    kind: str
+    versions: tuple[ApiVersion, ...]
+    served: frozenset[str]
+    storage: str
+
+
 class Crd:
     """One of them, read when it is asked for: a schema is long. All but its names raise Unreadable."""
 
-    document: Document
-    is_released: bool = False
-    """Whether it is as a release has it, so that its schemas need not be read to know that they can be."""
+    def __init__(self, document: Document, *, is_released: bool = False) -> None:
+        """``is_released``: as a release has it, so that its schemas need not be read to be trusted."""
+        self.document = document
+        self.name = document.key.name
+        """``gitrepositories.source.toolkit.fluxcd.io``."""
+        self.group = self.name.partition(".")[2]
+        self._is_released = is_released
 
     @cached_property
-    def _spec(self) -> Mapping[str, Any]:
+    def _spec(self) -> _Spec:
         document = self.document
-        if self.is_released:
+        if self._is_released:
             document = Document(_SCHEMA.sub("", document.text), document.line)
         match document.data:
-            case {"spec": {"names": {"kind": str()}, "versions": list(versions)} as spec} if all(
-                isinstance(each, dict) and "name" in each for each in versions
+            case {"spec": {"names": {"kind": str(kind)}, "versions": list(entries)}} if all(
+                isinstance(each, dict) and "name" in each for each in entries
             ):
-                found: Mapping[str, Any] = spec
-                return found
+                versions = tuple(
+                    ApiVersion(
+                        self.document,
+                        index,
+                        str(each["name"]),
+                        bool(each.get("served")),
+                        bool(each.get("storage")),
+                        bool(each.get("deprecated")),
+                    )
+                    for index, each in enumerate(entries)
+                )
+                served = frozenset(each.name for each in versions if each.served)
+                return _Spec(
+                    kind, versions, served, next((each.name for each in versions if each.storage), "")
+                )
         raise Unreadable(
             f"line {self.document.line} is no CustomResourceDefinition (no names.kind or versions)",
             hint="restore it from the history, or remove it",
         )
 
     @property
-    def name(self) -> str:
-        """``gitrepositories.source.toolkit.fluxcd.io``."""
-        return self.document.key.name
+    def kind(self) -> str:
+        return self._spec.kind
 
     @property
-    def group(self) -> str:
-        return self.name.partition(".")[2]
-
-    @cached_property
-    def kind(self) -> str:
-        return str(self._spec["names"]["kind"])
-
-    @cached_property
     def versions(self) -> tuple[ApiVersion, ...]:
-        return tuple(
-            ApiVersion(
-                self.document,
-                index,
-                str(each["name"]),
-                bool(each.get("served")),
-                bool(each.get("storage")),
-                bool(each.get("deprecated")),
-            )
-            for index, each in enumerate(self._spec["versions"])
-        )
+        return self._spec.versions
 
     @property
     def served(self) -> frozenset[str]:
-        return frozenset(each.name for each in self.versions if each.served)
+        return self._spec.served
 
     @property
     def storage(self) -> str:
-        return next((each.name for each in self.versions if each.storage), "")
+        return self._spec.storage
 
     def version(self, name: str) -> ApiVersion | None:
-        return next((each for each in self.versions if each.name == name), None)
+        for each in self.versions:
+            if each.name == name:
+                return each
+        return None
 
 
-def crds_of(documents: Iterable[Document], *, are_released: bool = False) -> dict[str, Crd]:
+def crds_of(documents: Iterable[Document]) -> dict[str, Crd]:
     """Those among some documents, by name. Raises Unreadable."""
-    return {each.key.name: Crd(each, are_released) for each in documents if each.key.kind == _KIND}
+    return {each.key.name: Crd(each) for each in documents if each.key.kind == _KIND}
 
 
 @dataclass(frozen=True)
@@ -127,10 +134,10 @@ class ReleaseApis:
 
 def served_by(manifests: ReleaseManifests) -> ReleaseApis:
     """What a release serves, read from its own CRDs. Raises Unreadable."""
-    documents = (
-        Document(part, 1)
-        for text in manifests.files.values()
-        for part in _SEPARATOR.split(text)
-        if _KIND in part
-    )
-    return ReleaseApis(manifests.tag, crds_of(documents, are_released=True))
+    crds: dict[str, Crd] = {}
+    for text in manifests.files.values():
+        for part in _SEPARATOR.split(text):
+            document = Document(part, 1)
+            if _KIND in part and document.key.kind == _KIND:
+                crds[document.key.name] = Crd(document, is_released=True)
+    return ReleaseApis(manifests.tag, crds)

@@ -29,7 +29,8 @@ _HAS_CONTENT = re.compile(r"^\s*[^\s#]", re.MULTILINE)
 """A line that is neither blank nor a comment."""
 _IMAGE_LINE = re.compile(r"^( +(?:- )?image: ).*$", re.MULTILINE)
 _UNLIKE_LINE = re.compile(r"^( +(?:(?:- )?image|app\.kubernetes\.io/version): ).*$", re.MULTILINE)
-_CONFLICT = re.compile(r"^(<{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
+_CONFLICT = re.compile(r"^(?:<{7}|>{7})(?: .*)?$", re.MULTILINE)
+_MARKER = re.compile(r"^(?:<{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 # Flux's own form; whatever does not match is composed instead.
 _PLAIN_KEY = re.compile(
     r"\AapiVersion: ([^\s\"'#&*]+)\nkind: ([^\s\"'#&*]+)\nmetadata:\n"
@@ -140,9 +141,8 @@ def parse(content: bytes) -> Manifest:
     final_newline = text.endswith("\n") or not text
     if not final_newline:
         text += "\n"
-    markers = list(_CONFLICT.finditer(text))
-    if any(match[1][0] in "<>" for match in markers):
-        lines = ", ".join(str(line_of(text, match.start())) for match in markers)
+    if _CONFLICT.search(text):
+        lines = ", ".join(str(line_of(text, match.start())) for match in _MARKER.finditer(text))
         raise Unreadable(
             f"merge conflict markers in lines {lines}", hint="resolve the merge and commit the result first"
         )

@@ -183,25 +183,20 @@ def _cut(text: str, separator: str) -> tuple[str, str]:
 
 
 def _containers(lines: list[str], component: str, options: InstallOptions, generator: Generator) -> list[str]:
+    """The first container's image, and its arguments.
+
+    These are replaced by position, as the template's JSON patches do. Raises ValueError where another
+    flag stands there.
+    """
     if lines[1] != "      - args:\n":
         raise ValueError(f"{component}: the first container does not begin with its args")
     end = next(index for index in range(2, len(lines)) if not lines[index].startswith("        - "))
     args = [line.strip().removeprefix("- ") for line in lines[2:end]]
-    _set_args(args, component, options, generator)
-    rest = lines[end:]
-    if options.registry:
-        own, asked = f" image: fluxcd/{component}:", f" image: {options.registry}/{component}:"
-        rest = [line.replace(own, asked, 1) for line in rest]
-    return [*lines[:2], *(f"        - {arg}\n" for arg in args), *rest]
-
-
-def _set_args(args: list[str], component: str, options: InstallOptions, generator: Generator) -> None:
-    """Replace by position, as the template's JSON patches do; refuse where another flag stands there."""
-    domain = options.cluster_domain
     wanted = [
         ("--watch-all-namespaces", "true" if options.watch_all_namespaces else "false"),
         ("--log-level", options.log_level),
     ]
+    domain = options.cluster_domain
     if component != NOTIFICATION:
         namespace = "$(RUNTIME_NAMESPACE)" if generator.runtime_namespace else options.namespace
         address = f"http://{NOTIFICATION}.{namespace}.svc.{domain}./"
@@ -217,3 +212,8 @@ def _set_args(args: list[str], component: str, options: InstallOptions, generato
     gated = ("helm-controller", "kustomize-controller")
     if generator.pod_labels and SOURCE_WATCHER in options.components and component in gated:
         args.append("--feature-gates=ExternalArtifact=true")
+    rest = lines[end:]
+    if options.registry:
+        own, asked = f" image: fluxcd/{component}:", f" image: {options.registry}/{component}:"
+        rest = [line.replace(own, asked, 1) for line in rest]
+    return [*lines[:2], *[f"        - {arg}\n" for arg in args], *rest]

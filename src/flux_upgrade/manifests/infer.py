@@ -71,9 +71,9 @@ def infer(manifest: Manifest) -> Inferred:
         counted = Counter(value for value, _ in ballots[flag])
         value, most = counted.most_common(1)[0] if counted else (default, 0)
         value = default if counted[default] == most else value
-        for ballot, line in ballots[flag]:
-            if ballot == value != "":
-                lines.setdefault(flag, line)
+        if value and value in counted:
+            # The line of the first that says so.
+            lines[flag] = dict(reversed(ballots[flag]))[value]
         return value
 
     options = InstallOptions(
@@ -98,18 +98,23 @@ def _ballots(
     ballots = defaultdict[str, list[tuple[str, int]]](list)
     for name, document in found:
         spec = value_at(document.data, "spec", "template", "spec")
-        container = _container(spec, name)
+        containers = [each for each in _list(spec, "containers") if isinstance(each, dict)]
+        named = [(str(each.get("name", "")), str(each.get("image", ""))) for each in containers]
+        index = controller_index(named, name)
+        # Flux's own; those beside it are the user's.
+        container = containers[index] if index is not None else None
         ballots["namespace"].append((document.key.namespace, _line(document, "  namespace:")))
         image = value_at(container, "image")
         repository = Image.parse(image).repository if isinstance(image, str) else ""
         if repository.endswith(f"/{name}"):
             registry = repository.removesuffix(f"/{name}")
             ballots["registry"].append((registry, _line(document, f" image: {image}")))
-        secrets = [value_at(secret, "name") for secret in _list(spec, "imagePullSecrets")]
-        secret = secrets[0] if secrets and isinstance(secrets[0], str) else ""
-        ballots["image-pull-secret"].append((secret, _line(document, " imagePullSecrets:")))
+        secret = value_at(next(iter(_list(spec, "imagePullSecrets")), None), "name")
+        ballots["image-pull-secret"].append(
+            (secret if isinstance(secret, str) else "", _line(document, " imagePullSecrets:"))
+        )
         keys = [value_at(toleration, "key") for toleration in _list(spec, "tolerations")]
-        joined = "\n".join(key for key in keys if isinstance(key, str))
+        joined = "\n".join([key for key in keys if isinstance(key, str)])
         ballots["toleration-keys"].append((joined, _line(document, " tolerations:")))
         for arg in _list(container, "args"):
             flag, separator, value = arg.partition("=") if isinstance(arg, str) else ("", "", "")
@@ -141,14 +146,6 @@ def value_at(data: Any, *path: str) -> Any:
 def _list(data: Any, key: str) -> list[Any]:
     value = value_at(data, key)
     return value if isinstance(value, list) else []
-
-
-def _container(spec: Any, controller: str) -> Any:
-    """The container of Flux's own among a Deployment's; None where there is none."""
-    containers = [each for each in _list(spec, "containers") if isinstance(each, dict)]
-    named = [(str(each.get("name", "")), str(each.get("image", ""))) for each in containers]
-    index = controller_index(named, controller)
-    return containers[index] if index is not None else None
 
 
 def _line(document: Document, needle: str) -> int:

@@ -123,14 +123,15 @@ def _settle(node: Node, line: int, above: frozenset[int], left: list[int]) -> No
         what = "an alias to itself" if left[0] >= 0 else "aliases that expand to too much"
         raise Unreadable(f"line {line + node.start_mark.line}: {what}", hint="mend the file first")
     if isinstance(node, MappingNode):
-        seen: set[str] = set()
+        seen, has_merge = set[str](), False
         for key, _ in node.value:
             name = key.value if isinstance(key, ScalarNode) else None
             if name is None or (name in seen and key.tag != _MERGE):
                 what = "a key that is no text" if name is None else f"the key '{name}' is given twice"
                 raise Unreadable(f"line {line + key.start_mark.line}: {what}", hint="mend the file first")
             seen.add(name)
-        if _MERGE in (key.tag for key, _ in node.value):
+            has_merge = has_merge or key.tag == _MERGE
+        if has_merge:
             yaml.SafeLoader("").flatten_mapping(node)
             node.value = list({key.value: (key, value) for key, value in node.value}.values())
         children = [value for _, value in node.value]
@@ -192,7 +193,11 @@ def _as_json(value: Any) -> Any:
 
 def child(mapping: MappingNode, key: str) -> Node | None:
     """The value at ``key``; None where the mapping has no such key."""
-    return next((value for name, value in mapping.value if name.value == key), None)
+    for name, value in mapping.value:
+        if name.value == key:
+            found: Node = value
+            return found
+    return None
 
 
 def clone(node: Node | None) -> Any:

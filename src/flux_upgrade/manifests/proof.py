@@ -74,7 +74,14 @@ def prove(manifest: Manifest, regenerator: Regenerator) -> Proof:
     """
     inferred = None
     try:
-        _refuse_duplicates(manifest)
+        lines: dict[ObjectKey, int] = {}
+        for document in manifest.documents:
+            first = lines.setdefault(document.key, document.line)
+            if first != document.line:
+                raise Unreadable(  # noqa: TRY301 as what a document raises itself
+                    f"two manifests in one file? {document.key} begins in lines {first} and {document.line}",
+                    hint="keep one of them; a cluster would get the last",
+                )
         inferred = infer(manifest)
         candidates = Candidates(manifest, inferred, regenerator)
         tags, problem = candidates.recorded_releases()
@@ -91,17 +98,6 @@ def prove(manifest: Manifest, regenerator: Regenerator) -> Proof:
     except Unreadable as error:
         return Proof(Verdict.UNREADABLE, manifest, inferred=inferred, reason=error.message, hint=error.hint)
     return proof
-
-
-def _refuse_duplicates(manifest: Manifest) -> None:
-    seen: dict[ObjectKey, int] = {}
-    for document in manifest.documents:
-        first = seen.setdefault(document.key, document.line)
-        if first != document.line:
-            raise Unreadable(
-                f"two manifests in one file? {document.key} begins in lines {first} and {document.line}",
-                hint="keep one of them; a cluster would get the last",
-            )
 
 
 def _quick(candidates: Candidates, tags: list[str]) -> Proof | None:

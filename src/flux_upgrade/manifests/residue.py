@@ -162,7 +162,7 @@ def reordered(*sequences: SequenceNode) -> bool:
 def labelled(*sequences: SequenceNode) -> list[dict[str, Node]]:
     """For each sequence its items by label, in order; all are named by the same scheme."""
     items = [item for sequence in sequences for item in sequence.value]
-    key = next((key for key in _KEYS if all(_is_named_by(key, sequence) for sequence in sequences)), None)
+    key = next((key for key in _KEYS if _are_named_by(key, sequences)), None)
     arguments = bool(items) and all(
         isinstance(item, ScalarNode) and item.value.startswith("-") for item in items
     )
@@ -187,11 +187,13 @@ def labelled(*sequences: SequenceNode) -> list[dict[str, Node]]:
     return found
 
 
-def _is_named_by(key: str, sequence: SequenceNode) -> bool:
-    """Whether every item is a mapping with a scalar at ``key``, no two of them alike."""
-    values = {
-        value.value
-        for item in sequence.value
-        if isinstance(item, MappingNode) and isinstance(value := child(item, key), ScalarNode)
-    }
-    return len(values) == len(sequence.value)
+def _are_named_by(key: str, sequences: tuple[SequenceNode, ...]) -> bool:
+    """Whether every item is a mapping with a scalar at ``key``, no two in one list alike."""
+    for sequence in sequences:
+        values = set[str]()
+        for item in sequence.value:
+            value = child(item, key) if isinstance(item, MappingNode) else None
+            if not isinstance(value, ScalarNode) or value.value in values:
+                return False
+            values.add(value.value)
+    return True
