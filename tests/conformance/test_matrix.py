@@ -50,7 +50,7 @@ def test_every_document_is_serialized_as_flux_wrote_it(releases: Path) -> None:
     for tag in regenerator.stable_tags():
         components = regenerator.manifests(tag).components
         base = regenerator.regenerate(InstallOptions(tag, components=components))
-        for document in base.documents.values():
+        for document in base.manifest.objects.values():
             text = document.text.replace(tag, "v2.0.0")
             if text not in seen:
                 seen.add(text)

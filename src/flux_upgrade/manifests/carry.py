@@ -69,17 +69,18 @@ def carry(proof: Proof, target: Regenerated, *, take_release: bool = False) -> C
     manifest, base = proof.manifest, proof.base
     assert manifest is not None  # noqa: S101 a proof with a base has read its file
     assert base is not None  # noqa: S101 stated above
-    mine = aligned(manifest.documents, {**target.documents, **base.documents})
+    released, theirs = base.manifest.objects, target.manifest.objects
+    mine = aligned(manifest, {**theirs, **released})
     # Objects of the user's own stand behind what they stood behind, word for word.
     behind, previous = defaultdict[ObjectKey | None, list[str]](list), None
     for key, document in mine.items():
-        if key in target.documents:
+        if key in theirs:
             previous = key
-        elif key not in base.documents:
+        elif key not in released:
             behind[previous].append(document.text)
     work, texts = _Work(proof.controllers), behind[None]
-    for key in dict.fromkeys([*target.documents, *base.documents]):
-        text = _object(key, base.documents.get(key), mine.get(key), target.documents.get(key), work)
+    for key in dict.fromkeys([*theirs, *released]):
+        text = _object(key, released.get(key), mine.get(key), theirs.get(key), work)
         if text is not None:
             texts += [text, *behind[key]]
     above = manifest.comments_above + header(target.options) + manifest.comments_below
@@ -134,16 +135,15 @@ def _checked(
         controllers, residue = (), [Edit(FILE, (), Op.REPLACE, None, error.message)]
     after = Counter(edit.identity for edit in residue)
     kept, absorbed, lost, conflicts = [], [], [], list(work.conflicts)
-    named = [(each.object, each.path) for each in conflicts]
     for edit in proof.edits:
         if after[edit.identity] > 0:
             after[edit.identity] -= 1
             kept.append(edit)
-        elif _is_within(edit, work.absorbed):
+        elif any(_is_within(edit, *place) for place in work.absorbed):
             absorbed.append(edit)
         else:
             lost.append(edit)
-            if not _is_within(edit, named):
+            if not any(_is_within(edit, each.object, each.path) for each in work.conflicts):
                 conflicts.append(Conflict(edit.object, edit.path, edit.old, edit.new, None))
     for stray in +after:
         # Never seen; a difference that nobody made must stop the run, whatever was asked for.
@@ -159,8 +159,8 @@ def _checked(
     )
 
 
-def _is_within(edit: Edit, places: list[tuple[ObjectKey, Path]]) -> bool:
-    return any(edit.object == key and edit.path[: len(path)] == path for key, path in places)
+def _is_within(edit: Edit, key: ObjectKey, path: Path) -> bool:
+    return edit.object == key and edit.path[: len(path)] == path
 
 
 def with_images(content: bytes, images: Mapping[str, Image]) -> bytes:

@@ -106,6 +106,22 @@ class Manifest:
     final_newline: bool
     mixed_line_ends: bool
     """Some lines end otherwise than the others; ``encode`` makes them all alike."""
+    pristine: bool
+    """Whether ``text`` is the file, byte for byte."""
+
+    @cached_property
+    def objects(self) -> dict[ObjectKey, Document]:
+        """The documents by object. Raises Unreadable where one is no object, or an object stands twice."""
+        found: dict[ObjectKey, Document] = {}
+        for document in self.documents:
+            first = found.setdefault(document.key, document)
+            if first is not document:
+                raise Unreadable(
+                    f"two manifests in one file? {document.key} begins in lines "
+                    f"{first.line} and {document.line}",
+                    hint="keep one of them; a cluster would get the last",
+                )
+        return found
 
     @cached_property
     def without_images(self) -> str:
@@ -116,11 +132,6 @@ class Manifest:
     def skeleton(self) -> Counter[str]:
         """The documents' texts, less images and version labels: what is left is the release's own."""
         return Counter(_UNLIKE_LINE.sub(r"\1", document.text) for document in self.documents)
-
-    @property
-    def pristine(self) -> bool:
-        """Whether ``text`` is the file, byte for byte."""
-        return self.final_newline and not (self.crlf or self.bom or self.mixed_line_ends)
 
     def encode(self, text: str) -> bytes:
         """``text`` (LF, one final newline) with this file's line ends, final newline and mark."""
@@ -171,6 +182,7 @@ def parse(content: bytes) -> Manifest:
         bom=bom,
         final_newline=final_newline,
         mixed_line_ends=mixed,
+        pristine=final_newline and not (crlf or bom or mixed),
     )
 
 

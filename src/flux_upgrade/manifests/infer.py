@@ -31,6 +31,8 @@ class Inferred:
     """``version`` is empty: the body does not name it reliably."""
     lines: dict[str, int]
     """Flag → 1-based line that it was read from; a flag that left no line is absent."""
+    components: tuple[tuple[str, ...], ...]
+    """Those in the body, and those in the header if it lists any."""
     versions: tuple[str, ...]
     """Values of the version label, the most frequent first."""
 
@@ -88,7 +90,8 @@ def infer(manifest: Manifest) -> Inferred:
         cluster_domain=vote("cluster-domain", plain.cluster_domain),
         toleration_keys=tuple(filter(None, vote("toleration-keys", "").split("\n"))),
     )
-    return Inferred(options, lines, _versions(manifest, options.namespace))
+    components = dict.fromkeys(filter(None, (options.components, manifest.header_components)))
+    return Inferred(options, lines, tuple(components), _versions(manifest, options.namespace))
 
 
 def _ballots(

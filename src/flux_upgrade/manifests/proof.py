@@ -7,7 +7,7 @@ made the file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -74,14 +74,7 @@ def prove(manifest: Manifest, regenerator: Regenerator) -> Proof:
     """
     inferred = None
     try:
-        lines: dict[ObjectKey, int] = {}
-        for document in manifest.documents:
-            first = lines.setdefault(document.key, document.line)
-            if first != document.line:
-                raise Unreadable(  # noqa: TRY301 as what a document raises itself
-                    f"two manifests in one file? {document.key} begins in lines {first} and {document.line}",
-                    hint="keep one of them; a cluster would get the last",
-                )
+        _ = manifest.objects  # raises where an object stands twice
         inferred = infer(manifest)
         candidates = Candidates(manifest, inferred, regenerator)
         tags, problem = candidates.recorded_releases()
@@ -153,12 +146,12 @@ def _proof(candidates: Candidates, base: Regenerated, verdict: Verdict) -> Proof
     )
 
 
-def aligned(documents: Iterable[Document], known: Mapping[ObjectKey, object]) -> dict[ObjectKey, Document]:
-    """Documents by object, as ``known`` names them: group, kind and name tell, whatever the namespace.
+def aligned(manifest: Manifest, known: Mapping[ObjectKey, object]) -> dict[ObjectKey, Document]:
+    """A file's objects as ``known`` names them: group, kind and name tell, whatever the namespace.
 
     An object whose namespace was edited or left out is still Flux's own.
     """
-    exact = {document.key: document for document in documents}
+    exact = manifest.objects
     by_name = {key._replace(namespace=""): key for key in known}
     found: dict[ObjectKey, Document] = {}
     for key, document in exact.items():
@@ -173,7 +166,7 @@ def controllers_of(manifest: Manifest, base: Regenerated | None) -> tuple[Contro
     # Where both are the same text, the file's own images are the release's: nothing is parsed twice.
     differs = base is not None and base.text != manifest.text
     released = (
-        {key.name: each for key, each in base.documents.items() if key.kind == "Deployment"}
+        {key.name: each for key, each in base.manifest.objects.items() if key.kind == "Deployment"}
         if base is not None and differs
         else {}
     )
@@ -206,9 +199,10 @@ def edits_of(manifest: Manifest, base: Regenerated, controllers: tuple[Controlle
     """The residue: comments of the file first, then object by object. Raises Unreadable."""
     for text in filter(None, (manifest.comments_above + manifest.comments_below).split("\n")):
         yield Edit(FILE, (), Op.COMMENT, None, text)
-    mine = aligned(manifest.documents, base.documents)
-    for key in dict.fromkeys([*base.documents, *mine]):
-        yield from object_edits(key, base.documents.get(key), mine.get(key), controllers)
+    released = base.manifest.objects
+    mine = aligned(manifest, released)
+    for key in dict.fromkeys([*released, *mine]):
+        yield from object_edits(key, released.get(key), mine.get(key), controllers)
 
 
 def object_edits(

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from flux_upgrade.manifests.documents import Document, Manifest, ObjectKey, parse
+from flux_upgrade.manifests.documents import Manifest, parse
 from flux_upgrade.manifests.generators import GENERATORS, Generator
 from flux_upgrade.manifests.infer import Inferred
 from flux_upgrade.manifests.options import InstallOptions, validate_recovered
@@ -40,10 +40,6 @@ class Regenerated:
     @cached_property
     def manifest(self) -> Manifest:
         return parse(self.text.encode())
-
-    @cached_property
-    def documents(self) -> dict[ObjectKey, Document]:
-        return {document.key: document for document in self.manifest.documents}
 
 
 class Regenerator:
@@ -141,7 +137,7 @@ class Candidates:
             )
         self.regenerator.rules(version)
         known = set(self.regenerator.manifests(version).components)
-        lacking = [sorted({*components} - known) for components in self.components]
+        lacking = [sorted({*components} - known) for components in self.inferred.components]
         if all(lacking):
             # A source may hold less than the release ships: no other release is to speak for it.
             fewest = min(lacking, key=len)
@@ -150,38 +146,27 @@ class Candidates:
                 hint="give a --release-source that has the whole release",
             )
 
-    @cached_property
-    def components(self) -> tuple[tuple[str, ...], ...]:
-        """The components in the body, and those in the header if it lists any."""
-        body, header = self.inferred.options.components, self.manifest.header_components
-        return tuple(dict.fromkeys(filter(None, (body, header))))
-
     def regenerations(self, tags: Iterable[str]) -> Iterator[Regenerated]:
         """Each release by its own rules first, then by others'.
 
         Others' rules: a generator that is linked into another program
         (Terraform's provider), and a prerelease CLI, take any release's manifests.
         """
-        usable = []
+        own: dict[str, Generator | None] = {}
         for tag in tags:
             with suppress(ReleaseNotFound, UnsupportedRelease, UntrustedArchive):
-                self.regenerator.rules(tag)
-                usable.append(tag)
+                own[tag] = self.regenerator.rules(tag).generator
         for foreign in (False, True):
-            for tag in usable:
-                yield from self._of(tag, foreign=foreign)
-
-    def _of(self, tag: str, *, foreign: bool) -> Iterator[Regenerated]:
-        known = self.regenerator.manifests(tag).components
-        own = self.regenerator.rules(tag).generator
-        for generator in [each for each in GENERATORS if each != own] if foreign else [own]:
-            for components in self.components:
-                options = self.inferred.options._replace(version=tag, components=components)
-                try:
-                    validate_recovered(options, known)
-                except UsageError:
-                    continue
-                yield self.regenerator.regenerate(options, generator)
+            for tag, generator in own.items():
+                known = self.regenerator.manifests(tag).components
+                for each in [each for each in GENERATORS if each != generator] if foreign else [generator]:
+                    for components in self.inferred.components:
+                        options = self.inferred.options._replace(version=tag, components=components)
+                        try:
+                            validate_recovered(options, known)
+                        except UsageError:
+                            continue
+                        yield self.regenerator.regenerate(options, each)
 
     def nearest_bodies(self, tags: Iterable[str]) -> list[str]:
         """The few releases whose documents, versions and images aside, are most like the file's.

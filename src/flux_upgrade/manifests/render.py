@@ -35,6 +35,8 @@ _LEGACY_ORDER = (
 _TOP = re.compile(r"^[^\s-]", re.MULTILINE)
 _KIND = re.compile(r"^kind: (\S+)$", re.MULTILINE)
 _NAME = re.compile(r"^metadata:\n(?:  .*\n)*?  name: (\S+)$", re.MULTILINE)
+_CLUSTER_ROLE = re.compile(r"^kind: ClusterRole\nmetadata:\n(?:  .*\n)*?  name: (\S+)$", re.MULTILINE)
+_ROLE_NAME = re.compile(r"^  name: (\S+)$", re.MULTILINE)
 _API_VERSION = re.compile(r"^apiVersion: (\S+)$", re.MULTILINE)
 
 
@@ -84,20 +86,26 @@ def _documents(
         for document in split(manifests.files["policies.yaml"]):
             yield _with_metadata(document, labels, namespace)
     # The CLI replaces the default namespace in the text before kustomize sees it.
-    roles = list(split(manifests.files["rbac.yaml"].replace("flux-system", namespace)))
-    cluster_roles = {_name(role) for role in roles if kind(role) == "ClusterRole"}
-    for role in roles:
-        yield _role(role, labels, namespace, cluster_roles)
+    rbac = manifests.files["rbac.yaml"].replace("flux-system", namespace)
+    cluster_roles, suffix = _CLUSTER_ROLE.findall(rbac), f"-{namespace}"
+    for role in split(rbac):
+        match kind(role):
+            case "ClusterRole":
+                yield _with_metadata(role, labels, suffix=suffix)
+            case "ClusterRoleBinding":
+                # kustomize renames the reference with the role; cluster-admin is not Flux's.
+                head, tail = _with_metadata(role, labels, suffix=suffix).split("\nroleRef:\n", 1)
+                name = _ROLE_NAME.search(tail)
+                if name is not None and name[1] in cluster_roles:
+                    tail = tail[: name.end()] + suffix + tail[name.end() :]
+                yield f"{head}\nroleRef:\n{tail}"
+            case _:
+                yield _with_metadata(role, labels, namespace, suffix=suffix)
     for component in options.components:
         for document in split(manifests.files[f"{component}.yaml"]):
-            match kind(document):
-                case "CustomResourceDefinition":
-                    yield _with_metadata(document, labels)
-                case "Deployment":
-                    own = _with_metadata(document, labels, namespace)
-                    yield deployment(own, component, options, generator, labels)
-                case _:
-                    yield _with_metadata(document, labels, namespace)
+            what = kind(document)
+            own = _with_metadata(document, labels, "" if what == "CustomResourceDefinition" else namespace)
+            yield deployment(own, component, options, generator, labels) if what == "Deployment" else own
 
 
 def split(stream: str) -> list[str]:
@@ -125,23 +133,6 @@ def _legacy_key(document: str) -> tuple[int, str, str]:
     api_version, own = _API_VERSION.search(document), kind(document)
     rank = _LEGACY_ORDER.index(own) if own in _LEGACY_ORDER else len(_LEGACY_ORDER)
     return rank, api_version[1] if api_version else "", _name(document)
-
-
-def _role(document: str, labels: dict[str, str], namespace: str, cluster_roles: set[str]) -> str:
-    suffix = f"-{namespace}"
-    match kind(document):
-        case "ClusterRole":
-            return _with_metadata(document, labels, suffix=suffix)
-        case "ClusterRoleBinding":
-            # kustomize renames the reference with the role; cluster-admin is not Flux's.
-            document = _with_metadata(document, labels, suffix=suffix)
-            head, tail = document.split("\nroleRef:\n", 1)
-            match = re.search(r"^  name: (\S+)$", tail, re.MULTILINE)
-            if match is not None and match[1] in cluster_roles:
-                tail = tail[: match.end()] + suffix + tail[match.end() :]
-            return f"{head}\nroleRef:\n{tail}"
-        case _:
-            return _with_metadata(document, labels, namespace, suffix=suffix)
 
 
 def _with_metadata(document: str, labels: dict[str, str], namespace: str = "", *, suffix: str = "") -> str:
