@@ -190,8 +190,12 @@ def _containers(lines: list[str], component: str, options: InstallOptions, gener
     """
     if lines[1] != "      - args:\n":
         raise ValueError(f"{component}: the first container does not begin with its args")
-    end = next(index for index in range(2, len(lines)) if not lines[index].startswith("        - "))
-    args = [line.strip().removeprefix("- ") for line in lines[2:end]]
+    args: list[str] = []
+    for line in lines[2:]:
+        if not line.startswith("        - "):
+            break
+        args.append(line.strip().removeprefix("- "))
+    rest = lines[2 + len(args) :]
     wanted = [
         ("--watch-all-namespaces", "true" if options.watch_all_namespaces else "false"),
         ("--log-level", options.log_level),
@@ -212,7 +216,6 @@ def _containers(lines: list[str], component: str, options: InstallOptions, gener
     gated = ("helm-controller", "kustomize-controller")
     if generator.pod_labels and SOURCE_WATCHER in options.components and component in gated:
         args.append("--feature-gates=ExternalArtifact=true")
-    rest = lines[end:]
     if options.registry:
         own, asked = f" image: fluxcd/{component}:", f" image: {options.registry}/{component}:"
         rest = [line.replace(own, asked, 1) for line in rest]

@@ -226,7 +226,7 @@ def same(a: Node | None, b: Node | None) -> bool:
     if len(a.value) != len(b.value):
         return False
     other = {key.value: value for key, value in b.value}
-    return all(key.value in other and same(value, other[key.value]) for key, value in a.value)
+    return all(same(value, other.get(key.value)) for key, value in a.value)
 
 
 def _scalar(node: Node) -> Any:
