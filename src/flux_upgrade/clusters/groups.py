@@ -142,15 +142,16 @@ def drift_of(cluster: Cluster) -> dict[str, list[Member]]:
     places: dict[str, list[Member]] = {}
     for member in sorted(pinned, key=lambda each: each.pin.version):
         places.setdefault(member.pin.version, []).append(member)
-    exact = {
-        version: pins
-        for version, pins in places.items()
-        if not all(member.pin.state is PinState.RANGE for member in pins)
-    }
-    agreed = next(iter(exact)) if len(exact) == 1 else ""
-    if agreed and all(agrees(member.pin, agreed) for pins in places.values() for member in pins):
+    if len(places) <= 1:
         return {}
-    return places if len(places) > 1 else {}
+    exact = [
+        version
+        for version, members in places.items()
+        if not all(member.pin.state is PinState.RANGE for member in members)
+    ]
+    if len(exact) == 1 and all(agrees(member.pin, exact[0]) for each in places.values() for member in each):
+        return {}
+    return places
 
 
 def agrees(pin: Pin, version: str) -> bool:
