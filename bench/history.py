@@ -38,9 +38,7 @@ def history(work: Path, source: Path, tag: str, code: Path) -> str:
     shutil.copytree(with_git, without, ignore=shutil.ignore_patterns(".git"))
     command = (*PLAN, f"--release-source={source}")
     environment = {"PATH": os.defpath, "PYTHONPATH": str(code)}
-    taken = [
-        [cpu_seconds(command, environment, folder) for folder in (with_git, without)] for _ in range(RUNS)
-    ]
+    taken = [[cpu_seconds(command, environment, folder) for folder in (with_git, without)] for _ in range(RUNS)]
     own, peer = (statistics.median(times) for times in zip(*taken, strict=True))
     assert own - peer < MOST, (own, peer)
     return f"""## A history of {COMMITS:,} commits, `plan` of {CLUSTERS} clusters from {RELEASES[-1]} to {tag}
@@ -59,9 +57,7 @@ def plant(root: Path, source: Path) -> None:
     """Write the history, and check out its last commit."""
     root.mkdir(parents=True)
     subprocess.run(["git", "-C", str(root), "init", "--quiet", "--initial-branch=main"], check=True)
-    writing = subprocess.Popen(
-        ["git", "-C", str(root), "fast-import", "--quiet", "--depth=50"], stdin=subprocess.PIPE
-    )
+    writing = subprocess.Popen(["git", "-C", str(root), "fast-import", "--quiet", "--depth=50"], stdin=subprocess.PIPE)
     assert writing.stdin is not None
     with writing.stdin as stream:
         stream.writelines(_commits(source))

@@ -106,9 +106,7 @@ def _peak(command: Sequence[str]) -> float:
         "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True);"
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, *command], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", program, *command], capture_output=True, text=True, check=True)
     return int(done.stdout) / 1024
 
 
@@ -156,14 +154,8 @@ def _in_source(command: list[str]) -> list[str]:
 
 def _kept() -> str:
     """The last ratio, where there is no kustomize to compare with."""
-    last = (
-        re.search(r"## A whole process.*?(?=\n## )", PAGE.read_text(), re.DOTALL) if PAGE.exists() else None
-    )
-    return (
-        last[0]
-        if last
-        else "## A whole process\n\nNot measured yet: neither kustomize nor kubectl was there.\n"
-    )
+    last = re.search(r"## A whole process.*?(?=\n## )", PAGE.read_text(), re.DOTALL) if PAGE.exists() else None
+    return last[0] if last else "## A whole process\n\nNot measured yet: neither kustomize nor kubectl was there.\n"
 
 
 def _kustomize(overlay: Path) -> tuple[str, list[str]] | None:
@@ -265,8 +257,7 @@ def _trees(work: Path, source: Path) -> str:
 
         rows[count] = _median(run, 5)
     table = "".join(
-        f"| {count} | {seconds * 1000:.0f} ms | {seconds / rows[1]:.1f} |\n"
-        for count, seconds in rows.items()
+        f"| {count} | {seconds * 1000:.0f} ms | {seconds / rows[1]:.1f} |\n" for count, seconds in rows.items()
     )
     return f"""## A tree of identical installations, `upgrade --dry-run` from {BEFORE} to {TAG}
 

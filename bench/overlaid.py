@@ -40,22 +40,14 @@ def _kustomization(options: InstallOptions) -> str:
         ]
         if component in ("source-controller", "source-watcher"):
             address = f"--storage-adv-addr={component}.$(RUNTIME_NAMESPACE).svc.cluster.local."
-            lines.append(
-                f"      - {{op: replace, path: /spec/template/spec/containers/0/args/6, value: {address}}}"
-            )
-        if (
-            component in ("helm-controller", "kustomize-controller")
-            and "source-watcher" in options.components
-        ):
+            lines.append(f"      - {{op: replace, path: /spec/template/spec/containers/0/args/6, value: {address}}}")
+        if component in ("helm-controller", "kustomize-controller") and "source-watcher" in options.components:
             gate = "--feature-gates=ExternalArtifact=true"
             lines.append(f"      - {{op: add, path: /spec/template/spec/containers/0/args/-, value: {gate}}}")
-        patches.append(
-            f"  - target: {{kind: Deployment, name: {component}}}\n    patch: |-\n" + "\n".join(lines)
-        )
+        patches.append(f"  - target: {{kind: Deployment, name: {component}}}\n    patch: |-\n" + "\n".join(lines))
     resources = "".join(f"  - {component}.yaml\n" for component in options.components)
     images = "".join(
-        f"  - {{name: fluxcd/{component}, newName: ghcr.io/fluxcd/{component}}}\n"
-        for component in options.components
+        f"  - {{name: fluxcd/{component}, newName: ghcr.io/fluxcd/{component}}}\n" for component in options.components
     )
     selector = "- {op: add, path: /spec/template/spec/nodeSelector, value: {kubernetes.io/os: linux}}"
     return f"""apiVersion: kustomize.config.k8s.io/v1beta1

@@ -54,15 +54,7 @@ def scan(work: Path, source: Path, tag: str, code: Path) -> str:
     """The section of the page. ``source``: a folder of releases; ``code``: the package's."""
     _plant(work, source, tag)
     size = sum(path.stat().st_size for path in work.rglob("*.yaml"))
-    ours = (
-        sys.executable,
-        "-c",
-        PROGRAM,
-        "migrate",
-        "--dry-run",
-        f"--to={tag}",
-        f"--release-source={source}",
-    )
+    ours = (sys.executable, "-c", PROGRAM, "migrate", "--dry-run", f"--to={tag}", f"--release-source={source}")
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(code)}  # noqa: TID251 git is on it
     cores = sorted(os.sched_getaffinity(0))[:2]
     commands = {" ".join(GREP): GREP, "flux-upgrade migrate --dry-run": ours}
@@ -78,15 +70,12 @@ def scan(work: Path, source: Path, tag: str, code: Path) -> str:
     cpu = {row: statistics.median(each.cpu for each in runs[1:]) for row, runs in taken.items()}
     wall = {row: statistics.median(each.wall for each in runs[1:]) for row, runs in taken.items()}
     table = "".join(
-        f"| `{name}` | {count} | {cpu[name, count]:.2f} s | {wall[name, count]:.2f} s |\n"
-        for name, count in taken
+        f"| `{name}` | {count} | {cpu[name, count]:.2f} s | {wall[name, count]:.2f} s |\n" for name, count in taken
     )
     peer, own, *flux = commands
     ratio = cpu[own, 1] / cpu[peer, 1]
     memory = {
-        count: max((each.peaks for each in runs), key=sum)
-        for (name, count), runs in taken.items()
-        if name == own
+        count: max((each.peaks for each in runs), key=sum) for (name, count), runs in taken.items() if name == own
     }
     assert ratio < MOST, ratio
     beside = ""
@@ -95,8 +84,7 @@ def scan(work: Path, source: Path, tag: str, code: Path) -> str:
         beside = f" To `flux migrate`: **{times:.1f}**; {MOST_OF_FLUX} is the most that it may be."
     assert all(sum(peaks) < MOST_MEMORY for peaks in memory.values()), memory
     peak_memory = "; ".join(
-        f"{' + '.join(map(str, peaks))} MB on {count} core{'s' * (count > 1)}"
-        for count, peaks in memory.items()
+        f"{' + '.join(map(str, peaks))} MB on {count} core{'s' * (count > 1)}" for count, peaks in memory.items()
     )
     return f"""## A tree of {FILES:,} YAML files, {size / 1e6:.0f} MB: which API versions are gone?
 
@@ -224,9 +212,7 @@ def _others(number: int, dice: random.Random) -> str:
 
 
 def _workload(name: str, dice: random.Random) -> str:
-    kind, version = dice.choice(
-        (("Deployment", "apps/v1"), ("ConfigMap", "v1"), ("Ingress", "networking.k8s.io/v1"))
-    )
+    kind, version = dice.choice((("Deployment", "apps/v1"), ("ConfigMap", "v1"), ("Ingress", "networking.k8s.io/v1")))
     lines = "".join(f"  {line}\n" for line in _lines(dice, 40))
     return f"apiVersion: {version}\nkind: {kind}\nmetadata:\n  name: {name}\nspec:\n{lines}"
 

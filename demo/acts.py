@@ -53,9 +53,7 @@ class Demo:
     def begin(self) -> None:
         """What is there before Flux is kept current."""
         title("Two clusters, and the workflow of examples/scheduled.yaml")
-        publish_releases(
-            self.hub, {tag: fleet.DATES[tag] for tag in fleet.DATES if tag != "v2.9.4"}, fleet.NOTES
-        )
+        publish_releases(self.hub, {tag: fleet.DATES[tag] for tag in fleet.DATES if tag != "v2.9.4"}, fleet.NOTES)
         fleet.build(self.clone, SOURCE)
         person = self.hub.token("classic", login="alice", scopes=("repo", "workflow")).value
         url = f"{self.hub.url.replace('://', f'://alice:{person}@')}/{self.repository.full_name}.git"
@@ -108,12 +106,7 @@ class Demo:
         say()
         self.merge("staging", "minor")
         manifest = self.repository.files()[f"{fleet.STAGING}/{fleet.MANIFEST}"].decode()
-        edits = (
-            "Flux Version: v2.9.4",
-            "replicas: 2",
-            "memory: 2Gi # the charts are large",
-            "- --concurrent=20",
-        )
+        edits = ("Flux Version: v2.9.4", "replicas: 2", "memory: 2Gi # the charts are large", "- --concurrent=20")
         kept = [line for line in manifest.splitlines() if line.strip(" #").startswith(edits)]
         if len(kept) != len(edits):
             raise Surprise(f"an edit was lost: there are {kept}")
@@ -198,8 +191,7 @@ class Demo:
         for number, pull in sorted(pulls.items()):
             say(f"  #{number} {state_of(pull):6}  {pull.title}")
         found = {
-            name: " ".join(state_of(self.pull(name, subject)) for subject in ("patch", "minor"))
-            for name in clusters
+            name: " ".join(state_of(self.pull(name, subject)) for subject in ("patch", "minor")) for name in clusters
         }
         if found != clusters or len(pulls) != 2 * len(clusters):
             raise Surprise(f"there are {len(pulls)} pull requests: {found}, not {clusters}")

@@ -137,9 +137,7 @@ class BootstrapDemo:
         _expect("the team", repository.team_permissions, {"platform": "maintain"})
         document = yaml.safe_load(secret)
         private = document["stringData"]["identity"]
-        _expect(
-            "the secret's public key", document["stringData"]["identity.pub"].split()[1], key.key.split()[1]
-        )
+        _expect("the secret's public key", document["stringData"]["identity.pub"].split()[1], key.key.split()[1])
         places = [done.log, done.summary, *(each.decode() for each in repository.files().values())]
         line = private.splitlines()[1]
         _expect("the places with the private key", [each for each in places if line in each], [])
@@ -170,10 +168,7 @@ def _read(workflow: Path) -> Any:
 def _steps(workflow: Any, *actions: str) -> list[Mapping[str, Any]]:
     """What the steps with these actions, of the one job, are given."""
     (job,) = workflow["jobs"].values()
-    return [
-        next(step["with"] for step in job["steps"] if f"/{action}@" in step.get("uses", ""))
-        for action in actions
-    ]
+    return [next(step["with"] for step in job["steps"] if f"/{action}@" in step.get("uses", "")) for action in actions]
 
 
 def _filled(given: Mapping[str, Any], values: Mapping[str, str]) -> Mapping[str, str]:

@@ -45,9 +45,7 @@ def depth_of(workflow: Mapping[str, Any]) -> int:
 class Job:
     """The job of a workflow in ``repository``, as often as wanted."""
 
-    def __init__(
-        self, hub: StandIn, repository: Repository, token: Token, machine: Machine, folder: Path
-    ) -> None:
+    def __init__(self, hub: StandIn, repository: Repository, token: Token, machine: Machine, folder: Path) -> None:
         """``folder``: where what each run leaves behind is kept, numbered through."""
         self._hub, self._repository, self._token = hub, repository, token
         self._machine, self._folder = machine, folder

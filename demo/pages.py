@@ -43,8 +43,6 @@ def results(done: Done) -> str:
 
 def calls_line(calls: Sequence[Call]) -> str:
     """How many, of what kind, to which repository, or to what is above them."""
-    counted = Counter(
-        (call.repository or "the account", "write" if call.is_write else "read") for call in calls
-    )
+    counted = Counter((call.repository or "the account", "write" if call.is_write else "read") for call in calls)
     kinds = (f"{count} {kind}{'s' * (count > 1)} to {name}" for (name, kind), count in counted.items())
     return f"calls: {', '.join(kinds)}"

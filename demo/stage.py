@@ -44,9 +44,7 @@ def show(what: str, markdown: str) -> None:
         for part in (
             [line]
             if fits
-            else textwrap.wrap(
-                line, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-            )
+            else textwrap.wrap(line, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
         ):
             say(f"  │ {part}".rstrip())
     say("  ╰─")

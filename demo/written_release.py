@@ -23,11 +23,7 @@ _GROUPS = {
     "helm-controller": ("helm.toolkit.fluxcd.io", "HelmRelease", "helmreleases"),
     "notification-controller": ("notification.toolkit.fluxcd.io", "Alert", "alerts"),
     "image-reflector-controller": ("image.toolkit.fluxcd.io", "ImagePolicy", "imagepolicies"),
-    "image-automation-controller": (
-        "image.toolkit.fluxcd.io",
-        "ImageUpdateAutomation",
-        "imageupdateautomations",
-    ),
+    "image-automation-controller": ("image.toolkit.fluxcd.io", "ImageUpdateAutomation", "imageupdateautomations"),
     "source-watcher": ("source.extensions.fluxcd.io", "ArtifactGenerator", "artifactgenerators"),
 }
 
@@ -147,19 +143,11 @@ spec:
 
 
 def _arguments(name: str, tag: str) -> list[str]:
-    arguments = [
-        "--watch-all-namespaces",
-        "--log-level=info",
-        "--log-encoding=json",
-        "--enable-leader-election",
-    ]
+    arguments = ["--watch-all-namespaces", "--log-level=info", "--log-encoding=json", "--enable-leader-election"]
     if name != "notification-controller":
         arguments.insert(0, "--events-addr=http://notification-controller.flux-system.svc.cluster.local./")
     if name in ("source-controller", "source-watcher"):
-        arguments += [
-            "--storage-path=/data",
-            f"--storage-adv-addr={name}.$(RUNTIME_NAMESPACE).svc.cluster.local.",
-        ]
+        arguments += ["--storage-path=/data", f"--storage-adv-addr={name}.$(RUNTIME_NAMESPACE).svc.cluster.local."]
     if numbers(tag)[0] >= 9:
         arguments.append("--requeue-dependency=5s")
     return arguments
@@ -261,9 +249,7 @@ spec:
 
 def _rbac(tag: str) -> str:
     groups = sorted({_GROUPS[name][0] for name in components(tag)})
-    rules = "".join(
-        f"- apiGroups:\n  - {group}\n  resources:\n  - '*'\n  verbs:\n  - '*'\n" for group in groups
-    )
+    rules = "".join(f"- apiGroups:\n  - {group}\n  resources:\n  - '*'\n  verbs:\n  - '*'\n" for group in groups)
     subjects = "".join(
         f"- kind: ServiceAccount\n  name: {name}\n  namespace: flux-system\n" for name in components(tag)
     )

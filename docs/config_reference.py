@@ -75,10 +75,7 @@ def schema() -> dict[str, Any]:
         **top,
         "type": ["object", "null"],
         "$defs": {
-            "group": {
-                "description": "Installations that are upgraded in one pull request.",
-                **group,
-            },
+            "group": {"description": "Installations that are upgraded in one pull request.", **group},
             "bootstrap-flags": {
                 "description": "Flags of flux bootstrap, by their own names.",
                 **BootstrapFlags().schema(),
@@ -100,9 +97,7 @@ def reference() -> str:
             ),
             f"```yaml\n{EXAMPLE}```",
             "## Keys",
-            _table(
-                ("Key", "In a group", "Type", "Default", "Meaning"), _rows((*TOP.keys, *_only_in_groups()))
-            ),
+            _table(("Key", "In a group", "Type", "Default", "Meaning"), _rows((*TOP.keys, *_only_in_groups()))),
             "## Groups",
             (
                 "The installations of a group have one pull request; each of the others has its own. The "

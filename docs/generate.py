@@ -39,12 +39,9 @@ sys.path.append(str(ROOT / "tests"))
 import txtar  # noqa: E402 the path is set above
 
 _REPORT = re.compile(r"(?<=<!-- report: )([a-z0-9-]+)( -->\n```\n)(?:.*?)(?=^```$)", re.DOTALL | re.MULTILINE)
-_EXAMPLE = re.compile(
-    r"(?<=<!-- example: )([a-z.-]+)( -->\n```yaml\n)(?:.*?)(?=^```$)", re.DOTALL | re.MULTILINE
-)
+_EXAMPLE = re.compile(r"(?<=<!-- example: )([a-z.-]+)( -->\n```yaml\n)(?:.*?)(?=^```$)", re.DOTALL | re.MULTILINE)
 _PULL_REQUEST = re.compile(
-    r"(?<=<!-- pull-request: )([a-z0-9-]+)( -->\n)(?:.*?)(?=^<!-- /pull-request -->$)",
-    re.DOTALL | re.MULTILINE,
+    r"(?<=<!-- pull-request: )([a-z0-9-]+)( -->\n)(?:.*?)(?=^<!-- /pull-request -->$)", re.DOTALL | re.MULTILINE
 )
 GENERATED = "<!-- Written by `make docs`: change the code, not this page. -->\n"
 
@@ -59,10 +56,7 @@ ENVIRONMENT = (
             "releases, where none is needed."
         ),
     ),
-    (
-        "FLUX_UPGRADE_RELEASE_TOKEN",
-        "For the API that Flux's releases come from, should it want another token.",
-    ),
+    ("FLUX_UPGRADE_RELEASE_TOKEN", "For the API that Flux's releases come from, should it want another token."),
     (
         "GITHUB_API_URL, GITHUB_GRAPHQL_URL, GITHUB_SERVER_URL",
         (
@@ -72,10 +66,7 @@ ENVIRONMENT = (
     ),
     (
         "FLUX_UPGRADE_REGISTRY_PASSWORD",
-        (
-            "The password or token for `--username`, sent to the registry of the artifact; "
-            "`--password-stdin` beats it."
-        ),
+        ("The password or token for `--username`, sent to the registry of the artifact; `--password-stdin` beats it."),
     ),
     (
         "DOCKER_CONFIG",
@@ -123,14 +114,8 @@ ENVIRONMENT = (
             "(`GIT_DIR` and its like) are left out."
         ),
     ),
-    (
-        "XDG_CACHE_HOME, HOME",
-        "Downloads are kept in `$XDG_CACHE_HOME/flux-upgrade` or `~/.cache/flux-upgrade`.",
-    ),
-    (
-        "PATH",
-        "Where `git` is looked for, and a `flux` binary, should a release be newer than the known rules.",
-    ),
+    ("XDG_CACHE_HOME, HOME", "Downloads are kept in `$XDG_CACHE_HOME/flux-upgrade` or `~/.cache/flux-upgrade`."),
+    ("PATH", "Where `git` is looked for, and a `flux` binary, should a release be newer than the known rules."),
     ("HTTPS_PROXY, HTTP_PROXY, NO_PROXY, REQUESTS_CA_BUNDLE", "As the requests library reads them."),
     ("FLUX_UPGRADE_DEBUG", "With any value, an unexpected error shows its traceback."),
 )
@@ -150,10 +135,8 @@ AFTER = {
     Verdict.EXACT: "Replaced by the target's own bytes.",
     Verdict.IMAGES: "Flux's own tags give way to the release's; a registry or a tag of your own is kept; "
     "a digest becomes that of the new tag, as the registry has it.",
-    Verdict.FORMATTING: "Replaced by Flux's own form. "
-    "Line ends, byte order mark and a missing final newline stay.",
-    Verdict.EDITED: "Every edit is carried to the target, path by path, "
-    "or the run holds and shows the conflict.",
+    Verdict.FORMATTING: "Replaced by Flux's own form. Line ends, byte order mark and a missing final newline stay.",
+    Verdict.EDITED: "Every edit is carried to the target, path by path, or the run holds and shows the conflict.",
     Verdict.UNPROVED: "Left alone.",
     Verdict.UNREADABLE: "Left alone.",
 }
@@ -183,18 +166,14 @@ def _commands() -> Iterator[str]:
                 yield f"{parser.description}"
                 flags = [each for each in parser._actions if each.dest != "help"]  # noqa: SLF001 as above
                 if flags:
-                    yield _table(
-                        ("Argument", "Meaning"), [(_spelling(flag), flag.help or "") for flag in flags]
-                    )
+                    yield _table(("Argument", "Meaning"), [(_spelling(flag), flag.help or "") for flag in flags])
 
 
 def _spelling(action: argparse.Action) -> str:
     if not action.option_strings:
         return f"`[{action.metavar}]`" if action.nargs == "?" else f"`{action.metavar}`"
     value = "|".join(action.choices) if action.choices else str(action.metavar or action.dest.upper())
-    shown = (
-        "" if action.nargs == 0 else f"[={value}]" if action.nargs == "?" or value == BOOL else f"={value}"
-    )
+    shown = "" if action.nargs == 0 else f"[={value}]" if action.nargs == "?" or value == BOOL else f"={value}"
     short = [f"`{each}`, " for each in action.option_strings if not each.startswith("--")]
     return "".join([*short, f"`{action.option_strings[-1]}{shown}`"])
 
@@ -358,9 +337,7 @@ def breaks_page() -> str:
                 "patch or a feature gate of a controller has decided already, nothing is said. Each rule leads "
                 "to where Flux says so."
             ),
-            _table(
-                ("Flux", "Rule", "Concerns", "What changes", "What to do, to keep the old or to go on"), rows
-            ),
+            _table(("Flux", "Rule", "Concerns", "What changes", "What to do, to keep the old or to go on"), rows),
         ]
     )
 
@@ -431,11 +408,7 @@ def current() -> dict[Path, str]:
 
 def stale() -> list[Path]:
     """The pages that are not as they should be."""
-    return [
-        path
-        for path, text in current().items()
-        if not path.exists() or path.read_text(encoding="utf-8") != text
-    ]
+    return [path for path, text in current().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
 
 
 def main() -> int:

@@ -82,8 +82,7 @@ def chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
 def png_of(parts: Iterator[tuple[bytes, bytes]]) -> bytes:
     """The reverse of ``chunks``."""
     return _SIGNATURE + b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        for kind, data in parts
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
     )
 
 
@@ -111,9 +110,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _rendered(markdown: str) -> str:
-    extensions = [
-        word for name in ("table", "tasklist", "strikethrough", "autolink") for word in ("-e", name)
-    ]
+    extensions = [word for name in ("table", "tasklist", "strikethrough", "autolink") for word in ("-e", name)]
     return _run(["cmark-gfm", "--unsafe", *extensions], markdown.encode()).decode()
 
 
@@ -131,9 +128,7 @@ def _shot(page: Path, picture: Path) -> bytes:
     name = next((name for name in BROWSERS if shutil.which(name)), BROWSERS[0])
     profile = f"--user-data-dir={page.parent / 'profile'}"
     browser = [name, "--headless", "--no-sandbox", "--hide-scrollbars", "--disable-lcd-text", profile]
-    height = _HEIGHT.search(
-        _run([*browser, f"--window-size={_WIDTH},100", "--dump-dom", page.as_uri()]).decode()
-    )
+    height = _HEIGHT.search(_run([*browser, f"--window-size={_WIDTH},100", "--dump-dom", page.as_uri()]).decode())
     assert height is not None
     size = (f"--window-size={_WIDTH},{height[1]}", f"--force-device-scale-factor={_SCALE}")
     _run([*browser, *size, f"--screenshot={picture}", page.as_uri()])
@@ -149,9 +144,7 @@ def _run(command: list[str], given: bytes = b"") -> bytes:
 def main() -> int:
     """Draw, or check."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; fail where it is of another text"
-    )
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where it is of another text")
     if not parser.parse_args().check:
         draw()
     if drawn() == digest():

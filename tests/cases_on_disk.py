@@ -122,10 +122,7 @@ class StagedTree:
     def files(self) -> dict[str, bytes]:
         """See ``contents``."""
         found = contents(self.root)
-        return {
-            path: content.replace(self.registry.encode(), REGISTRY.encode())
-            for path, content in found.items()
-        }
+        return {path: content.replace(self.registry.encode(), REGISTRY.encode()) for path, content in found.items()}
 
 
 @contextlib.contextmanager
@@ -175,11 +172,7 @@ def _checkout(case: Case, root: Path, folder: Path) -> str:
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_DIR": str(root / ".git"),
             "GIT_WORK_TREE": str(work_tree),
-            **{
-                f"GIT_{role}_{what}": "alice"
-                for role in ("AUTHOR", "COMMITTER")
-                for what in ("NAME", "EMAIL")
-            },
+            **{f"GIT_{role}_{what}": "alice" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
             **{f"GIT_{role}_DATE": f"{date}T12:00:00Z" for role in ("AUTHOR", "COMMITTER")},
         }
         subprocess.run([git, *command.split()], cwd=work_tree, env=env, check=True)  # noqa: S603

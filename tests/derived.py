@@ -15,9 +15,7 @@ def published_components(manifests: ReleaseManifests) -> tuple[str, ...]:
     """Those in ``flux-manifests``: all that the release ships, but source-watcher since v2.9.3 only."""
     has_watcher = Version(manifests.tag) >= Version("v2.9.3")
     return tuple(
-        name
-        for name in COMPONENTS
-        if name in manifests.components and (name != "source-watcher" or has_watcher)
+        name for name in COMPONENTS if name in manifests.components and (name != "source-watcher" or has_watcher)
     )
 
 

@@ -160,9 +160,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif token not in (WRITE, READ):
             self._answer(401, {"WWW-Authenticate": 'Basic realm="git"'}, b"who are you?")
         elif "git-receive-pack" in self.path and token != WRITE:
-            self._answer(
-                403, {"Content-Type": "text/plain"}, b"You are not allowed to push code to this project."
-            )
+            self._answer(403, {"Content-Type": "text/plain"}, b"You are not allowed to push code to this project.")
         else:
             self._backend(body)
 

@@ -149,10 +149,7 @@ def upgrade(case: KindCase, files: Mapping[str, bytes]) -> Upgraded:
         try:
             change = kind_of(pin).change(pin, Version(case.to), context)
         except FluxUpgradeError as error:
-            lines += [
-                f"  {case.to}: {error.slug}: {error.message}",
-                *(f"    {line}" for line in [error.hint] if line),
-            ]
+            lines += [f"  {case.to}: {error.slug}: {error.message}", *(f"    {line}" for line in [error.hint] if line)]
             continue
         if change.hold is not None:
             lines += [f"  {case.to}: {change.hold.reason}: {change.hold.detail}", f"    {change.hold.hint}"]

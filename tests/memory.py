@@ -124,9 +124,7 @@ def rendered(options: InstallOptions) -> str:
 class MemoryArtifacts:
     """The port Artifacts over a mapping: ``repository:tag`` → what a case states of it."""
 
-    def __init__(
-        self, stated: Mapping[str, Mapping[str, object]] = {}, unreachable: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, stated: Mapping[str, Mapping[str, object]] = {}, unreachable: Sequence[str] = ()) -> None:
         self._stated, self._unreachable = stated, tuple(unreachable)
         self.asked: list[str] = []
 
@@ -134,9 +132,7 @@ class MemoryArtifacts:
         found = self._find(repository, reference)
         return None if found is None else str(found["digest"])
 
-    def digests(
-        self, references: Iterable[tuple[str, str]]
-    ) -> Mapping[tuple[str, str], str | FluxUpgradeError | None]:
+    def digests(self, references: Iterable[tuple[str, str]]) -> Mapping[tuple[str, str], str | FluxUpgradeError | None]:
         return {each: self._answer(*each) for each in references}
 
     def annotations(self, repository: str, reference: str) -> Mapping[str, str] | None:
@@ -148,9 +144,7 @@ class MemoryArtifacts:
 
     def tags(self, repository: str) -> tuple[str, ...]:
         self._ask(repository)
-        return tuple(
-            name.rpartition(":")[2] for name in self._stated if name.rpartition(":")[0] == repository
-        )
+        return tuple(name.rpartition(":")[2] for name in self._stated if name.rpartition(":")[0] == repository)
 
     def listing(self, repository: str, reference: str) -> tuple[str, ...] | None:
         found = self._find(repository, reference)

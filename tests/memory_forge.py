@@ -92,9 +92,7 @@ class MemoryForge:
                 return Done(step.pull.number, step.pull.url)
             case OpenIssue():
                 number = next(self._numbers)
-                self.issues[number] = Issue(
-                    number, f"{URL}/issues/{number}", step.title, step.body, step.labels
-                )
+                self.issues[number] = Issue(number, f"{URL}/issues/{number}", step.title, step.body, step.labels)
                 return Done(number, self.issues[number].url)
             case UpdateIssue():
                 if step.close:
@@ -205,10 +203,7 @@ class MemoryForge:
         """Tick a box, where it is."""
         pull = self.pulls[number][1]
         self.edit(
-            number,
-            body=pull.body.replace(
-                f"- [ ] <!-- flux-upgrade:{box} -->", f"- [x] <!-- flux-upgrade:{box} -->"
-            ),
+            number, body=pull.body.replace(f"- [ ] <!-- flux-upgrade:{box} -->", f"- [x] <!-- flux-upgrade:{box} -->")
         )
 
     def label(self, number: int, name: str) -> None:

@@ -10,13 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import BinaryIO
 
-from flux_upgrade.model.oci.manifest import (
-    CONFIG_TYPE,
-    CONTENT_TYPE,
-    MANIFEST_TYPE,
-    Descriptor,
-    StoredManifest,
-)
+from flux_upgrade.model.oci.manifest import CONFIG_TYPE, CONTENT_TYPE, MANIFEST_TYPE, Descriptor, StoredManifest
 
 OLD_CONFIG = b'{"architecture":"","os":"","rootfs":{"type":"layers","diff_ids":[]},"config":{}}'
 """Like the one that the CLI wrote before v2.9: it is another for each artifact."""
@@ -42,9 +36,7 @@ def tar_of(files: Mapping[str, bytes | tarfile.TarInfo]) -> bytes:
     return out.getvalue()
 
 
-def stored(
-    layer: bytes, annotations: Mapping[str, str] | None = None, config: bytes = OLD_CONFIG
-) -> StoredManifest:
+def stored(layer: bytes, annotations: Mapping[str, str] | None = None, config: bytes = OLD_CONFIG) -> StoredManifest:
     """The manifest of an artifact with one layer, as the CLI writes it."""
     described = [
         {"mediaType": media_type, "size": len(blob), "digest": digest_of(blob)}
@@ -76,10 +68,7 @@ class MemoryRegistry:
         """Called before each call is answered, with its words: what somebody else does meanwhile."""
 
     def add(
-        self,
-        tag: str,
-        files: Mapping[str, bytes | tarfile.TarInfo],
-        annotations: Mapping[str, str] | None = None,
+        self, tag: str, files: Mapping[str, bytes | tarfile.TarInfo], annotations: Mapping[str, str] | None = None
     ) -> StoredManifest:
         """Push an artifact, as somebody else does it."""
         layer = gzip.compress(tar_of(files), mtime=0)

@@ -37,17 +37,13 @@ def mutate(text: str, dice: random.Random) -> str:
             other = dice.randrange(len(lines))
             lines[at], lines[other] = lines[other], lines[at]
         case 7:
-            lines[at] = dice.choice(
-                ["---\n", "...\n", "<<<<<<< x\n", "\t\n", "- - -\n", "{\n", "? x\n", "%YAML 1.1\n"]
-            )
+            lines[at] = dice.choice(["---\n", "...\n", "<<<<<<< x\n", "\t\n", "- - -\n", "{\n", "? x\n", "%YAML 1.1\n"])
         case 8:
             lines[at] = lines[at].replace("1", dice.choice(["2", "0x1", "1e3", "~", "'1'"]))
         case _:
             place = dice.randrange(len(lines[at]))
             lines[at] = (
-                lines[at][:place]
-                + chr(dice.choice([0, 9, 10, 13, 34, 39, 58, 123, 233, 0xFEFF]))
-                + lines[at][place:]
+                lines[at][:place] + chr(dice.choice([0, 9, 10, 13, 34, 39, 58, 123, 233, 0xFEFF])) + lines[at][place:]
             )
     return "".join(lines)
 
@@ -62,6 +58,4 @@ def survive(text: str, using: Regenerator) -> None:
                 change = change_of(plan.approved)
                 again = prove(parse(change.new), using)
                 assert again.version == "v2.9.4"
-                assert sorted(e.identity for e in again.edits) == sorted(
-                    e.identity for e in change.carried.kept
-                )
+                assert sorted(e.identity for e in again.edits) == sorted(e.identity for e in change.carried.kept)

@@ -50,9 +50,7 @@ class MemoryOwnArtifacts:
     def rebased(self, reference: str, target: str, path: str) -> RebasedArtifact | Hold:
         del path
         if target in self.held:
-            return Hold(
-                HoldReason[self.held[target].upper().replace("-", "_")], f"{target} is held", "see to it"
-            )
+            return Hold(HoldReason[self.held[target].upper().replace("-", "_")], f"{target} is held", "see to it")
         tag = immutable(target, sha256(reference.encode()).hexdigest())
         digest = f"sha256:{sha256(tag.encode()).hexdigest()}"
         return RebasedArtifact(tag, digest, is_signed=target in self.signed)

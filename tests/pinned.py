@@ -31,9 +31,7 @@ def base(version: str = "v2.8.7") -> str:
 def instance(version: str = "2.8.7", path: str = "") -> str:
     """A FluxInstance."""
     sync = (
-        f"  sync:\n    kind: GitRepository\n    url: https://github.com/acme/fleet\n    path: {path}\n"
-        if path
-        else ""
+        f"  sync:\n    kind: GitRepository\n    url: https://github.com/acme/fleet\n    path: {path}\n" if path else ""
     )
     return (
         "apiVersion: fluxcd.controlplane.io/v1\nkind: FluxInstance\nmetadata:\n  name: flux\n"

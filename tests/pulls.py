@@ -58,9 +58,7 @@ def pull(
     return PullRequest(**{**given, **more})
 
 
-def branch(
-    *pulls: PullRequest, name: str = "flux-upgrade/staging/minor", head: Commit | None = None
-) -> Branch:
+def branch(*pulls: PullRequest, name: str = "flux-upgrade/staging/minor", head: Commit | None = None) -> Branch:
     """A branch with its pull requests, newest first."""
     return Branch(name, head, pulls)
 

@@ -22,9 +22,7 @@ from replacing import replace
 REPOSITORY = Repository("acme/fleet", "https://github.com/acme/fleet", "main", "0" * 40, "1" * 40, {}, {})
 
 
-def planned(
-    version: str = "v2.8.7", *, path: str = "", approve: Sequence[str] = (), **world: Any
-) -> UpdateGroupPlan:
+def planned(version: str = "v2.8.7", *, path: str = "", approve: Sequence[str] = (), **world: Any) -> UpdateGroupPlan:
     """The plans of one installation by itself. ``path``: reported instead of its own."""
     given = World(fleet({"clusters/staging": version}), asked=UpgradeRequest(approve=tuple(approve)), **world)
     (found,) = plan_update_groups(given.gathered())

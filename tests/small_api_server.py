@@ -36,9 +36,7 @@ class SmallApiServer:
         for name, crd in new.items():
             lost = self.stored.get(name, set()) - {each["name"] for each in crd["spec"]["versions"]}
             if lost:
-                raise RefusedError(
-                    f"{name}: status.storedVersions: {sorted(lost)} must appear in spec.versions"
-                )
+                raise RefusedError(f"{name}: status.storedVersions: {sorted(lost)} must appear in spec.versions")
         self.crds = new
         self.stored = {name: self.stored.get(name, set()) | {_storage(crd)} for name, crd in new.items()}
 
@@ -50,9 +48,7 @@ class SmallApiServer:
     def served(self) -> set[tuple[str, str]]:
         """Groups with the versions that it answers for."""
         specs = [each["spec"] for each in self.crds.values()]
-        return {
-            (spec["group"], each["name"]) for spec in specs for each in spec["versions"] if each["served"]
-        }
+        return {(spec["group"], each["name"]) for spec in specs for each in spec["versions"] if each["served"]}
 
     def faults(self, resource: Mapping[str, Any]) -> Iterator[str]:
         """Why it would not be taken as it is; fields that it would drop are faults, too."""

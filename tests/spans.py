@@ -13,9 +13,7 @@ def assert_kept_outside(before: bytes, after: bytes, replacements: Iterable[Text
     for each in sorted(set(replacements)):
         gap = each.start - at_old
         assert gap >= 0, f"{each} overlaps the span before it"
-        assert old[at_old : each.start] == new[at_new : at_new + gap], (
-            f"a byte changes outside, before {each}"
-        )
+        assert old[at_old : each.start] == new[at_new : at_new + gap], f"a byte changes outside, before {each}"
         assert old[each.start : each.end] == each.old, f"{each} replaces {old[each.start : each.end]!r}"
         at_old, at_new = each.end, at_new + gap + len(each.new)
         assert new[:at_new].endswith(each.new), f"{each} is not made"

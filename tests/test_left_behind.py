@@ -68,23 +68,14 @@ def blamed(pytester: pytest.Pytester, tests: str, **counts: int) -> list[str]:
     ran = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     ran.assert_outcomes(**counts)
     text = "\n".join(ran.outlines)
-    sections = re.findall(
-        r"^_+ ERROR at teardown of (?:\w+\.)?(\w+) _+\n+((?:(?!^[_=]{3}).*\n)*)", text, re.MULTILINE
-    )
-    return [
-        f"{test}: {line}"
-        for test, block in sections
-        for line in block.splitlines()
-        if " left behind: " in line
-    ]
+    sections = re.findall(r"^_+ ERROR at teardown of (?:\w+\.)?(\w+) _+\n+((?:(?!^[_=]{3}).*\n)*)", text, re.MULTILINE)
+    return [f"{test}: {line}" for test, block in sections for line in block.splitlines() if " left behind: " in line]
 
 
 @pytest.mark.parametrize(
     ("kind", "pattern"), [("thread", THREAD), ("process", PROCESS), ("zombie", ZOMBIE), ("server", SERVER)]
 )
-def test_a_test_that_leaves_something_behind_is_failed(
-    pytester: pytest.Pytester, kind: str, pattern: str
-) -> None:
+def test_a_test_that_leaves_something_behind_is_failed(pytester: pytest.Pytester, kind: str, pattern: str) -> None:
     tests = f"""
 def test_before():
     pass

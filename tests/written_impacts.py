@@ -87,13 +87,7 @@ def migrated(stated: Stated, files: Mapping[str, str]) -> tuple[Migrated, ...]:
         found = use(each, files)
         edit = TextEdit(found.start, found.end, found.version, each["to"])
         moves.setdefault(found.path, []).append(
-            Move(
-                found,
-                each["to"],
-                (edit,),
-                tuple(each.get("fields", ())),
-                was_served=each.get("was_served", True),
-            )
+            Move(found, each["to"], (edit,), tuple(each.get("fields", ())), was_served=each.get("was_served", True))
         )
     for each in stated.get("lefts", ()):
         found = use(each, files)
@@ -180,8 +174,6 @@ def repeated(stated: Stated, files: Mapping[str, str], times: int) -> tuple[Stat
         return [{**one, "path": one["path"].replace("{n}", f"{number:03}")} for one in each]
 
     numbers = range(1, times + 1)
-    more = {
-        key: [one for n in numbers for one in numbered(stated.get(key, ()), n)] for key in ("moves", "lefts")
-    }
+    more = {key: [one for n in numbers for one in numbered(stated.get(key, ()), n)] for key in ("moves", "lefts")}
     texts = {path.replace("{n}", f"{n:03}"): text for path, text in files.items() for n in numbers}
     return {**stated, **more}, texts

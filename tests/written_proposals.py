@@ -163,9 +163,7 @@ def _plans(stated: Stated, candidate: Bump, using: Regenerator, files: Mapping[s
         settled_change = settled(change, installation.proof, candidate.target, EveryImage(), checks=True)
         assert not isinstance(settled_change, Hold)
         before, after = options.flags(), wanted.flags()
-        flags = tuple(
-            (name, spell(before[name]), spell(after[name])) for name in after if before[name] != after[name]
-        )
+        flags = tuple((name, spell(before[name]), spell(after[name])) for name in after if before[name] != after[name])
         moved = known.files if known is not None and stated.impact and stated.impact.get("moved") else ()
         upgrade = Upgrade(candidate, PinChange(manifest=settled_change), flags, known, moved)
         yield Plan(installation, installation.path, (upgrade,))

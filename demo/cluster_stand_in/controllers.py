@@ -116,9 +116,7 @@ class Controllers:
             "state": waiting,
         }
         self.api.ask(
-            "PATCH",
-            f"api/v1/namespaces/{namespace}/pods/{name}/status",
-            {"status": {"containerStatuses": [state]}},
+            "PATCH", f"api/v1/namespaces/{namespace}/pods/{name}/status", {"status": {"containerStatuses": [state]}}
         )
         self._event(namespace, "Pod", name, "Failed", why)
 
@@ -152,17 +150,11 @@ class Controllers:
         try:
             artifact = self._looked(source, name, secret)
         except Unreachable as error:
-            status["conditions"] = [
-                _condition("Ready", is_true=False, reason="GitOperationFailed", message=str(error))
-            ]
-            self._event(
-                metadata["namespace"], source["kind"], metadata["name"], "GitOperationFailed", str(error)
-            )
+            status["conditions"] = [_condition("Ready", is_true=False, reason="GitOperationFailed", message=str(error))]
+            self._event(metadata["namespace"], source["kind"], metadata["name"], "GitOperationFailed", str(error))
         else:
             self._done[metadata["uid"]] = (time.monotonic(), reason)
-            status["conditions"] = [
-                _condition("Ready", is_true=True, reason="Succeeded", message="stored artifact")
-            ]
+            status["conditions"] = [_condition("Ready", is_true=True, reason="Succeeded", message="stored artifact")]
             status["artifact"] = {
                 "revision": artifact.revision,
                 "digest": f"sha256:{'0' * 64}",
@@ -182,9 +174,7 @@ class Controllers:
         metadata, spec = kustomization["metadata"], kustomization["spec"]
         if spec.get("suspend"):
             return
-        plural = {"GitRepository": "gitrepositories", "OCIRepository": "ocirepositories"}[
-            spec["sourceRef"]["kind"]
-        ]
+        plural = {"GitRepository": "gitrepositories", "OCIRepository": "ocirepositories"}[spec["sourceRef"]["kind"]]
         source = self.api.ask(
             "GET", f"{_SOURCES}/namespaces/{metadata['namespace']}/{plural}/{spec['sourceRef']['name']}"
         )
@@ -196,21 +186,14 @@ class Controllers:
         )
         if not revision:
             message = "Source artifact not found, retrying in 30s"
-            status["conditions"] = [
-                _condition("Ready", is_true=False, reason="ArtifactFailed", message=message)
-            ]
+            status["conditions"] = [_condition("Ready", is_true=False, reason="ArtifactFailed", message=message)]
         elif path and folders is not None and path not in folders:
             message = f"kustomization path not found: stat /tmp/{path}: no such file or directory"
-            status["conditions"] = [
-                _condition("Ready", is_true=False, reason="ArtifactFailed", message=message)
-            ]
+            status["conditions"] = [_condition("Ready", is_true=False, reason="ArtifactFailed", message=message)]
         else:
             status["conditions"] = [
                 _condition(
-                    "Ready",
-                    is_true=True,
-                    reason="ReconciliationSucceeded",
-                    message=f"Applied revision: {revision}",
+                    "Ready", is_true=True, reason="ReconciliationSucceeded", message=f"Applied revision: {revision}"
                 )
             ]
             status |= {"lastAppliedRevision": revision, "lastAttemptedRevision": revision}
@@ -223,9 +206,7 @@ class Controllers:
             return
         metadata = obj["metadata"]
         self.api.ask(
-            "PATCH",
-            f"{api}/namespaces/{metadata['namespace']}/{plural}/{metadata['name']}/status",
-            {"status": status},
+            "PATCH", f"{api}/namespaces/{metadata['namespace']}/{plural}/{metadata['name']}/status", {"status": status}
         )
 
 

@@ -40,13 +40,7 @@ BUILT_IN = (
     Kind("networking.k8s.io", ("v1",), "networkpolicies", "NetworkPolicy", namespaced=True),
     Kind("rbac.authorization.k8s.io", ("v1",), "clusterroles", "ClusterRole", namespaced=False),
     Kind("rbac.authorization.k8s.io", ("v1",), "clusterrolebindings", "ClusterRoleBinding", namespaced=False),
-    Kind(
-        "apiextensions.k8s.io",
-        ("v1",),
-        "customresourcedefinitions",
-        "CustomResourceDefinition",
-        namespaced=False,
-    ),
+    Kind("apiextensions.k8s.io", ("v1",), "customresourcedefinitions", "CustomResourceDefinition", namespaced=False),
 )
 
 CRDS = "customresourcedefinitions"

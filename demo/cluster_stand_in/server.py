@@ -232,13 +232,7 @@ def _group(group: str, every: tuple[Kind, ...]) -> Object:
     if not versions:
         raise Refusal(404, "NotFound", "the server could not find the requested resource")
     stated = [{"groupVersion": each, "version": each.rpartition("/")[2]} for each in versions]
-    return {
-        "kind": "APIGroup",
-        "apiVersion": "v1",
-        "name": group,
-        "versions": stated,
-        "preferredVersion": stated[0],
-    }
+    return {"kind": "APIGroup", "apiVersion": "v1", "name": group, "versions": stated, "preferredVersion": stated[0]}
 
 
 def _resources(version: str, every: tuple[Kind, ...]) -> Object:

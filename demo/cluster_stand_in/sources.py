@@ -47,7 +47,9 @@ def _credentials(data: Mapping[str, str], folder: Path) -> dict[str, str]:
         for path, text in ((key, data["identity"]), (hosts, data["known_hosts"])):
             path.touch(mode=0o600)
             path.write_text(text)
-        options = f"-i {key} -o UserKnownHostsFile={hosts} -o StrictHostKeyChecking=yes -o GlobalKnownHostsFile=/dev/null"
+        options = (
+            f"-i {key} -o UserKnownHostsFile={hosts} -o StrictHostKeyChecking=yes -o GlobalKnownHostsFile=/dev/null"
+        )
         return {"GIT_SSH_COMMAND": f"ssh -F none -o IdentitiesOnly=yes {options}"}
     if "bearerToken" in data:
         return _header(f"Bearer {data['bearerToken']}")

@@ -185,9 +185,7 @@ class Store:
             self._history.clear()
             self._oldest = self.version + 1
 
-    def events(
-        self, kind: Kind, since: int, is_wanted: Callable[[Event], bool], seconds: float
-    ) -> Iterator[Event]:
+    def events(self, kind: Kind, since: int, is_wanted: Callable[[Event], bool], seconds: float) -> Iterator[Event]:
         """What happened after the version ``since``, and what happens for ``seconds``."""
         until = time.monotonic() + seconds
         while True:

@@ -63,9 +63,7 @@ def require_sso(token: Token, settings: Settings) -> None:
             403,
             "Resource protected by organization SAML enforcement. You must grant your Personal Access"
             " token access to this organization.",
-            headers={
-                "X-GitHub-SSO": "required; url=https://github.example/orgs/acme/sso?authorization_request=A"
-            },
+            headers={"X-GitHub-SSO": "required; url=https://github.example/orgs/acme/sso?authorization_request=A"},
             docs="https://docs.github.com/articles/authenticating-to-a-github-organization-with-saml-single-sign-on/",
         )
 
@@ -92,9 +90,7 @@ def _require_given(token: Token, full_name: str, permission: str, level: str) ->
         raise Refused(
             403,
             f"Resource not accessible by {_WHO.get(token.kind, 'integration')}",
-            headers={
-                "X-Accepted-GitHub-Permissions": "; ".join(f"{n}={level}" for n in permission.split("|"))
-            },
+            headers={"X-Accepted-GitHub-Permissions": "; ".join(f"{n}={level}" for n in permission.split("|"))},
         )
 
 

@@ -12,10 +12,7 @@ from github_stand_in.repository import Repository
 
 
 def publish_releases(
-    hub: StandIn,
-    dates: Mapping[str, str],
-    notes: Mapping[str, str] | None = None,
-    full_name: str = "fluxcd/flux2",
+    hub: StandIn, dates: Mapping[str, str], notes: Mapping[str, str] | None = None, full_name: str = "fluxcd/flux2"
 ) -> Repository:
     """Publish releases: tag → time of publication; ``notes`` by tag. Makes the repository where there is none."""
     repository = hub.repositories.get(full_name) or hub.create_repository(full_name, {"README.md": b"Flux\n"})

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 NO_OBJECT = "0" * 40
-SIGNATURE = (
-    "-----BEGIN PGP SIGNATURE-----\n\nstands for the signature of the forge\n-----END PGP SIGNATURE-----"
-)
+SIGNATURE = "-----BEGIN PGP SIGNATURE-----\n\nstands for the signature of the forge\n-----END PGP SIGNATURE-----"
 """What a commit that the forge signed carries: nothing here verifies signatures, the header tells."""
 
 
@@ -183,14 +181,7 @@ class GitStore:
         return None
 
     def commit(  # noqa: PLR0913  (what a commit consists of)
-        self,
-        tree: str,
-        parents: Iterable[str],
-        message: str,
-        author: Person,
-        committer: Person,
-        *,
-        sign: bool = False,
+        self, tree: str, parents: Iterable[str], message: str, author: Person, committer: Person, *, sign: bool = False
     ) -> str:
         """Write a commit with exactly this message. Returns its id."""
         lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
@@ -211,9 +202,7 @@ class GitStore:
     def log(self, start: str, count: int, path: str = "") -> tuple[str, ...]:
         """Ids of the last commits, newest first; those that touched ``path``, if it is given."""
         limits = ("--", path) if path else ()
-        return tuple(
-            (self._asked("rev-list", f"--max-count={count}", start, *limits) or b"").decode().split()
-        )
+        return tuple((self._asked("rev-list", f"--max-count={count}", start, *limits) or b"").decode().split())
 
     def ahead(self, base: str, head: str) -> tuple[str, ...]:
         """Ids of the commits of ``head`` that ``base`` does not have, newest first."""

@@ -30,13 +30,10 @@ def connection(
         size: int | None = last if first is None else first
         if size is None:
             raise Refused(
-                422,
-                f"You must provide a `first` or `last` value to properly paginate the `{name}` connection.",
+                422, f"You must provide a `first` or `last` value to properly paginate the `{name}` connection."
             )
         if not 0 <= size <= _MAX_PAGE:
-            raise Refused(
-                422, f"Requesting {size} records on the `{name}` connection exceeds the limit of 100."
-            )
+            raise Refused(422, f"Requesting {size} records on the `{name}` connection exceeds the limit of 100.")
         every = list(nodes())
         begin = int(arguments.get("after") or 0) if first is not None else max(len(every) - size, 0)
         page = every[begin : begin + size]
@@ -148,9 +145,7 @@ class GitViews:
 
         def history(info: object, **arguments: Any) -> View:
             path = arguments.get("path") or ""
-            return connection("history", lambda: store.log(oid, 1000, path), self.git_object)(
-                info, **arguments
-            )
+            return connection("history", lambda: store.log(oid, 1000, path), self.git_object)(info, **arguments)
 
         return {
             "message": commit.message,

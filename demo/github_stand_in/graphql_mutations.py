@@ -21,9 +21,7 @@ def compare_and_swap(repository: Repository, updates: Iterable[RefUpdate], token
     for update in wanted:
         current = repository.store.ref(update.name)
         if update.old is not None and current != update.old:
-            raise Refused(
-                422, f"{update.name} is at {current or NO_OBJECT} but expected {update.old or NO_OBJECT}"
-            )
+            raise Refused(422, f"{update.name} is at {current or NO_OBJECT} but expected {update.old or NO_OBJECT}")
         repository.refuse_update(update, token, by_push=True)
     try:
         repository.push(wanted)

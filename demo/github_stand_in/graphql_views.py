@@ -34,9 +34,7 @@ class Views(GitViews):
             "refs": lambda info, **a: connection("refs", lambda: self._refs(a), self.ref)(info, **a),
             "object": lambda _, **a: self.object(a),
             "pullRequest": lambda _, **a: self._pull_by_number(a["number"]),
-            "pullRequests": lambda info, **a: connection("pullRequests", lambda: self._pulls(a), self.pull)(
-                info, **a
-            ),
+            "pullRequests": lambda info, **a: connection("pullRequests", lambda: self._pulls(a), self.pull)(info, **a),
             "issues": lambda info, **a: connection("issues", lambda: self._issues(a), self.issue)(info, **a),
         }
 
@@ -49,20 +47,14 @@ class Views(GitViews):
         self.need("pull_requests")
         head, base = arguments.get("headRefName"), arguments.get("baseRefName")
         found = [
-            pull
-            for pull in self.repository.pulls.values()
-            if head in (None, pull.head) and base in (None, pull.base)
+            pull for pull in self.repository.pulls.values() if head in (None, pull.head) and base in (None, pull.base)
         ]
-        return _sorted(
-            [p for p in found if _state(p) in (arguments.get("states") or (_state(p),))], arguments
-        )
+        return _sorted([p for p in found if _state(p) in (arguments.get("states") or (_state(p),))], arguments)
 
     def _issues(self, arguments: Mapping[str, Any]) -> list[Issue]:
         self.need("issues")
         found = self.repository.issues.values()
-        return _sorted(
-            [i for i in found if _state(i) in (arguments.get("states") or (_state(i),))], arguments
-        )
+        return _sorted([i for i in found if _state(i) in (arguments.get("states") or (_state(i),))], arguments)
 
     def _pull_by_number(self, number: int) -> View:
         self.need("pull_requests")
@@ -146,10 +138,6 @@ def _state(issue: Issue) -> str:
 def _sorted(issues: Sequence[Issue], arguments: Mapping[str, Any]) -> list[Issue]:
     wanted = set(arguments.get("labels") or ())
     order = arguments.get("orderBy") or {"field": "CREATED_AT", "direction": "ASC"}
-    moment_of = {"CREATED_AT": "created_at", "UPDATED_AT": "updated_at", "COMMENTS": "created_at"}[
-        order["field"]
-    ]
+    moment_of = {"CREATED_AT": "created_at", "UPDATED_AT": "updated_at", "COMMENTS": "created_at"}[order["field"]]
     found = [issue for issue in issues if not wanted or wanted & set(issue.labels)]
-    return sorted(
-        found, key=lambda each: (getattr(each, moment_of), each.number), reverse=order["direction"] == "DESC"
-    )
+    return sorted(found, key=lambda each: (getattr(each, moment_of), each.number), reverse=order["direction"] == "DESC")

@@ -124,9 +124,7 @@ class StandIn:
         repository.full_name, repository.name = f"{repository.owner}/{name}", name
         self.repositories[repository.full_name] = repository
 
-    def token(
-        self, kind: str = "actions", permissions: Mapping[str, str] | None = None, **more: Any
-    ) -> Token:
+    def token(self, kind: str = "actions", permissions: Mapping[str, str] | None = None, **more: Any) -> Token:
         """Issue a token: ``actions``, ``app``, ``classic`` or ``fine-grained``; see access.make_token."""
         token = access.make_token(len(self._tokens), kind, permissions, **more)
         self._tokens[token.value] = token
@@ -143,12 +141,7 @@ class StandIn:
     # What goes wrong, and what was asked
 
     def fail(
-        self,
-        fault: Fault,
-        matches: Callable[[Request], bool] | None = None,
-        *,
-        at_call: int = 1,
-        times: int = 1,
+        self, fault: Fault, matches: Callable[[Request], bool] | None = None, *, at_call: int = 1, times: int = 1
     ) -> None:
         """Let a fault strike at the nth call to the API (of those that match) from now on, ``times`` times."""
         self._planned.append(Planned(fault, matches or _any, at_call, times))

@@ -59,9 +59,7 @@ class People:
             head = store.commit(step, [head], commit.message, commit.author, author)
         return head
 
-    def open_from_fork(
-        self, branch: str, files: dict[str, bytes | None], title: str, owner: str = "mallory"
-    ) -> Pull:
+    def open_from_fork(self, branch: str, files: dict[str, bytes | None], title: str, owner: str = "mallory") -> Pull:
         """Open a pull request from a branch of the same name in somebody's fork."""
         self.push("stand-in/fork", files, title)
         pull = self.open_pull("stand-in/fork", title)
@@ -134,9 +132,7 @@ class People:
         """Revert a commit (or a merge) on a branch, as “Revert” and a merge do. Returns the commit."""
         repository, store = self._repository, self._repository.store
         undone, head = store.read(commit), repository.head(branch)
-        back = store.commit(
-            store.read(undone.parents[0]).tree, [commit], "undo", undone.author, undone.author
-        )
+        back = store.commit(store.read(undone.parents[0]).tree, [commit], "undo", undone.author, undone.author)
         tree = store.merged_tree(head, back)
         if not tree:
             raise Refused(405, "the revert conflicts")
@@ -150,6 +146,4 @@ class People:
     def open_pull(self, head: str, title: str, body: str = "", *, is_draft: bool = False) -> Pull:
         """Open a pull request into the default branch."""
         repository = self._repository
-        return repository.open_pull(
-            head, repository.default_branch, title, body, self._login, is_draft=is_draft
-        )
+        return repository.open_pull(head, repository.default_branch, title, body, self._login, is_draft=is_draft)

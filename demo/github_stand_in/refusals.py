@@ -60,9 +60,7 @@ def custom(message: str) -> Refused:
 def unchangeable(message: str) -> Refused:
     """422, a pull request cannot be opened again."""
     return Refused(
-        422,
-        "Validation Failed",
-        [{"resource": "PullRequest", "code": "custom", "field": "state", "message": message}],
+        422, "Validation Failed", [{"resource": "PullRequest", "code": "custom", "field": "state", "message": message}]
     )
 
 

@@ -190,15 +190,7 @@ class Repository:
         return max([0, *self.pulls, *self.issues]) + 1
 
     def open_pull(  # noqa: PLR0913  (what a pull request consists of)
-        self,
-        head: str,
-        base: str,
-        title: str,
-        body: str,
-        author: str,
-        *,
-        is_draft: bool = False,
-        owner: str = "",
+        self, head: str, base: str, title: str, body: str, author: str, *, is_draft: bool = False, owner: str = ""
     ) -> Pull:
         """Open a pull request. Raises Refused."""
         if not self.head(base):
@@ -223,9 +215,7 @@ class Repository:
 
     def _open_from(self, owner: str, head: str, base: str) -> list[Pull]:
         ends = (owner, head, base)
-        return [
-            p for p in self.pulls.values() if p.state == "open" and (p.head_owner, p.head, p.base) == ends
-        ]
+        return [p for p in self.pulls.values() if p.state == "open" and (p.head_owner, p.head, p.base) == ends]
 
     def open_issue(self, title: str, body: str, author: str) -> Issue:
         """Open an issue. Raises Refused."""
@@ -256,9 +246,7 @@ class Repository:
             if not self.head(issue.head):
                 raise unchangeable(f"state cannot be changed. The {issue.head} branch has been deleted.")
             if not self.store.is_ancestor(issue.head_sha, self.head(issue.head)):
-                raise unchangeable(
-                    f"state cannot be changed. The {issue.head} branch was force-pushed or recreated."
-                )
+                raise unchangeable(f"state cannot be changed. The {issue.head} branch was force-pushed or recreated.")
             if self._open_from(issue.head_owner, issue.head, issue.base):
                 raise unchangeable("state cannot be changed. There is already an open pull request.")
             self._track(issue, self.head(issue.head))
@@ -309,9 +297,7 @@ class Repository:
             body=body,
             draft=draft,
             prerelease=bool(re.search(r"\d-", tag)) if prerelease is None else prerelease,
-            assets=tuple(
-                Asset(number + i, name, data) for i, (name, data) in enumerate((assets or {}).items(), 1)
-            ),
+            assets=tuple(Asset(number + i, name, data) for i, (name, data) in enumerate((assets or {}).items(), 1)),
         )
         self.releases.append(release)
         return release

@@ -67,9 +67,7 @@ def create_tree(context: Context) -> Response:
 def _tree_entry(context: Context, value: dict[str, Any]) -> Entry:
     path, mode = str(value.get("path", "")), str(value.get("mode", "100644"))
     if not path or path.startswith("/") or mode not in _MODES:
-        raise Refused(
-            422, "tree.path contains a malformed path component" if mode in _MODES else "Invalid mode"
-        )
+        raise Refused(422, "tree.path contains a malformed path component" if mode in _MODES else "Invalid mode")
     if "content" in value and "sha" in value:
         raise Refused(422, "Must supply either tree.sha or tree.content, not both")
     if "content" in value:
@@ -208,9 +206,7 @@ def create_status(context: Context) -> Response:
         raise invalid("Status", "state", "invalid")
     description = body.get("description")
     if description is not None and len(description) > _MAX_DESCRIPTION:
-        raise invalid(
-            "Status", "description", "custom", "description is too long (maximum is 140 characters)"
-        )
+        raise invalid("Status", "description", "custom", "description is too long (maximum is 140 characters)")
     status = Status(
         context.hub.next_id(), sha, body.get("context") or "default", body["state"], description,
         body.get("target_url"), context.token.login, context.hub.clock.text,

@@ -126,9 +126,7 @@ def create_issue(context: Context) -> Response:
 
 def _issue(context: Context) -> Issue:
     issue = context.repository.issue_or_pull(context.number())
-    context.need(
-        _EITHER if isinstance(issue, Pull) else "issues", "write" if context.request.is_write else "read"
-    )
+    context.need(_EITHER if isinstance(issue, Pull) else "issues", "write" if context.request.is_write else "read")
     return issue
 
 

@@ -53,8 +53,7 @@ RULES = (
     Fact(
         "keys-are-for-admins",
         "https://github.com/octokit/octokit.net/issues/1812",
-        "Who is no admin of the repository is told 403, “Must have admin rights to Repository.”, be it public"
-        " or not.",
+        "Who is no admin of the repository is told 403, “Must have admin rights to Repository.”, be it public or not.",
     ),
     Fact(
         "sealed",

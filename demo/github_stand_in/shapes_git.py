@@ -32,13 +32,7 @@ class GitShapes(Shapes):
 
     def _entry(self, entry: Entry) -> Json:
         url = f"{self.url}/git/{entry.kind}s/{entry.oid}"
-        shown: Json = {
-            "path": entry.path,
-            "mode": entry.mode,
-            "type": entry.kind,
-            "sha": entry.oid,
-            "url": url,
-        }
+        shown: Json = {"path": entry.path, "mode": entry.mode, "type": entry.kind, "sha": entry.oid, "url": url}
         if entry.kind == "blob":
             shown["size"] = len(self.repository.store.content(entry.oid))
         return shown
@@ -56,11 +50,7 @@ class GitShapes(Shapes):
             "message": commit.message,
             "tree": {"sha": commit.tree, "url": f"{self.url}/git/trees/{commit.tree}"},
             "parents": [
-                {
-                    "sha": parent,
-                    "url": f"{self.url}/git/commits/{parent}",
-                    "html_url": f"{self.html}/commit/{parent}",
-                }
+                {"sha": parent, "url": f"{self.url}/git/commits/{parent}", "html_url": f"{self.html}/commit/{parent}"}
                 for parent in commit.parents
             ],
             "verification": {

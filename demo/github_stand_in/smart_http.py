@@ -75,11 +75,7 @@ def _backend(repository: Repository, request: Request, action: str) -> Response:
         "REMOTE_USER": request.token.login if request.token else "",
     }
     done = subprocess.run(
-        [repository.store.program, "http-backend"],
-        input=request.body,
-        env=environment,
-        capture_output=True,
-        check=True,
+        [repository.store.program, "http-backend"], input=request.body, env=environment, capture_output=True, check=True
     )
     head, _, content = done.stdout.partition(b"\r\n\r\n")
     headers = dict(line.split(": ", 1) for line in head.decode().splitlines())

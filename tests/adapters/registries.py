@@ -83,9 +83,7 @@ def run_registry(  # noqa: PLR0913 each is a part of its config file
     config = folder / "config.yml"
     driver = "inmemory: {}" if in_memory else f"filesystem: {{rootdirectory: {folder / 'storage'}}}"
     kept = f"storage: {{{driver}{storage}}}"
-    config.write_text(
-        f"version: 0.1\nlog: {{level: error}}\n{kept}\nhttp: {{addr: '{address}'{http}}}\n{auth}"
-    )
+    config.write_text(f"version: 0.1\nlog: {{level: error}}\n{kept}\nhttp: {{addr: '{address}'{http}}}\n{auth}")
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen([program, "serve", str(config)], stdout=log, stderr=log)  # noqa: S603  (ours)
     try:

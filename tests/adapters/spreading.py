@@ -83,9 +83,7 @@ def interrupt_here(_: Sequence[int]) -> None:
     time.sleep(60)
 
 
-def spread_all(
-    work: Work, count: int = len(THINGS), chunk: int = CHUNK, processes: int | None = None
-) -> list[Any]:
+def spread_all(work: Work, count: int = len(THINGS), chunk: int = CHUNK, processes: int | None = None) -> list[Any]:
     try:
         return list(spread(work, range(count), chunk, processes))
     finally:

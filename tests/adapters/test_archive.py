@@ -104,8 +104,7 @@ def test_refuses_long_names_in_extra_headers() -> None:
 
 
 @pytest.mark.parametrize(
-    "record",
-    ["path=../evil.yaml", "path=rbac.yaml", "linkpath=/etc", "GNU.sparse.major=1", "hdrcharset=x"],
+    "record", ["path=../evil.yaml", "path=rbac.yaml", "linkpath=/etc", "GNU.sparse.major=1", "hdrcharset=x"]
 )
 @pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE])
 def test_extended_headers_smuggle_nothing_in(record: str, kind: bytes) -> None:
@@ -184,8 +183,7 @@ def test_refuses_too_many_entries() -> None:
 
 
 @pytest.mark.parametrize(
-    "data",
-    [b"", b"\x1f", b"\x1f\x8b", b"PK\x03\x04", gzip.compress(b"", mtime=0), gzip.compress(b"x", mtime=0)],
+    "data", [b"", b"\x1f", b"\x1f\x8b", b"PK\x03\x04", gzip.compress(b"", mtime=0), gzip.compress(b"x", mtime=0)]
 )
 def test_refuses_what_is_no_archive(data: bytes) -> None:
     refusal(data)

@@ -50,9 +50,7 @@ def test_a_pin_by_tag_and_digest_is_proposed_merged_and_at_rest(on: World) -> No
     patch, minor = sorted(open_in(on), key=lambda name: name.endswith("minor"))
     new = own.pushed[0]
     changed = on.fleet.files(patch)
-    assert changed[PATH].decode() == COMPONENTS.decode().replace(TAG, new).replace(
-        OLD, own.stated[new]["digest"]
-    )
+    assert changed[PATH].decode() == COMPONENTS.decode().replace(TAG, new).replace(OLD, own.stated[new]["digest"])
     assert {path for path, content in changed.items() if content != on.fleet.files()[path]} == {PATH}
     on.fleet.people.merge(open_in(on)[patch], "squash")
     own.pushed.clear()

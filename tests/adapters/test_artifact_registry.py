@@ -20,13 +20,7 @@ from adapters.registries import NoCredentials, own_certificate, running_registry
 from adapters.small_release import member, pack
 from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry
 from flux_upgrade.model.errors import RegistryUnavailable, UntrustedArchive
-from flux_upgrade.model.oci.manifest import (
-    CONFIG_TYPE,
-    CONTENT_TYPE,
-    MANIFEST_TYPE,
-    Descriptor,
-    StoredManifest,
-)
+from flux_upgrade.model.oci.manifest import CONFIG_TYPE, CONTENT_TYPE, MANIFEST_TYPE, Descriptor, StoredManifest
 from real_parts import require_program
 
 PATH = "org/flux-manifests"
@@ -153,10 +147,7 @@ def test_a_tag_is_moved(pushed: OciArtifactRegistry) -> None:
     before = push(pushed, "production")
     pushed.put_manifest(before, "v2.9.3-0123456789ab")
     after = push(pushed, "production", pack([member("other.yaml")]))
-    assert (pushed.digest("production"), pushed.digest("v2.9.3-0123456789ab")) == (
-        after.digest,
-        before.digest,
-    )
+    assert (pushed.digest("production"), pushed.digest("v2.9.3-0123456789ab")) == (after.digest, before.digest)
 
 
 @pytest.mark.real_part("docker-registry")
@@ -177,9 +168,7 @@ def test_addresses_of_uploads_may_be_relative(tmp_path: Path, clients: Clients, 
     begun = requests.post(f"{address}/v2/{PATH}/blobs/uploads/", timeout=5)
     assert begun.headers["Location"].startswith("/v2/")
     registry = opened(address, clients)
-    assert (
-        registry.digest("production") != push(registry, "production").digest == registry.digest("production")
-    )
+    assert registry.digest("production") != push(registry, "production").digest == registry.digest("production")
 
 
 @pytest.mark.real_part("docker-registry")

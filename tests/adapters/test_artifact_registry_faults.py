@@ -15,12 +15,7 @@ from adapters.registries import NoCredentials, running_registry
 from adapters.small_release import member, pack
 from adapters.test_artifact_registry import LAYER, PATH, described, opened, push, stored
 from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry
-from flux_upgrade.model.errors import (
-    FluxUpgradeError,
-    ForbiddenByRegistry,
-    RegistryUnavailable,
-    UntrustedArchive,
-)
+from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByRegistry, RegistryUnavailable, UntrustedArchive
 
 pytestmark = pytest.mark.real_part("docker-registry")
 TAG = "production"
@@ -51,9 +46,7 @@ def pull(registry: OciArtifactRegistry) -> bytes:
         return blob.read()
 
 
-def refused(
-    registry: OciArtifactRegistry, kind: type[FluxUpgradeError], layer: bytes = NEXT
-) -> FluxUpgradeError:
+def refused(registry: OciArtifactRegistry, kind: type[FluxUpgradeError], layer: bytes = NEXT) -> FluxUpgradeError:
     """The error of a push."""
     with pytest.raises(kind) as caught:
         push(registry, TAG, layer)
@@ -123,9 +116,7 @@ def test_a_limit_that_ends_far_away(front: FaultyRegistry, faulty: OciArtifactRe
     assert clock.now == NOW
 
 
-def test_a_blob_that_breaks_off_in_the_middle(
-    front: FaultyRegistry, faulty: OciArtifactRegistry, clock: Clock
-) -> None:
+def test_a_blob_that_breaks_off_in_the_middle(front: FaultyRegistry, faulty: OciArtifactRegistry, clock: Clock) -> None:
     front.spoil("GET", "/blobs/", Fault(drop="body"), times=2)
     assert pull(faulty) == LAYER
     assert clock.slept == [0.5, 1.0]
@@ -134,9 +125,7 @@ def test_a_blob_that_breaks_off_in_the_middle(
         pull(faulty)
 
 
-def test_a_large_blob_that_breaks_off_in_the_middle(
-    front: FaultyRegistry, faulty: OciArtifactRegistry
-) -> None:
+def test_a_large_blob_that_breaks_off_in_the_middle(front: FaultyRegistry, faulty: OciArtifactRegistry) -> None:
     large = bytes(range(256)) * 4096
     push(faulty, TAG, large)
     front.spoil("GET", "/blobs/", Fault(drop="body"), times=2)
@@ -144,9 +133,7 @@ def test_a_large_blob_that_breaks_off_in_the_middle(
         assert blob.read() == large
 
 
-def test_a_registry_that_is_slow(
-    front: FaultyRegistry, faulty: OciArtifactRegistry, clients: Clients
-) -> None:
+def test_a_registry_that_is_slow(front: FaultyRegistry, faulty: OciArtifactRegistry, clients: Clients) -> None:
     hurried = OciArtifactRegistry(clients(timeout=0.2), front.host, PATH, NoCredentials(), plain_http=True)
     front.spoil("GET", "/manifests/", Fault(delay=0.5))
     assert hurried.manifest(TAG) == faulty.manifest(TAG)
@@ -155,9 +142,7 @@ def test_a_registry_that_is_slow(
         hurried.manifest(TAG)
 
 
-def test_a_tampered_blob_is_refused_at_once(
-    front: FaultyRegistry, faulty: OciArtifactRegistry, clock: Clock
-) -> None:
+def test_a_tampered_blob_is_refused_at_once(front: FaultyRegistry, faulty: OciArtifactRegistry, clock: Clock) -> None:
     front.spoil("GET", "/blobs/", Fault(tampered=True))
     with pytest.raises(UntrustedArchive, match=described(LAYER).digest):
         pull(faulty)
@@ -186,9 +171,7 @@ def test_a_wrong_digest_for_what_was_pushed(front: FaultyRegistry, faulty: OciAr
     assert f"should stand for {stored(NEXT).digest} now, and the registry says {OTHER}" in error.message
 
 
-def test_a_registry_that_does_not_say_what_was_pushed(
-    front: FaultyRegistry, faulty: OciArtifactRegistry
-) -> None:
+def test_a_registry_that_does_not_say_what_was_pushed(front: FaultyRegistry, faulty: OciArtifactRegistry) -> None:
     silent = Fault(headers={"Docker-Content-Digest": ""})
     front.spoil("PUT", "/manifests/", silent, times=-1)
     push(faulty, TAG, NEXT)
@@ -208,9 +191,7 @@ def test_a_registry_that_does_not_say_the_digest(
     assert [each.partition(" ")[0] for each in front.asked] == ["HEAD", "GET"]
 
 
-def test_an_upload_that_the_registry_forgot_is_restarted(
-    front: FaultyRegistry, faulty: OciArtifactRegistry
-) -> None:
+def test_an_upload_that_the_registry_forgot_is_restarted(front: FaultyRegistry, faulty: OciArtifactRegistry) -> None:
     front.spoil("PUT", "/uploads/", Fault(404, errors("BLOB_UPLOAD_UNKNOWN")))
     front.passed.clear()
     faulty.put_blob(io.BytesIO(NEXT), described(NEXT))
@@ -222,9 +203,7 @@ def test_an_upload_that_the_registry_forgot_is_restarted(
 
 
 @pytest.mark.parametrize("location", ["", "ftp://127.0.0.1/x", "http://localhost.example/x"])
-def test_an_upload_that_leads_nowhere(
-    front: FaultyRegistry, faulty: OciArtifactRegistry, location: str
-) -> None:
+def test_an_upload_that_leads_nowhere(front: FaultyRegistry, faulty: OciArtifactRegistry, location: str) -> None:
     front.spoil("POST", "/uploads/", Fault(202, headers={"Location": location} if location else {}))
     refused(faulty, RegistryUnavailable)
 
@@ -258,9 +237,7 @@ def test_a_tag_that_must_not_be_overwritten(
     assert faulty.digest(TAG) == stored().digest
 
 
-def test_a_tag_that_is_there_already_is_not_overwritten(
-    front: FaultyRegistry, faulty: OciArtifactRegistry
-) -> None:
+def test_a_tag_that_is_there_already_is_not_overwritten(front: FaultyRegistry, faulty: OciArtifactRegistry) -> None:
     # The first answer was lost, and the tag is immutable.
     front.spoil("PUT", "/manifests/", Fault(drop="answer"))
     front.spoil("PUT", "/manifests/", Fault(409, errors("TAG_INVALID", "immutable")))
@@ -268,9 +245,7 @@ def test_a_tag_that_is_there_already_is_not_overwritten(
 
 
 @pytest.mark.parametrize("step", ["upload", "bytes", "promotion"])
-def test_a_user_who_may_not_push(
-    front: FaultyRegistry, faulty: OciArtifactRegistry, clock: Clock, step: str
-) -> None:
+def test_a_user_who_may_not_push(front: FaultyRegistry, faulty: OciArtifactRegistry, clock: Clock, step: str) -> None:
     front.spoil(*STEPS[step], Fault(403, errors("DENIED", "requested access to the resource is denied")))
     error = refused(faulty, ForbiddenByRegistry)
     assert error.message.endswith("DENIED: requested access to the resource is denied")

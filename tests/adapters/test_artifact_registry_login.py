@@ -17,11 +17,7 @@ from adapters.registries import PASSWORD, USERNAME, NoCredentials, htpasswd, run
 from adapters.test_artifact_registry import LAYER, PATH, described, push, skopeo
 from adapters.token_service import IDENTITY_TOKEN, TokenService, run_token_service
 from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry
-from flux_upgrade.adapters.oci.registry_credentials import (
-    CredentialSource,
-    DockerConfig,
-    GivenCredentials,
-)
+from flux_upgrade.adapters.oci.registry_credentials import CredentialSource, DockerConfig, GivenCredentials
 from flux_upgrade.adapters.oci.repository import open_repository
 from flux_upgrade.model.errors import ForbiddenByRegistry, SourceUnavailable
 
@@ -145,9 +141,7 @@ def test_credentials_are_looked_up_only_when_they_are_asked_for(
     assert OciArtifactRegistry(clients(), host, PATH, missing, plain_http=True).tags() == ()
 
 
-def test_a_token_to_pull_and_one_to_push(
-    bearer: FaultyRegistry, service: TokenService, clients: Clients
-) -> None:
+def test_a_token_to_pull_and_one_to_push(bearer: FaultyRegistry, service: TokenService, clients: Clients) -> None:
     registry = opened(bearer, clients, given(bearer))
     manifest = push(registry, "production")
     assert registry.manifest("production") == manifest
@@ -181,17 +175,13 @@ def test_what_everybody_may_pull(bearer: FaultyRegistry, service: TokenService, 
     assert "lets nobody push" in refusal(nobody, push_too=True).message
 
 
-def test_a_wrong_password_for_a_token(
-    bearer: FaultyRegistry, service: TokenService, clients: Clients
-) -> None:
+def test_a_wrong_password_for_a_token(bearer: FaultyRegistry, service: TokenService, clients: Clients) -> None:
     error = refusal(opened(bearer, clients, given(bearer, "wrong-horse")))
     assert error.message == f"{bearer.host} does not accept the credentials: incorrect username or password"
     assert service.given == []
 
 
-def test_an_identity_token(
-    bearer: FaultyRegistry, service: TokenService, clients: Clients, tmp_path: Path
-) -> None:
+def test_an_identity_token(bearer: FaultyRegistry, service: TokenService, clients: Clients, tmp_path: Path) -> None:
     source = config(tmp_path, {"auths": {bearer.host: {"identitytoken": IDENTITY_TOKEN}}})
     registry = opened(bearer, clients, source)
     assert push(registry, "production").digest == registry.digest("production")
@@ -226,9 +216,7 @@ def test_a_token_that_expires(bearer: FaultyRegistry, service: TokenService, cli
     assert len(service.given) == 2
 
 
-def test_a_token_is_sent_to_its_registry_only(
-    bearer: FaultyRegistry, clients: Clients, stack: ExitStack
-) -> None:
+def test_a_token_is_sent_to_its_registry_only(bearer: FaultyRegistry, clients: Clients, stack: ExitStack) -> None:
     registry = opened(bearer, clients, given(bearer))
     push(registry, "production")
     storage = stack.enter_context(FaultyRegistry(bearer.url))
@@ -243,9 +231,7 @@ def test_a_token_is_sent_to_its_registry_only(
     assert storage.passed[-1].authorization == ""
 
 
-def test_a_challenge_of_another_host_is_not_answered(
-    basic: FaultyRegistry, clients: Clients, stack: ExitStack
-) -> None:
+def test_a_challenge_of_another_host_is_not_answered(basic: FaultyRegistry, clients: Clients, stack: ExitStack) -> None:
     registry = opened(basic, clients, given(basic))
     other = stack.enter_context(FaultyRegistry(basic.url))
     basic.spoil("GET", "/blobs/", Fault(307, headers={"Location": f"{other.url}/kept"}))
@@ -255,9 +241,7 @@ def test_a_challenge_of_another_host_is_not_answered(
     assert [each.authorization for each in other.passed] == [""]
 
 
-def test_pins_are_read_with_credentials_where_there_are_some(
-    bearer: FaultyRegistry, clients: Clients
-) -> None:
+def test_pins_are_read_with_credentials_where_there_are_some(bearer: FaultyRegistry, clients: Clients) -> None:
     manifest = push(opened(bearer, clients, given(bearer)), "production")
     found = open_repository(clients(), f"{bearer.host}/{PATH}", given(bearer)).manifest("production")
     assert found is not None

@@ -69,9 +69,7 @@ def stock(request: pytest.FixtureRequest, clients: Clients) -> Stock:
         return Stock(MemoryArtifacts(stated), repository, digests)
     url: str = request.getfixturevalue("registry")
     digests = {
-        tag: registries.push(
-            url, PATH, tag, _layer(each), {REVISION: each.revision} if each.revision else None
-        )
+        tag: registries.push(url, PATH, tag, _layer(each), {REVISION: each.revision} if each.revision else None)
         for each in (NEWEST, UNTOLD)
         for tag in each.tags
     }
@@ -156,12 +154,7 @@ def test_an_index_leads_to_the_image_that_a_node_takes(registry: str, clients: C
         "schemaVersion": 2,
         "mediaType": "application/vnd.oci.image.index.v1+json",
         "manifests": [
-            {
-                "mediaType": MANIFEST_TYPE,
-                "digest": digest,
-                "size": 7,
-                "platform": {"os": "linux", "architecture": name},
-            }
+            {"mediaType": MANIFEST_TYPE, "digest": digest, "size": 7, "platform": {"os": "linux", "architecture": name}}
             for name, digest in images.items()
         ],
         "annotations": {REVISION: "above"},
@@ -187,9 +180,7 @@ def test_a_manifest_that_was_tampered_with(registry: str, clients: Clients, tmp_
 
 @pytest.mark.real_part("docker-registry")
 def test_a_registry_that_wants_a_password(locked_registry: str, clients: Clients) -> None:
-    with pytest.raises(
-        SourceUnavailable, match="gives no anonymous access to fluxcd/flux-manifests"
-    ) as caught:
+    with pytest.raises(SourceUnavailable, match="gives no anonymous access to fluxcd/flux-manifests") as caught:
         artifacts_of(clients).digest(f"{locked_registry.removeprefix('http://')}/{PATH}", "v2.9.4")
     assert "without a password" in caught.value.hint
 
@@ -232,10 +223,7 @@ def test_the_first_layer_is_listed_of_whatever_type(server: Loopback, clients: C
     first, second = pack([member("first")]), pack([member("second")])
     layers = [
         {"mediaType": media_type, "digest": f"sha256:{sha256(layer).hexdigest()}"}
-        for media_type, layer in (
-            ("application/vnd.oci.image.layer.v1.tar+gzip", first),
-            (CONTENT_TYPE, second),
-        )
+        for media_type, layer in (("application/vnd.oci.image.layer.v1.tar+gzip", first), (CONTENT_TYPE, second))
     ]
     server.route(f"/v2/{PATH}/manifests/v1", Answer(json.dumps({"layers": layers}).encode()))
     server.route(f"/v2/{PATH}/manifests/v0", Answer(b'{"layers": []}'))

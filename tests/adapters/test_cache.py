@@ -56,9 +56,7 @@ def test_works_without_a_folder_and_with_one_that_cannot_be_written(tmp_path: Pa
     assert blocked.read_text() == "not a folder"
 
 
-def test_an_answer_that_did_not_change_is_not_sent_again(
-    server: Loopback, clients: Clients, tmp_path: Path
-) -> None:
+def test_an_answer_that_did_not_change_is_not_sent_again(server: Loopback, clients: Clients, tmp_path: Path) -> None:
     server.route("/x", Answer(b'["body"]', headers={"ETag": 'W/"1"', "Link": "<next>"}))
     answers = [clients(etags=tmp_path).get(f"{server.url}/x", CONDITIONAL) for _ in range(2)]
     assert [answer.body for answer in answers] == [b'["body"]'] * 2
@@ -74,21 +72,15 @@ def test_answers_are_bound_to_their_token(server: Loopback, clients: Clients, tm
     for token in ("first", "second", "first"):
         clients(Credential(server.url, token), etags=tmp_path).get(f"{server.url}/x", CONDITIONAL)
     assert ["if-none-match" in seen.headers for seen in server.seen] == [False, False, True]
-    assert not any(
-        token in path.read_text() + path.name for path in files(tmp_path) for token in ("first", "second")
-    )
+    assert not any(token in path.read_text() + path.name for path in files(tmp_path) for token in ("first", "second"))
 
 
 def _forged(text: str) -> str:
     return json.dumps({**json.loads(text), "body": '["forged"]'})
 
 
-@pytest.mark.parametrize(
-    "damage", ["", "{", "[]", "null", "{}", '{"etag": 1}', "[" * 100_000, "forged", "\udcff"]
-)
-def test_a_damaged_response_is_fetched_again(
-    server: Loopback, clients: Clients, tmp_path: Path, damage: str
-) -> None:
+@pytest.mark.parametrize("damage", ["", "{", "[]", "null", "{}", '{"etag": 1}', "[" * 100_000, "forged", "\udcff"])
+def test_a_damaged_response_is_fetched_again(server: Loopback, clients: Clients, tmp_path: Path, damage: str) -> None:
     server.route("/x", Answer(b'["true"]', headers={"ETag": '"1"'}))
     clients(etags=tmp_path).get(f"{server.url}/x", CONDITIONAL)
     (path,) = files(tmp_path)

@@ -41,9 +41,7 @@ def index(versions: Mapping[str, str], **more: object) -> bytes:
     return json.dumps({"apiVersion": "v1", "entries": entries, **more}).encode()
 
 
-def push_chart(
-    url: str, tag: str, config: object, media_type: str = CONFIG_TYPE, path: str = f"{PATH}/flux2"
-) -> None:
+def push_chart(url: str, tag: str, config: object, media_type: str = CONFIG_TYPE, path: str = f"{PATH}/flux2") -> None:
     """As ``helm push`` does: what Chart.yaml says is the config."""
     manifest = {
         "schemaVersion": 2,
@@ -58,9 +56,7 @@ def config_of(version: str, app: str = "2.8.8", name: str = "flux2") -> dict[str
     return {"name": name, "version": version} | ({"appVersion": app} if app else {})
 
 
-@pytest.fixture(
-    params=["memory", "index", pytest.param("registry", marks=pytest.mark.real_part("docker-registry"))]
-)
+@pytest.fixture(params=["memory", "index", pytest.param("registry", marks=pytest.mark.real_part("docker-registry"))])
 def stock(request: pytest.FixtureRequest, server: Loopback, clients: Clients) -> tuple[Charts, str]:
     """A repository with the chart, and its address."""
     if request.param == "memory":
@@ -112,18 +108,14 @@ def test_a_query_stays_behind_the_path(server: Loopback, clients: Clients) -> No
     assert server.paths() == ["/charts/index.yaml?ref=main"]
 
 
-def test_an_index_that_did_not_change_is_not_sent_again(
-    server: Loopback, clients: Clients, tmp_path: Path
-) -> None:
+def test_an_index_that_did_not_change_is_not_sent_again(server: Loopback, clients: Clients, tmp_path: Path) -> None:
     server.route("/index.yaml", Answer(index(VERSIONS), headers={"ETag": '"1"'}))
     for _ in range(2):
         assert charts_of(lambda: clients(etags=tmp_path)).versions(server.url, "flux2") == VERSIONS
     assert [seen.headers.get("if-none-match") for seen in server.seen] == [None, '"1"']
 
 
-def test_no_token_and_no_redirect_to_plain_http(
-    server: Loopback, clients: Clients, tls: tuple[Loopback, str]
-) -> None:
+def test_no_token_and_no_redirect_to_plain_http(server: Loopback, clients: Clients, tls: tuple[Loopback, str]) -> None:
     secure, certificate = tls
     secure.route("/index.yaml", Answer(status=302, headers={"Location": f"{server.url}/index.yaml"}))
     secure.route("/moved/index.yaml", Answer(status=302, headers={"Location": f"{secure.url}/there.yaml"}))
@@ -168,8 +160,7 @@ def test_an_index_that_is_none(server: Loopback, clients: Clients, answer: Answe
 
 
 @pytest.mark.parametrize(
-    "address",
-    ["https://127.0.0.1:{port}/charts", "oci://127.0.0.1:{port}/charts", "s3://bucket/charts", "oci://Ü/x"],
+    "address", ["https://127.0.0.1:{port}/charts", "oci://127.0.0.1:{port}/charts", "s3://bucket/charts", "oci://Ü/x"]
 )
 def test_an_address_that_leads_nowhere(clients: Clients, address: str) -> None:
     with pytest.raises(SourceUnavailable) as caught:
@@ -190,22 +181,13 @@ def test_a_run_without_charts_connects_to_nothing() -> None:
         ("entries: {}", {}),
         ("entries: {flux2: }", {}),
         ("entries: {flux2: [], flux: [{version: 1.0.0}]}", {}),
-        (
-            "entries: {flux2: [a, [b], {c: {version: 9.9.9}}, {version: 2.10, appVersion: 2.2}]}",
-            {"2.10": "2.2"},
-        ),
-        (
-            "entries: {flux2: [{version: 1.0.0, appVersion: a}, {version: 1.0.0, appVersion: b}]}",
-            {"1.0.0": "a"},
-        ),
+        ("entries: {flux2: [a, [b], {c: {version: 9.9.9}}, {version: 2.10, appVersion: 2.2}]}", {"2.10": "2.2"}),
+        ("entries: {flux2: [{version: 1.0.0, appVersion: a}, {version: 1.0.0, appVersion: b}]}", {"1.0.0": "a"}),
         ("entries: {flux2: [{version: {a: b}, appVersion: c}, {appVersion: d}]}", {}),
         ("a: &a [x, x]\nb: &b [*a, *a]\nentries: {flux2: [{version: 1.0.0, urls: *b}]}", {"1.0.0": ""}),
         ("[a]: b\n? {c: d}\n: [e]\nentries:\n  ? [x]\n  : y\n  flux2:\n  - version: 1.0.0", {"1.0.0": ""}),
         ("entries:\n  other: " + "[" * 5000 + "]" * 5000 + "\n  flux2: [{version: 1.0.0}]", {"1.0.0": ""}),
-        (
-            "\ufeffentries:\r\n  flux2:\r\n  - version: '1.0.0'\r\n    appVersion: \"2.0\"\r\n",
-            {"1.0.0": "2.0"},
-        ),
+        ("\ufeffentries:\r\n  flux2:\r\n  - version: '1.0.0'\r\n    appVersion: \"2.0\"\r\n", {"1.0.0": "2.0"}),
     ],
 )
 def test_what_an_index_says(text: str, found: dict[str, str]) -> None:

@@ -56,20 +56,13 @@ def checkout(folder: Path, **more: str) -> Checkout:
 
 @pytest.mark.parametrize(
     ("path", "prefix"),
-    [
-        ("", ""),
-        ("clusters", "clusters"),
-        ("clusters/a.yaml", "clusters/a.yaml"),
-        ("new/b.yaml", "new/b.yaml"),
-    ],
+    [("", ""), ("clusters", "clusters"), ("clusters/a.yaml", "clusters/a.yaml"), ("new/b.yaml", "new/b.yaml")],
 )
 def test_finds_the_nearest_repository(origin: Path, path: str, prefix: str) -> None:
     assert find(f"{origin}/{path}") == CheckoutLocation(str(origin), prefix, is_checkout=True)
 
 
-def test_a_relative_path_is_one_from_the_working_folder(
-    origin: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relative_path_is_one_from_the_working_folder(origin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(origin / "clusters")
     assert find(".") == CheckoutLocation(str(origin), "clusters", is_checkout=True)
     assert find("a.yaml") == CheckoutLocation(str(origin), "clusters/a.yaml", is_checkout=True)
@@ -141,9 +134,7 @@ def test_an_empty_repository_has_no_head(tmp_path: Path) -> None:
     assert checkout(tmp_path).head == ""
 
 
-@pytest.mark.parametrize(
-    ("option", "lends"), [("--depth=1", False), ("--filter=blob:none", False), ("--bare", True)]
-)
+@pytest.mark.parametrize(("option", "lends"), [("--depth=1", False), ("--filter=blob:none", False), ("--bare", True)])
 def test_lends_its_objects_where_it_has_them_all(origin: Path, option: str, *, lends: bool) -> None:
     git("config", "uploadpack.allowFilter", "true", at=origin)
     assert bool(checkout(clone(origin, option)).objects()) == lends
@@ -179,9 +170,7 @@ def test_a_home_that_cannot_be_used(origin: Path, home: str) -> None:
 @pytest.mark.parametrize(
     "name", ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR"]
 )
-def test_a_caller_s_git_variables_do_not_mislead(
-    origin: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_caller_s_git_variables_do_not_mislead(origin: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     expected = head_of(origin)
     monkeypatch.setenv(name, "/nowhere")
     assert checkout(origin, **{name: "/nowhere"}).head == expected
@@ -258,10 +247,7 @@ def test_another_branch_is_no_ancestor_of_the_base(origin: Path) -> None:
     commit(folder, PATH, "mine\n", "Mine")
     base = commit(origin, PATH, "two\n", "Third")
     git("fetch", "--quiet", at=folder)
-    assert (
-        "the branch feature that is checked out is not an ancestor"
-        in checkout(folder).explain(PATH, base).message
-    )
+    assert "the branch feature that is checked out is not an ancestor" in checkout(folder).explain(PATH, base).message
 
 
 def test_commits_that_the_base_has_not(origin: Path) -> None:

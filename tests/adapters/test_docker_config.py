@@ -41,9 +41,7 @@ def helper(folder: Path, name: str, answer: str, status: int = 0, before: str = 
     file.chmod(0o755)
 
 
-def config(
-    tmp_path: Path, content: object, path: str = "", environment: dict[str, str] | None = None
-) -> DockerConfig:
+def config(tmp_path: Path, content: object, path: str = "", environment: dict[str, str] | None = None) -> DockerConfig:
     file = tmp_path / "config.json"
     file.write_text(content if isinstance(content, str) else json.dumps(content))
     return DockerConfig(str(file), path, environment or {}, timeout=2)
@@ -229,9 +227,7 @@ def test_a_helper_sees_the_environment_that_it_is_given(
     tmp_path: Path, helpers: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OF_THE_MACHINE", SECRET)
-    helper(
-        helpers, "all", "", before='printf \'{"Username": "%s", "Secret": "%s"}\' "$GIVEN" "x$OF_THE_MACHINE"'
-    )
+    helper(helpers, "all", "", before='printf \'{"Username": "%s", "Secret": "%s"}\' "$GIVEN" "x$OF_THE_MACHINE"')
     source = config(tmp_path, {"credsStore": "all"}, str(helpers), {"GIVEN": "me"})
     credential = found(source)
     assert (credential.username, credential.password) == ("me", "x")
@@ -259,9 +255,7 @@ def test_a_broken_file_may_be_forgiven(tmp_path: Path) -> None:
         assert (None if credential is None else credential.username) == username
 
 
-@pytest.mark.parametrize(
-    ("username", "password"), [("", "x"), ("x", ""), ("a:b", "x"), ("a", "x\n"), ("a\n", "x")]
-)
+@pytest.mark.parametrize(("username", "password"), [("", "x"), ("x", ""), ("a:b", "x"), ("a", "x\n"), ("a\n", "x")])
 def test_what_cannot_be_given(username: str, password: str) -> None:
     with pytest.raises(UsageError, match="given by --username and --password-stdin cannot be used"):
         GivenCredentials("ghcr.io", username, password)

@@ -30,10 +30,7 @@ def tree(tmp_path: Path) -> Path:
         ".github/workflow.yml",
         "README.md",
         "clusters/yaml",
-        *(
-            f"clusters/{skipped}/x.yaml"
-            for skipped in (".git", ".hg", ".svn", "node_modules", ".terraform", ".venv")
-        ),
+        *(f"clusters/{skipped}/x.yaml" for skipped in (".git", ".hg", ".svn", "node_modules", ".terraform", ".venv")),
     ):
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,13 +63,7 @@ def test_finds_yaml_sorted(tree: Path) -> None:
 
 
 def test_finds_files_by_the_end_of_their_name(tree: Path) -> None:
-    for name in (
-        ".github/renovate.json",
-        "clusters/a/main.tf",
-        "clusters/.terraform/x.tf",
-        "x.tf.json",
-        "not.tfvars",
-    ):
+    for name in (".github/renovate.json", "clusters/a/main.tf", "clusters/.terraform/x.tf", "x.tf.json", "not.tfvars"):
         (tree / name).write_text(name)
     files = DirectoryTree(str(tree))
     assert list(files.named((".tf", ".tf.json"))) == ["clusters/a/main.tf", "x.tf.json"]
@@ -80,15 +71,7 @@ def test_finds_files_by_the_end_of_their_name(tree: Path) -> None:
     assert list(files.named((".yaml", ".yml"))) == FOUND == list(files.candidates())
     assert list(files.named(("nothing",))) == []
     assert list(files.named(("",))) == sorted(
-        [
-            *FOUND,
-            "README.md",
-            "clusters/yaml",
-            ".github/renovate.json",
-            "clusters/a/main.tf",
-            "x.tf.json",
-            "not.tfvars",
-        ]
+        [*FOUND, "README.md", "clusters/yaml", ".github/renovate.json", "clusters/a/main.tf", "x.tf.json", "not.tfvars"]
     )
 
 
@@ -158,15 +141,7 @@ def test_a_root_that_is_not_there(build: type, root: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path",
-    [
-        "../outside.yaml",
-        "/etc/passwd",
-        "clusters/../../outside.yaml",
-        "link.yaml",
-        "links/outside.yaml",
-        "a\0b",
-    ],
+    "path", ["../outside.yaml", "/etc/passwd", "clusters/../../outside.yaml", "link.yaml", "links/outside.yaml", "a\0b"]
 )
 def test_paths_that_leave_the_tree(tree: Path, tmp_path: Path, path: str) -> None:
     (tree / "link.yaml").symlink_to("../outside.yaml")
@@ -277,9 +252,7 @@ def test_writes_through_a_link_that_stays_inside(tree: Path) -> None:
     assert (tree / "clusters" / "a.yaml").read_bytes() == b"new"
 
 
-@pytest.mark.parametrize(
-    "path", [".", "", "none/x.yaml", "README.md/x.yaml", "clusters", "x" * 300 + ".yaml"]
-)
+@pytest.mark.parametrize("path", [".", "", "none/x.yaml", "README.md/x.yaml", "clusters", "x" * 300 + ".yaml"])
 def test_what_cannot_be_written(tree: Path, path: str) -> None:
     before = entries(tree)
     with pytest.raises(WriteFailed) as caught:
@@ -304,15 +277,7 @@ def test_makes_a_file_with_its_folders_and_takes_it_back(tree: Path) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [
-        "clusters",
-        "README.md/x.yaml",
-        "../x.yaml",
-        "broken",
-        "modules/other/a/b.yaml",
-        "linked/x.yaml",
-        "again.yaml",
-    ],
+    ["clusters", "README.md/x.yaml", "../x.yaml", "broken", "modules/other/a/b.yaml", "linked/x.yaml", "again.yaml"],
 )
 def test_what_is_in_the_way_is_reported_before_a_write(tree: Path, path: str) -> None:
     (tree / "broken").symlink_to("nowhere")

@@ -42,9 +42,7 @@ def test_reports_its_version(tmp_path: Path, script: str, version: str) -> None:
     assert LocalFluxCli(program(tmp_path, script), {}).version() == version
 
 
-def test_is_run_with_the_given_environment_and_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_is_run_with_the_given_environment_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", "private")
     folder = program(tmp_path, MODERN)
     lines = (

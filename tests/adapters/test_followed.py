@@ -101,9 +101,7 @@ def test_a_redirect(server: Loopback, evil: Evil, clients: Clients, row: Row) ->
         assert set(followed) == {f"Bearer {SECRET}"}
 
 
-def test_a_redirect_with_a_header_of_its_own(
-    server: Loopback, evil: Evil, clients: Clients, row: Row
-) -> None:
+def test_a_redirect_with_a_header_of_its_own(server: Loopback, evil: Evil, clients: Clients, row: Row) -> None:
     server.route("/x", redirecting(row.at(server.host, evil.host), 307))
     with suppress(SourceUnavailable):
         clients(timeout=1.0).get(f"{server.url}/x", RequestOptions({"Authorization": f"Basic {SECRETS[1]}"}))
@@ -158,9 +156,7 @@ def test_a_download_that_the_api_names(server: Loopback, evil: Evil, clients: Cl
         assert evil.seen == server.seen == []
 
 
-def test_an_object_that_the_api_names(
-    server: Loopback, evil: Evil, clients: Clients, clock: Clock, row: Row
-) -> None:
+def test_an_object_that_the_api_names(server: Loopback, evil: Evil, clients: Clients, clock: Clock, row: Row) -> None:
     address = row.at(server.host, evil.host)
     api = f"{server.url}/api"
     client = clients(Credential(server.url, SECRET), timeout=1.0)

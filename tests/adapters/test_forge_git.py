@@ -115,13 +115,7 @@ def make(tmp_path: Path, stack: ExitStack, *, sha256: bool = False, with_filter:
     root.mkdir()
     bare = Bare.make(root / "fleet" / "infra.git", sha256=sha256, with_filter=with_filter)
     person = tmp_path / "person"
-    git(
-        "init",
-        "--quiet",
-        "--initial-branch=main",
-        f"--object-format={'sha256' if sha256 else 'sha1'}",
-        person,
-    )
+    git("init", "--quiet", "--initial-branch=main", f"--object-format={'sha256' if sha256 else 'sha1'}", person)
     git("remote", "add", "origin", bare.folder, at=person)
     world = World(bare, person, stack.enter_context(HttpHost(root)), stack)
     world.commit("v2.9.3\n", "First")
@@ -165,10 +159,7 @@ def test_looks_without_a_write(world: World) -> None:
     assert seen.files[PATH].mode == "100644"
     assert seen.files[PATH].history == ("Edit by hand\n\nWith a reason", "First")
     assert seen.files["missing.yaml"].oid == ""
-    assert {name: branch.head for name, branch in seen.branches.items()} == {
-        BRANCH: None,
-        "flux-upgrade/other": None,
-    }
+    assert {name: branch.head for name, branch in seen.branches.items()} == {BRANCH: None, "flux-upgrade/other": None}
     assert seen.recent == ("Edit by hand", "First")
     assert forge.calls == 2
     assert world.bare.pushes() == 1
@@ -277,14 +268,7 @@ def test_closing_deletes_the_branch_and_only_as_it_was_seen(world: World) -> Non
     with pytest.raises(Overtaken):
         forge.apply(ClosePull(pull, ""))
     assert world.bare.refs()[f"refs/heads/{BRANCH}"] == theirs
-    git(
-        "push",
-        "--quiet",
-        "--force",
-        "origin",
-        f"{pull.head and pull.head.oid}:refs/heads/{BRANCH}",
-        at=world.person,
-    )
+    git("push", "--quiet", "--force", "origin", f"{pull.head and pull.head.oid}:refs/heads/{BRANCH}", at=world.person)
     forge.apply(ClosePull(pull, ""))
     assert list(world.bare.refs()) == ["refs/heads/main"]
 
@@ -416,13 +400,7 @@ def test_agit_leaves_a_pull_request_that_a_person_changed(world: World, *, amend
     git("fetch", "--quiet", "origin", "refs/pull/1/head", at=world.person)
     git("checkout", "--quiet", "FETCH_HEAD", at=world.person)
     (world.person / PATH).write_text("mine\n")
-    git(
-        "commit",
-        "--quiet",
-        "--all",
-        *(["--amend", "--no-edit"] if amended else ["-m", "Mine"]),
-        at=world.person,
-    )
+    git("commit", "--quiet", "--all", *(["--amend", "--no-edit"] if amended else ["-m", "Mine"]), at=world.person)
     theirs = git("rev-parse", "HEAD", at=world.person)
     git("push", "--quiet", world.bare.folder, "+HEAD:refs/pull/1/head", at=world.person)
     with pytest.raises(Overtaken):
@@ -604,9 +582,7 @@ def test_a_deploy_key_that_reads_may_not_push(world: World, ssh: SshHost) -> Non
     ("key", "hosts", "expected"),
     [("stranger", "known_hosts", "Permission denied"), ("writer", "none", "Host key verification failed")],
 )
-def test_ssh_without_a_valid_key_is_forbidden(
-    world: World, ssh: SshHost, key: str, hosts: str, expected: str
-) -> None:
+def test_ssh_without_a_valid_key_is_forbidden(world: World, ssh: SshHost, key: str, hosts: str, expected: str) -> None:
     environment = {"GIT_SSH_COMMAND": ssh.command(key, hosts)}
     with pytest.raises(ForbiddenByForge, match=expected):
         world.forge(token="", url=ssh.url(world.bare.folder), environment=environment).fetch(QUESTION)
@@ -673,9 +649,7 @@ def test_a_full_checkout_spares_the_download(world: World, tmp_path: Path) -> No
 
 def test_a_remote_of_that_name_elsewhere_does_not_mislead(world: World, tmp_path: Path) -> None:
     settings = tmp_path / "gitconfig"
-    settings.write_text(
-        '[remote "origin"]\n\turl = https://evil.example/x\n\tpushurl = https://evil.example/x\n'
-    )
+    settings.write_text('[remote "origin"]\n\turl = https://evil.example/x\n\tpushurl = https://evil.example/x\n')
     forge = world.forge(environment={"GIT_CONFIG_GLOBAL": str(settings)}, checkout=world.person)
     forge.apply(opening(forge.fetch(QUESTION)))
     assert f"refs/heads/{BRANCH}" in world.bare.refs()

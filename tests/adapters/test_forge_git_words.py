@@ -42,12 +42,7 @@ URL = "https://git.example/fleet/infra.git"
             "https://github.com/fleet/infra",
             "ssh://github.com/fleet/infra",
         ),
-        (
-            "github.com:/fleet/infra",
-            "fleet/infra",
-            "https://github.com/fleet/infra",
-            "ssh://github.com/fleet/infra",
-        ),
+        ("github.com:/fleet/infra", "fleet/infra", "https://github.com/fleet/infra", "ssh://github.com/fleet/infra"),
         (
             "ssh://git@github.com:2222/fleet/infra.git",
             "fleet/infra",
@@ -66,12 +61,7 @@ URL = "https://git.example/fleet/infra.git"
             "https://gitlab.com/a/b/c",
             "https://gitlab.com/a/b/c",
         ),
-        (
-            "http://127.0.0.1:8080/a%20b/c.git",
-            "a b/c",
-            "http://127.0.0.1:8080/a%20b/c",
-            "http://127.0.0.1:8080/a b/c",
-        ),
+        ("http://127.0.0.1:8080/a%20b/c.git", "a b/c", "http://127.0.0.1:8080/a%20b/c", "http://127.0.0.1:8080/a b/c"),
         (
             "git@[2001:db8::1]:fleet/infra.git",
             "fleet/infra",
@@ -118,11 +108,7 @@ def test_an_address_that_is_none_is_an_error_without_it(url: str) -> None:
         ),
         (
             "https://git.acme.example/a/b",
-            {
-                "GITHUB_SERVER_URL": "https://git.acme.example",
-                "GITEA_ACTIONS": "true",
-                "FORGEJO_ACTIONS": "true",
-            },
+            {"GITHUB_SERVER_URL": "https://git.acme.example", "GITEA_ACTIONS": "true", "FORGEJO_ACTIONS": "true"},
             "forgejo",
         ),
         ("https://gitlab.com/a/b", {}, "gitlab"),
@@ -143,10 +129,7 @@ def test_knows_a_forge_by_its_host(url: str, environment: dict[str, str], flavou
 def test_a_token_is_bound_to_its_origin() -> None:
     url = "https://bot@git.example:8443/a/b.git"
     settings = remotes.RemoteAccess(url, "git", "secret").settings(url)
-    assert settings[1] == (
-        "http.https://git.example:8443/.extraHeader",
-        "Authorization: Basic Ym90OnNlY3JldA==",
-    )
+    assert settings[1] == ("http.https://git.example:8443/.extraHeader", "Authorization: Basic Ym90OnNlY3JldA==")
     assert ("http.https://git.example:8443/.followRedirects", "false") in settings
 
 
@@ -186,9 +169,7 @@ def test_a_runners_token_is_for_its_own_server(url: str, server: str, is_at: boo
 
 @pytest.mark.parametrize("flavour", ["gitlab", "gitea", "forgejo", "git"])
 def test_every_option_is_one_line_that_fits_the_protocol(flavour: str) -> None:
-    asked = MergeRequest(
-        "main", "topic", "a\nb\r\n" + "é" * 300, "line\r\n" * 30_000 + "\0", extras=Extras(("a\nb",))
-    )
+    asked = MergeRequest("main", "topic", "a\nb\r\n" + "é" * 300, "line\r\n" * 30_000 + "\0", extras=Extras(("a\nb",)))
     for option in pull_requests_by_push.options(flavour, asked):
         assert not set("\n\r\0") & set(option)
         assert len(option.encode()) < 65_516
@@ -207,9 +188,7 @@ def test_what_is_not_asked_for_stays_as_it_is() -> None:
 
 def test_names_what_a_push_cannot_ask_for() -> None:
     every = Extras(("a",), ("b",), ("c",), auto_merge=True)
-    assert pull_requests_by_push.ignored("git", every)[0].startswith(
-        "labels, assignees, reviewers, auto-merge: "
-    )
+    assert pull_requests_by_push.ignored("git", every)[0].startswith("labels, assignees, reviewers, auto-merge: ")
     assert pull_requests_by_push.ignored("gitlab", every)[0].startswith("reviewers: ")
     assert pull_requests_by_push.ignored("gitlab", Extras()) == ()
 
@@ -218,12 +197,7 @@ def test_names_what_a_push_cannot_ask_for() -> None:
     ("out", "err", "error", "message"),
     [
         ("!\ta:b\t[rejected] (stale info)\n", "", Overtaken, "stale info"),
-        (
-            "!\ta:b\t[remote rejected] (cannot lock ref 'x': is at 1 but expected 2)\n",
-            "",
-            Overtaken,
-            "cannot lock",
-        ),
+        ("!\ta:b\t[remote rejected] (cannot lock ref 'x': is at 1 but expected 2)\n", "", Overtaken, "cannot lock"),
         ("!\ta:b\t[remote rejected] (reference already exists)\n", "", Overtaken, "already exists"),
         ("!\ta:b\t[remote rejected] (request `force-push` push option)\n", "", Overtaken, "force-push"),
         (
@@ -245,12 +219,7 @@ def test_names_what_a_push_cannot_ask_for() -> None:
             ForbiddenByForge,
             "Authentication failed",
         ),
-        (
-            "",
-            f"fatal: unable to access '{URL}/': The requested URL returned error: 403",
-            ForbiddenByForge,
-            "403",
-        ),
+        ("", f"fatal: unable to access '{URL}/': The requested URL returned error: 403", ForbiddenByForge, "403"),
         (
             "",
             "git@host: Permission denied (publickey).\nfatal: Could not read from remote repository.",
@@ -264,18 +233,8 @@ def test_names_what_a_push_cannot_ask_for() -> None:
             ForgeUnavailable,
             "Could not resolve host",
         ),
-        (
-            "",
-            "ssh: connect to host git.example port 22: Connection refused",
-            ForgeUnavailable,
-            "Connection refused",
-        ),
-        (
-            "",
-            'Timeout: the command "env git" did not complete in 600 secs.',
-            ForgeUnavailable,
-            "did not complete",
-        ),
+        ("", "ssh: connect to host git.example port 22: Connection refused", ForgeUnavailable, "Connection refused"),
+        ("", 'Timeout: the command "env git" did not complete in 600 secs.', ForgeUnavailable, "did not complete"),
         (
             "",
             "fatal: unable to access 'https://ann:hunter2@git.example/': SSL certificate problem",
@@ -285,9 +244,7 @@ def test_names_what_a_push_cannot_ask_for() -> None:
         ("", "", ForgeUnavailable, "without a word"),
     ],
 )
-def test_puts_what_git_says_into_our_words(
-    out: str, err: str, error: type[FluxUpgradeError], message: str
-) -> None:
+def test_puts_what_git_says_into_our_words(out: str, err: str, error: type[FluxUpgradeError], message: str) -> None:
     refused = push_answer.refused(out, err, URL)
     assert type(refused) is error
     assert message in refused.message
@@ -305,10 +262,7 @@ def test_puts_what_git_says_into_our_words(
             "https://git.example/fleet/infra/-/merge_requests/7",
         ),
         (
-            [
-                "Visit the existing pull request:",
-                "  https://git.example/fleet/infra/pulls/8 merges into main",
-            ],
+            ["Visit the existing pull request:", "  https://git.example/fleet/infra/pulls/8 merges into main"],
             8,
             "https://git.example/fleet/infra/pulls/8",
         ),
@@ -334,11 +288,7 @@ def test_finds_the_merge_request_in_what_the_server_says(lines: list[str], numbe
 
 def test_a_commit_remembers_what_a_server_does_not_tell() -> None:
     memory = Memory(
-        "topic",
-        'A "title" --> <!--',
-        is_draft=True,
-        state="<!-- flux-upgrade {} -->",
-        statuses={"proof": "x"},
+        "topic", 'A "title" --> <!--', is_draft=True, state="<!-- flux-upgrade {} -->", statuses={"proof": "x"}
     )
     message = pull_requests_by_push.written("Title\n\nText\n\nFlux-Upgrade-Target: v2.9.4", memory)
     assert pull_requests_by_push.read(markers.sealed(message, "tree")) == memory
@@ -351,8 +301,7 @@ def test_a_commit_remembers_what_a_server_does_not_tell() -> None:
 
 
 @pytest.mark.parametrize(
-    "trailer",
-    ["", "x", "[]", "7", '{"title": 7}', '{"statuses": [1]}', '{"statuses": {"a": 1}}', '{"draft": "yes"}'],
+    "trailer", ["", "x", "[]", "7", '{"title": 7}', '{"statuses": [1]}', '{"statuses": {"a": 1}}', '{"draft": "yes"}']
 )
 def test_a_malformed_trailer_is_ignored(trailer: str) -> None:
     assert pull_requests_by_push.read(f"Title\n\nFlux-Upgrade-Pull: {trailer}\n") in (None, Memory())

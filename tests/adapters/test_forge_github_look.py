@@ -144,9 +144,7 @@ def test_many_are_asked_for_in_chunks(on: World, branches: int, paths: int, call
     seen = on.forge.fetch(Question(names, files))
     assert (tuple(seen.branches), tuple(seen.files)) == (names, files)
     assert [n for n, branch in seen.branches.items() if branch.head] == [BRANCH] * bool(branches)
-    assert [len(branch.pulls) for branch in seen.branches.values()] == [0] * (branches - 1) + [1] * bool(
-        branches
-    )
+    assert [len(branch.pulls) for branch in seen.branches.values()] == [0] * (branches - 1) + [1] * bool(branches)
     assert [path for path, file in seen.files.items() if file.oid] == [PATH] * bool(paths)
     assert on.calls == ["GRAPHQL query"] * calls
 
@@ -184,9 +182,7 @@ def test_a_thousand_paths_take_ten_calls() -> None:
         (Rule("REQUIRED_SIGNATURES"), "actions", False),
     ],
 )
-def test_rules_that_a_personal_token_cannot_meet(
-    on: World, rule: Rule, kind: str, *, is_warned: bool
-) -> None:
+def test_rules_that_a_personal_token_cannot_meet(on: World, rule: Rule, kind: str, *, is_warned: bool) -> None:
     on.opened()
     on.fleet.settings.rules = (rule,)
     on.use(kind)
@@ -213,10 +209,7 @@ def test_statuses_that_the_token_may_not_see(tmp_path: Path) -> None:
         assert len(on.calls) == 1
 
 
-@pytest.mark.parametrize(
-    ("given", "right"),
-    [("contents", "Pull requests: read"), ("pull-requests", "Contents: read")],
-)
+@pytest.mark.parametrize(("given", "right"), [("contents", "Pull requests: read"), ("pull-requests", "Contents: read")])
 def test_what_is_denied_is_not_taken_for_what_is_not_there(tmp_path: Path, given: str, right: str) -> None:
     with world(tmp_path, is_private=True) as on:
         on.use("fine-grained", {given: "read", "issues": "read"})
@@ -236,9 +229,7 @@ def test_who_only_reads_is_not_asked_for_more(tmp_path: Path, given: str, missin
         on.use("actions", {given: "read", "issues": "read"})
         with pytest.raises(ForbiddenByForge) as caught:
             on.fetch()
-    assert caught.value.hint.startswith(
-        f"this needs {missing}: add it to the `permissions` of the workflow's job"
-    )
+    assert caught.value.hint.startswith(f"this needs {missing}: add it to the `permissions` of the workflow's job")
     assert "write" not in caught.value.hint
 
 
@@ -287,9 +278,7 @@ def test_single_sign_on(tmp_path: Path) -> None:
     assert "Configure SSO" in caught.value.hint
 
 
-@pytest.mark.parametrize(
-    "fault", ["429", "403 secondary limit", "500", "502", "503", "504", "reset", "truncated"]
-)
+@pytest.mark.parametrize("fault", ["429", "403 secondary limit", "500", "502", "503", "504", "reset", "truncated"])
 def test_reading_is_tried_again(on: World, fault: str) -> None:
     on.hub.fail(FAULTS[fault])
     assert on.fetch().base == "main"
@@ -346,9 +335,7 @@ def test_answers_that_are_none_of_githubs(on: World, server: Loopback, answer: b
 
 
 def test_an_older_server_is_asked_for_less(on: World, server: Loopback) -> None:
-    missing = [
-        {"message": "Field 'rules' doesn't exist on type 'Ref'", "path": ["fragment Signatures", "rules"]}
-    ]
+    missing = [{"message": "Field 'rules' doesn't exist on type 'Ref'", "path": ["fragment Signatures", "rules"]}]
     server.route("/api/graphql", Answer(json.dumps({"errors": missing}).encode()), Answer(b"{}", 401))
     forge = on.forge_of("ghp_x", api_url=f"{server.url}/api/v3", graphql_url=f"{server.url}/api/graphql")
     with pytest.raises(ForbiddenByForge):
@@ -362,9 +349,7 @@ def test_every_query_is_one_that_github_takes() -> None:
 
     from stand_in.checked import published_schema
 
-    many = Question(
-        tuple(f"b{n}" for n in range(MAX_BRANCHES + 1)), tuple(f"p{n}" for n in range(MAX_PATHS + 1))
-    )
+    many = Question(tuple(f"b{n}" for n in range(MAX_BRANCHES + 1)), tuple(f"p{n}" for n in range(MAX_PATHS + 1)))
     who = ("acme", "fleet")
     made = [
         queries.first(who, NOTHING, Parts()),

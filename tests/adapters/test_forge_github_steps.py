@@ -15,23 +15,8 @@ from adapters.on_github import BODY, BRANCH, MANIFEST, PATH, STATUS, TITLE, UPGR
 from flux_upgrade.adapters.github.writes import split
 from flux_upgrade.adapters.recording import RecordingForge
 from flux_upgrade.model import markers
-from flux_upgrade.model.errors import (
-    DraftsUnavailable,
-    ForbiddenByForge,
-    ForgeUnavailable,
-    Overtaken,
-    UsageError,
-)
-from flux_upgrade.model.forge import (
-    ClosePull,
-    Done,
-    Extras,
-    NewCommit,
-    OpenIssue,
-    PullState,
-    Step,
-    UpdateIssue,
-)
+from flux_upgrade.model.errors import DraftsUnavailable, ForbiddenByForge, ForgeUnavailable, Overtaken, UsageError
+from flux_upgrade.model.forge import ClosePull, Done, Extras, NewCommit, OpenIssue, PullState, Step, UpdateIssue
 from replacing import replace
 
 OPENING = ["POST /git/trees", "POST /git/commits", "POST /git/refs", "POST /pulls"]
@@ -71,13 +56,7 @@ def test_opening_takes_six_calls_with_looking(on: World) -> None:
     assert on.forge.calls == 6
     assert done == Done(1, f"{on.hub.url}/acme/fleet/pull/1", on.fleet.head(BRANCH))
     pull = on.fleet.pulls[1]
-    assert (pull.title, pull.body, pull.base, pull.head, pull.is_draft) == (
-        TITLE,
-        BODY,
-        "main",
-        BRANCH,
-        False,
-    )
+    assert (pull.title, pull.body, pull.base, pull.head, pull.is_draft) == (TITLE, BODY, "main", BRANCH, False)
     assert on.fleet.files(BRANCH) == {PATH: UPGRADED}
     commit = on.fleet.store.read(done.head)
     assert commit.parents == (on.fleet.head(),)
@@ -96,10 +75,7 @@ def test_opening_takes_six_calls_with_looking(on: World) -> None:
         (Extras(assignees=("bob",)), ["PATCH /issues/1"]),
         (Extras(reviewers=("bob", "acme/platform")), ["POST /pulls/1/requested_reviewers"]),
         (Extras(auto_merge=True), ["GRAPHQL enablePullRequestAutoMerge"]),
-        (
-            EVERYTHING,
-            ["PATCH /issues/1", "POST /pulls/1/requested_reviewers", "GRAPHQL enablePullRequestAutoMerge"],
-        ),
+        (EVERYTHING, ["PATCH /issues/1", "POST /pulls/1/requested_reviewers", "GRAPHQL enablePullRequestAutoMerge"]),
     ],
 )
 def test_each_extra_takes_one_call(on: World, extras: Extras, more: list[str]) -> None:
@@ -157,9 +133,7 @@ def test_files_are_committed_byte_for_byte(on: World) -> None:
 
 def test_contents_that_are_too_much_for_one_request() -> None:
     small, large, twice = b"s" * 3, b"l" * 8, b"t" * 4
-    files = {
-        name: ("100644", content) for name, content in zip("abcd", (small, large, twice, twice), strict=True)
-    }
+    files = {name: ("100644", content) for name, content in zip("abcd", (small, large, twice, twice), strict=True)}
     assert split(files, limit=11)[0] == {small: "sss", twice: "tttt"}
     assert split(files, limit=11)[1] == [large]
     assert split(files, limit=10)[1] == [twice, large]
@@ -259,9 +233,7 @@ def test_an_update_in_one_go(on: World) -> None:
     on.opened(is_draft=True)
     on.fleet.people.label(1, "flux-upgrade/approved")
     commit, dropped = on.remade(), ("flux-upgrade/approved",)
-    step = on.updating(
-        commit=commit, title="T", body="B", make_ready=True, status=STATUS, drop_labels=dropped
-    )
+    step = on.updating(commit=commit, title="T", body="B", make_ready=True, status=STATUS, drop_labels=dropped)
     done = on.apply(step)
     assert on.calls == [
         "POST /git/trees",
@@ -394,9 +366,7 @@ def test_the_base_goes_away(on: World) -> None:
 
 
 @pytest.mark.parametrize("at", range(1, 5))
-@pytest.mark.parametrize(
-    "fault", ["500", "502", "503", "504", "reset", "truncated", "502, applied", "reset, applied"]
-)
+@pytest.mark.parametrize("fault", ["500", "502", "503", "504", "reset", "truncated", "502, applied", "reset, applied"])
 def test_a_write_is_sent_once(on: World, at: int, fault: str) -> None:
     step = on.opening()
     on.hub.forget()
@@ -433,11 +403,7 @@ def test_secondary_limits_are_waited_for(on: World, at: int, fault: str, seconds
 
 @pytest.mark.parametrize(
     ("headers", "slept", "calls"),
-    [
-        ({"Retry-After": "61"}, [], 1),
-        ({"Retry-After": "25"}, [25.0, 25.0], 3),
-        ({"Retry-After": "0"}, [0.0] * 5, 5),
-    ],
+    [({"Retry-After": "61"}, [], 1), ({"Retry-After": "25"}, [25.0, 25.0], 3), ({"Retry-After": "0"}, [0.0] * 5, 5)],
 )
 def test_waiting_has_an_end(on: World, headers: dict[str, str], slept: list[float], calls: int) -> None:
     step = on.opening()
@@ -526,9 +492,7 @@ def test_a_workflow_file_needs_another_token(on: World) -> None:
         ("classic", None, "the scope 'repo'"),
     ],
 )
-def test_tokens_that_may_not_write(
-    on: World, kind: str, permissions: dict[str, str] | None, hint: str
-) -> None:
+def test_tokens_that_may_not_write(on: World, kind: str, permissions: dict[str, str] | None, hint: str) -> None:
     on.use(kind, permissions, **({"scopes": ("read:org",)} if kind == "classic" else {}))
     step = on.opening()
     with pytest.raises(ForbiddenByForge) as caught:
@@ -623,9 +587,7 @@ def test_a_repository_that_was_renamed(on: World) -> None:
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 def test_no_write_follows_a_redirect(on: World, server: Loopback, status: int) -> None:
     step = on.opening()
-    on.hub.fail(
-        Fault("moved", status, "Moved Permanently", {"Location": f"{server.url}/x"}), to("POST", "/git/refs")
-    )
+    on.hub.fail(Fault("moved", status, "Moved Permanently", {"Location": f"{server.url}/x"}), to("POST", "/git/refs"))
     with pytest.raises(ForgeUnavailable, match=r"make the branch .* it redirects"):
         on.apply(step)
     assert server.seen == []

@@ -27,9 +27,7 @@ class Repository:
     def git(self, *arguments: str) -> str:
         when = f"2025-01-{self.day:02}T12:00:00+02:00"
         return git(
-            *arguments,
-            at=self.folder,
-            more={"GIT_COMMITTER_DATE": when, "GIT_AUTHOR_DATE": "2020-01-01T00:00:00Z"},
+            *arguments, at=self.folder, more={"GIT_COMMITTER_DATE": when, "GIT_AUTHOR_DATE": "2020-01-01T00:00:00Z"}
         )
 
     def commit(self, text: str | bytes, path: str = PATH) -> str:
@@ -167,12 +165,7 @@ def test_a_file_that_was_moved(repository: Repository) -> None:
     repository.commit(f"three\n{long}")
     repository.git("mv", PATH, "gotk.yaml")
     repository.done()
-    assert [content.split("\n")[0] for content in repository.contents("gotk.yaml")] == [
-        "one",
-        "two",
-        "three",
-        "three",
-    ]
+    assert [content.split("\n")[0] for content in repository.contents("gotk.yaml")] == ["one", "two", "three", "three"]
 
 
 def test_a_copy_is_no_rename(repository: Repository) -> None:
@@ -208,8 +201,7 @@ def test_two_files_that_changed_places(repository: Repository) -> None:
 
 
 @pytest.mark.parametrize(
-    "path",
-    ["-x.yaml", "a b.yaml", "ü/\u202e.yaml", "a\nb.yaml", ":(glob)*.yaml", "*.yaml", "a\tb.yaml", '"q".yaml'],
+    "path", ["-x.yaml", "a b.yaml", "ü/\u202e.yaml", "a\nb.yaml", ":(glob)*.yaml", "*.yaml", "a\tb.yaml", '"q".yaml']
 )
 def test_a_path_is_a_path(repository: Repository, path: str) -> None:
     repository.commit("other", "z.yaml")
@@ -281,10 +273,7 @@ def test_a_deeper_one_tells_what_it_has(repository: Repository) -> None:
     for text in ("one", "two", "three"):
         repository.commit(text)
     found = cloned(repository, "--depth=2").of(PATH)
-    assert [(past.content, past.date) for past in found.versions] == [
-        (b"two", ""),
-        (b"three", "2025-01-03T10:00:00Z"),
-    ]
+    assert [(past.content, past.date) for past in found.versions] == [(b"two", ""), (b"three", "2025-01-03T10:00:00Z")]
     assert found.missing
 
 

@@ -85,9 +85,7 @@ def test_what_a_file_was(world: World) -> None:
     assert found.versions[0] == FileRevision(first, began, b"\xef\xbb\xbfone\r\n")
     assert (found.versions[1].commit, found.versions[1].content) == (second, b"two\xff")
     assert (len(found.versions), found.missing) == (2, "")
-    assert world.calls == ["POST /graphql", "GET /git/blobs", "GET /git/blobs"], (
-        "the first commit has no parent"
-    )
+    assert world.calls == ["POST /graphql", "GET /git/blobs", "GET /git/blobs"], "the first commit has no parent"
 
 
 def test_each_content_is_fetched_once(world: World) -> None:
@@ -116,12 +114,7 @@ def test_a_file_that_was_moved(world: World) -> None:
     world.hub.clock.advance(days=1)
     world.fleet.people.push("main", {OLD: None, PATH: b"three\n" + long})
     world.commit(b"four\n" + long)
-    assert [content.partition(b"\n")[0] for content in world.contents()] == [
-        b"one",
-        b"two",
-        b"three",
-        b"four",
-    ]
+    assert [content.partition(b"\n")[0] for content in world.contents()] == [b"one", b"two", b"three", b"four"]
 
 
 def test_a_move_among_many_files(world: World) -> None:
@@ -239,12 +232,7 @@ BOTH = (b"one", b"two")
     ],
 )
 def test_git_where_it_has_all_else_github(  # noqa: PLR0913, PLR0917  (a row of the table)
-    world: World,
-    tmp_path: Path,
-    option: str,
-    changes: dict[str, Any],
-    asked: type,
-    found: tuple[bytes, ...],
+    world: World, tmp_path: Path, option: str, changes: dict[str, Any], asked: type, found: tuple[bytes, ...]
 ) -> None:
     world.make({PATH: b"one"})
     git("config", "uploadpack.allowFilter", "true", at=world.fleet.git)

@@ -60,10 +60,7 @@ def test_every_rule_has_a_test() -> None:
 def test_an_empty_repository_has_no_git_endpoints(hub: StandIn) -> None:
     hub.create_repository("acme/fleet")
     with asking(hub) as api:
-        assert status_and_message(api.post("/git/blobs", {"content": ""})) == (
-            409,
-            "Git Repository is empty.",
-        )
+        assert status_and_message(api.post("/git/blobs", {"content": ""})) == (409, "Git Repository is empty.")
         assert api.post("/git/trees", {"tree": []}).status_code == 409
         assert api.get("/git/ref/heads/main").status_code == 409
         query = '{ repository(owner: "acme", name: "fleet") { isEmpty defaultBranchRef { name } } }'
@@ -83,10 +80,7 @@ def test_a_ref_moves_backwards_only_by_force(api: Api) -> None:
     api.branch("up/date")
     other = api.commit({"a.yaml": "other\n"})
     move = {"sha": other}
-    assert status_and_message(api.patch("/git/refs/heads/up/date", move)) == (
-        422,
-        "Update is not a fast forward",
-    )
+    assert status_and_message(api.patch("/git/refs/heads/up/date", move)) == (422, "Update is not a fast forward")
     assert api.patch("/git/refs/heads/up/date", {**move, "force": True}).status_code == 200
     assert api.get("/git/ref/heads/up/date").json()["object"]["sha"] == other
     assert status_and_message(api.patch("/git/refs/heads/none", move)) == (422, "Reference does not exist")
@@ -126,9 +120,7 @@ def test_a_pull_request_is_not_opened_twice(api: Api) -> None:
 def test_a_branch_without_commits_has_no_pull_request(hub: StandIn, api: Api) -> None:
     hub.repositories["acme/fleet"].people.force_push("same", hub.repositories["acme/fleet"].head())
     assert status_and_message(api.open_pull("same")) == (422, "No commits between main and same")
-    assert api.open_pull("none").json()["errors"] == [
-        {"resource": "PullRequest", "field": "head", "code": "invalid"}
-    ]
+    assert api.open_pull("none").json()["errors"] == [{"resource": "PullRequest", "field": "head", "code": "invalid"}]
 
 
 @shows("head-filter")
@@ -201,9 +193,7 @@ WRITES = (
 
 @shows("permission-missing")
 @pytest.mark.parametrize(("method", "path", "body"), WRITES, ids=[path for _, path, _ in WRITES])
-def test_what_a_token_may_not_is_refused(
-    hub: StandIn, api: Api, method: str, path: str, body: object
-) -> None:
+def test_what_a_token_may_not_is_refused(hub: StandIn, api: Api, method: str, path: str, body: object) -> None:
     api.branch("up")
     api.open_pull("up")
     words = {"actions": "integration", "app": "integration", "fine-grained": "personal access token"}
@@ -246,10 +236,7 @@ def test_a_workflow_file_needs_a_permission_of_its_own(hub: StandIn, api: Api) -
     forbidden = (403, "Resource not accessible by integration")
     permissions = {"contents": "write", "workflows": "write"}
     assert status_and_message(api.post("/git/trees", tree)) == forbidden
-    assert (
-        status_and_message(api.holding(hub.token("actions", permissions)).post("/git/trees", tree))
-        == forbidden
-    )
+    assert status_and_message(api.holding(hub.token("actions", permissions)).post("/git/trees", tree)) == forbidden
     assert api.holding(hub.token("app", permissions)).post("/git/trees", tree).status_code == 201
     personal = api.holding(hub.token("classic", scopes=("repo",)))
     words = f"refusing to allow a Personal Access Token to create or update workflow `{WORKFLOW}`"
@@ -511,9 +498,7 @@ def test_browsers_end_lines_with_crlf(hub: StandIn, api: Api) -> None:
 
 def test_what_the_api_makes_are_git_objects(hub: StandIn, api: Api) -> None:
     repository = hub.repositories["acme/fleet"]
-    blob = api.post(
-        "/git/blobs", {"content": base64.b64encode(b"\0\1").decode(), "encoding": "base64"}
-    ).json()
+    blob = api.post("/git/blobs", {"content": base64.b64encode(b"\0\1").decode(), "encoding": "base64"}).json()
     head = repository.head()
     entries = [
         {"path": "bin/tool", "mode": "100755", "type": "blob", "sha": blob["sha"]},
@@ -637,10 +622,7 @@ def test_a_pull_request_is_edited_and_closed_in_one_call(hub: StandIn, api: Api)
 def test_labels_and_assignees_are_put_on_and_off(api: Api) -> None:
     api.branch("up")
     api.open_pull("up")
-    assert [each["name"] for each in api.post("/issues/1/labels", {"labels": ["a/b", "c"]}).json()] == [
-        "a/b",
-        "c",
-    ]
+    assert [each["name"] for each in api.post("/issues/1/labels", {"labels": ["a/b", "c"]}).json()] == ["a/b", "c"]
     assert [each["name"] for each in api.ask("DELETE", "/issues/1/labels/a%2Fb").json()] == ["c"]
     assert status_and_message(api.ask("DELETE", "/issues/1/labels/a%2Fb")) == (404, "Label does not exist")
     silent = api.post("/issues/1/assignees", {"assignees": ["alice", "nobody"]}).json()

@@ -106,11 +106,7 @@ def test_a_user_may_act_before_any_call(hub: StandIn, api: Api) -> None:
     hub.before_call = meddle
     api.get("")
     assert outcome(api) == "422"
-    assert seen == [
-        (1, "/repos/acme/fleet"),
-        (2, "/repos/acme/fleet/git/refs"),
-        (3, "/repos/acme/fleet/pulls"),
-    ]
+    assert seen == [(1, "/repos/acme/fleet"), (2, "/repos/acme/fleet/git/refs"), (3, "/repos/acme/fleet/pulls")]
 
 
 def test_the_log_distinguishes_reads_writes_and_downloads(hub: StandIn, api: Api) -> None:
@@ -127,10 +123,7 @@ def test_the_log_distinguishes_reads_writes_and_downloads(hub: StandIn, api: Api
         ("/graphql", "closePullRequest", "acme/fleet"),
     ]
     assert [call.number for call in hub.reads] == [1, 3]
-    assert [(call.number, call.token_kind, call.status) for call in hub.writes] == [
-        (2, "actions", 200),
-        (4, "", 401),
-    ]
+    assert [(call.number, call.token_kind, call.status) for call in hub.writes] == [(2, "actions", 200), (4, "", 401)]
     assert [call.status for call in hub.downloads] == [404]
     assert api.token is not None
     assert api.token.value not in repr([hub.log, api.token])
@@ -240,11 +233,7 @@ def test_a_pull_request_from_a_fork_is_distinguished(hub: StandIn, api: Api) -> 
 
 
 def test_releases_come_in_pages_and_their_files_without_a_token(hub: StandIn, api: Api) -> None:
-    dates = {
-        "v2.8.7": "2026-01-05T10:00:00Z",
-        "v2.8.8": "2026-02-05T10:00:00Z",
-        "v2.9.3": "2026-03-01T10:00:00Z",
-    }
+    dates = {"v2.8.7": "2026-01-05T10:00:00Z", "v2.8.8": "2026-02-05T10:00:00Z", "v2.9.3": "2026-03-01T10:00:00Z"}
     repository = flux.publish_releases(hub, dates, {"v2.9.3": "## Notes"})
     repository.publish_release("v2.9.4", "", draft=True)
     anonymous = Api(hub, None, api.session)
@@ -282,9 +271,7 @@ class Git:
     def run(self, *arguments: str, token: Token | None = None, folder: Path | None = None) -> str:
         header = [] if token is None else ["-c", f"http.extraheader=Authorization: Bearer {token.value}"]
         environment = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_TERMINAL_PROMPT": "0", "NO_PROXY": "127.0.0.1"}
-        environment |= {
-            f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
-        }
+        environment |= {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
         done = subprocess.run(  # noqa: S603  (Git, with our own arguments)
             [require_program("git"), *header, *arguments],
             cwd=folder, env=environment, capture_output=True, text=True, check=False,
@@ -362,16 +349,9 @@ def test_the_schema_is_a_part_of_the_published_one() -> None:
 def test_a_schema_that_says_more_is_noticed() -> None:
     ours = build_schema("type Query { shoeSize: Int viewer(fast: Boolean): User } type User { login: Int }")
     found = [
-        each
-        for name in ("Query", "User")
-        for each in problems(ours.type_map[name], published_schema().type_map[name])
+        each for name in ("Query", "User") for each in problems(ours.type_map[name], published_schema().type_map[name])
     ]
-    assert found == [
-        "Query.shoeSize: Int",
-        "Query.viewer: User",
-        "Query.viewer(fast): Boolean",
-        "User.login: Int",
-    ]
+    assert found == ["Query.shoeSize: Int", "Query.viewer: User", "Query.viewer(fast): Boolean", "User.login: Int"]
 
 
 def test_an_answer_that_does_not_fit_the_description_is_noticed() -> None:

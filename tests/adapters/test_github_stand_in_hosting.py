@@ -122,9 +122,7 @@ def pushed(hub: StandIn, token: Token, folder: Path, *branches: str, path: str =
 
 
 @shows("first-branch")
-@pytest.mark.parametrize(
-    ("branches", "default"), [(("main",), "main"), (("b", "a"), "a"), (("a", "main"), "main")]
-)
+@pytest.mark.parametrize(("branches", "default"), [(("main",), "main"), (("b", "a"), "a"), (("a", "main"), "main")])
 def test_an_empty_repository_begins_with_a_push(
     hub: StandIn, api: Api, tmp_path: Path, branches: tuple[str, ...], default: str
 ) -> None:
@@ -150,9 +148,7 @@ def test_an_empty_repository_begins_with_a_push(
         ("app", {"permissions": {"contents": "write", "workflows": "write"}}, ""),
     ],
 )
-def test_a_push_with_a_workflow(
-    hub: StandIn, tmp_path: Path, kind: str, more: dict[str, Any], why: str
-) -> None:
+def test_a_push_with_a_workflow(hub: StandIn, tmp_path: Path, kind: str, more: dict[str, Any], why: str) -> None:
     new = hub.create_repository("acme/new")
     answer = pushed(hub, hub.token(kind, **more), tmp_path / "work", "main", path=WORKFLOW)
     if why:
@@ -223,10 +219,7 @@ def test_keys_are_not_for_readers(hub: StandIn, api: Api) -> None:
 def sealed(place: Any, text: str) -> dict[str, str]:
     """What a client sends."""
     box = SealedBox(PublicKey(base64.b64decode(place["key"])))
-    return {
-        "key_id": place["key_id"],
-        "encrypted_value": base64.b64encode(box.encrypt(text.encode())).decode(),
-    }
+    return {"key_id": place["key_id"], "encrypted_value": base64.b64encode(box.encrypt(text.encode())).decode()}
 
 
 @shows("sealed")
@@ -235,9 +228,7 @@ def test_secrets_are_opened_with_the_places_own_key(hub: StandIn, api: Api) -> N
     repository.add_environment("production")
     key = api.get("/actions/secrets/public-key").json()
     other = api.get("/environments/production/secrets/public-key").json()
-    statuses = [
-        api.ask("PUT", "/actions/secrets/token", sealed(key, text)).status_code for text in ("one", "two")
-    ]
+    statuses = [api.ask("PUT", "/actions/secrets/token", sealed(key, text)).status_code for text in ("one", "two")]
     assert statuses == [201, 204]
     assert repository.actions.secrets == {"TOKEN": "two"}
     for wrong in (
@@ -271,12 +262,7 @@ def test_a_team_is_given_access(hub: StandIn, api: Api) -> None:
         body = {"permission": permission}
         return api.ask("PUT", f"//orgs/acme/teams/{team}/repos/acme/fleet", body).status_code
 
-    given = [
-        give("platform", "push"),
-        give("platform", "maintain"),
-        give("none", "push"),
-        give("platform", "x"),
-    ]
+    given = [give("platform", "push"), give("platform", "maintain"), give("none", "push"), give("platform", "x")]
     assert given == [204, 204, 404, 422]
     assert hub.repositories["acme/fleet"].team_permissions == {"platform": "maintain"}
 

@@ -269,9 +269,7 @@ def test_host_keys(on: World) -> None:
 
 @pytest.mark.parametrize(("kind", "permissions"), CREATORS)
 @pytest.mark.parametrize("environment", ["", "eu/production"])
-def test_whether_there_is_a_secret(
-    on: World, kind: str, permissions: dict[str, str] | None, environment: str
-) -> None:
+def test_whether_there_is_a_secret(on: World, kind: str, permissions: dict[str, str] | None, environment: str) -> None:
     on.hub.create_repository(NAME, is_private=True).add_environment("eu/production")
     hosting = on.hosting(kind, permissions)
     assert not hosting.has_secret("FLUX_SYSTEM", environment)
@@ -298,11 +296,7 @@ def test_a_secret_arrives_and_is_replaced(on: World, kind: str, permissions: dic
         assert fleet.actions.secrets == {"FLUX_SYSTEM": text}
     assert (
         on.calls
-        == [
-            "GET /repos/acme/fleet/actions/secrets/public-key",
-            "PUT /repos/acme/fleet/actions/secrets/FLUX_SYSTEM",
-        ]
-        * 2
+        == ["GET /repos/acme/fleet/actions/secrets/public-key", "PUT /repos/acme/fleet/actions/secrets/FLUX_SYSTEM"] * 2
     )
 
 

@@ -21,9 +21,7 @@ OK = Answer(BODY)
 SECRET = "ghp_notARealToken0123456789"
 
 
-def failure(
-    clients: Clients, url: str, ask: RequestOptions | None = None, **options: Any
-) -> SourceUnavailable:
+def failure(clients: Clients, url: str, ask: RequestOptions | None = None, **options: Any) -> SourceUnavailable:
     with pytest.raises(SourceUnavailable) as caught:
         clients(**options).get(url, ask or RequestOptions())
     error = caught.value
@@ -101,9 +99,7 @@ def test_honours_retry_after(server: Loopback, clients: Clients, clock: Clock, s
 
 
 @pytest.mark.parametrize("status", [403, 429])
-def test_honours_a_rate_limit_that_ends_soon(
-    server: Loopback, clients: Clients, clock: Clock, status: int
-) -> None:
+def test_honours_a_rate_limit_that_ends_soon(server: Loopback, clients: Clients, clock: Clock, status: int) -> None:
     headers = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(int(clock.now) + 9)}
     server.route("/x", Answer(status=status, headers=headers), OK)
     assert clients().get(f"{server.url}/x").body == BODY
@@ -111,9 +107,7 @@ def test_honours_a_rate_limit_that_ends_soon(
 
 
 @pytest.mark.parametrize("status", [403, 429])
-def test_does_not_sleep_until_a_limit_far_away(
-    server: Loopback, clients: Clients, clock: Clock, status: int
-) -> None:
+def test_does_not_sleep_until_a_limit_far_away(server: Loopback, clients: Clients, clock: Clock, status: int) -> None:
     headers = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(int(clock.now) + 1800)}
     server.route("/x", Answer(status=status, headers=headers))
     error = failure(clients, f"{server.url}/x")
@@ -135,9 +129,7 @@ def test_a_long_maintenance(server: Loopback, clients: Clients, clock: Clock) ->
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_says_whether_a_token_was_given(
-    server: Loopback, clients: Clients, clock: Clock, status: int
-) -> None:
+def test_says_whether_a_token_was_given(server: Loopback, clients: Clients, clock: Clock, status: int) -> None:
     server.route("/x", Answer(status=status))
     assert "given none" in failure(clients, f"{server.url}/x").hint
     refused = failure(clients, f"{server.url}/x", credential=Credential(server.url, SECRET))
@@ -174,9 +166,7 @@ def test_the_token_goes_to_its_origin_only(server: Loopback, clients: Clients, s
     assert SECRET not in repr(client) + str(vars(client))
 
 
-def test_a_header_of_one_call_stays_with_its_origin(
-    server: Loopback, clients: Clients, stack: ExitStack
-) -> None:
+def test_a_header_of_one_call_stays_with_its_origin(server: Loopback, clients: Clients, stack: ExitStack) -> None:
     other = stack.enter_context(Loopback({"/y": OK}))
     server.route("/x", Answer(status=307, headers={"Location": "/z"}))
     server.route("/z", Answer(status=308, headers={"Location": f"{other.url}/y"}))
@@ -211,9 +201,7 @@ def test_a_token_that_no_header_can_carry(token: str) -> None:
         Credential("https://api.github.com", token)
 
 
-def test_netrc_is_not_read(
-    server: Loopback, clients: Clients, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_netrc_is_not_read(server: Loopback, clients: Clients, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login me password private\n")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     server.route("/x", OK)
@@ -237,9 +225,7 @@ def test_cookies_are_not_kept(server: Loopback, clients: Clients) -> None:
 
 
 @pytest.mark.parametrize("location", ["/x", "file:///etc/passwd", "gopher://127.0.0.1/"])
-def test_redirects_that_are_not_followed(
-    server: Loopback, clients: Clients, clock: Clock, location: str
-) -> None:
+def test_redirects_that_are_not_followed(server: Loopback, clients: Clients, clock: Clock, location: str) -> None:
     server.route("/x", Answer(status=302, headers={"Location": location}))
     assert "redirects" in failure(clients, f"{server.url}/x").message
     assert len(server.seen) <= 6
@@ -268,11 +254,7 @@ def test_https_is_never_given_up(server: Loopback, clients: Clients, tls: tuple[
 
 
 def test_a_ca_file_is_trusted_besides_the_usual_ones(
-    clients: Clients,
-    tls: tuple[Loopback, str],
-    tmp_path: Path,
-    stack: ExitStack,
-    monkeypatch: pytest.MonkeyPatch,
+    clients: Clients, tls: tuple[Loopback, str], tmp_path: Path, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (usual, of_the_machine), (own, certificate) = tls, own_authority(tmp_path / "own", stack)
     usual.route("/x", OK)
@@ -286,11 +268,7 @@ def test_a_ca_file_is_trusted_besides_the_usual_ones(
 
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [
-        (None, "No such file"),
-        (b"", "no certificate"),
-        (b"-----BEGIN CERTIFICATE-----\nx\n", "no certificate"),
-    ],
+    [(None, "No such file"), (b"", "no certificate"), (b"-----BEGIN CERTIFICATE-----\nx\n", "no certificate")],
 )
 def test_a_ca_file_that_holds_no_certificate(
     clients: Clients, tmp_path: Path, content: bytes | None, reason: str
@@ -350,9 +328,7 @@ class Kept:
         self.body += chunk
 
 
-@pytest.mark.parametrize(
-    "fault", [Answer(status=500), Answer(BODY, fault="reset"), Answer(BODY, fault="truncated")]
-)
+@pytest.mark.parametrize("fault", [Answer(status=500), Answer(BODY, fault="reset"), Answer(BODY, fault="truncated")])
 def test_a_body_that_goes_elsewhere_is_there_once(server: Loopback, clients: Clients, fault: Answer) -> None:
     server.route("/x", fault, OK)
     kept = Kept()
@@ -360,9 +336,7 @@ def test_a_body_that_goes_elsewhere_is_there_once(server: Loopback, clients: Cli
     assert (response.body, kept.body, kept.began) == (b"", BODY, 1 if fault.status == 500 else 2)
 
 
-def test_a_body_that_goes_elsewhere_is_bounded_and_no_refusal_goes_there(
-    server: Loopback, clients: Clients
-) -> None:
+def test_a_body_that_goes_elsewhere_is_bounded_and_no_refusal_goes_there(server: Loopback, clients: Clients) -> None:
     server.route("/x", OK)
     server.route("/no", Answer(BODY, 404))
     kept = Kept()
@@ -380,11 +354,7 @@ def test_a_head_has_no_body_and_is_redirected(server: Loopback, clients: Clients
     client = clients()
     response = client.get(f"{server.url}/x", RequestOptions(method="HEAD"))
     assert (response.status, response.body, response.headers["docker-content-digest"]) == (200, b"", "z")
-    assert [(seen.method, seen.path) for seen in server.seen] == [
-        ("HEAD", "/x"),
-        ("HEAD", "/x"),
-        ("HEAD", "/y"),
-    ]
+    assert [(seen.method, seen.path) for seen in server.seen] == [("HEAD", "/x"), ("HEAD", "/x"), ("HEAD", "/y")]
     assert (client.sent, clock.slept) == (3, [0.5])
 
 
@@ -393,10 +363,7 @@ def test_a_write_that_is_retried_starts_from_its_first_byte(
 ) -> None:
     (tmp_path / "body").write_bytes(BODY)
     server.route(
-        "/x",
-        Answer(status=503, headers={"Retry-After": "2"}),
-        Answer(BODY, fault="reset"),
-        Answer(status=409),
+        "/x", Answer(status=503, headers={"Retry-After": "2"}), Answer(BODY, fault="reset"), Answer(status=409)
     )
     client = clients()
     with (tmp_path / "body").open("rb") as body:
@@ -414,9 +381,7 @@ def test_plain_http_may_be_kept_to_one_host(server: Loopback, clients: Clients) 
     server.route("/x", Answer(status=302, headers={"Location": "http://localhost.example/y"}))
     server.route("/z", Answer(status=302, headers={"Location": f"{server.url}/y"}))
     server.route("/y", OK)
-    assert (
-        "not followed" in failure(clients, f"{server.url}/x", RequestOptions(keeps_plain_host=True)).message
-    )
+    assert "not followed" in failure(clients, f"{server.url}/x", RequestOptions(keeps_plain_host=True)).message
     assert clients().get(f"{server.url}/z", RequestOptions(keeps_plain_host=True)).body == BODY
 
 
@@ -426,9 +391,7 @@ def test_a_server_without_tls(server: Loopback, clients: Clients, clock: Clock) 
     assert clock.slept == []
 
 
-def test_a_limit_is_waited_for_though_its_status_is_accepted(
-    server: Loopback, clients: Clients, clock: Clock
-) -> None:
+def test_a_limit_is_waited_for_though_its_status_is_accepted(server: Loopback, clients: Clients, clock: Clock) -> None:
     server.route("/x", Answer(status=403, headers={"Retry-After": "3"}), Answer(b"no", 403))
     assert clients().query(f"{server.url}/x", b"{}", RequestOptions(accept_status=(403,))).body == b"no"
     assert clock.slept == [3.0]

@@ -151,11 +151,7 @@ def both(request: pytest.FixtureRequest, server: Loopback, clients: Clients) -> 
 
 def test_one_that_fails_hides_no_other(both: tuple[Artifacts, str, str]) -> None:
     artifacts, up, down = both
-    there, nowhere, unreachable = (
-        (f"{up}/mirror/a", "v1"),
-        (f"{up}/mirror/b", "v1"),
-        (f"{down}/mirror/a", "v1"),
-    )
+    there, nowhere, unreachable = ((f"{up}/mirror/a", "v1"), (f"{up}/mirror/b", "v1"), (f"{down}/mirror/a", "v1"))
     found = artifacts.digests([there, nowhere, unreachable, there])
     assert list(found) == [there, nowhere, unreachable]
     assert found[there] == artifacts.digest(*there)
@@ -231,9 +227,7 @@ class Locked(Loopback):
 def test_the_credentials_of_dockers_file_are_used(tmp_path: Path) -> None:
     config = tmp_path / "config.json"
     with Locked() as server:
-        config.write_text(
-            json.dumps({"auths": {server.host: {"auth": b64encode(b"robot:hunter2").decode()}}})
-        )
+        config.write_text(json.dumps({"auths": {server.host: {"auth": b64encode(b"robot:hunter2").decode()}}}))
         environment = Environment(registry=RegistryAccess(found_config=str(config)))
         assert isinstance(plan_of(build_artifacts(environment), server.host).decisions[0], Upgrade)
         hold = held(plan_of(build_artifacts(Environment()), server.host))

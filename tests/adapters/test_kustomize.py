@@ -52,9 +52,7 @@ def found(path: str, environment: Mapping[str, str] | None = None, timeout: floa
 
 def patched(built: bytes) -> list[str]:
     return [
-        each["metadata"]["name"]
-        for each in yaml.safe_load_all(built)
-        if each["data"] == {"a": "b", "patched": "yes"}
+        each["metadata"]["name"] for each in yaml.safe_load_all(built) if each["data"] == {"a": "b", "patched": "yes"}
     ]
 
 

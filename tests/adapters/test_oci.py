@@ -69,9 +69,7 @@ def test_a_manifest_by_tag_and_by_digest(server: Loopback, repository: RegistryR
     assert [seen.headers.get("authorization") for seen in server.seen] == [None, None]
 
 
-def test_a_manifest_that_differs_from_what_was_asked_for(
-    server: Loopback, repository: RegistryRepository
-) -> None:
+def test_a_manifest_that_differs_from_what_was_asked_for(server: Loopback, repository: RegistryRepository) -> None:
     server.route(f"{REGISTRY}/manifests/{OTHER}", Answer(BODY))
     with pytest.raises(UntrustedArchive, match=f"should be {OTHER[7:]}, and is {DIGEST[7:]}"):
         repository.manifest(OTHER)
@@ -92,9 +90,7 @@ def test_what_is_no_manifest(server: Loopback, repository: RegistryRepository, b
         repository.manifest("v2.9.4")
 
 
-@pytest.mark.parametrize(
-    "reference", ["", "a/b", "../x", "v2.9.4+x", "-x", "v" * 129, "sha256:0", "sha512:0", "a b"]
-)
+@pytest.mark.parametrize("reference", ["", "a/b", "../x", "v2.9.4+x", "-x", "v" * 129, "sha256:0", "sha512:0", "a b"])
 def test_what_is_no_reference_is_not_asked_for(
     server: Loopback, repository: RegistryRepository, reference: str
 ) -> None:
@@ -113,9 +109,7 @@ def test_access_denied(server: Loopback, repository: RegistryRepository, status:
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_realm_that_refuses_a_token(server: Loopback, repository: RegistryRepository, status: int) -> None:
     server.route("/token", Answer(b"{}", status))
-    server.route(
-        MANIFEST, Answer(status=401, headers={"WWW-Authenticate": f'Bearer realm="{server.url}/token"'})
-    )
+    server.route(MANIFEST, Answer(status=401, headers={"WWW-Authenticate": f'Bearer realm="{server.url}/token"'}))
     with pytest.raises(SourceUnavailable, match="gives no anonymous access"):
         repository.manifest("v2.9.4")
 
@@ -130,9 +124,7 @@ def test_a_token_is_used_again_until_it_expires(server: Loopback, repository: Re
     assert sent == [None, None, "Bearer one", "Bearer one", "Bearer one", None, "Bearer two"]
 
 
-def test_a_rate_limit_is_not_lifted_by_a_token_of_github(
-    server: Loopback, repository: RegistryRepository
-) -> None:
+def test_a_rate_limit_is_not_lifted_by_a_token_of_github(server: Loopback, repository: RegistryRepository) -> None:
     server.route(MANIFEST, Answer(status=429, headers={"Retry-After": "3600"}))
     with pytest.raises(SourceUnavailable, match="rate limit") as caught:
         repository.manifest("v2.9.4")
@@ -143,9 +135,7 @@ def test_a_rate_limit_is_not_lifted_by_a_token_of_github(
     "manifests",
     ["x", [], [7], [{}, {}], [{"digest": OTHER}], [{"digest": "../x"}], [{"platform": "linux"}, {"digest": DIGEST}]],
 )  # fmt: skip
-def test_an_index_without_an_image(
-    server: Loopback, repository: RegistryRepository, manifests: object
-) -> None:
+def test_an_index_without_an_image(server: Loopback, repository: RegistryRepository, manifests: object) -> None:
     server.route(MANIFEST, Answer(json.dumps({"manifests": manifests}).encode()))
     found = repository.manifest("v2.9.4")
     assert found is not None
@@ -168,9 +158,7 @@ def test_a_blob(server: Loopback, repository: RegistryRepository) -> None:
     server.route(f"{REGISTRY}/blobs/{DIGEST}", Answer(BODY))
     server.route(f"{REGISTRY}/blobs/{OTHER}", Answer(BODY))
     assert repository.blob(DIGEST, "It", len(BODY)) == BODY
-    with pytest.raises(
-        UntrustedArchive, match=f"It cannot be trusted: it is larger than {len(BODY) - 1} bytes"
-    ):
+    with pytest.raises(UntrustedArchive, match=f"It cannot be trusted: it is larger than {len(BODY) - 1} bytes"):
         repository.blob(DIGEST, "It", len(BODY) - 1)
     with pytest.raises(UntrustedArchive, match=OTHER[7:]):
         repository.blob(OTHER, "It")

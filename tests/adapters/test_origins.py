@@ -11,15 +11,7 @@ from hypothesis import strategies as st
 from urllib3.util import parse_url
 
 from adapters.odd_addresses import REFUSED, ROWS, Row
-from flux_upgrade.adapters.http.origins import (
-    Origin,
-    followed,
-    host,
-    odd_authority,
-    oddity,
-    origin,
-    redirected,
-)
+from flux_upgrade.adapters.http.origins import Origin, followed, host, odd_authority, oddity, origin, redirected
 from flux_upgrade.model.errors import SourceUnavailable
 from hypothesis_profiles import many_examples
 
@@ -32,11 +24,7 @@ def connected(url: str) -> Origin:
     prepared = str(requests.Request("GET", url).prepare().url)
     parts, same = parse_url(prepared), urlsplit(prepared)
     assert same.hostname is not None
-    assert (parts.scheme, (parts.host or "").strip("[]"), parts.port) == (
-        same.scheme,
-        same.hostname,
-        same.port,
-    )
+    assert (parts.scheme, (parts.host or "").strip("[]"), parts.port) == (same.scheme, same.hostname, same.port)
     return Origin(parts.scheme or "", parts.host or "", parts.port or {"http": 80, "https": 443}[same.scheme])
 
 

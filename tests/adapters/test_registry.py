@@ -42,9 +42,7 @@ def test_pulls_without_a_token(server: Loopback, clients: Clients) -> None:
     assert "vnd.oci.image.manifest.v1" in server.seen[0].headers["accept"]
 
 
-def test_pulls_with_a_token_that_stays_with_the_registry(
-    server: Loopback, clients: Clients, stack: ExitStack
-) -> None:
+def test_pulls_with_a_token_that_stays_with_the_registry(server: Loopback, clients: Clients, stack: ExitStack) -> None:
     realm, storage = stack.enter_context(Loopback()), stack.enter_context(Loopback({"/blob": Answer(LAYER)}))
     realm.route("/token", Answer(json.dumps({"token": TOKEN}).encode()))
     blob = challenged(server, f"{realm.url}/token")
@@ -75,14 +73,7 @@ def test_not_there_yet_and_a_token_is_wanted(server: Loopback, clients: Clients)
 
 @pytest.mark.parametrize(
     "challenge",
-    [
-        "",
-        'Basic realm="x"',
-        "Bearer",
-        "Bearer realm=",
-        'Bearer realm="ftp://host/"',
-        'Bearer realm="file:///x"',
-    ],
+    ["", 'Basic realm="x"', "Bearer", "Bearer realm=", 'Bearer realm="ftp://host/"', 'Bearer realm="file:///x"'],
 )
 def test_no_anonymous_access(server: Loopback, clients: Clients, challenge: str) -> None:
     server.route(MANIFEST, Answer(status=401, headers={"WWW-Authenticate": challenge}))
@@ -91,9 +82,7 @@ def test_no_anonymous_access(server: Loopback, clients: Clients, challenge: str)
     assert caught.value.hint
 
 
-@pytest.mark.parametrize(
-    "answer", [b"{}", b'{"token": 1}', b'{"token": ""}', b'{"token": "a\\nb"}', b"[]", b"junk"]
-)
+@pytest.mark.parametrize("answer", [b"{}", b'{"token": 1}', b'{"token": ""}', b'{"token": "a\\nb"}', b"[]", b"junk"])
 def test_a_realm_that_gives_no_token(server: Loopback, clients: Clients, answer: bytes) -> None:
     server.route("/token", Answer(answer))
     challenged(server, f"{server.url}/token")
@@ -119,8 +108,7 @@ def test_a_token_that_is_not_accepted(server: Loopback, clients: Clients) -> Non
 
 
 @pytest.mark.parametrize(
-    "layer",
-    [b"tampered", pack([member("gotk-components.yaml", b"kind: Evil\n")]), bytes(MAX_COMPRESSED + 1)],
+    "layer", [b"tampered", pack([member("gotk-components.yaml", b"kind: Evil\n")]), bytes(MAX_COMPRESSED + 1)]
 )
 def test_a_layer_that_differs_from_its_digest(server: Loopback, clients: Clients, layer: bytes) -> None:
     blob = serve_artifact(server, "v2.9.4", LAYER)
@@ -130,8 +118,7 @@ def test_a_layer_that_differs_from_its_digest(server: Loopback, clients: Clients
 
 
 @pytest.mark.parametrize(
-    "layer",
-    [pack([]), pack([member("other.yaml")]), pack([member("../gotk-components.yaml")]), b"no archive"],
+    "layer", [pack([]), pack([member("other.yaml")]), pack([member("../gotk-components.yaml")]), b"no archive"]
 )
 def test_a_layer_without_the_file(server: Loopback, clients: Clients, layer: bytes) -> None:
     serve_artifact(server, "v2.9.4", layer)
@@ -161,10 +148,7 @@ def test_which_layer(server: Loopback, clients: Clients) -> None:
 
 
 def test_challenges() -> None:
-    assert bearer_challenge('Basic realm="a", Bearer realm="b",Scope="c d,e"') == {
-        "realm": "b",
-        "scope": "c d,e",
-    }
+    assert bearer_challenge('Basic realm="a", Bearer realm="b",Scope="c d,e"') == {"realm": "b", "scope": "c d,e"}
     assert bearer_challenge('Basic realm="a"') is None
 
 

@@ -15,10 +15,7 @@ from adapters.conftest import Clients
 from adapters.loopback import Answer, Loopback
 from adapters.registries import NoCredentials
 from flux_upgrade.adapters.http.client import Client, RequestOptions, Response
-from flux_upgrade.adapters.oci.registry_credentials import (
-    GivenCredentials,
-    RegistryCredential,
-)
+from flux_upgrade.adapters.oci.registry_credentials import GivenCredentials, RegistryCredential
 from flux_upgrade.adapters.oci.registry_login import RegistryLogin, bearer_challenge
 from flux_upgrade.model.errors import ForbiddenByRegistry, SourceUnavailable
 
@@ -43,9 +40,7 @@ def login(client: Client, base: str, credentials: object = None) -> RegistryLogi
 
 def asked(client: Client, base: str, tried: RegistryLogin) -> int:
     """The status of what comes back for ``/x``."""
-    response = tried.ask(
-        lambda headers: client.get(f"{base}/x", RequestOptions(headers, accept_status=(401, 403)))
-    )
+    response = tried.ask(lambda headers: client.get(f"{base}/x", RequestOptions(headers, accept_status=(401, 403))))
     tried.check(response)
     return response.status
 
@@ -104,9 +99,7 @@ def test_the_realm_gets_the_password_and_the_registry_the_token(
     assert realm.paths() == ["/token?service=s&scope=repository%3Aorg%2Fapp%3Apull"]
 
 
-def test_a_redirect_of_a_realm_gets_no_credential(
-    server: Loopback, clients: Clients, stack: ExitStack
-) -> None:
+def test_a_redirect_of_a_realm_gets_no_credential(server: Loopback, clients: Clients, stack: ExitStack) -> None:
     realm, other = stack.enter_context(Loopback()), stack.enter_context(Loopback({"/token": token()}))
     realm.route("/token", Answer(status=307, headers={"Location": f"{other.url}/token"}))
     server.route("/x", challenge(f'Bearer realm="{realm.url}/token"'), Answer())
@@ -115,9 +108,7 @@ def test_a_redirect_of_a_realm_gets_no_credential(
     assert "authorization" not in other.seen[0].headers
 
 
-@pytest.mark.parametrize(
-    "realm", ["http://localhost.example/token", "ftp://127.0.0.1/", "http://[::1/x", "", "/token"]
-)
+@pytest.mark.parametrize("realm", ["http://localhost.example/token", "ftp://127.0.0.1/", "http://[::1/x", "", "/token"])
 def test_a_realm_that_is_not_safe_is_not_asked(server: Loopback, clients: Clients, realm: str) -> None:
     server.route("/x", challenge(f'Bearer realm="{realm}"'))
     client = clients()
@@ -125,9 +116,7 @@ def test_a_realm_that_is_not_safe_is_not_asked(server: Loopback, clients: Client
     assert server.paths() == ["/x"]
 
 
-def test_a_realm_without_tls_of_a_registry_with(
-    server: Loopback, clients: Clients, tls: tuple[Loopback, str]
-) -> None:
+def test_a_realm_without_tls_of_a_registry_with(server: Loopback, clients: Clients, tls: tuple[Loopback, str]) -> None:
     secure, certificate = tls
     secure.route("/x", challenge(f'Bearer realm="{server.url}/token"'))
     client = clients(ca_file=certificate)
@@ -135,9 +124,7 @@ def test_a_realm_without_tls_of_a_registry_with(
     assert server.seen == []
 
 
-def test_a_realm_with_tls_of_a_registry_without(
-    server: Loopback, clients: Clients, tls: tuple[Loopback, str]
-) -> None:
+def test_a_realm_with_tls_of_a_registry_without(server: Loopback, clients: Clients, tls: tuple[Loopback, str]) -> None:
     secure, certificate = tls
     secure.route("/token", token())
     server.route("/x", challenge(f'Bearer realm="{secure.url}/token"'), Answer())
@@ -153,8 +140,7 @@ def test_a_scope_to_push_is_asked_for_whatever_the_challenge_says(server: Loopba
     tried = login(client, server.url)
     for writes in (True, False):
         tried.ask(
-            lambda headers: client.get(f"{server.url}/x", RequestOptions(headers, accept_status=(401,))),
-            writes=writes,
+            lambda headers: client.get(f"{server.url}/x", RequestOptions(headers, accept_status=(401,))), writes=writes
         )
     tokens = [seen.path for seen in server.seen if seen.path.startswith("/token")]
     assert tokens == [
@@ -165,8 +151,7 @@ def test_a_scope_to_push_is_asked_for_whatever_the_challenge_says(server: Loopba
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [b"{}", b'{"token": 1}', b'{"token": ""}', b'{"token": "a\\nb"}', b"[]", b"junk", b"[" * 100_000],
+    "answer", [b"{}", b'{"token": 1}', b'{"token": ""}', b'{"token": "a\\nb"}', b"[]", b"junk", b"[" * 100_000]
 )
 def test_a_realm_that_gives_no_token(server: Loopback, clients: Clients, answer: bytes) -> None:
     server.route("/token", Answer(answer))
@@ -184,9 +169,7 @@ def test_what_a_registry_says_is_shown_but_not_a_secret(server: Loopback, client
     for echoed in (SECRET, BASIC):
         body = {"errors": [{"code": "DENIED", "message": f"not {echoed}"}]}
         server.route("/x", challenge("Basic"), Answer(json.dumps(body).encode(), 403))
-        assert refusal(client, server.url, login(client, server.url)).message.endswith(
-            "may not pull from org/app"
-        )
+        assert refusal(client, server.url, login(client, server.url)).message.endswith("may not pull from org/app")
 
 
 def test_nobody_is_asked_for_credentials_where_there_are_none(server: Loopback, clients: Clients) -> None:

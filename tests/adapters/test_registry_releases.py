@@ -98,9 +98,7 @@ def test_the_tags_that_are_releases_are_listed_the_newest_first(registry: str, c
     assert {release.notes for release in listed} == {""}
 
 
-def test_dates_are_asked_of_the_newest_patch_and_of_the_first_of_three_minors(
-    registry: str, connect: Connect
-) -> None:
+def test_dates_are_asked_of_the_newest_patch_and_of_the_first_of_three_minors(registry: str, connect: Connect) -> None:
     tags = [f"v2.{minor}.{patch}" for minor in range(6, 11) for patch in range(6)]
     publish(registry, *tags, dates={tag: ago(100) for tag in tags})
     source, client = connect()
@@ -228,9 +226,7 @@ def test_a_revision_that_names_no_commit_of_the_tag(registry: str, connect: Conn
         (b"no archive", "no gzip"),
     ],
 )
-def test_an_artifact_of_something_else_is_refused(
-    registry: str, connect: Connect, layer: bytes, why: str
-) -> None:
+def test_an_artifact_of_something_else_is_refused(registry: str, connect: Connect, layer: bytes, why: str) -> None:
     push(registry, PATH, "v2.9.4", layer)
     with pytest.raises(UntrustedArchive, match=why) as caught:
         connect()[0].manifests("v2.9.4")
@@ -239,18 +235,14 @@ def test_an_artifact_of_something_else_is_refused(
 
 def test_a_layer_of_another_type_is_refused(registry: str, connect: Connect) -> None:
     config = push_blob(registry, PATH, b"{}", "application/vnd.oci.image.config.v1+json")
-    layer = push_blob(
-        registry, PATH, layer_of(text_of("v2.9.4")), "application/vnd.oci.image.layer.v1.tar+gzip"
-    )
+    layer = push_blob(registry, PATH, layer_of(text_of("v2.9.4")), "application/vnd.oci.image.layer.v1.tar+gzip")
     manifest = {"schemaVersion": 2, "mediaType": MANIFEST_TYPE, "config": config, "layers": [layer]}
     push_manifest(registry, PATH, "v2.9.4", manifest)
     with pytest.raises(UntrustedArchive, match="not one layer"):
         connect()[0].manifests("v2.9.4")
 
 
-def test_a_layer_of_another_digest_is_refused_and_not_kept(
-    registry: str, connect: Connect, tmp_path: Path
-) -> None:
+def test_a_layer_of_another_digest_is_refused_and_not_kept(registry: str, connect: Connect, tmp_path: Path) -> None:
     publish(registry, "v2.9.4")
     hexadecimal = sha256(layer_of(text_of("v2.9.4"))).hexdigest()
     (blob,) = (tmp_path / "storage").rglob(f"{hexadecimal}/data")

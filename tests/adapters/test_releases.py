@@ -313,11 +313,7 @@ def test_nobody_listens(clients: Clients, tmp_path: Path) -> None:
     url, client, cache = f"http://127.0.0.1:{closed_port()}", clients(), DownloadCache(str(tmp_path))
     github = GitHubReleases(client, cache, FluxManifestsRegistry(client, base=url), api_url=url, raw_url=url)
     for releases in (HttpReleases(url, client, cache), github):
-        for ask in (
-            releases.list,
-            lambda r=releases: r.manifests("v2.9.4"),
-            lambda r=releases: r.published("v2.9.4"),
-        ):
+        for ask in (releases.list, lambda r=releases: r.manifests("v2.9.4"), lambda r=releases: r.published("v2.9.4")):
             with pytest.raises(SourceUnavailable, match="cannot be reached"):
                 ask()
 
@@ -391,10 +387,7 @@ def test_a_cached_archive_needs_no_download_even_before_checksums(
         ("", None),
         ("junk", None),
         ('<https://api.github.com/x?page=2>; rel="next"', "https://api.github.com/x?page=2"),
-        (
-            '<https://api.github.com/1>; rel="prev", <https://api.github.com/3>; rel="next"',
-            "https://api.github.com/3",
-        ),
+        ('<https://api.github.com/1>; rel="prev", <https://api.github.com/3>; rel="next"', "https://api.github.com/3"),
         ('<https://api.github.com:443/2>; rel="next"', "https://api.github.com:443/2"),
         ('<https://evil.example/2>; rel="next"', None),
         ('<http://api.github.com/2>; rel="next"', None),
@@ -420,16 +413,13 @@ def test_the_next_page(link: str, following: str | None) -> None:
     ],
 )
 def test_a_next_page_that_can_be_read_in_two_ways(target: str) -> None:
-    with pytest.raises(
-        SourceUnavailable, match=r"^api\.github\.com names as its next page an address with"
-    ) as caught:
+    with pytest.raises(SourceUnavailable, match=r"^api\.github\.com names as its next page an address with") as caught:
         next_page(f'<{target}>; rel="next"', "https://api.github.com/x")
     assert "evil" not in caught.value.message
 
 
 @pytest.mark.parametrize(
-    "address",
-    [None, 7, "", "ftp://host/x", "http://host/x", "https://evil.example\\@host/x", "https://me@host/x"],
+    "address", [None, 7, "", "ftp://host/x", "http://host/x", "https://evil.example\\@host/x", "https://me@host/x"]
 )
 def test_assets_without_an_address_that_can_be_used(address: object) -> None:
     with pytest.raises(SourceUnavailable, match=r"no address|is not followed"):

@@ -26,9 +26,7 @@ from flux_upgrade.model.errors import (
 from git_servers import PERSON, READ, WRITE, Bare, HttpHost, SshHost, git
 from process_arguments import seen_arguments
 
-ENVIRONMENT = {
-    name: value for name, value in PERSON.items() if not name.startswith(("GIT_AUTHOR", "GIT_COMM"))
-}
+ENVIRONMENT = {name: value for name, value in PERSON.items() if not name.startswith(("GIT_AUTHOR", "GIT_COMM"))}
 NOW = 1_700_000_000.0
 SYNC = "clusters/staging/flux-system/gotk-sync.yaml"
 
@@ -112,12 +110,7 @@ def test_commits_over_what_is_there(world: World) -> None:
     oid = remote.push({SYNC: b"new: 1\n", "script.yaml": b"a: 2\n"}, "Add Flux sync manifests\n\nSigned-off")
     assert git("rev-parse", "main^", at=world.bare.folder) == first
     assert world.bare.content(f"{oid}:{SYNC}") == "new: 1"
-    assert world.listed() == {
-        SYNC: "100644",
-        "apps/a.yaml": "100644",
-        "script.yaml": "100755",
-        "link.yaml": "120000",
-    }
+    assert world.listed() == {SYNC: "100644", "apps/a.yaml": "100644", "script.yaml": "100755", "link.yaml": "120000"}
     again = remote.push({"apps/a.yaml": b"third: 1\n"}, "Third")
     assert git("rev-parse", "main", "main~2", at=world.bare.folder).split() == [again, first]
     assert remote.push({"apps/a.yaml": b"third: 1\n"}, "Nothing") == again

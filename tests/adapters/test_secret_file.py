@@ -146,8 +146,7 @@ def test_no_file_of_another_user(own: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "why"),
-    [("folder", "is not a file"), ("missing/x", "there is no folder"), ("pipe", "is not a file")],
+    ("name", "why"), [("folder", "is not a file"), ("missing/x", "there is no folder"), ("pipe", "is not a file")]
 )
 def test_what_is_no_file(own: Path, name: str, why: str) -> None:
     (own / "folder").mkdir()

@@ -65,10 +65,7 @@ def test_a_signature_among_the_referrers(server: Loopback, clients: Clients, kin
 
 def test_an_attestation_is_no_signature(server: Loopback, clients: Clients) -> None:
     registry = opened(server.url, clients)
-    for predicate, signed in (
-        ("https://slsa.dev/provenance/v1", False),
-        ("https://sigstore.dev/cosign/sign/v1", True),
-    ):
+    for predicate, signed in (("https://slsa.dev/provenance/v1", False), ("https://sigstore.dev/cosign/sign/v1", True)):
         server.route(REFERRERS, answer(index(BUNDLE, annotations={PREDICATE: predicate})))
         assert registry.is_signed(DIGEST, []) is signed
 

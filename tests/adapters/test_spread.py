@@ -71,9 +71,7 @@ def test_where_no_more_files_may_be_opened_this_process_works_alone(alone: Alone
 @pytest.mark.parametrize("work", [spreading.large, spreading.large_until_killed])
 def test_large_results_come_through(alone: Alone, work: spreading.Work) -> None:
     results = alone(spread_all, work, processes=2)
-    assert [(each[0], len(each)) for each in results] == [
-        (at % 256, 1_000_000) for at in range(0, len(THINGS), CHUNK)
-    ]
+    assert [(each[0], len(each)) for each in results] == [(at % 256, 1_000_000) for at in range(0, len(THINGS), CHUNK)]
 
 
 @pytest.mark.parametrize("work", [spreading.refuse_first, spreading.refuse_second])
@@ -147,9 +145,7 @@ finally:
     ids=["ends", "is-killed"],
 )
 @pytest.mark.parametrize("processes", [2, 3])
-def test_a_helper_does_not_outlive_a_program_that_never_stopped_asking(
-    end: str, code: int, processes: int
-) -> None:
+def test_a_helper_does_not_outlive_a_program_that_never_stopped_asking(end: str, code: int, processes: int) -> None:
     """It waits for its large results to be taken."""
     program = f"""
 import builtins, os, signal, sys

@@ -59,9 +59,7 @@ def test_guesses_a_forgotten_v() -> None:
 
 def test_names_what_there_is() -> None:
     known = ["v2.8.0", "v2.9.4", "junk", "v2.7.1", "v2.7.0", "v2.7.0-rc.1", "v2.7.10"]
-    assert (
-        "v2.7.10, v2.7.1, v2.7.0; the newest that it has is v2.9.4" in not_found("v2.7.3", "It", known).hint
-    )
+    assert "v2.7.10, v2.7.1, v2.7.0; the newest that it has is v2.9.4" in not_found("v2.7.3", "It", known).hint
     assert not_found("v3.0.0-rc.1", "It", known).hint == "the newest that it has is v2.9.4"
     assert not_found("v3.0.0", "It").hint
 

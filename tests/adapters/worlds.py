@@ -66,26 +66,11 @@ def small_world() -> World:
     unsigned = release("old")
     unsigned["checksums"] = checksums(b"something else", "flux_darwin.tar.gz")
     return World(
-        releases={
-            "v2.9.4": newest,
-            "v2.9.3": release("older"),
-            "v2.10.0-rc.1": release("next"),
-            "v0.24.0": unsigned,
-        },
+        releases={"v2.9.4": newest, "v2.9.3": release("older"), "v2.10.0-rc.1": release("next"), "v0.24.0": unsigned},
         listed=[
-            {
-                "tag_name": "v2.10.0-rc.1",
-                "draft": False,
-                "prerelease": True,
-                "published_at": "2026-09-01T00:00:00Z",
-            },
+            {"tag_name": "v2.10.0-rc.1", "draft": False, "prerelease": True, "published_at": "2026-09-01T00:00:00Z"},
             {"tag_name": "v2.11.0", "draft": True},
-            {
-                "tag_name": "v2.9.4",
-                "prerelease": False,
-                "published_at": "2026-08-07T13:49:34Z",
-                "body": "notes",
-            },
+            {"tag_name": "v2.9.4", "prerelease": False, "published_at": "2026-08-07T13:49:34Z", "body": "notes"},
             {"tag_name": "nightly"},
             {"tag_name": "v2.9.3", "published_at": None},
             {"tag_name": "v0.24.0"},
@@ -152,9 +137,7 @@ def by_github(world: World, server: Loopback, client: Client, cache: Path) -> Se
     for entry in objects:
         tag = str(entry.get("tag_name"))
         if not entry.get("draft"):
-            server.route(
-                f"{api}/tags/{tag}", Answer(json.dumps(entry).encode(), headers={"ETag": f'"{tag}"'})
-            )
+            server.route(f"{api}/tags/{tag}", Answer(json.dumps(entry).encode(), headers={"ETag": f'"{tag}"'}))
     for tag, assets in world.releases.items():
         for name, content in assets.items():
             if name in ASSETS:
@@ -173,10 +156,7 @@ def by_github(world: World, server: Loopback, client: Client, cache: Path) -> Se
 def serve_artifact(server: Loopback, tag: str, layer: bytes, media_type: str = CONTENT_TYPE) -> str:
     """Route an artifact with one layer; the path of its blob."""
     digest = f"sha256:{sha256(layer).hexdigest()}"
-    manifest = {
-        "schemaVersion": 2,
-        "layers": [{"mediaType": media_type, "digest": digest, "size": len(layer)}],
-    }
+    manifest = {"schemaVersion": 2, "layers": [{"mediaType": media_type, "digest": digest, "size": len(layer)}]}
     headers = {"Content-Type": MANIFEST_TYPE}
     server.route(f"{REGISTRY}/manifests/{tag}", Answer(json.dumps(manifest).encode(), headers=headers))
     server.route(f"{REGISTRY}/blobs/{digest}", Answer(layer))

@@ -51,9 +51,7 @@ def usual() -> list[Member]:
 
 
 def tar_of(
-    members: Iterable[Member],
-    tar_format: int = tarfile.PAX_FORMAT,
-    pax_headers: Mapping[str, str] | None = None,
+    members: Iterable[Member], tar_format: int = tarfile.PAX_FORMAT, pax_headers: Mapping[str, str] | None = None
 ) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tar_format, pax_headers=pax_headers) as tar:

@@ -89,11 +89,7 @@ CONTENTS = st.binary(max_size=1500)
 ENTRIES = st.lists(
     st.builds(
         lambda parts, content, mode, kind: member(
-            "/".join(("x", *parts)),
-            content if kind == tarfile.REGTYPE else b"",
-            mode=mode,
-            kind=kind,
-            link="y",
+            "/".join(("x", *parts)), content if kind == tarfile.REGTYPE else b"", mode=mode, kind=kind, link="y"
         ),
         st.lists(NAMES, min_size=1, max_size=3),
         CONTENTS,
@@ -152,9 +148,7 @@ def test_files_are_regular_files() -> None:
 
 
 def test_of_one_path_spelled_in_two_ways_the_last_counts() -> None:
-    layer = layer_of(
-        tar_of([member(f"./{TARGET}", b"1"), member("a"), member(TARGET.replace("/", "//"), b"22")])
-    )
+    layer = layer_of(tar_of([member(f"./{TARGET}", b"1"), member("a"), member(TARGET.replace("/", "//"), b"22")]))
     assert [entry.name for entry in layer.files()] == ["a", TARGET]
     assert layer.read(target(layer)) == b"22"
 
@@ -293,11 +287,7 @@ def test_digests_depend_neither_on_umask_nor_time_zone_nor_locale_nor_moment(tmp
     blob.write_bytes(gzip.compress(ARCHIVES["pax"]))
     source = str(Path(__file__).parents[2] / "src")
     digests = set()
-    for umask, zone, locale in (
-        ("022", "UTC", "C.UTF-8"),
-        ("077", "Asia/Kolkata", "C"),
-        ("0", "EST5EDT", "POSIX"),
-    ):
+    for umask, zone, locale in (("022", "UTC", "C.UTF-8"), ("077", "Asia/Kolkata", "C"), ("0", "EST5EDT", "POSIX")):
         command = [sys.executable, "-c", _PROGRAM, umask, str(blob), TARGET]
         environment = {"PYTHONPATH": source, "TZ": zone, "LC_ALL": locale, "PYTHONHASHSEED": "random"}
         digests.add(subprocess.run(command, env=environment, check=True, capture_output=True).stdout)  # noqa: S603  (ours)
@@ -312,11 +302,7 @@ def test_a_large_layer_takes_little_memory(tmp_path: Path) -> None:
         for number in range(4):
             tar.addfile(*_file(f"{number}.bin", os.urandom(1024 * 1024) * 8))
         tar.addfile(*_file(TARGET, OLD))
-    with (
-        large.open("rb") as blob,
-        (tmp_path / "into").open("w+b") as into,
-        (tmp_path / "out").open("w+b") as out,
-    ):
+    with large.open("rb") as blob, (tmp_path / "into").open("w+b") as into, (tmp_path / "out").open("w+b") as out:
         tracemalloc.start()
         layer = inflate(blob, into)
         deflate(layer.replaced(target(layer), NEW).chunks(), out, CONTENT_TYPE)

@@ -13,9 +13,7 @@ from artifact.layers import NEW, OLD, TARGET, entries, others, refusal_to_replac
 
 
 @pytest.mark.parametrize("tar_format", ["gnu", "pax", "ustar", "v7", "oldgnu"])
-def test_what_the_tar_program_writes_is_extracted_with_all_else_as_it_was(
-    tmp_path: Path, tar_format: str
-) -> None:
+def test_what_the_tar_program_writes_is_extracted_with_all_else_as_it_was(tmp_path: Path, tar_format: str) -> None:
     program = real_parts.require_program("tar")
     source = tmp_path / "source"
     (source / "flux-system/patches").mkdir(parents=True)
@@ -72,10 +70,7 @@ def test_a_sparse_file_is_not_replaced(tmp_path: Path) -> None:
     with (tmp_path / "sparse.yaml").open("wb") as file:
         file.seek(1024 * 1024)
         file.write(b"end")
-    for options in (
-        ["--format=gnu"],
-        *(["--format=pax", f"--sparse-version={v}"] for v in ("0.0", "0.1", "1.0")),
-    ):
+    for options in (["--format=gnu"], *(["--format=pax", f"--sparse-version={v}"] for v in ("0.0", "0.1", "1.0"))):
         made = tmp_path / "made.tar"
         subprocess.run([program, *options, "-S", "-cf", made, "-C", tmp_path, "sparse.yaml"], check=True)  # noqa: S603  (ours)
         assert "is a sparse file" in refusal_to_replace(made.read_bytes(), "sparse.yaml"), options

@@ -47,11 +47,7 @@ def pushed(**changes: Any) -> dict[str, Any]:
         "mediaType": MANIFEST_TYPE,
         "config": blob("a", CONFIG_TYPE, 233),
         "layers": [blob("b")],
-        "annotations": {
-            CREATED: "2026-01-01T00:00:00Z",
-            REVISION: "main@sha1:00",
-            SOURCE: "https://git.example/fleet",
-        },
+        "annotations": {CREATED: "2026-01-01T00:00:00Z", REVISION: "main@sha1:00", SOURCE: "https://git.example/fleet"},
     }
     return {key: value for key, value in (document | changes).items() if value is not None}
 
@@ -103,9 +99,7 @@ def test_reads_a_manifest_that_does_not_name_its_type_or_annotations() -> None:
     assert manifest.annotations == {}
 
 
-@pytest.mark.parametrize(
-    "media_type", [INDEX_TYPE, "application/vnd.docker.distribution.manifest.list.v2+json"]
-)
+@pytest.mark.parametrize("media_type", [INDEX_TYPE, "application/vnd.docker.distribution.manifest.list.v2+json"])
 def test_an_index_is_distinguished_from_an_image(media_type: str) -> None:
     index = {"schemaVersion": 2, "mediaType": media_type, "manifests": [blob("c", MANIFEST_TYPE)]}
     manifest = parse(stored(index, media_type))
@@ -222,10 +216,7 @@ def test_what_is_said_of_the_first_layer_stays_but_not_what_is_said_of_its_bytes
         "annotations": {"title": "fleet", "io.deis.oras.content.digest": "sha256:old", "a": "1"},
     }
     (layer,) = json.loads(made(pushed(layers=[first])).content)["layers"]
-    assert layer == blob("e", size=4321) | {
-        "platform": {"os": "linux"},
-        "annotations": {"a": "1", "title": "fleet"},
-    }
+    assert layer == blob("e", size=4321) | {"platform": {"os": "linux"}, "annotations": {"a": "1", "title": "fleet"}}
     assert [*layer["annotations"]] == ["a", "title"]
 
 
@@ -244,11 +235,7 @@ def test_text_is_written_as_go_writes_it() -> None:
     assert '"a":"ä\\u003cb\\u003e\\u0026\\"\\n\\u2028\U0001f600"'.encode() in content
 
 
-@given(
-    st.dictionaries(
-        st.text(max_size=20), st.text(st.characters(exclude_categories=[]), max_size=20), max_size=4
-    )
-)
+@given(st.dictionaries(st.text(max_size=20), st.text(st.characters(exclude_categories=[]), max_size=20), max_size=4))
 def test_any_annotations_come_back(annotations: dict[str, str]) -> None:
     written = parse(made(pushed(annotations=annotations))).annotations
     ours = (CREATED, REVISION, SOURCE, PREVIOUS)

@@ -96,9 +96,7 @@ class Laptop:
         words = ("bootstrap", f"--release-source={self.source}", *argv)
         return self.run(*words, env=env, stdin=stdin)
 
-    def process(
-        self, *argv: str | Path, env: Mapping[str, str] = {}, at: Path | None = None
-    ) -> subprocess.Popen[str]:
+    def process(self, *argv: str | Path, env: Mapping[str, str] = {}, at: Path | None = None) -> subprocess.Popen[str]:
         """A bootstrap in a process of its own, started."""
         more = env.get("PYTHONPATH", "")
         paths = [*filter(None, [more]), str(_SOURCES), *sys.path]

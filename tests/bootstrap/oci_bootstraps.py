@@ -39,9 +39,7 @@ class Site:
     def __init__(self) -> None:
         self.flux, self.fleet = MemoryRegistry(), MemoryRegistry()
 
-    def plan(
-        self, asked: BootstrapOptions | None = None, kustomization: Mapping[str, bytes] | None = None
-    ) -> OciPlan:
+    def plan(self, asked: BootstrapOptions | None = None, kustomization: Mapping[str, bytes] | None = None) -> OciPlan:
         return plan_oci(asked or options(), kustomization, components(), ports(self.flux), self.fleet)
 
     def run(

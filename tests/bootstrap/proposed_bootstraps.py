@@ -12,14 +12,7 @@ import txtar
 from flux_upgrade.bootstrap.components import FlagChange
 from flux_upgrade.bootstrap.files import FileChange, FilesPlan
 from flux_upgrade.bootstrap.options import BootstrapOptions, Provider, Source
-from flux_upgrade.bootstrap.proposed import (
-    Bootstrap,
-    Handover,
-    PlaceKind,
-    ProposedCluster,
-    bootstrap_of,
-    cluster_of,
-)
+from flux_upgrade.bootstrap.proposed import Bootstrap, Handover, PlaceKind, ProposedCluster, bootstrap_of, cluster_of
 from flux_upgrade.bootstrap.request import BootstrapCluster
 from flux_upgrade.bootstrap.workflow_file import to_be_added
 from flux_upgrade.planning.proposal import ProposalContext

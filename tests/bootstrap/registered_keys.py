@@ -27,9 +27,7 @@ class RegisteredKeys:
         self.writes.append(what)
 
     def repository(self) -> HostedRepository | None:
-        return HostedRepository(
-            "fleet/infra", "https://github.com/fleet/infra", "main", "private", is_empty=False
-        )
+        return HostedRepository("fleet/infra", "https://github.com/fleet/infra", "main", "private", is_empty=False)
 
     def create(self, wanted: NewRepository) -> HostedRepository:
         raise ForbiddenByForge(f"{wanted.name} is there")

@@ -31,9 +31,7 @@ def of_gitlab(tmp_path: Path) -> list[str]:
     return [*where, f"--known-hosts={hosts}"]
 
 
-def test_an_encrypted_key_and_its_passphrase(
-    laptop: Laptop, checkout: Path, secret: Path, tmp_path: Path
-) -> None:
+def test_an_encrypted_key_and_its_passphrase(laptop: Laptop, checkout: Path, secret: Path, tmp_path: Path) -> None:
     flags = [
         *of_gitlab(tmp_path),
         f"--private-key-file={made_key(tmp_path / 'users', OPEN)}",
@@ -46,18 +44,14 @@ def test_an_encrypted_key_and_its_passphrase(
 
 
 @pytest.mark.parametrize("place", [True, False])
-def test_a_key_that_is_not_there(
-    laptop: Laptop, checkout: Path, secret: Path, tmp_path: Path, *, place: bool
-) -> None:
+def test_a_key_that_is_not_there(laptop: Laptop, checkout: Path, secret: Path, tmp_path: Path, *, place: bool) -> None:
     flags = [*of_gitlab(tmp_path), f"--private-key-file={tmp_path}/none"]
     flags += [f"--secret-file={secret}"] if place else []
     laptop.bootstrap(checkout, *flags).refused(2, "--private-key-file")
     assert list(files_of(checkout)) == ["README.md"]
 
 
-def test_what_is_left_to_do_is_with_the_key_that_was_named(
-    laptop: Laptop, checkout: Path, tmp_path: Path
-) -> None:
+def test_what_is_left_to_do_is_with_the_key_that_was_named(laptop: Laptop, checkout: Path, tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.write_text(generate().private)
     done = laptop.bootstrap(checkout, *of_gitlab(tmp_path), f"--private-key-file={key}", "--json").well()
@@ -94,23 +88,15 @@ def test_a_cluster_that_would_wait_for_credentials_that_nobody_has(laptop: Lapto
         host = url.partition("://")[2]
         flags = ["--source=oci", f"--url=oci://{host}/org/flux:production", "--allow-insecure-http"]
         flags += [f"--kubeconfig={server.kubeconfig}", "--timeout=1s"]
-        done = laptop.bootstrap(tmp_path / "files", *flags).refused(
-            2, "has no Secret flux-system/flux-system"
-        )
+        done = laptop.bootstrap(tmp_path / "files", *flags).refused(2, "has no Secret flux-system/flux-system")
         assert "FLUX_UPGRADE_CLUSTER_PASSWORD" in done.err
         assert server.stand_in is not None
         assert server.stand_in.writes("flux-upgrade") == []
         place = "api/v1/namespaces/flux-system"
         server.api.ask(
-            "POST",
-            "api/v1/namespaces",
-            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "flux-system"}},
+            "POST", "api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "flux-system"}}
         )
-        secret = {
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": {"name": "flux-system", "namespace": "flux-system"},
-        }
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "flux-system", "namespace": "flux-system"}}
         server.api.ask("POST", f"{place}/secrets", secret)
         assert "has no Secret" not in laptop.bootstrap(tmp_path / "files", *flags).err
 
@@ -132,9 +118,7 @@ def on_github(laptop: Laptop, hub: StandIn) -> Laptop:
     return Laptop(laptop.source, env)
 
 
-def test_a_secret_file_that_was_applied_and_removed(
-    laptop: Laptop, hub: StandIn, secret: Path, tmp_path: Path
-) -> None:
+def test_a_secret_file_that_was_applied_and_removed(laptop: Laptop, hub: StandIn, secret: Path, tmp_path: Path) -> None:
     here = clone_with(tmp_path / "here", f"{hub.url}/octo/fleet.git")
     laptop, flags = on_github(laptop, hub), [PATH, f"--secret-file={secret}", "--json"]
     first = laptop.bootstrap(here, *flags).well().cluster["access"]

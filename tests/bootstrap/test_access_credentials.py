@@ -50,8 +50,6 @@ def test_all_problems_are_reported_at_once() -> None:
         require_sound(AccessInputs(token="t 0", app=AppCredentials("12", "x", "7")))
 
 
-@pytest.mark.parametrize(
-    "key", [PEM, PEM.replace("RSA ", ""), PEM.replace("\n", "\r\n"), PEM.strip(), f"\n{PEM}\n"]
-)
+@pytest.mark.parametrize("key", [PEM, PEM.replace("RSA ", ""), PEM.replace("\n", "\r\n"), PEM.strip(), f"\n{PEM}\n"])
 def test_keys_that_are_some(key: str) -> None:
     require_sound(AccessInputs(token="ghp_ok", app=AppCredentials("12", key, "7")))

@@ -138,11 +138,7 @@ def test_a_secret_of_actions_that_was_removed(github: RegisteredKeys) -> None:
     github.secrets.clear()
     github.fails_after = 0
     again = arrange(github, place)
-    assert (again.public, again.is_elsewhere, place_kind(again, place)) == (
-        first.public,
-        True,
-        PlaceKind.NOWHERE,
-    )
+    assert (again.public, again.is_elsewhere, place_kind(again, place)) == (first.public, True, PlaceKind.NOWHERE)
 
 
 def test_a_cluster_without_a_key_takes_a_new_one_and_says_so(github: RegisteredKeys) -> None:

@@ -57,9 +57,7 @@ def test_the_clone_works_with_what_the_secret_holds(server: Server, tmp_path: Pa
     secret = data["identity"].splitlines()[1:-1]
     assert any(b"clone" in line for line in seen)
     assert not [line for line in seen if any(part.encode() in line for part in secret)]
-    refused = git_error(
-        environment, "-C", tmp_path / "clone", "push", "--quiet", "origin", "HEAD:refs/heads/other"
-    )
+    refused = git_error(environment, "-C", tmp_path / "clone", "push", "--quiet", "origin", "HEAD:refs/heads/other")
     assert "read only" in refused
 
 

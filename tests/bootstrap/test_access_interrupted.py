@@ -39,11 +39,7 @@ def worlds(tmp_path: Path, what: str, kind: str) -> Iterator[tuple[RegisteredKey
         folder = tmp_path / str(number)
         folder.mkdir()
         github = RegisteredKeys(list(OTHERS))
-        place = (
-            FailingFile(file_at(folder), github)
-            if kind == "file"
-            else ActionsSecret(github, "FLUX", "staging")
-        )
+        place = FailingFile(file_at(folder), github) if kind == "file" else ActionsSecret(github, "FLUX", "staging")
         if what != FIRST:
             arrange(github, place)
         github.fails_after = number

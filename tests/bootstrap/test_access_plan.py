@@ -32,9 +32,7 @@ def test_the_first_run_makes_a_key(github: RegisteredKeys, place: SecretPlace) -
     done = arrange(github, place)
     data, (key,) = handed_over(github, place), ours(github)
     assert data["identity.pub"] == f"{key.public}\n"
-    assert data["known_hosts"] == (
-        "github.com ssh-ed25519 AAAAhost\ngithub.com ecdsa-sha2-nistp256 AAAAhost\n"
-    )
+    assert data["known_hosts"] == ("github.com ssh-ed25519 AAAAhost\ngithub.com ecdsa-sha2-nistp256 AAAAhost\n")
     assert key.is_read_only
     assert done == Access(
         title=TITLE,
@@ -55,12 +53,7 @@ def test_the_second_run_writes_nothing(github: RegisteredKeys, place: SecretPlac
     plan = plan_access(options(), AccessInputs(), AccessPorts(github, place, generate))
     assert (plan.hands_over, plan.registers, plan.outdated) == (False, False, ())
     second = arrange(github, place)
-    assert (second.public, second.is_new_key, second.registered, second.handed_over) == (
-        first.public,
-        False,
-        False,
-        (),
-    )
+    assert (second.public, second.is_new_key, second.registered, second.handed_over) == (first.public, False, False, ())
     assert second.is_registered
 
 
@@ -145,9 +138,7 @@ def test_without_an_api_a_person_registers_the_key(tmp_path: Path) -> None:
     assert (again.public, again.is_registered, again.handed_over) == (done.public, False, ())
 
 
-def test_a_repository_that_is_still_to_be_created_has_no_keys(
-    github: RegisteredKeys, place: SecretPlace
-) -> None:
+def test_a_repository_that_is_still_to_be_created_has_no_keys(github: RegisteredKeys, place: SecretPlace) -> None:
     github.keys = [DeployKey(TITLE, "ssh-ed25519 AAAAnobodys", id=1)]
     ports = AccessPorts(github, place, generate)
     plan = plan_access(options(), AccessInputs(), ports, is_new_repository=True)
@@ -167,11 +158,7 @@ def test_a_repository_that_is_still_to_be_created_has_no_keys(
     ],
 )
 def test_tokens_and_apps_need_no_key(
-    github: RegisteredKeys,
-    place: SecretPlace,
-    more: dict[str, Any],
-    given: AccessInputs,
-    data: dict[str, str],
+    github: RegisteredKeys, place: SecretPlace, more: dict[str, Any], given: AccessInputs, data: dict[str, str]
 ) -> None:
     done = arrange(github, place, given, **more)
     assert handed_over(github, place) == data

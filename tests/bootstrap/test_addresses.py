@@ -30,9 +30,7 @@ BITBUCKET, GIT = Provider.BITBUCKET_SERVER, Provider.GIT
         (BITBUCKET, {"hostname": "git.example.com", "owner": "me", "personal": True}, "ssh://git@git.example.com/~me/fleet", "https://git.example.com/scm/~me/fleet.git"),
     ],
 )  # fmt: skip
-def test_a_provider_has_its_own_addresses(
-    provider: Provider, given: dict[str, Any], ssh: str, token: str
-) -> None:
+def test_a_provider_has_its_own_addresses(provider: Provider, given: dict[str, Any], ssh: str, token: str) -> None:
     assert url_of(options(provider=provider, **given)) == ssh
     assert url_of(options(provider=provider, auth=Auth.TOKEN, **given)) == token
 
@@ -91,8 +89,7 @@ def test_what_makes_no_address_is_refused(given: dict[str, Any], words: list[str
 
 
 @pytest.mark.parametrize(
-    "url",
-    ["https://me:hunter2@example.com/r", "me:hunter2@example.com/r", "https://me:hunter2@example.com/r#x"],
+    "url", ["https://me:hunter2@example.com/r", "me:hunter2@example.com/r", "https://me:hunter2@example.com/r#x"]
 )
 def test_a_password_in_an_address_is_refused_and_not_repeated(url: str) -> None:
     with pytest.raises(UsageError) as raised:

@@ -254,11 +254,7 @@ def test_a_token_that_flux_cannot_read_with(site: Site) -> None:
 
 @pytest.mark.parametrize(
     ("flag", "word"),
-    [
-        ("--kubeconfig=/nowhere/config", "/nowhere/config"),
-        ("--context=prod", "prod"),
-        ("--timeout=5", "duration"),
-    ],
+    [("--kubeconfig=/nowhere/config", "/nowhere/config"), ("--context=prod", "prod"), ("--timeout=5", "duration")],
 )
 def test_a_cluster_that_cannot_be_found(site: Site, flag: str, word: str) -> None:
     before = site.bare.refs()
@@ -321,9 +317,7 @@ def test_killed_at_each_step_and_run_again(site: Site) -> None:
 def test_killed_while_it_pushes(site: Site, tmp_path: Path, hook: str) -> None:
     """Before the server has taken it, and after."""
     number = tmp_path / "number"
-    script = (
-        f"#!/bin/sh\ncat > /dev/null\nwhile [ ! -s {number} ]; do sleep 0.01; done\nkill -9 $(cat {number})\n"
-    )
+    script = f"#!/bin/sh\ncat > /dev/null\nwhile [ ! -s {number} ]; do sleep 0.01; done\nkill -9 $(cat {number})\n"
     plain = (site.bare.folder / "hooks" / "pre-receive").read_text()
     site.bare.write_hook(hook, script + ("exit 1\n" if hook == "pre-receive" else ""))
     process = site.process()
@@ -333,9 +327,7 @@ def test_killed_while_it_pushes(site: Site, tmp_path: Path, hook: str) -> None:
     site.bare.write_hook("pre-receive", plain)
     site.bare.write_hook("post-receive", "#!/bin/sh\ncat > /dev/null\n")
     deadline = time.monotonic() + 10
-    while hook == "post-receive" and COMPONENTS not in git(
-        "ls-tree", "-r", "--name-only", "main", at=site.bare.folder
-    ):
+    while hook == "post-receive" and COMPONENTS not in git("ls-tree", "-r", "--name-only", "main", at=site.bare.folder):
         assert time.monotonic() < deadline
     site.run().well()
     converged(site)
@@ -346,9 +338,7 @@ def test_a_kustomization_with_patches_is_built(site: Site, tmp_path: Path) -> No
     ann = tmp_path / "ann"
     folder = ann / "clusters" / "staging" / "flux-system"
     folder.mkdir(parents=True)
-    (folder / "kustomization.yaml").write_text(
-        LISTING + "patches: [{path: patch.yaml, target: {kind: Deployment}}]\n"
-    )
+    (folder / "kustomization.yaml").write_text(LISTING + "patches: [{path: patch.yaml, target: {kind: Deployment}}]\n")
     (folder / "patch.yaml").write_text("[]\n")
     git("add", ".", at=ann)
     git("commit", "--quiet", "--message=Patches", at=ann)

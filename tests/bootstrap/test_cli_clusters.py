@@ -167,9 +167,7 @@ def test_each_cluster_has_a_key_of_its_own(laptop: Laptop, checkout: Path, tmp_p
     keys = [each["access"]["public-key"] for each in done.value["clusters"]]
     titles = [each["access"]["deploy-key"] for each in done.value["clusters"]]
     assert len(set(keys)) == len(set(titles)) == len(NAMES)
-    assert [
-        " ".join(secret_of(folder / f"{name}.yaml")["identity.pub"].split()[:2]) for name in NAMES
-    ] == keys
+    assert [" ".join(secret_of(folder / f"{name}.yaml")["identity.pub"].split()[:2]) for name in NAMES] == keys
 
 
 def test_a_kubeconfig_is_of_one_cluster(laptop: Laptop, checkout: Path, tmp_path: Path) -> None:
@@ -195,20 +193,16 @@ def test_all_that_is_wrong_in_the_file_with_its_lines(laptop: Laptop, checkout: 
     (checkout / ".github" / "flux-upgrade.yaml").write_text(WRONG)
     done = laptop.bootstrap(checkout).refused(18, "interval")
     for line, word in ((2, "gitlub"), (5, "intervall"), (9, "network-policy"), (10, "bad name")):
-        assert any(
-            f"{line}:" in each or f"line {line}" in each for each in done.err.splitlines() if word in each
-        ), done.err
+        assert any(f"{line}:" in each or f"line {line}" in each for each in done.err.splitlines() if word in each), (
+            done.err
+        )
     assert not (checkout / "clusters").exists()
 
 
 BETWEEN = {
     "same-path": ("path: clusters/production-eu", "path: clusters/staging", "both are at"),
     "inside": ("path: clusters/production-eu", "path: clusters/staging/eu", "one inside the other"),
-    "branches": (
-        "path: clusters/production-eu",
-        "path: clusters/production-eu\n      branch: other",
-        "--branch",
-    ),
+    "branches": ("path: clusters/production-eu", "path: clusters/production-eu\n      branch: other", "--branch"),
     "components": (
         "path: clusters/production-eu",
         "path: clusters/production-eu\n      components: [helm-controller]",
@@ -233,6 +227,4 @@ def test_the_file_is_checked_and_the_other_commands_take_it(laptop: Laptop, chec
     source = f"--release-source={laptop.source}"
     assert "v2.9.4" in laptop.run("plan", checkout, source).well().out
     laptop.run("upgrade", checkout, source).well()
-    assert {each["version"] for each in laptop.bootstrap(checkout, "--json").well().value["clusters"]} == {
-        "v2.9.4"
-    }
+    assert {each["version"] for each in laptop.bootstrap(checkout, "--json").well().value["clusters"]} == {"v2.9.4"}

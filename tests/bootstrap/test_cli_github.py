@@ -119,9 +119,7 @@ def test_killed_and_run_again(site: Site, driven: Driven, tmp_path: Path, what: 
 
 
 @pytest.mark.parametrize("what", ["secrets/", "gitrepositories/"])
-def test_a_rotation_that_is_killed_cuts_no_cluster_off(
-    site: Site, driven: Driven, tmp_path: Path, what: str
-) -> None:
+def test_a_rotation_that_is_killed_cuts_no_cluster_off(site: Site, driven: Driven, tmp_path: Path, what: str) -> None:
     """The old key stays registered until the cluster is ready with the new one."""
     site.hub.create_repository("acme/fleet")
     (tmp_path / "fleet.git").symlink_to(site.fleet.store.path)

@@ -135,9 +135,7 @@ def test_other_flags_are_shown_and_changed(laptop: Laptop, checkout: Path) -> No
     assert dry.cluster["differences"] == done.cluster["differences"]
     assert differences["interval"] == ("1m0s", "5m0s")
     assert differences["network-policy"] == ("true", "false")
-    assert differences.keys() >= {"interval", "network-policy"} and any(
-        "components" in flag for flag in differences
-    )
+    assert differences.keys() >= {"interval", "network-policy"} and any("components" in flag for flag in differences)
     assert {each["path"] for each in done.cluster["files"]} == {COMPONENTS, SYNC}
     after = files_of(checkout)
     assert b"NetworkPolicy" not in after[COMPONENTS] and b"image-reflector" in after[COMPONENTS]
@@ -205,9 +203,7 @@ def test_links_out_of_the_checkout_are_not_written_through(
 
 
 @pytest.mark.parametrize("name", ["gotk-components.yaml", "gotk-sync.yaml", "kustomization.yaml"])
-def test_a_file_that_is_a_link_is_not_replaced(
-    laptop: Laptop, checkout: Path, tmp_path: Path, name: str
-) -> None:
+def test_a_file_that_is_a_link_is_not_replaced(laptop: Laptop, checkout: Path, tmp_path: Path, name: str) -> None:
     outside = tmp_path / "outside.yaml"
     outside.write_text("mine\n")
     (checkout / FOLDER).mkdir(parents=True)

@@ -104,11 +104,7 @@ def test_pushed_and_written_down(site: Site, registry_url: str) -> None:
     assert seen.version() == "v2.9.3"
     assert sorted(files_of(site.folder)) == FILES
     assert done.value["outcome"] == "updated"
-    assert (done.cluster["source"], done.cluster["version"], done.cluster["branch"]) == (
-        "oci",
-        "v2.9.3",
-        None,
-    )
+    assert (done.cluster["source"], done.cluster["version"], done.cluster["branch"]) == ("oci", "v2.9.3", None)
     source = objects(site)["OCIRepository flux-components"]
     assert source["ref"] == {"tag": "production"} and source["url"] == site.flux.removesuffix(":production")
 
@@ -147,7 +143,9 @@ def test_an_own_kustomization(site: Site, registry_url: str, tmp_path: Path) -> 
     own = tmp_path / "own"
     (own / "patches").mkdir(parents=True)
     (own / "patches" / "limits.yaml").write_text("- op: add\n  path: /metadata/labels/team\n  value: infra\n")
-    listing = "resources:\n- gotk-components.yaml\npatches:\n- path: patches/limits.yaml\n  target: {kind: Deployment}\n"
+    listing = (
+        "resources:\n- gotk-components.yaml\npatches:\n- path: patches/limits.yaml\n  target: {kind: Deployment}\n"
+    )
     (own / "kustomization.yaml").write_text(listing)
     site.run(f"--kustomization={own / 'kustomization.yaml'}").well()
     layer = Seen(registry_url, f"{site.path}/flux").layer()
@@ -183,9 +181,9 @@ def test_credentials_that_push_and_credentials_that_read(guarded: Site, tmp_path
     said = done.out + done.err + str(files_of(guarded.folder))
     assert not [each for each in (PASSWORD, READS, packed) if each in said]
     source = objects(guarded)
-    assert {
-        source[f"OCIRepository {name}"]["secretRef"]["name"] for name in ("flux-system", "flux-components")
-    } == {"flux-system"}
+    assert {source[f"OCIRepository {name}"]["secretRef"]["name"] for name in ("flux-system", "flux-components")} == {
+        "flux-system"
+    }
     auth = (USERNAME, PASSWORD)
     for name in ("flux", "fleet"):
         listed = requests.get(f"{guarded.url}/v2/{guarded.path}/{name}/tags/list", auth=auth, timeout=5)
@@ -227,9 +225,7 @@ def test_no_argument_of_a_process_has_a_password(guarded: Site, tmp_path: Path) 
 def test_credentials_that_do_not_push(guarded: Site, flags: tuple[str, ...], stdin: str, code: int) -> None:
     guarded.run(*flags, stdin=stdin).refused(code)
     assert files_of(guarded.folder) == {}
-    answer = requests.get(
-        f"{guarded.url}/v2/{guarded.path}/flux/tags/list", auth=(USERNAME, PASSWORD), timeout=5
-    )
+    answer = requests.get(f"{guarded.url}/v2/{guarded.path}/flux/tags/list", auth=(USERNAME, PASSWORD), timeout=5)
     assert answer.status_code == 404
 
 
@@ -262,10 +258,7 @@ REFUSED = {
     "push": (("--url=oci://registry.example.com/org/flux:x", "--push"), "--push"),
     "path": (("--url=oci://registry.example.com/org/flux:x", "--path=clusters/x"), "--path"),
     "same": (
-        (
-            "--url=oci://registry.example.com/org/flux:x",
-            "--cluster-url=oci://registry.example.com/org/flux:x",
-        ),
+        ("--url=oci://registry.example.com/org/flux:x", "--cluster-url=oci://registry.example.com/org/flux:x"),
         "cluster-url",
     ),
 }
@@ -336,9 +329,7 @@ def with_artifacts(folder: Path) -> Path:
     ):
         kind = kind.replace(old, new)
     source = written_release.write_source(folder, ("v2.9.3",))
-    written_release.write_release(
-        source, "v2.9.4", {**contents, "source-controller.yaml": f"{kind}---\n{controller}"}
-    )
+    written_release.write_release(source, "v2.9.4", {**contents, "source-controller.yaml": f"{kind}---\n{controller}"})
     return source
 
 
@@ -367,9 +358,7 @@ def test_into_a_cluster(site: Site, registry_url: str, tmp_path: Path) -> None:
             done = site.run(*flags).well()
             assert done.cluster["ready"] == f"production@{done.value['digest']}"
             secret = driven.object("api/v1/namespaces/flux-system/secrets/flux-system")
-            assert (
-                secret is not None and READS in base64.b64decode(secret["data"][".dockerconfigjson"]).decode()
-            )
+            assert secret is not None and READS in base64.b64decode(secret["data"][".dockerconfigjson"]).decode()
             before = driven.everything()
             again = site.run(*flags).well()
             assert (again.value["outcome"], again.cluster["ready"]) == ("none", done.cluster["ready"])

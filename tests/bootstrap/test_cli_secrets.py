@@ -57,19 +57,12 @@ def test_a_clone_with_what_the_file_holds(
     data = secret_of(secret)
     private = data["identity"].splitlines()[1:-1]
     assert stat.S_IMODE(secret.stat().st_mode) == 0o600
-    said = (
-        out
-        + err
-        + "".join(content.decode() for content in files_of(clone).values())
-        + bare.content(f"main:{SYNC}")
-    )
+    said = out + err + "".join(content.decode() for content in files_of(clone).values()) + bare.content(f"main:{SYNC}")
     assert any(b"flux_upgrade" in line for line in seen)
     for line in private:
         assert line not in said
         assert not [each for each in seen if line.encode() in each]
-        assert not [
-            path for path in bare.folder.rglob("*") if path.is_file() and line.encode() in path.read_bytes()
-        ]
+        assert not [path for path in bare.folder.rglob("*") if path.is_file() and line.encode() in path.read_bytes()]
     assert data["identity.pub"].strip() in out
 
     environment = mounted(data, tmp_path / "mounted")
@@ -77,9 +70,7 @@ def test_a_clone_with_what_the_file_holds(
     ssh.allow(data["identity.pub"].strip())
     assert git_error(environment, "clone", "--quiet", url, tmp_path / "clone") == ""
     assert (tmp_path / "clone" / SYNC).exists()
-    assert "read only" in git_error(
-        environment, "-C", tmp_path / "clone", "push", "origin", "HEAD:refs/heads/x"
-    )
+    assert "read only" in git_error(environment, "-C", tmp_path / "clone", "push", "origin", "HEAD:refs/heads/x")
 
     before = secret.read_bytes()
     again = laptop.bootstrap(clone, *flags, "--json", env=env).well()
@@ -123,9 +114,7 @@ NO_HOSTS = {
 
 
 @pytest.mark.parametrize("case", NO_HOSTS)
-def test_host_keys_that_are_not_known(
-    laptop: Laptop, ssh: SshHost, bare: Bare, secret: Path, case: str
-) -> None:
+def test_host_keys_that_are_not_known(laptop: Laptop, ssh: SshHost, bare: Bare, secret: Path, case: str) -> None:
     """Said before anything is pushed, and before a key is made."""
     tmp_path = bare.folder.parent
     before, text = bare.refs(), NO_HOSTS[case]
@@ -145,9 +134,7 @@ def test_host_keys_that_are_not_known(
     assert bare.refs() == before and not secret.exists()
 
 
-def test_the_users_own_key(
-    laptop: Laptop, checkout: Path, secret: Path, known_hosts: Path, tmp_path: Path
-) -> None:
+def test_the_users_own_key(laptop: Laptop, checkout: Path, secret: Path, known_hosts: Path, tmp_path: Path) -> None:
     key = made_key(tmp_path / "key")
     known_hosts.write_text("gitlab.example.com " + known_hosts.read_text().partition(" ")[2])
     laptop.bootstrap(
@@ -158,9 +145,7 @@ def test_the_users_own_key(
 
 
 @pytest.mark.parametrize("where", ["inside", "other-repository", "missing-folder", "no-file", "open-to-all"])
-def test_places_that_are_no_place_for_a_secret(
-    laptop: Laptop, checkout: Path, tmp_path: Path, where: str
-) -> None:
+def test_places_that_are_no_place_for_a_secret(laptop: Laptop, checkout: Path, tmp_path: Path, where: str) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "open.yaml").write_text("")
     (tmp_path / "open.yaml").chmod(0o644)
@@ -194,17 +179,13 @@ def test_a_token_for_flux(laptop: Laptop, checkout: Path, secret: Path) -> None:
 
 
 def test_a_token_that_is_missing(laptop: Laptop, checkout: Path, secret: Path) -> None:
-    laptop.bootstrap(checkout, PATH, "--token-auth", f"--secret-file={secret}").refused(
-        2, "FLUX_UPGRADE_SYNC_TOKEN"
-    )
+    laptop.bootstrap(checkout, PATH, "--token-auth", f"--secret-file={secret}").refused(2, "FLUX_UPGRADE_SYNC_TOKEN")
     assert list(files_of(checkout)) == ["README.md"] and not secret.exists()
 
 
 def test_a_dry_run_makes_no_file(laptop: Laptop, checkout: Path, secret: Path) -> None:
     env = {"FLUX_UPGRADE_SYNC_TOKEN": TOKEN}
-    done = laptop.bootstrap(
-        checkout, PATH, "--token-auth", f"--secret-file={secret}", "--dry-run", env=env
-    ).well()
+    done = laptop.bootstrap(checkout, PATH, "--token-auth", f"--secret-file={secret}", "--dry-run", env=env).well()
     assert TOKEN not in done.out
     assert f"Secret: would be in {secret}" in done.out
     assert not list(secret.parent.iterdir())
@@ -238,9 +219,7 @@ def test_a_github_app(laptop: Laptop, checkout: Path, secret: Path, tmp_path: Pa
 
 def test_a_github_app_whose_key_is_in_the_environment(laptop: Laptop, checkout: Path, secret: Path) -> None:
     env = {"FLUX_UPGRADE_APP_PRIVATE_KEY": APP_KEY}
-    done = laptop.bootstrap(
-        checkout, PATH, *APP, f"--secret-file={secret}", "--version=v2.9.4", env=env
-    ).well()
+    done = laptop.bootstrap(checkout, PATH, *APP, f"--secret-file={secret}", "--version=v2.9.4", env=env).well()
     assert secret_of(secret)["githubAppPrivateKey"].strip() == APP_KEY.strip()
     assert APP_KEY.splitlines()[1] not in done.out + done.err
 

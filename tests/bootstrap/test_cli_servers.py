@@ -68,9 +68,7 @@ def listed(bare: Bare, what: str) -> list[str]:
 
 def tokens_seen(host: HttpHost) -> set[str]:
     return {
-        base64.b64decode(header.removeprefix("Basic ")).decode().partition(":")[2]
-        for _, header in host.seen
-        if header
+        base64.b64decode(header.removeprefix("Basic ")).decode().partition(":")[2] for _, header in host.seen if header
     }
 
 
@@ -95,9 +93,7 @@ def test_an_empty_repository_gets_its_first_commit(
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_push_to_the_branch(
-    laptop: Laptop, host: HttpHost, nowhere: Path, tmp_path: Path, provider: str
-) -> None:
+def test_a_push_to_the_branch(laptop: Laptop, host: HttpHost, nowhere: Path, tmp_path: Path, provider: str) -> None:
     bare = bare_of(provider, host)
     before = begun(bare, tmp_path / "ann")
     env = {TOKENS[provider]: WRITE}
@@ -105,17 +101,13 @@ def test_a_push_to_the_branch(
     assert git("rev-parse", "main^", at=bare.folder) == before
     assert done.value["commit"] == git("rev-parse", "main", at=bare.folder)
     assert listed(bare, "main") == ["README.md", *FILES]
-    changed = laptop.bootstrap(
-        nowhere, *asked(provider, host), "--push", "--interval=5m", "--json", env=env
-    ).well()
+    changed = laptop.bootstrap(nowhere, *asked(provider, host), "--push", "--interval=5m", "--json", env=env).well()
     assert changed.cluster["differences"] == [{"flag": "interval", "old": "1m0s", "new": "5m0s"}]
     assert git("diff", "--name-only", "main^", "main", at=bare.folder) == SYNC
     assert not files_of(nowhere)
 
 
-def test_a_merge_request_of_gitlab(
-    laptop: Laptop, host: HttpHost, bare: Bare, nowhere: Path, tmp_path: Path
-) -> None:
+def test_a_merge_request_of_gitlab(laptop: Laptop, host: HttpHost, bare: Bare, nowhere: Path, tmp_path: Path) -> None:
     before = begun(bare, tmp_path / "ann")
     bare.answer("View merge request for it:", f"  {host.url}/octo/fleet/-/merge_requests/7")
     env = {"GITLAB_TOKEN": WRITE}
@@ -136,9 +128,7 @@ def test_a_merge_request_of_gitlab(
     assert bare.pushes() == pushed
 
 
-def test_a_pull_request_of_gitea(
-    laptop: Laptop, host: HttpHost, bare: Bare, nowhere: Path, tmp_path: Path
-) -> None:
+def test_a_pull_request_of_gitea(laptop: Laptop, host: HttpHost, bare: Bare, nowhere: Path, tmp_path: Path) -> None:
     begun(bare, tmp_path / "ann")
     bare.take_agit()
     env = {"GITEA_TOKEN": WRITE}
@@ -170,9 +160,7 @@ def test_a_branch_where_nothing_more_can_be_asked_for(
 
 
 @pytest.mark.parametrize("how", ["--push", "--pull-request"])
-def test_a_dry_run_pushes_nothing(
-    laptop: Laptop, host: HttpHost, bare: Bare, nowhere: Path, how: str
-) -> None:
+def test_a_dry_run_pushes_nothing(laptop: Laptop, host: HttpHost, bare: Bare, nowhere: Path, how: str) -> None:
     begun(bare, host.root.parent / "ann")
     before, pushed = bare.refs(), bare.pushes()
     env = {"GITLAB_TOKEN": WRITE}
@@ -184,9 +172,7 @@ def test_a_dry_run_pushes_nothing(
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("token", ["", "wrong-token", READ], ids=["none", "wrong", "read-only"])
-def test_a_token_that_is_not_taken(
-    laptop: Laptop, host: HttpHost, nowhere: Path, provider: str, token: str
-) -> None:
+def test_a_token_that_is_not_taken(laptop: Laptop, host: HttpHost, nowhere: Path, provider: str, token: str) -> None:
     bare = bare_of(provider, host)
     begun(bare, host.root.parent / "ann")
     before = bare.refs()
@@ -199,17 +185,10 @@ def test_a_token_that_is_not_taken(
     assert bare.refs() == before
 
 
-def test_a_token_goes_to_its_own_host_alone(
-    laptop: Laptop, host: HttpHost, nowhere: Path, tmp_path: Path
-) -> None:
+def test_a_token_goes_to_its_own_host_alone(laptop: Laptop, host: HttpHost, nowhere: Path, tmp_path: Path) -> None:
     """Tokens of all providers are there; each server gets one, and follows no redirect with it."""
     bare = bare_of("gitlab", host)
-    env = {
-        "GITLAB_TOKEN": WRITE,
-        "GITEA_TOKEN": "gitea-77",
-        "GITHUB_TOKEN": "github-77",
-        "GIT_PASSWORD": "git-77",
-    }
+    env = {"GITLAB_TOKEN": WRITE, "GITEA_TOKEN": "gitea-77", "GITHUB_TOKEN": "github-77", "GIT_PASSWORD": "git-77"}
     laptop.bootstrap(nowhere, *asked("gitlab", host), "--push", env=env).well()
     assert tokens_seen(host) == {WRITE}
     assert listed(bare, "main") == FILES
@@ -235,9 +214,7 @@ def test_a_token_is_not_for_a_host_that_the_checkout_came_from(
     assert listed(bare, "main") == FILES
 
 
-def test_the_clones_own_remote_is_pushed_to(
-    laptop: Laptop, host: HttpHost, bare: Bare, tmp_path: Path
-) -> None:
+def test_the_clones_own_remote_is_pushed_to(laptop: Laptop, host: HttpHost, bare: Bare, tmp_path: Path) -> None:
     checkout = clone_with(tmp_path / "ann", f"{host.url}/octo/fleet.git")
     env = {"GITEA_TOKEN": WRITE}
     done = laptop.bootstrap(checkout, "--provider=gitea", "--token-auth", PATH, "--push", env=env).well()
@@ -246,9 +223,7 @@ def test_the_clones_own_remote_is_pushed_to(
     assert f"url: {host.url}/octo/fleet.git\n" in bare.content(f"main:{SYNC}") + "\n"
 
 
-def test_somebody_is_faster(
-    laptop: Laptop, host: HttpHost, bare: Bare, nowhere: Path, tmp_path: Path
-) -> None:
+def test_somebody_is_faster(laptop: Laptop, host: HttpHost, bare: Bare, nowhere: Path, tmp_path: Path) -> None:
     """Between look and push: nothing is overwritten, and the next run goes on from there."""
     ann = clone_with(tmp_path / "ann", str(bare.folder))
     git("push", "--quiet", "origin", "main", at=ann)
@@ -268,9 +243,7 @@ def test_somebody_is_faster(
     assert git("rev-parse", "main^", at=bare.folder) == second
 
 
-def test_a_protected_branch(
-    laptop: Laptop, host: HttpHost, bare: Bare, nowhere: Path, tmp_path: Path
-) -> None:
+def test_a_protected_branch(laptop: Laptop, host: HttpHost, bare: Bare, nowhere: Path, tmp_path: Path) -> None:
     begun(bare, tmp_path / "ann")
     before = bare.refs()
     refusal = "GitLab: You are not allowed to push code to protected branches on this project."
@@ -282,9 +255,7 @@ def test_a_protected_branch(
     assert bare.refs() == before
 
 
-def test_a_branch_that_is_not_there(
-    laptop: Laptop, host: HttpHost, bare: Bare, nowhere: Path, tmp_path: Path
-) -> None:
+def test_a_branch_that_is_not_there(laptop: Laptop, host: HttpHost, bare: Bare, nowhere: Path, tmp_path: Path) -> None:
     begun(bare, tmp_path / "ann")
     env = {"GITLAB_TOKEN": WRITE}
     done = laptop.bootstrap(nowhere, *asked("gitlab", host), "--push", "--branch=production", env=env)

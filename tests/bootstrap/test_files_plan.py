@@ -168,9 +168,7 @@ def test_a_source_that_follows_no_branch_goes_on_so() -> None:
     assert b"  ref:\n    semver: 1.x\n" in plan.changes[0].after
 
 
-@pytest.mark.parametrize(
-    ("provider", "flags"), [("azure", []), ("github", ["provider of the GitRepository"])]
-)
+@pytest.mark.parametrize(("provider", "flags"), [("azure", []), ("github", ["provider of the GitRepository"])])
 def test_a_provider_that_no_flag_stands_for_stays(provider: str, flags: list[str]) -> None:
     tree = bootstrapped()
     tree[SYNC] = tree[SYNC].replace(b"  ref:\n", f"  provider: {provider}\n  ref:\n".encode())
@@ -188,10 +186,7 @@ def test_a_sync_of_flux_0_gets_the_api_of_flux_2() -> None:
         + b"  validation: client\n"
     )
     plan = planned(tree, options())
-    assert [each.flag for each in plan.shown] == [
-        "apiVersion of the GitRepository",
-        "apiVersion of the Kustomization",
-    ]
+    assert [each.flag for each in plan.shown] == ["apiVersion of the GitRepository", "apiVersion of the Kustomization"]
     assert plan.edits == ()
     assert plan.changes[0].after == new
 
@@ -245,10 +240,7 @@ def other_flux(path: str = "./clusters/staging", namespace: str = "infra", more:
 def bumped() -> dict[str, bytes]:
     """A bot has bumped a controller in place."""
     tree = bootstrapped()
-    return {
-        **tree,
-        MANIFEST: tree[MANIFEST].replace(b"source-controller:v1.9.4", b"source-controller:v1.9.9"),
-    }
+    return {**tree, MANIFEST: tree[MANIFEST].replace(b"source-controller:v1.9.4", b"source-controller:v1.9.9")}
 
 
 REFUSED: list[tuple[str, dict[str, bytes], BootstrapOptions, type[FluxUpgradeError], str]] = [
@@ -317,9 +309,7 @@ def test_a_field_that_only_a_flag_stands_for_is_no_conflict() -> None:
     "neighbour",
     [
         other_flux("clusters/live"),
-        other_flux().replace(
-            b"  prune: true\n", b"  prune: true\n  kubeConfig:\n    secretRef:\n      name: x\n"
-        ),
+        other_flux().replace(b"  prune: true\n", b"  prune: true\n  kubeConfig:\n    secretRef:\n      name: x\n"),
         other_flux().replace(b"  name: infra\n", b"  name: apps\n"),
         b"{{ if }}\nkustomize.toolkit.fluxcd.io\n",
         b"\xff kustomize.toolkit.fluxcd.io",

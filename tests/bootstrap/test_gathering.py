@@ -22,14 +22,10 @@ PATH = "--path=clusters/staging"
 
 
 @pytest.mark.parametrize("way", ["--pull-request", "--push", "--create-repository"])
-def test_a_token_for_github_is_kept_from_a_server_that_a_flag_names(
-    laptop: Laptop, checkout: Path, way: str
-) -> None:
+def test_a_token_for_github_is_kept_from_a_server_that_a_flag_names(laptop: Laptop, checkout: Path, way: str) -> None:
     words = (PATH, "--hostname=github.example.com", "--repository=o/r", way)
     done = laptop.bootstrap(checkout, *words, env={"GITHUB_TOKEN": "hush"})
-    done.refused(
-        2, "is for https://github.com, and the repository is at github.example.com", "--provider=github"
-    )
+    done.refused(2, "is for https://github.com, and the repository is at github.example.com", "--provider=github")
     assert "hush" not in done.err
     laptop.bootstrap(checkout, *words[:-1], env={"GITHUB_TOKEN": "hush"}).well()
 
@@ -58,10 +54,7 @@ def test_an_authority_that_is_not_there_is_missed_early(laptop: Laptop, checkout
 
 
 def test_the_newest_is_taken_where_it_is_asked_for(laptop: Laptop, checkout: Path) -> None:
-    first, newest = (
-        "v2.6.4",
-        laptop.bootstrap(checkout, PATH, "--dry-run", "--json").well().cluster["version"],
-    )
+    first, newest = ("v2.6.4", laptop.bootstrap(checkout, PATH, "--dry-run", "--json").well().cluster["version"])
     laptop.bootstrap(checkout, PATH, f"--version={first}").well()
     kept = laptop.bootstrap(checkout, PATH, "--json").well()
     assert (kept.cluster["version"], kept.value["outcome"]) == (first, "none")
@@ -108,9 +101,7 @@ def test_an_authority_of_ones_own_is_trusted_by_git_too(
         words = (tmp_path, f"--url={host.url}/octo/fleet.git", "--token-auth", way)
         file = Path(certificate).name
         config = tmp_path / "c.yaml"
-        config.write_text(
-            f"bootstrap: {{flags: {{path: a{f', ca-file: {file}' if is_in_a_file else ''}}}}}\n"
-        )
+        config.write_text(f"bootstrap: {{flags: {{path: a{f', ca-file: {file}' if is_in_a_file else ''}}}}}\n")
         given = () if is_in_a_file else (f"--ca-file={file}",)
         laptop.bootstrap(*words, "--path=a", env={"GIT_PASSWORD": WRITE}).refused(13, "certificate")
         laptop.bootstrap(*words, f"--config={config}", *given, env={"GIT_PASSWORD": WRITE}).well()
@@ -138,9 +129,7 @@ def test_a_plain_server_gets_the_token_as_its_flags_say(
 
 
 @pytest.mark.parametrize("where", ["hostname: 127.0.0.1:PORT, owner: octo, repository: fleet", "url: URL"])
-def test_a_config_file_alone_gives_nobody_a_token(
-    laptop: Laptop, tmp_path: Path, host: HttpHost, where: str
-) -> None:
+def test_a_config_file_alone_gives_nobody_a_token(laptop: Laptop, tmp_path: Path, host: HttpHost, where: str) -> None:
     Bare.make(host.root / "octo" / "fleet.git")
     port, url = host.url.rpartition(":")[2], f"{host.url}/octo/fleet.git"
     provider = "git" if "URL" in where else "gitlab"

@@ -38,10 +38,7 @@ from memory import rendered
 from memory_registry import MemoryRegistry
 from promotion.promoting import ports, run
 
-PATCHED = {
-    "kustomization.yaml": DEFAULT + b"patches:\n- path: limits.yaml\n",
-    "limits.yaml": b"- op: add\n",
-}
+PATCHED = {"kustomization.yaml": DEFAULT + b"patches:\n- path: limits.yaml\n", "limits.yaml": b"- op: add\n"}
 LIMIT = b"            memory: 1Gi\n"
 
 
@@ -288,10 +285,7 @@ def test_an_artifact_of_another_user_with_flux_is_adopted() -> None:
         site.run(options("v2.9.4", log_level="debug"), PATCHED)
     site.flux.add(TAG, files)
     assert site.run(options("v2.9.4"), PATCHED).failure is None
-    assert site.flux.files(TAG) == {
-        **files,
-        **{f"flux-system/{name}": content for name, content in PATCHED.items()},
-    }
+    assert site.flux.files(TAG) == {**files, **{f"flux-system/{name}": content for name, content in PATCHED.items()}}
 
 
 def test_the_next_upgrade_takes_it_further_and_a_bootstrap_knows_it_again() -> None:
@@ -391,9 +385,7 @@ def test_a_dry_run_writes_nothing() -> None:
     ],
     ids=["address", "component", "release", "old release"],
 )
-def test_bad_input_is_refused_before_anything_is_written(
-    asked: BootstrapOptions, error: type[Exception]
-) -> None:
+def test_bad_input_is_refused_before_anything_is_written(asked: BootstrapOptions, error: type[Exception]) -> None:
     site = Site()
     with pytest.raises(error):
         site.run(asked)
@@ -436,9 +428,6 @@ def test_temporary_files_are_let_go_of() -> None:
     del site.flux.named[TAG]
     using = ports(site.flux)._replace(spool=spool, commit_of=lambda _: "b" * 40)
     assert (
-        push_oci(
-            plan_oci(options("v2.9.4"), None, components(), using, site.fleet), using, site.fleet
-        ).failure
-        is None
+        push_oci(plan_oci(options("v2.9.4"), None, components(), using, site.fleet), using, site.fleet).failure is None
     )
     assert [each.closed for each in made] == [True]

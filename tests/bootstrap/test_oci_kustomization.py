@@ -81,10 +81,7 @@ def test_all_problems_are_one_error() -> None:
 def test_it_is_kept_to_the_byte_with_what_it_names() -> None:
     text = f"# mine\n{HEAD}{NAMED['patches']}".encode()
     tree = MemoryTree({"prod.yaml": text, "patches/limits.yaml": b"limits", "other.yaml": b"other"})
-    assert kustomization_of(tree, "prod.yaml") == {
-        "kustomization.yaml": text,
-        "patches/limits.yaml": b"limits",
-    }
+    assert kustomization_of(tree, "prod.yaml") == {"kustomization.yaml": text, "patches/limits.yaml": b"limits"}
 
 
 def test_files_that_are_not_there_are_one_error() -> None:

@@ -154,11 +154,7 @@ def test_a_second_run_writes_nothing(place: Place, proxy: FaultyRegistry) -> Non
 
 
 def test_the_next_upgrade_takes_it_further_with_no_configuration(
-    place: Place,
-    registry_url: str,
-    flux: Seen,
-    written_source: Path,
-    tmp_path: Path,
+    place: Place, registry_url: str, flux: Seen, written_source: Path, tmp_path: Path
 ) -> None:
     place.bootstrap(place.options("v2.8.7"))
     first = flux.digest()

@@ -113,9 +113,7 @@ def test_names_of_ones_own() -> None:
 )
 def test_the_api_is_that_of_the_release(version: str, api: str) -> None:
     assert oci_api(version) == f"source.toolkit.fluxcd.io/{api}"
-    assert f"apiVersion: source.toolkit.fluxcd.io/{api}\nkind: OCIRepository" in render_oci_sync(
-        options(version)
-    )
+    assert f"apiVersion: source.toolkit.fluxcd.io/{api}\nkind: OCIRepository" in render_oci_sync(options(version))
 
 
 @pytest.mark.parametrize("version", ["v0.31.5", "v0.41.2", ""])
@@ -159,9 +157,7 @@ def test_credentials_beside_an_identity() -> None:
         source_secrets(options("v2.9.4", OciOptions(URL, provider="gcp")), *READER)
 
 
-@pytest.mark.parametrize(
-    ("version", "key"), [("v2.0.1", "caFile"), ("v2.1.0", "ca.crt"), ("v2.9.4", "ca.crt")]
-)
+@pytest.mark.parametrize(("version", "key"), [("v2.0.1", "caFile"), ("v2.1.0", "ca.crt"), ("v2.9.4", "ca.crt")])
 def test_a_registry_with_an_authority_of_its_own(version: str, key: str) -> None:
     asked = options(version)._replace(ca_file="ca.pem")
     (secret,) = source_secrets(asked, "", "", "-----BEGIN CERTIFICATE-----\n")

@@ -11,16 +11,7 @@ from flux_upgrade.bootstrap.apply import Published, run_bootstrap
 from flux_upgrade.bootstrap.proposed import Bootstrap, Handover, PlaceKind
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken
-from flux_upgrade.model.forge import (
-    ClosePull,
-    Done,
-    Extras,
-    OpenPull,
-    Question,
-    Repository,
-    Step,
-    UpdatePull,
-)
+from flux_upgrade.model.forge import ClosePull, Done, Extras, OpenPull, Question, Repository, Step, UpdatePull
 from flux_upgrade.planning.proposal import Action, ProposalContext
 from flux_upgrade.policy.feedback import REBASE
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -246,8 +237,7 @@ def test_a_write_that_failed_is_tried_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "times", "seen"),
-    [(Overtaken, 9, 3), (ForgeUnavailable, 9, 2), (ForbiddenByForge, 9, 1)],
+    ("error", "times", "seen"), [(Overtaken, 9, 3), (ForgeUnavailable, 9, 2), (ForbiddenByForge, 9, 1)]
 )
 def test_it_gives_up(error: type[FluxUpgradeError], times: int, seen: int) -> None:
     forge = Failing(README, failures=[error("no")] * times)
@@ -258,9 +248,7 @@ def test_it_gives_up(error: type[FluxUpgradeError], times: int, seen: int) -> No
 def test_a_base_that_has_moved_is_planned_for_again(forge: MemoryForge) -> None:
     path = NEW.changes[0].path
     forge.push_to_base({path: b"somebody was faster\n"})
-    changes = [
-        each._replace(before=b"somebody was faster\n") if each.path == path else each for each in NEW.changes
-    ]
+    changes = [each._replace(before=b"somebody was faster\n") if each.path == path else each for each in NEW.changes]
     planned = iter([NEW, bootstrap(STAGING._replace(files=STAGING.files._replace(changes=tuple(changes))))])
     done = run_bootstrap(forge, lambda: next(planned), lambda _: AROUND)
     assert (done.action, len(forge.steps)) == (Action.OPENED, 1)

@@ -11,12 +11,7 @@ from jsonschema import Draft202012Validator
 
 from bootstrap.proposed_bootstraps import bootstrap, case, cluster, names
 from flux_upgrade.action.action_yml import OUTPUTS
-from flux_upgrade.action.bootstrap_report import (
-    bootstrap_outputs,
-    bootstrap_summary,
-    bootstrap_value,
-    outcome_of,
-)
+from flux_upgrade.action.bootstrap_report import bootstrap_outputs, bootstrap_summary, bootstrap_value, outcome_of
 from flux_upgrade.bootstrap.apply import BootstrapResult, Published
 from flux_upgrade.bootstrap.proposed import Handover, PlaceKind
 from flux_upgrade.bootstrap.report_text import bootstrap_text
@@ -104,9 +99,7 @@ def test_the_outputs_are_those_of_the_action(name: str) -> None:
 def test_the_pull_request_is_an_output_as_long_as_it_is_open() -> None:
     found = bootstrap_outputs(RUNS["opened"])
     assert (found["pull-request-number"], found["pull-request-url"]) == ("1", URL)
-    assert json.loads(found["pull-requests"]) == [
-        {"number": 1, "url": URL, "operation": "opened", "target": "v2.9.4"}
-    ]
+    assert json.loads(found["pull-requests"]) == [{"number": 1, "url": URL, "operation": "opened", "target": "v2.9.4"}]
     assert bootstrap_outputs(ran(Action.CLOSED))["pull-request-number"] == ""
 
 
@@ -145,18 +138,12 @@ def test_a_dry_run_says_what_would_be() -> None:
 
 
 def test_what_is_held_and_what_failed_is_reported() -> None:
-    assert "  reverted: it was merged, and is gone\n  remedy: run it by hand\n" in bootstrap_text(
-        RUNS["held"]
-    )
+    assert "  reverted: it was merged, and is gone\n  remedy: run it by hand\n" in bootstrap_text(RUNS["held"])
     assert "warning: slow\n" in bootstrap_text(RUNS["held"])
     assert "  overtaken: moved\n" in bootstrap_text(RUNS["failed"])
     assert "> **not-ready**: kustomize-controller is not ready" in bootstrap_summary(RUNS["not-ready"])
     (failure,) = bootstrap_value(RUNS["not-ready"])["failures"]
-    assert failure == {
-        "slug": "not-ready",
-        "message": "kustomize-controller is not ready",
-        "remedy": "wait",
-    }
+    assert failure == {"slug": "not-ready", "message": "kustomize-controller is not ready", "remedy": "wait"}
 
 
 def test_what_is_to_do_with_a_new_key_is_reported_though_no_file_changes() -> None:

@@ -70,10 +70,7 @@ def test_a_second_run_that_finds_its_key_says_the_same() -> None:
     public = "ssh-ed25519 AAAA"
     known = Access("t", public, is_registered=True, where="FLUX", at_place=THERE, has_source=True)
     first = known._replace(is_new_key=True, registered=True, handed_over=THERE)
-    texts = {
-        written(bootstrap(STAGING._replace(handover=handover_of(each, secret="FLUX"))))
-        for each in (first, known)
-    }
+    texts = {written(bootstrap(STAGING._replace(handover=handover_of(each, secret="FLUX")))) for each in (first, known)}
     assert len(texts) == 1
 
 
@@ -82,8 +79,7 @@ def test_a_commit_that_is_pushed_straight_says_what_it_adds() -> None:
     flags = {"path": "a", "commit-message-appendix": "[ci skip]\n\nSee #1"}
     changing = cluster({"changed": ["gotk-sync.yaml"], "flags": flags})
     assert (
-        pull_request_text.direct_message(bootstrap(changing))
-        == "Change Flux v2.9.4 manifests\n\n[ci skip]\n\nSee #1"
+        pull_request_text.direct_message(bootstrap(changing)) == "Change Flux v2.9.4 manifests\n\n[ci skip]\n\nSee #1"
     )
 
 

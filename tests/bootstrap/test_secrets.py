@@ -98,13 +98,7 @@ def test_the_secret_of_an_app(more: dict[str, str], data: dict[str, str]) -> Non
     assert found == {"githubAppID": "12", "githubAppPrivateKey": "PEM\n", **data}
 
 
-@pytest.mark.parametrize(
-    "app",
-    [
-        AppCredentials("12", "", "7"),
-        None,
-    ],
-)
+@pytest.mark.parametrize("app", [AppCredentials("12", "", "7"), None])
 def test_an_app_whose_credentials_are_incomplete(app: AppCredentials | None) -> None:
     with pytest.raises(UsageError) as raised:
         secrets.app_secret(options(), app)

@@ -24,19 +24,14 @@ GITHUB = Host("github.com")
         ("ssh://git@git.example.com:22/infra.git", "git.example.com"),
         ("ssh://git@git.example.com:7999/proj/infra.git", "[git.example.com]:7999"),
         ("ssh://git@[2001:DB8::1]:2222/infra.git", "[2001:db8::1]:2222"),
-        (
-            "ssh://APKA@git-codecommit.eu-west-1.amazonaws.com/v1/repos/a",
-            "git-codecommit.eu-west-1.amazonaws.com",
-        ),
+        ("ssh://APKA@git-codecommit.eu-west-1.amazonaws.com/v1/repos/a", "git-codecommit.eu-west-1.amazonaws.com"),
     ],
 )
 def test_the_host_of_an_address(url: str, entry: str) -> None:
     assert host_of(url).entry == entry
 
 
-@pytest.mark.parametrize(
-    "url", ["https://github.com/fleet/infra", "git@github.com:fleet/infra", "", "ssh://"]
-)
+@pytest.mark.parametrize("url", ["https://github.com/fleet/infra", "git@github.com:fleet/infra", "", "ssh://"])
 def test_an_address_without_ssh(url: str) -> None:
     with pytest.raises(UsageError, match="not one of an SSH server"):
         host_of(url)
@@ -49,11 +44,7 @@ def test_all_kinds_of_keys_that_the_provider_publishes() -> None:
 @pytest.mark.parametrize(
     ("host", "given", "lines"),
     [
-        (
-            GITHUB,
-            f"github.com {ED} a comment\n\n# {RSA}\ngithub.com {RSA}",
-            f"github.com {ED}\ngithub.com {RSA}\n",
-        ),
+        (GITHUB, f"github.com {ED} a comment\n\n# {RSA}\ngithub.com {RSA}", f"github.com {ED}\ngithub.com {RSA}\n"),
         (GITHUB, f"gitlab.com {RSA}\nGitHub.com,140.82.112.3 {ED}\n", f"github.com {ED}\n"),
         (GITHUB, f"*.com {ED}\n", f"github.com {ED}\n"),
         (GITHUB, f"git?ub.com {ED}\n*.com,!github.com {RSA}\n", f"github.com {ED}\n"),

@@ -67,14 +67,11 @@ def test_a_character_beyond_the_first_plane_is_escaped() -> None:
 def test_a_long_text_is_folded_at_its_spaces() -> None:
     path = "./clusters/" + "long name " * 8 + "end"
     assert line("  path: ", path) == (
-        "  path: ./clusters/long name long name long name long name long name long name long\n"
-        "    name long name end\n"
+        "  path: ./clusters/long name long name long name long name long name long name long\n    name long name end\n"
     )
 
 
-TEXT = st.text(
-    st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs")).filter(str.isprintable), min_size=1
-)
+TEXT = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs")).filter(str.isprintable), min_size=1)
 
 
 @given(text=TEXT)
@@ -133,22 +130,14 @@ def test_all_problems_are_reported_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "given"),
-    [("v2.5.0-rc.1", {"auth": Auth.APP}), ("v2.9.0-rc.2", {"sparse_checkout": ("a",)})],
+    ("version", "given"), [("v2.5.0-rc.1", {"auth": Auth.APP}), ("v2.9.0-rc.2", {"sparse_checkout": ("a",)})]
 )
 def test_a_release_candidate_has_what_its_release_has(version: str, given: dict[str, Any]) -> None:
     assert written(sync_of(options(version, **given)))
 
 
 @pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n",
-        b"a: [",
-        b"\xff",
-        b"<<<<<<< ours\n",
-    ],
+    "content", [b"", b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n", b"a: [", b"\xff", b"<<<<<<< ours\n"]
 )
 def test_what_is_no_sync_is_not_taken_for_one(content: bytes) -> None:
     with pytest.raises(Unreadable):

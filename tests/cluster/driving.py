@@ -27,9 +27,7 @@ TIMING = Timing(time.time, lambda seconds: time.sleep(seconds / HASTE), random.r
 """Waits are short here; a server is as fast as it is."""
 PRIVATE = "private-part-77c1"
 SECRET = Secret(
-    "flux-system",
-    "flux-system",
-    {"identity": PRIVATE, "identity.pub": "ssh-ed25519 AAAA x", "known_hosts": "k"},
+    "flux-system", "flux-system", {"identity": PRIVATE, "identity.pub": "ssh-ed25519 AAAA x", "known_hosts": "k"}
 )
 SECONDS = 20.0
 
@@ -83,14 +81,8 @@ class Driven:
             for each in self.api.items(path):
                 metadata = each["metadata"]
                 if metadata.get("namespace", "flux-system") == "flux-system" and "flux" in str(each):
-                    content = {
-                        name: value for name, value in each.items() if name not in ("metadata", "status")
-                    }
-                    found[f"{path} {metadata['name']}"] = (
-                        metadata.get("generation"),
-                        metadata.get("labels"),
-                        content,
-                    )
+                    content = {name: value for name, value in each.items() if name not in ("metadata", "status")}
+                    found[f"{path} {metadata['name']}"] = (metadata.get("generation"), metadata.get("labels"), content)
         return found
 
     def empty(self) -> None:
@@ -109,9 +101,7 @@ class Driven:
         while left := self.api.items(KINDS[1]):
             assert time.monotonic() < until, [each["status"] for each in left]
             for each in left:
-                self.api.ask(
-                    "PATCH", f"{KINDS[1]}/{each['metadata']['name']}", {"metadata": {"finalizers": None}}
-                )
+                self.api.ask("PATCH", f"{KINDS[1]}/{each['metadata']['name']}", {"metadata": {"finalizers": None}})
 
 
 KINDS = (

@@ -27,9 +27,7 @@ class MemoryCluster:
 
     def list(self, kind: Kind, namespace: str = "") -> tuple[Object, ...]:
         return tuple(
-            each
-            for what, each in self.objects.items()
-            if what.kind == kind and namespace in ("", what.namespace)
+            each for what, each in self.objects.items() if what.kind == kind and namespace in ("", what.namespace)
         )
 
     def apply(self, wanted: Object, manager: str) -> Object | None:

@@ -22,10 +22,7 @@ def crd(group: str, plural: str, kind: str, version: str) -> dict[str, object]:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {
-            "name": f"{plural}.{group}",
-            "labels": {**_LABELS, "app.kubernetes.io/version": version},
-        },
+        "metadata": {"name": f"{plural}.{group}", "labels": {**_LABELS, "app.kubernetes.io/version": version}},
         "spec": {
             "group": group,
             "names": {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()},
@@ -84,12 +81,7 @@ def git_sync(path: str = "./clusters/staging", branch: str = "main") -> list[dic
         "sourceRef": {"kind": "GitRepository", "name": "flux-system"},
     }
     return [
-        {
-            "apiVersion": "source.toolkit.fluxcd.io/v1",
-            "kind": "GitRepository",
-            "metadata": metadata,
-            "spec": source,
-        },
+        {"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository", "metadata": metadata, "spec": source},
         {
             "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
             "kind": "Kustomization",
@@ -109,12 +101,7 @@ def oci_sync(tag: str = "staging") -> list[dict[str, object]]:
         "sourceRef": {"kind": "OCIRepository", "name": "flux-system"},
     }
     return [
-        {
-            "apiVersion": "source.toolkit.fluxcd.io/v1",
-            "kind": "OCIRepository",
-            "metadata": metadata,
-            "spec": source,
-        },
+        {"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "OCIRepository", "metadata": metadata, "spec": source},
         {
             "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
             "kind": "Kustomization",

@@ -20,9 +20,7 @@ def test_a_cluster_is_bootstrapped_and_ready(driven: Driven) -> None:
         ("GitRepository flux-system/flux-system", REVISION),
         ("Kustomization flux-system/flux-system", REVISION),
     ]
-    source = driven.object(
-        "apis/source.toolkit.fluxcd.io/v1/namespaces/flux-system/gitrepositories/flux-system"
-    )
+    source = driven.object("apis/source.toolkit.fluxcd.io/v1/namespaces/flux-system/gitrepositories/flux-system")
     assert source is not None
     owners = [(each["manager"], each["operation"]) for each in source["metadata"]["managedFields"]]
     assert ("kubectl", "Apply") in owners, "kustomize-controller takes over what this one owns"

@@ -90,9 +90,7 @@ def test_changes_are_watched_not_polled(stand_in: Driven) -> None:
 def test_many_objects_are_listed_in_pages(tmp_path: Path) -> None:
     pages = {
         "/api/v1": Answer(b'{"resources": [{"name": "pods", "kind": "Pod", "namespaced": true}]}'),
-        "/api/v1/namespaces/a/pods?limit=500": Answer(
-            b'{"metadata": {"continue": "x="}, "items": [{"a": 1}]}'
-        ),
+        "/api/v1/namespaces/a/pods?limit=500": Answer(b'{"metadata": {"continue": "x="}, "items": [{"a": 1}]}'),
         "/api/v1/namespaces/a/pods?limit=500&continue=x%3D": Answer(b'{"metadata": {}, "items": [{"a": 2}]}'),
     }
     with Loopback(pages) as server:
@@ -109,9 +107,7 @@ def test_a_kind_that_only_another_version_of_its_group_has(tmp_path: Path) -> No
     }
 
     def kinds(plural: str, kind: str) -> Answer:
-        return Answer(
-            json.dumps({"resources": [{"name": plural, "kind": kind, "namespaced": True}]}).encode()
-        )
+        return Answer(json.dumps({"resources": [{"name": plural, "kind": kind, "namespaced": True}]}).encode())
 
     routes = {
         "/apis/s.io": Answer(json.dumps(group).encode()),
@@ -169,11 +165,7 @@ def plugin(folder: Path, script: str) -> dict[str, Any]:
     program = folder / "plugin"
     program.write_text(f"#!/bin/sh\necho ran >> {folder}/runs\n{script}\n")
     program.chmod(0o755)
-    command = {
-        "apiVersion": "client.authentication.k8s.io/v1",
-        "command": str(program),
-        "interactiveMode": "Never",
-    }
+    command = {"apiVersion": "client.authentication.k8s.io/v1", "command": str(program), "interactiveMode": "Never"}
     return {"users": [{"name": "admin", "user": {"exec": command}}]}
 
 
@@ -220,8 +212,7 @@ def test_a_credential_plugin_that_fails_later(stand_in: Driven, tmp_path: Path) 
     """Its token expires at once, so that it is run for each request."""
     once = f"if [ $(wc -l < {tmp_path}/runs) -gt 3 ]; then exit 1; fi\n"
     kubeconfig = changed(
-        stand_in.server.kubeconfig,
-        **plugin(tmp_path, once + credential(expirationTimestamp="2020-01-01T00:00:00Z")),
+        stand_in.server.kubeconfig, **plugin(tmp_path, once + credential(expirationTimestamp="2020-01-01T00:00:00Z"))
     )
     cluster = connect(str(kubeconfig), "", TIMING)
     cluster.version()
@@ -254,10 +245,7 @@ def test_nobody_answers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}"])
 def test_something_else_answers(tmp_path: Path, body: bytes) -> None:
-    with (
-        Loopback({"/version": Answer(body)}) as server,
-        pytest.raises(ClusterUnavailable, match="no Kubernetes API"),
-    ):
+    with Loopback({"/version": Answer(body)}) as server, pytest.raises(ClusterUnavailable, match="no Kubernetes API"):
         version(write_kubeconfig(tmp_path / "c", server.url))
 
 

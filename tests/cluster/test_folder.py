@@ -82,19 +82,12 @@ def test_more_than_plain_resources_needs_a_program(kustomization: str) -> None:
     ("path", "content", "error", "why"),
     [
         ("gotk-sync.yaml", None, Unreadable, "gotk-sync.yaml is missing"),
-        (
-            "gotk-components.yaml",
-            b"a: b\n",
-            Unreadable,
-            "gotk-components.yaml: line 1 is not a Kubernetes object",
-        ),
+        ("gotk-components.yaml", b"a: b\n", Unreadable, "gotk-components.yaml: line 1 is not a Kubernetes object"),
         ("kustomization.yaml", b"a: [\n", Unreadable, "kustomization.yaml: line"),
         ("kustomization.yaml", b"resources: [gotk-sync.yaml]\n", ClusterUnfit, "has no Flux in it"),
     ],
 )
-def test_what_cannot_be_applied(
-    path: str, content: bytes | None, error: type[FluxUpgradeError], why: str
-) -> None:
+def test_what_cannot_be_applied(path: str, content: bytes | None, error: type[FluxUpgradeError], why: str) -> None:
     files = small_flux.files()
     if content is None:
         del files[f"{FOLDER}/{path}"]

@@ -59,9 +59,7 @@ def test_a_kubernetes_that_is_too_old(flux_version: str, kubernetes: str) -> Non
         ("v2.9.4", "unknown", True),
     ],
 )
-def test_a_kubernetes_that_was_not_tested_is_a_warning(
-    flux_version: str, kubernetes: str, *, warns: bool
-) -> None:
+def test_a_kubernetes_that_was_not_tested_is_a_warning(flux_version: str, kubernetes: str, *, warns: bool) -> None:
     found = check_cluster(MemoryCluster(version=kubernetes), WANTED._replace(version=flux_version))
     assert bool(found.warnings) == warns
 
@@ -101,9 +99,7 @@ def test_a_flux_of_another_tool_is_refused_unless_forced(there: Object, by: str)
 
 
 def test_a_flux_of_our_own_is_found() -> None:
-    ours = flux(
-        kustomize_toolkit_fluxcd_io__name="flux-system", kustomize_toolkit_fluxcd_io__namespace="flux-system"
-    )
+    ours = flux(kustomize_toolkit_fluxcd_io__name="flux-system", kustomize_toolkit_fluxcd_io__namespace="flux-system")
     assert check_cluster(MemoryCluster(ours, synced("./clusters/staging")), WANTED).reconciles_itself
 
 

@@ -7,14 +7,7 @@ from typing import Any
 import pytest
 
 from flux_upgrade.bootstrap.cluster.wait import Awaited, ReadinessState, judge, plain
-from flux_upgrade.model.kubernetes_objects import (
-    CRD,
-    DEPLOYMENT,
-    KUSTOMIZATION,
-    SOURCES,
-    Kind,
-    ObjectReference,
-)
+from flux_upgrade.model.kubernetes_objects import CRD, DEPLOYMENT, KUSTOMIZATION, SOURCES, Kind, ObjectReference
 
 GIT = Kind(SOURCES, "GitRepository")
 OCI = Kind(SOURCES, "OCIRepository")
@@ -24,17 +17,11 @@ AT = "main@sha1:1"
 def conditions(**stated: str) -> list[dict[str, str]]:
     """``Ready="True: message"``."""
     pairs = {name: text.partition(": ") for name, text in stated.items()}
-    return [
-        {"type": name, "status": status, "message": message} for name, (status, _, message) in pairs.items()
-    ]
+    return [{"type": name, "status": status, "message": message} for name, (status, _, message) in pairs.items()]
 
 
 def seen(status: dict[str, Any], generation: int = 2, **spec: Any) -> dict[str, Any]:
-    return {
-        "metadata": {"generation": generation},
-        "spec": spec,
-        "status": {"observedGeneration": 2, **status},
-    }
+    return {"metadata": {"generation": generation}, "spec": spec, "status": {"observedGeneration": 2, **status}}
 
 
 READY = {"conditions": conditions(Ready="True: ok")}
@@ -44,15 +31,9 @@ CASES = [
     pytest.param(
         GIT, {"metadata": {"generation": 1}}, ReadinessState.WAITING, "has not been looked at", id="no-status"
     ),
-    pytest.param(
-        GIT, seen(READY, 3), ReadinessState.WAITING, "has not been looked at", id="earlier-generation"
-    ),
-    pytest.param(
-        GIT, seen({**READY, "artifact": {"revision": AT}}), ReadinessState.READY, "is ready", id="git"
-    ),
-    pytest.param(
-        OCI, seen({**READY, "artifact": {"revision": AT}}), ReadinessState.READY, "is ready", id="oci"
-    ),
+    pytest.param(GIT, seen(READY, 3), ReadinessState.WAITING, "has not been looked at", id="earlier-generation"),
+    pytest.param(GIT, seen({**READY, "artifact": {"revision": AT}}), ReadinessState.READY, "is ready", id="git"),
+    pytest.param(OCI, seen({**READY, "artifact": {"revision": AT}}), ReadinessState.READY, "is ready", id="oci"),
     pytest.param(
         GIT,
         seen({**READY, "artifact": {"revision": "x"}}),
@@ -60,9 +41,7 @@ CASES = [
         f"is at x, not at {AT}",
         id="revision",
     ),
-    pytest.param(
-        GIT, seen(READY), ReadinessState.WAITING, f"is at no revision, not at {AT}", id="no-artifact"
-    ),
+    pytest.param(GIT, seen(READY), ReadinessState.WAITING, f"is at no revision, not at {AT}", id="no-artifact"),
     pytest.param(
         GIT,
         seen({"conditions": conditions(Ready="False: no  way\n")}),
@@ -71,11 +50,7 @@ CASES = [
         id="not-ready",
     ),
     pytest.param(
-        GIT,
-        seen({"conditions": conditions(Ready="Unknown")}),
-        ReadinessState.WAITING,
-        "is not ready",
-        id="unknown",
+        GIT, seen({"conditions": conditions(Ready="Unknown")}), ReadinessState.WAITING, "is not ready", id="unknown"
     ),
     pytest.param(
         GIT,
@@ -109,9 +84,7 @@ CASES = [
     pytest.param(CRD, {}, ReadinessState.WAITING, "is not established", id="not-established"),
     pytest.param(DEPLOYMENT, seen(ROLLED, replicas=2), ReadinessState.READY, "is ready", id="rolled-out"),
     pytest.param(DEPLOYMENT, seen({}, replicas=0), ReadinessState.READY, "is ready", id="scaled-to-nothing"),
-    pytest.param(
-        DEPLOYMENT, seen({}), ReadinessState.WAITING, "0 of 1 replicas are updated", id="not-updated"
-    ),
+    pytest.param(DEPLOYMENT, seen({}), ReadinessState.WAITING, "0 of 1 replicas are updated", id="not-updated"),
     pytest.param(
         DEPLOYMENT,
         seen({**ROLLED, "replicas": 3}, replicas=2),

@@ -94,10 +94,7 @@ def test_a_source_over_ssh_with_the_keys_of_its_secret(stand_in: Driven, tmp_pat
         stand_in.controllers.look = GitSources(PERSON, {URL: host.url(bare.folder)}).look
         cluster = stand_in.connect()
         _, files, revisions = _desired(head, "")
-        data = {
-            "identity": (keys / "stranger").read_text(),
-            "known_hosts": (keys / "known_hosts").read_text(),
-        }
+        data = {"identity": (keys / "stranger").read_text(), "known_hosts": (keys / "known_hosts").read_text()}
         secret = Secret("flux-system", "flux-system", data)
         wanted = desired(files, secrets=(secret,), revisions=revisions)
         with pytest.raises(NotReady, match="Permission denied"):

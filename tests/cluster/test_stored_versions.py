@@ -81,10 +81,7 @@ class Cluster:
             if there is None:
                 taken = self.api.ask("POST", CRDS + query, crd.document.data)
             else:
-                metadata = {
-                    **crd.document.data["metadata"],
-                    "resourceVersion": there["metadata"]["resourceVersion"],
-                }
+                metadata = {**crd.document.data["metadata"], "resourceVersion": there["metadata"]["resourceVersion"]}
                 body = {**crd.document.data, "metadata": metadata, "status": there["status"]}
                 try:
                     taken = self.api.ask("PUT", f"{CRDS}/{crd.name}{query}", body)
@@ -126,9 +123,7 @@ def later(real: Real, tag: str) -> list[str]:
 
 @pytest.mark.parametrize("components", [DEFAULT, ALL])
 @pytest.mark.parametrize("first", [(0, 31), (0, 41), *((2, minor) for minor in range(9))])
-def test_a_release_ran_and_any_later_one_comes(
-    api: Api, real: Real, first: Minor, components: tuple[str, ...]
-) -> None:
+def test_a_release_ran_and_any_later_one_comes(api: Api, real: Real, first: Minor, components: tuple[str, ...]) -> None:
     cluster = Cluster(api, real, components)
     cluster.apply(real.last[first])
     for target in later(real, real.last[first]):

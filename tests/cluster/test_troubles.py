@@ -36,10 +36,7 @@ def test_a_deployment_that_does_not_start_is_reported_with_its_pods(driven: Driv
     driven.controllers.broken["source-controller"] = "Back-off pulling image"
     lines = failure(driven, "0 of 1 replicas are available").message.splitlines()
     assert lines[1] == "Deployment flux-system/source-controller 0 of 1 replicas are available"
-    assert (
-        "  pod source-controller-x1, container manager, waits: ImagePullBackOff: Back-off pulling image"
-        in lines
-    )
+    assert "  pod source-controller-x1, container manager, waits: ImagePullBackOff: Back-off pulling image" in lines
     assert "  event Failed: Back-off pulling image" in lines
     assert not [line for line in lines if "kustomize-controller" in line]
     assert "Deployment flux-system/source-controller 0 of 1 replicas are available" in driven.progress
@@ -47,9 +44,7 @@ def test_a_deployment_that_does_not_start_is_reported_with_its_pods(driven: Driv
 
 def test_a_source_that_cannot_be_read_is_reported_without_credentials(driven: Driven) -> None:
     def look(_source: Object, _secret: Object | None) -> Artifact:
-        raise Unreachable(
-            "failed to clone 'https://git:p4ss@git.example.com/fleet':\nauthentication required"
-        )
+        raise Unreachable("failed to clone 'https://git:p4ss@git.example.com/fleet':\nauthentication required")
 
     driven.controllers.look = look
     message = failure(driven, "Source artifact not found").message
@@ -99,10 +94,7 @@ def test_a_cluster_that_refuses(stand_in: Driven, status: int, hint: str) -> Non
     with pytest.raises(ClusterUnavailable) as caught:
         bootstrap_cluster(cluster, desired(), stand_in.run())
     cluster.close()
-    assert (
-        caught.value.message
-        == f"the cluster 'stand-in' does not take Secret flux-system/flux-system ({status})"
-    )
+    assert caught.value.message == f"the cluster 'stand-in' does not take Secret flux-system/flux-system ({status})"
     assert hint in caught.value.hint
 
 
@@ -185,11 +177,7 @@ def test_from_an_artifact(driven: Driven) -> None:
 
 
 def test_a_kind_that_is_never_served(stand_in: Driven) -> None:
-    more = {
-        "apiVersion": "example.com/v1",
-        "kind": "Widget",
-        "metadata": {"name": "w", "namespace": "flux-system"},
-    }
+    more = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w", "namespace": "flux-system"}}
     cluster = stand_in.connect()
     with pytest.raises(NotReady, match="does not serve the kind of Widget flux-system/w"):
         apply_all(cluster, [more], stand_in.run(0.3))
@@ -198,11 +186,7 @@ def test_a_kind_that_is_never_served(stand_in: Driven) -> None:
 
 def test_a_namespace_that_is_missing(driven: Driven) -> None:
     plain = desired()
-    account = {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": {"name": "x", "namespace": "elsewhere"},
-    }
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "x", "namespace": "elsewhere"}}
     cluster = driven.connect()
     with pytest.raises(ClusterUnavailable, match="the namespace 'elsewhere' is not in the cluster"):
         bootstrap_cluster(cluster, plain._replace(components=(*plain.components, account)), driven.run())

@@ -13,10 +13,7 @@ JUDGED: dict[str, tuple[str, str]] = {
     "61579aba9da0e334": ("", "the action stands in comments only, and flux2 in a path of its own"),
     "6e36f475b3601445": ("18 workflow cli floating -", FLOATS),
     "fd14a1c009e0900f": ("4 tool-versions cli exact v0.31.5", "the fourth of eleven tools"),
-    "b397b2cfaafd7b6c": (
-        "8 kustomize-remote-base installs exact v2.9.4",
-        "what bootstraps by hand, beside 998b",
-    ),
+    "b397b2cfaafd7b6c": ("8 kustomize-remote-base installs exact v2.9.4", "what bootstraps by hand, beside 998b"),
     "998b1de7b7ec041e": (
         "12 flux-manifests installs exact v2.9.4",
         "the artifact, and a Kustomization that patches it",
@@ -42,17 +39,11 @@ JUDGED: dict[str, tuple[str, str]] = {
         "12 flux-manifests installs exact v2.9.4",
         "the artifact, and a Kustomization that patches it",
     ),
-    "3fa409fd9bdef0db": (
-        "12 flux-manifests installs exact v2.8.1",
-        "the same for bootstrapping, left behind",
-    ),
+    "3fa409fd9bdef0db": ("12 flux-manifests installs exact v2.8.1", "the same for bootstrapping, left behind"),
     "039d553d41078af3": ("", ALERT),
     "941a32ea1e071434": ("", ALERT),
     "6b13c2c707a03f57": ("5 kustomize-remote-base installs exact v2.4.0", "what bootstraps, beside 33e5"),
-    "33e5ead31f0ee8b6": (
-        "12 flux-manifests installs exact v2.4.0",
-        "the artifact, in an OCIRepository v1beta2",
-    ),
+    "33e5ead31f0ee8b6": ("12 flux-manifests installs exact v2.4.0", "the artifact, in an OCIRepository v1beta2"),
     "04a5bf81951618aa": (
         "8 terraform installs floating -",
         "embedded_manifests: the provider decides, and nothing says which",
@@ -60,15 +51,9 @@ JUDGED: dict[str, tuple[str, str]] = {
     "2398f774d12ee210": ("1 tool-versions cli exact v0.38.3", "the only tool"),
     "cdf5e3fe1268e5bc": ("", ALERT),
     "3483e4f400fa4a4d": ("15 workflow cli floating -", FLOATS + "; its job writes gotk-components.yaml"),
-    "d7249611dd39a71d": (
-        "17 terraform installs exact v2.9.4",
-        "flux_bootstrap_git, version, for the folder flux",
-    ),
+    "d7249611dd39a71d": ("17 terraform installs exact v2.9.4", "flux_bootstrap_git, version, for the folder flux"),
     "3e5972329f734d02": ("", ALERT),
-    "7c81452dc2aa2d15": (
-        "30 commands named exact v2.9.3",
-        "a variable of the workflow, in the address that curl gets",
-    ),
+    "7c81452dc2aa2d15": ("30 commands named exact v2.9.3", "a variable of the workflow, in the address that curl gets"),
     "f09e8f15b0ddc1c8": ("15 workflow cli floating -", FLOATS + "; kubectl applies a folder of its own"),
     "7a6ad33703df0637": ("5 kustomize-remote-base installs exact v2.1.1", "what f09e applies"),
     "ecf2e39f09c28777": (

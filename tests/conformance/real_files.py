@@ -111,9 +111,7 @@ def records_of(conformance: Path, wanted: set[str]) -> list[Record]:
 
 def _look(record: Record, content: bytes, releases: Sequence[str], regenerator: Regenerator) -> None:
     start = time.monotonic()
-    context = PinContext(
-        MemoryTree({record.row["path"]: content}), regenerator, MemoryArtifacts(), MemoryCharts()
-    )
+    context = PinContext(MemoryTree({record.row["path"]: content}), regenerator, MemoryArtifacts(), MemoryCharts())
     record.pins = [brief(pin) for pin in discover_pins(context)]
     record.seconds = time.monotonic() - start
     tree = MemoryTree({PATH: content})
@@ -161,8 +159,6 @@ def _faults(upgrade: Upgrade, tree: MemoryTree, regenerator: Regenerator) -> Ite
         if ("@" in old) != ("@" in new) or f"image: {new}" not in tree.files[PATH].decode():
             yield f"{old} became {new}"
     written = tree.files[PATH]
-    (second,) = publish(
-        [[each] for each in plans_of([again], regenerator, to=TARGET, artifacts=EveryImage())], tree
-    )
+    (second,) = publish([[each] for each in plans_of([again], regenerator, to=TARGET, artifacts=EveryImage())], tree)
     if not isinstance(decision_of(second.plan), Hold) or tree.files[PATH] != written:
         yield "the second run changed something"

@@ -92,13 +92,9 @@ def _overlay(
     return RealOverlay(f"{repository} {of.path}", whole, path, version, old, new, made)
 
 
-def _manifests(
-    conformance: Path, siblings: Mapping[str, Mapping[str, bytes]]
-) -> dict[tuple[str, str], bytes]:
+def _manifests(conformance: Path, siblings: Mapping[str, Mapping[str, bytes]]) -> dict[tuple[str, str], bytes]:
     """The newest known manifest in the folder of each kustomization; those of Flux 2 first."""
-    folders = {
-        (repository, posixpath.dirname(path)) for repository in siblings for path in siblings[repository]
-    }
+    folders = {(repository, posixpath.dirname(path)) for repository in siblings for path in siblings[repository]}
     newest: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows(conformance / "wild.jsonl"):
         place = row["repo"], row["path"]

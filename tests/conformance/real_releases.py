@@ -38,9 +38,7 @@ class Real:
 
     def __init__(self, folder: Path) -> None:
         self._releases = DirectoryReleases(str(folder))
-        self.stable = [
-            each.tag for each in self._releases.list() if not each.prerelease and "-" not in each.tag
-        ]
+        self.stable = [each.tag for each in self._releases.list() if not each.prerelease and "-" not in each.tag]
         self.last: dict[Minor, str] = {}
         """The last release of each minor."""
         for tag in sorted(self.stable, key=Version):

@@ -33,6 +33,4 @@ def test_no_real_file_that_uses_what_is_not_served_is_passed_over(
             users.add(path)
     assert len(users) > 100
     assert users <= set(found)
-    tell(
-        f"search for {target}: {len(tree.files)} real files, {len(found)} parsed, {len(users)} of them to migrate"
-    )
+    tell(f"search for {target}: {len(tree.files)} real files, {len(found)} parsed, {len(users)} of them to migrate")

@@ -53,9 +53,7 @@ def found(conformance: Path) -> dict[str, FluxFile]:
 def test_every_mention_is_found_once(conformance: Path, found: dict[str, FluxFile]) -> None:
     for row in rows(conformance / "resources.jsonl"):
         file = found[row["file"]]
-        assert [(use.group, use.version, use.start, use.end) for use in file.uses] == list(_mentions(file)), (
-            row
-        )
+        assert [(use.group, use.version, use.start, use.end) for use in file.uses] == list(_mentions(file)), row
         assert {f"{use.group}/{use.version}" for use in file.uses} >= set(row["versions"])
     _tell_table(found)
 

@@ -75,11 +75,7 @@ def explanation(content: bytes) -> str:
     is_old = (found.sync.source_api, found.sync.sync_api) != (SOURCE_API, SYNC_API) or not has_header(found)
     if is_old and text == as_flux_0(found):
         return "byte for byte, as Flux 0 wrote it"
-    return (
-        "edited by hand, all of it kept and reported"
-        if sync.edits(found)
-        else "another form of the same data"
-    )
+    return "edited by hand, all of it kept and reported" if sync.edits(found) else "another form of the same data"
 
 
 def test_every_sync_is_reproduced_from_its_options_or_explained(siblings: Files) -> None:
@@ -134,8 +130,6 @@ def folder_of(content: bytes) -> Files | None:
     if text != plain or names != sorted(names) or not set(OURS) <= set(names):
         return None
     return {
-        f"{FOLDER}/{name}"
-        if name.endswith((".yaml", ".yml"))
-        else f"{FOLDER}/{name}/kustomization.yaml": OBJECT
+        f"{FOLDER}/{name}" if name.endswith((".yaml", ".yml")) else f"{FOLDER}/{name}/kustomization.yaml": OBJECT
         for name in names
     }

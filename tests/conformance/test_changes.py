@@ -26,10 +26,7 @@ SOURCES = ("GitRepository", "Bucket", "HelmRepository", "HelmChart")
 NOTIFICATIONS = ("Receiver", "Alert", "Provider")
 IMAGES = ("ImageRepository", "ImagePolicy", "ImageUpdateAutomation")
 REMOVED = {
-    7: {
-        **dict.fromkeys((*SOURCES, "Kustomization", *NOTIFICATIONS, *IMAGES), "v1beta1"),
-        "HelmRelease": "v2beta1",
-    },
+    7: {**dict.fromkeys((*SOURCES, "Kustomization", *NOTIFICATIONS, *IMAGES), "v1beta1"), "HelmRelease": "v2beta1"},
     8: {**dict.fromkeys((*SOURCES, "OCIRepository", "Kustomization"), "v1beta2"), "HelmRelease": "v2beta2"},
     9: dict.fromkeys((*NOTIFICATIONS, *IMAGES), "v1beta2"),
 }
@@ -41,9 +38,7 @@ STORED = {
     7: dict.fromkeys(IMAGES, "v1"),
 }
 """Each of these versions is new in that minor."""
-NEW_KINDS = {
-    7: ["artifactgenerators.source.extensions.fluxcd.io", "externalartifacts.source.toolkit.fluxcd.io"]
-}
+NEW_KINDS = {7: ["artifactgenerators.source.extensions.fluxcd.io", "externalartifacts.source.toolkit.fluxcd.io"]}
 LATER_THAN_2_0 = {("HelmRelease", "v2beta2"), ("ImageUpdateAutomation", "v1beta2")}
 """Versions that came and went since."""
 
@@ -75,9 +70,7 @@ def removed(found: Changes) -> set[tuple[str, str]]:
     return {(each.kind, version) for each in found.crds for version in (*each.removed, *each.unserved)}
 
 
-def test_what_each_release_removes_adds_and_stores_anew(
-    manifests: dict[str, tuple[Document, ...]],
-) -> None:
+def test_what_each_release_removes_adds_and_stores_anew(manifests: dict[str, tuple[Document, ...]]) -> None:
     for before, after in pairwise(manifests):
         found = manifest_changes(manifests[before], manifests[after])
         is_first = minor(before) != minor(after)
@@ -110,16 +103,12 @@ def test_from_the_first_to_the_last(manifests: dict[str, tuple[Document, ...]]) 
     assert removed(found) == gone - LATER_THAN_2_0
 
 
-def test_a_patch_release_is_reported_in_a_few_lines(
-    manifests: dict[str, tuple[Document, ...]], releases: Path
-) -> None:
+def test_a_patch_release_is_reported_in_a_few_lines(manifests: dict[str, tuple[Document, ...]], releases: Path) -> None:
     target = shared(parse((releases / "v2.9.4" / "gotk-components.yaml").read_bytes()).documents)
     found = manifest_changes(manifests["v2.9.3"], target)
     sentences = lines(found)
     assert len(sentences) <= 25
-    assert sentences[0] == (
-        "NetworkPolicy/allow-webhooks: lets in TCP 9292 only from every namespace, any port before"
-    )
+    assert sentences[0] == ("NetworkPolicy/allow-webhooks: lets in TCP 9292 only from every namespace, any port before")
     assert found.contents == {ChangeKind.NETWORK_POLICY, ChangeKind.SCHEMA}
     for line in sentences:
         tell(f"v2.9.3 → v2.9.4: {line}")
@@ -140,11 +129,7 @@ def test_a_patch_release_is_reported_in_a_few_lines(
             "v2.7.0",
             "Deployment/kustomize-controller, helm-controller: --feature-gates=ExternalArtifact=true added",
         ),
-        (
-            "v2.5.1",
-            "v2.6.0",
-            "ClusterRole/crd-controller-flux-system also grants create on serviceaccounts/token",
-        ),
+        ("v2.5.1", "v2.6.0", "ClusterRole/crd-controller-flux-system also grants create on serviceaccounts/token"),
         ("v2.3.0", "v2.4.0", "Receiver (v1beta1, v1beta2): required from now on: spec.secretRef"),
         ("v2.1.2", "v2.2.0", "Bucket (v1beta2): new: spec.prefix"),
     ],

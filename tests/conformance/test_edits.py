@@ -85,9 +85,7 @@ def edits_of_controller(name: str) -> Iterator[Edit]:
     def memory(objects: Objects) -> None:
         container(objects, name)["resources"]["limits"]["memory"] = "3Gi"
 
-    yield Edit(
-        f"{name} memory", within(name, "            memory: 1Gi\n", "            memory: 3Gi\n"), memory
-    )
+    yield Edit(f"{name} memory", within(name, "            memory: 1Gi\n", "            memory: 3Gi\n"), memory)
 
     def argument(objects: Objects) -> None:
         arguments = container(objects, name)["args"]
@@ -116,9 +114,7 @@ def edits_of_controller(name: str) -> Iterator[Edit]:
 
     scrape = '        prometheus.io/scrape: "true"\n'
     yield Edit(
-        f"{name} annotation",
-        within(name, scrape, f"{scrape}        example.com/team: platform # ours\n"),
-        annotation,
+        f"{name} annotation", within(name, scrape, f"{scrape}        example.com/team: platform # ours\n"), annotation
     )
 
 
@@ -158,10 +154,7 @@ def edits_of_objects() -> Iterator[Edit]:
     yield Edit("service label", label, exposed)
 
 
-EDITS = [
-    *(edit for name in SIX for edit in edits_of_controller(name)),
-    *edits_of_objects(),
-]
+EDITS = [*(edit for name in SIX for edit in edits_of_controller(name)), *edits_of_objects()]
 
 
 def objects_of(text: str) -> Objects:

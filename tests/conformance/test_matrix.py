@@ -55,9 +55,7 @@ def test_every_document_is_serialized_as_flux_wrote_it(releases: Path) -> None:
             if text not in seen:
                 seen.add(text)
                 assert serialize(compose(text)) == text, f"{tag} {document.key}"
-    tell(
-        f"serialized: {len(seen)} distinct documents of {len(regenerator.stable_tags())} releases, all equal"
-    )
+    tell(f"serialized: {len(seen)} distinct documents of {len(regenerator.stable_tags())} releases, all equal")
 
 
 def test_the_manifest_that_flux_published(releases: Path) -> None:

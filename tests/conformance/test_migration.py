@@ -98,9 +98,7 @@ def real(
 def _runs_on(row: dict[str, Any], apis: RealApis) -> str:
     """The newest release below the target that serves whatever the file names."""
     for tag in apis.newest:
-        served = {
-            f"{crd.group}/{version}" for crd in apis.served(tag).crds.values() for version in crd.served
-        }
+        served = {f"{crd.group}/{version}" for crd in apis.served(tag).crds.values() for version in crd.served}
         if tag != TARGET and set(row["versions"]) <= served:
             return tag
     return "v2.6.4"
@@ -109,9 +107,7 @@ def _runs_on(row: dict[str, Any], apis: RealApis) -> str:
 def _tell(name: str, found: list[RealFile]) -> None:
     counted: Counter[str] = Counter()
     for each in found:
-        counted.update(
-            f"{move.use.place}: moved{', with fields' if move.fields else ''}" for move in each.found.moves
-        )
+        counted.update(f"{move.use.place}: moved{', with fields' if move.fields else ''}" for move in each.found.moves)
         counted.update(f"{left.use.place}: left, {left.reason}" for left in each.found.lefts)
     for what, count in sorted(counted.items()):
         tell(f"migration of {len(found)} real files, {name}: {count:4} {what}")

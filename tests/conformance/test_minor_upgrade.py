@@ -76,6 +76,4 @@ def test_approved_it_is_a_thing_to_do(fleet: Fleet, *, update_golden: bool) -> N
 
 def is_hidden(line: str) -> bool:
     """Lines that the runner obeys, and does not show."""
-    return (
-        line.startswith(("::add-mask::", "::stop-commands::")) or HIDDEN.fullmatch(line.rstrip()) is not None
-    )
+    return line.startswith(("::add-mask::", "::stop-commands::")) or HIDDEN.fullmatch(line.rstrip()) is not None

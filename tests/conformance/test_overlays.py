@@ -112,10 +112,7 @@ def test_a_copy_of_the_arguments_is_frozen(conformance: Path) -> None:
     regenerator = regenerator_of(conformance / "releases")
     old, new = (
         regenerator.regenerate(InstallOptions(version=tag, components=components)).text.encode()
-        for tag, components in (
-            ("v2.6.4", DEFAULT_COMPONENTS),
-            (TARGET, (*DEFAULT_COMPONENTS, "source-watcher")),
-        )
+        for tag, components in (("v2.6.4", DEFAULT_COMPONENTS), (TARGET, (*DEFAULT_COMPONENTS, "source-watcher")))
     )
     manifest = f"{folder}/gotk-components.yaml"
     found = check_overlay(MemoryTree({**files, manifest: old}), manifest, old, new, None)

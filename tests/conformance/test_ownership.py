@@ -41,14 +41,7 @@ def test_real_repositories(conformance: Path) -> None:
 
 def test_any_real_file_under_any_name(conformance: Path) -> None:
     """What is read as a kustomization, a sync, Terraform or a bot's configuration may hold anything."""
-    names = (
-        "kustomization.yaml",
-        "sync.yaml",
-        "x.tf",
-        "x.tf.json",
-        "renovate.json",
-        ".github/dependabot.yml",
-    )
+    names = ("kustomization.yaml", "sync.yaml", "x.tf", "x.tf.json", "renovate.json", ".github/dependabot.yml")
     count = 0
     path = "a/flux-system/gotk-components.yaml"
     for archive in ("siblings.tar.xz", "pins.tar.xz", "resources.tar.xz"):
@@ -58,7 +51,5 @@ def test_any_real_file_under_any_name(conformance: Path) -> None:
             owners(tree)
             Ownership(tree).remarks({path: b"# Flux Version: v2.8.7\n"}, {})
             count += 1
-    tell(
-        f"read as kustomizations, syncs, Terraform and bots' configuration without a traceback: {count} files"
-    )
+    tell(f"read as kustomizations, syncs, Terraform and bots' configuration without a traceback: {count} files")
     assert count >= 900

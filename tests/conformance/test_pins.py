@@ -94,10 +94,7 @@ def with_next(regenerator: Regenerator) -> Regenerator:
 
 
 def clusters_in(pins: Sequence[Pin], context: PinContext) -> tuple[Cluster, ...]:
-    return clusters_of(
-        (Member(pin, pin.path) for pin in pins if not pin.is_reported_only),
-        context.tree,
-    )
+    return clusters_of((Member(pin, pin.path) for pin in pins if not pin.is_reported_only), context.tree)
 
 
 def test_every_file_is_judged(index: dict[tuple[str, str], str]) -> None:
@@ -120,13 +117,10 @@ def test_pins_of_whole_repositories(
             found[file].append(brief(pin))
             reason = pin.reason or f"says {pin.raw}"
             cluster = names.get(pin.path, "no cluster")
-            tell(
-                f"pins: {file} {repository} {pin.path}:{brief(pin)} · {reason} · {cluster} · {JUDGED[file][1]}"
-            )
+            tell(f"pins: {file} {repository} {pin.path}:{brief(pin)} · {reason} · {cluster} · {JUDGED[file][1]}")
         if clusters:
             sets[repository] = {
-                each.name: tuple(index[repository, member.path] for member in each.members)
-                for each in clusters
+                each.name: tuple(index[repository, member.path] for member in each.members) for each in clusters
             }
         assert not any(map(drift_of, clusters))
     for (repository, path), file in sorted(index.items()):
@@ -175,9 +169,7 @@ def test_movable_pins_move_and_nothing_else_does(
     )
 
 
-def test_a_digest_beside_a_real_tag_moves_with_it(
-    trees: dict[str, dict[str, bytes]], regenerator: Regenerator
-) -> None:
+def test_a_digest_beside_a_real_tag_moves_with_it(trees: dict[str, dict[str, bytes]], regenerator: Regenerator) -> None:
     """The real files have tags alone: the digest is put beside them here."""
     moved = 0
     for files in trees.values():

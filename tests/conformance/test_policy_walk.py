@@ -64,9 +64,7 @@ def walks(listed: tuple[Release, ...]) -> dict[str, list[Day]]:
     }
 
 
-def walk(
-    listed: tuple[Release, ...], policy: Policy, approved_after: timedelta | None = None
-) -> Iterator[Day]:
+def walk(listed: tuple[Release, ...], policy: Policy, approved_after: timedelta | None = None) -> Iterator[Day]:
     """One run a day. What is approved is merged on that day; a draft stays until it is approved."""
     current, today = "v2.0.0", FIRST
     open_pulls: dict[BumpKind, Bump] = {}
@@ -75,9 +73,7 @@ def walk(
         now = datetime.combine(today, HOUR)
         known = tuple(each for each in listed if published(each) <= now)
         due = (
-            minor
-            for minor, since in drafted.items()
-            if approved_after is not None and since + approved_after <= today
+            minor for minor, since in drafted.items() if approved_after is not None and since + approved_after <= today
         )
         decisions = decide(Version(current), known, policy, Feedback(approved=tuple(due)), now)
         done = Day(
@@ -239,9 +235,7 @@ def test_under_policy_minor_each_release_is_merged_when_it_can_be_or_was_overtak
     for tag in sorted(calendar.dates, key=number)[1:]:
         newer = passed_by(calendar, tag)
         # The repository starts in 2.0, so that this minor has no cool-down to wait for.
-        due = (
-            calendar.dates[tag] if minor_of(tag) == "2.0" else max(calendar.dates[tag], calendar.cooled(tag))
-        )
+        due = calendar.dates[tag] if minor_of(tag) == "2.0" else max(calendar.dates[tag], calendar.cooled(tag))
         if tag in merged:
             assert merged[tag] == first_run(due)
             fates[tag] = "merged"
@@ -255,9 +249,7 @@ def test_under_policy_minor_each_release_is_merged_when_it_can_be_or_was_overtak
     assert not any(each.updated or each.readied or each.closed for each in walks[name])
     counted = {fate: list(fates.values()).count(fate) for fate in ("merged", "overtaken")}
     assert sum(counted.values()) == 37
-    tell(
-        f"walk, {name}: {counted['merged']} merged, {counted['overtaken']} overtaken while their minor cooled"
-    )
+    tell(f"walk, {name}: {counted['merged']} merged, {counted['overtaken']} overtaken while their minor cooled")
 
 
 def test_a_range_alone_is_the_whole_policy(walks: dict[str, list[Day]]) -> None:

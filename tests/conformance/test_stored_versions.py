@@ -60,9 +60,7 @@ def versions_of(kind: str, minor: Minor) -> tuple[frozenset[str], str]:
     return frozenset(version.rstrip("*") for version in found), storage.rstrip("*")
 
 
-def expected(
-    history: Sequence[Minor], target: Minor, kinds: set[str], *, is_migrated: bool = False
-) -> set[Pair]:
+def expected(history: Sequence[Minor], target: Minor, kinds: set[str], *, is_migrated: bool = False) -> set[Pair]:
     """By the table: what was stored by what ran, and is in the present CRD, but not in the target's."""
     found = set()
     for kind in kinds:
@@ -113,9 +111,7 @@ def test_one_release_ran_and_any_later_one_comes(real: Real, components: tuple[s
 
 
 @pytest.mark.parametrize("components", [DEFAULT, ALL])
-@pytest.mark.parametrize(
-    "first", [(0, 8), (0, 17), (0, 31), (0, 38), (0, 41), (2, 0), (2, 2), (2, 3), (2, 5)]
-)
+@pytest.mark.parametrize("first", [(0, 8), (0, 17), (0, 31), (0, 38), (0, 41), (2, 0), (2, 2), (2, 3), (2, 5)])
 def test_all_releases_ran_from_one_on(real: Real, first: Minor, components: tuple[str, ...]) -> None:
     minors = [minor for minor in real.last if minor >= first]
     for start, end in jumps([minor for minor in minors if minor >= (2, 0)]):
@@ -179,9 +175,7 @@ def test_each_way_is_the_shortest(real: Real, components: tuple[str, ...]) -> No
 
         if leads(start, end):
             return 1
-        return 1 + min(
-            (length(stop, end) for stop in minors if start < stop < end and leads(start, stop)), default=99
-        )
+        return 1 + min((length(stop, end) for stop in minors if start < stop < end and leads(start, stop)), default=99)
 
     counted: dict[int, int] = defaultdict(int)
     for start, end in jumps(minors):
@@ -192,9 +186,7 @@ def test_each_way_is_the_shortest(real: Real, components: tuple[str, ...]) -> No
         for one, other in pairwise(way):
             assert not real.stored([one], other, components).after_migrate
         counted[len(way) - 1] += 1
-    tell(
-        f"ladder: {len(components)} controllers, from 0.38 on: {dict(sorted(counted.items()))} (steps: jumps)"
-    )
+    tell(f"ladder: {len(components)} controllers, from 0.38 on: {dict(sorted(counted.items()))} (steps: jumps)")
 
 
 def test_ways_to_v2_9_4(real: Real) -> None:

@@ -55,9 +55,7 @@ def test_nothing_goes_where_the_old_cluster_does_not_serve_it(
 ) -> None:
     for at, manifest in enumerate(manifests):
         crds = crds_of(parse(manifest.encode()).documents).values()
-        folder = plant(
-            tmp_path / str(at), {".git/HEAD": "ref: refs/heads/main\n", OLD: manifest, NEW: release}
-        )
+        folder = plant(tmp_path / str(at), {".git/HEAD": "ref: refs/heads/main\n", OLD: manifest, NEW: release})
         for path in (OLD, NEW):
             plant(folder, {path.replace("gotk-components", "kustomization"): KUSTOMIZATION})
         files = {

@@ -73,9 +73,7 @@ class ClusterRepository:
         faults = [fault for each in found for fault in self.cluster.faults(each)]
         assert not faults, "\n".join(faults)
         # References, and patches that another program applies, name versions as well.
-        named = {
-            match.groups() for path in files.keys() - {MANIFEST} for match in NAMED.finditer(files[path])
-        }
+        named = {match.groups() for path in files.keys() - {MANIFEST} for match in NAMED.finditer(files[path])}
         assert {(group.decode(), version.decode()) for group, version in named} <= self.cluster.served
 
     def _build(self, files: Mapping[str, bytes]) -> Iterator[Resource]:
@@ -190,9 +188,7 @@ def test_every_version_that_went_is_in_use(releases: Path) -> None:
     }
     used = {(*each["apiVersion"].split("/"), each["kind"]) for each in written_in(written())}
     assert used >= gone
-    tell(
-        f"ladder: {len(gone)} versions of {len({each[2] for each in gone})} kinds went from {FIRST} to {LAST}"
-    )
+    tell(f"ladder: {len(gone)} versions of {len({each[2] for each in gone})} kinds went from {FIRST} to {LAST}")
 
 
 def test_one_jump_is_refused(releases: Path) -> None:

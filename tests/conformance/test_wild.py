@@ -88,9 +88,7 @@ def test_replay_of_upgrades_that_people_committed(conformance: Path, records: li
     equal, wrong, others = 0, [], []
     for row in rows(conformance / "replay.jsonl"):
         before, after = record[row["before"]], record[row["after"]]
-        comparable = (
-            after.verdict == "exact" and before.verdict in ("exact", "images") and before.flags == after.flags
-        )
+        comparable = after.verdict == "exact" and before.verdict in ("exact", "images") and before.flags == after.flags
         name = f"{row['repo']} {row['from']} → {row['to']} ({row['before']} → {row['after']})"
         if before.upgraded[row["to"]] == after.digest:
             equal += comparable
@@ -98,9 +96,7 @@ def test_replay_of_upgrades_that_people_committed(conformance: Path, records: li
             wrong.append(name)
         else:
             others.append(f"{name}: {_who_is_right(before, after, row['to'])}")
-    tell(
-        f"replay: {equal} of {equal + len(wrong)} comparable upgrades to the byte; {len(others)} others differ:"
-    )
+    tell(f"replay: {equal} of {equal + len(wrong)} comparable upgrades to the byte; {len(others)} others differ:")
     for line in others:
         tell(f"  {line}")
     assert not wrong, "\n".join(wrong)

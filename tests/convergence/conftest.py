@@ -62,9 +62,7 @@ def opens(tmp_path: Path) -> Iterator[Opens]:
     """To begin with: an installation, and what its source holds."""
     with ExitStack() as stack:
 
-        def opened(
-            tag: str = "v2.8.6", config: str = "", tags: Sequence[str] = OLD, **settings: Any
-        ) -> Fleet:
+        def opened(tag: str = "v2.8.6", config: str = "", tags: Sequence[str] = OLD, **settings: Any) -> Fleet:
             return stack.enter_context(fleet_at(tmp_path, installation(tag), config, tags, **settings))
 
         yield opened

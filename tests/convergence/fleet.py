@@ -230,11 +230,7 @@ class Fleet:
 
 @contextlib.contextmanager
 def fleet_at(
-    folder: Path,
-    files: Mapping[str, bytes] | None,
-    config: str = "",
-    tags: Sequence[str] = (),
-    **settings: Any,
+    folder: Path, files: Mapping[str, bytes] | None, config: str = "", tags: Sequence[str] = (), **settings: Any
 ) -> Iterator[Fleet]:
     """A fleet of its own, every exchange of which must fit what GitHub publishes.
 

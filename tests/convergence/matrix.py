@@ -9,10 +9,7 @@ from github_stand_in import FAULTS, Fault
 
 from convergence.scenarios import SCENARIOS, Scenario
 
-PASSING = (
-    *("403 secondary limit", "429", "500", "502", "503", "504", "reset"),
-    *("slow", "truncated"),
-)
+PASSING = (*("403 secondary limit", "429", "500", "502", "503", "504", "reset"), *("slow", "truncated"))
 """What a run waits for, or tries again at once."""
 LASTING = ("401", "403 permission", "403 primary limit", "404", "409", "422")
 KINDS = (*LASTING, *PASSING)

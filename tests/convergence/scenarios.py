@@ -118,12 +118,7 @@ SCENARIOS = (
         settings={"auto_merge": True, "required_contexts": ("ci",)},
     ),
     Scenario("updating", "v2.8.6", _newer_patch, (_LOOK, *_UPDATE, *_EDIT), PATCH, "v2.8.8", config=_SUMMARY),
-    Scenario(
-        "updating what was approved",
-        "v2.8.8",
-        _approved_and_newer_patch,
-        (_LOOK, *_HISTORY, *_UPDATE, *_EDIT),
-    ),
+    Scenario("updating what was approved", "v2.8.8", _approved_and_newer_patch, (_LOOK, *_HISTORY, *_UPDATE, *_EDIT)),
     Scenario(
         "opening what was approved",
         "v2.8.8",
@@ -131,15 +126,9 @@ SCENARIOS = (
         (_LOOK, *_HISTORY, *_COMMIT, *_OPEN, "POST /statuses/{sha}"),
         inputs={"approve": "2.9"},
     ),
+    Scenario("approving by dispatch", "v2.8.8", _proposed, (_LOOK, _READY, *_EDIT), inputs={"approve": "2.9"}),
     Scenario(
-        "approving by dispatch", "v2.8.8", _proposed, (_LOOK, _READY, *_EDIT), inputs={"approve": "2.9"}
-    ),
-    Scenario(
-        "approving one version",
-        "v2.8.8",
-        _proposed,
-        (_LOOK, *_EDIT, _READY, *_EDIT),
-        inputs={"approve": "v2.9.4"},
+        "approving one version", "v2.8.8", _proposed, (_LOOK, *_EDIT, _READY, *_EDIT), inputs={"approve": "v2.9.4"}
     ),
     Scenario(
         "approving by label",

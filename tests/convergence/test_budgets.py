@@ -12,11 +12,7 @@ from github_stand_in.flux import publish_releases
 from convergence.fleet import PATCH, PATH, Fleet, fleet_at, installation, manifest
 from convergence.runs import Ran, name_of
 
-_DATES = {
-    "v2.8.6": "2025-11-03T09:00:00Z",
-    "v2.8.7": "2025-12-01T09:00:00Z",
-    "v2.8.8": "2026-01-12T09:00:00Z",
-}
+_DATES = {"v2.8.6": "2025-11-03T09:00:00Z", "v2.8.7": "2025-12-01T09:00:00Z", "v2.8.8": "2026-01-12T09:00:00Z"}
 _LATER = {"v2.9.3": "2026-02-02T09:00:00Z", "v2.9.4": "2026-02-23T09:00:00Z"}
 _ALL_EXTRAS = {
     "labels": "labels: [flux]\n",

@@ -272,9 +272,7 @@ def test_installations_that_become_a_group_have_its_pull_request_alone(tmp_path:
         fleet.people.push("main", {CONFIG: config}, "Group them\n")
         fleet.run()
         fleet.run()
-        assert [fleet.repository.pulls[number].head for number in open_in(fleet)] == [
-            "flux-upgrade/all/patch"
-        ]
+        assert [fleet.repository.pulls[number].head for number in open_in(fleet)] == ["flux-upgrade/all/patch"]
         require_rest(fleet)
         fleet.people.push("main", {CONFIG: SUMMARY.encode()}, "Ungroup them\n")
         fleet.run()

@@ -19,9 +19,7 @@ PINS = {
     STAGING: instance("2.8.8", "clusters/staging"),
     TOOLS: tools("2.8.7"),
 }
-PRODUCTION_MINOR, STAGING_MINOR = (
-    f"flux-upgrade/clusters.{name}/minor" for name in ("production", "staging")
-)
+PRODUCTION_MINOR, STAGING_MINOR = (f"flux-upgrade/clusters.{name}/minor" for name in ("production", "staging"))
 TOOLS_PATCH, TOOLS_MINOR = (f"flux-upgrade/flux-cli-89e36c/{subject}" for subject in ("patch", "minor"))
 
 
@@ -90,10 +88,7 @@ def test_pins_catch_up_with_a_manifest_that_was_upgraded_by_hand(mixed: Fleet) -
     production = "flux-upgrade/clusters.production/patch"
     assert heads(mixed).keys() == {production, STAGING_MINOR, TOOLS_MINOR}
     assert changed(mixed, production).keys() == {RECOVERY, TERRAFORM}
-    assert (
-        mixed.repository.pulls[heads(mixed)[production]].title
-        == "Align Flux with v2.9.4 in clusters/production"
-    )
+    assert mixed.repository.pulls[heads(mixed)[production]].title == "Align Flux with v2.9.4 in clusters/production"
     require_rest(mixed)
 
 
@@ -112,11 +107,7 @@ def test_a_refusal_is_for_the_whole_set(mixed: Fleet) -> None:
     mixed.run()
     mixed.people.close(heads(mixed)[PRODUCTION_MINOR])
     mixed.run()
-    assert heads(mixed).keys() == {
-        STAGING_MINOR,
-        TOOLS_PATCH,
-        "flux-upgrade/clusters.production/patch",
-    }
+    assert heads(mixed).keys() == {STAGING_MINOR, TOOLS_PATCH, "flux-upgrade/clusters.production/patch"}
     assert changed(mixed, "flux-upgrade/clusters.production/patch").keys() == {PATH, TERRAFORM}
     require_rest(mixed)
 

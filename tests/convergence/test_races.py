@@ -9,9 +9,7 @@ from convergence.judging import Judge
 from convergence.races import Kill, Pair, Surprise, pairs
 
 
-def test_a_run_that_was_killed_is_completed_by_the_next(
-    judge: Judge, kill: Kill, fork_server: ForkServer
-) -> None:
+def test_a_run_that_was_killed_is_completed_by_the_next(judge: Judge, kill: Kill, fork_server: ForkServer) -> None:
     judge.begin().killed(fork_server, kill.call, kill.scenario.inputs)
     judge.require_convergence(is_green=False)
 

@@ -38,9 +38,7 @@ def test_a_group_has_one_pull_request(tmp_path: Path) -> None:
         newer(fleet)
         fleet.run()
         changed = fleet.repository.files(branch)
-        assert {changed[f"clusters/{name}/flux-system/gotk-components.yaml"] for name in "abc"} == {
-            manifest("v2.8.8")
-        }
+        assert {changed[f"clusters/{name}/flux-system/gotk-components.yaml"] for name in "abc"} == {manifest("v2.8.8")}
         require_rest(fleet)
         fleet.people.merge(1, "squash")
         assert set(reasons(fleet).values()) == {"needs-approval"}

@@ -18,8 +18,7 @@ ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 
 def test_inputs_are_the_programs() -> None:
     assert [
-        (name, each["description"], str(each["default"]), each["required"])
-        for name, each in ACTION["inputs"].items()
+        (name, each["description"], str(each["default"]), each["required"]) for name, each in ACTION["inputs"].items()
     ] == [(each.name, each.description, each.default, False) for each in INPUTS]
 
 

@@ -68,9 +68,7 @@ def test_generated_pages_and_shown_reports_are_current() -> None:
 def test_every_flag_of_every_command_is_in_the_reference() -> None:
     page = (REFERENCE / "cli.md").read_text()
     for name, parser in commands():
-        section = re.split(
-            r"^## ", page.partition(f"## flux-upgrade {name}\n")[2], maxsplit=1, flags=re.MULTILINE
-        )[0]
+        section = re.split(r"^## ", page.partition(f"## flux-upgrade {name}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
         for action in parser._actions:  # noqa: SLF001 as above
             for flag in action.option_strings:
                 if action.dest != "help":
@@ -156,9 +154,7 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert target.exists(), link
         if anchor:
             headings = re.findall(r"^#+ (.+)$", target.read_text(), re.MULTILINE)
-            assert anchor in {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}, (
-                link
-            )
+            assert anchor in {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}, link
 
 
 def test_files_that_the_design_and_the_contributing_page_name_exist() -> None:

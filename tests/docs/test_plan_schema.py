@@ -31,29 +31,8 @@ REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 SCHEMA = json.loads((REFERENCE / "plan.schema.json").read_text())
 DEFINITIONS = SCHEMA["$defs"]
 VALIDATOR = Draft202012Validator(SCHEMA)
-IMPACT = (
-    "impact",
-    "place",
-    "use",
-    "stored",
-    "refused",
-    "break",
-    "overlay",
-    "finding",
-    "kubernetes",
-    "changes",
-)
-OURS = (
-    "drift",
-    "installation",
-    "decision",
-    "named",
-    "artifact",
-    "pushed",
-    "migration",
-    "crd-change",
-    *IMPACT,
-)
+IMPACT = ("impact", "place", "use", "stored", "refused", "break", "overlay", "finding", "kubernetes", "changes")
+OURS = ("drift", "installation", "decision", "named", "artifact", "pushed", "migration", "crd-change", *IMPACT)
 
 
 def planned(source: Path, folder: Path, *flags: str) -> Any:
@@ -103,15 +82,7 @@ def test_every_hold_is_valid(reason: HoldReason) -> None:
     (found,) = pin.find(tree, regenerator())
     day = "2026-09-01T00:00:00Z"
     holds = (
-        Hold(
-            reason,
-            "why",
-            "what to do",
-            bump_kind=BumpKind.MAJOR,
-            target=Version("v3.0.0"),
-            since=day,
-            until=day,
-        ),
+        Hold(reason, "why", "what to do", bump_kind=BumpKind.MAJOR, target=Version("v3.0.0"), since=day, until=day),
         Hold(reason),
     )
     value = plan_value(Plan(found, found.path, holds), "clusters/a")
@@ -119,9 +90,7 @@ def test_every_hold_is_valid(reason: HoldReason) -> None:
     assert list(VALIDATOR.iter_errors(report)) == []
 
 
-@pytest.mark.parametrize(
-    "approve", [pytest.param((), id="a-minor-waits"), pytest.param(("2.9",), id="approved")]
-)
+@pytest.mark.parametrize("approve", [pytest.param((), id="a-minor-waits"), pytest.param(("2.9",), id="approved")])
 def test_the_plan_of_an_artifact_is_valid(approve: tuple[str, ...]) -> None:
     using = registry("v2.8.7")
     # Once before anything was pushed, once after all of it was.
@@ -141,9 +110,7 @@ def test_only_an_artifact_is_reported_as_one(written_source: Path, tmp_path: Pat
     [
         pytest.param(lambda each: each.pop("pushed"), id="field-missing"),
         pytest.param(lambda each: each.update(promoted=None), id="field-of-a-run"),
-        pytest.param(
-            lambda each: each.update(address="ghcr.io/org/flux:production"), id="address-without-scheme"
-        ),
+        pytest.param(lambda each: each.update(address="ghcr.io/org/flux:production"), id="address-without-scheme"),
         pytest.param(lambda each: each.update(digest="sha256:0"), id="digest-too-short"),
         pytest.param(lambda each: each["pushed"][0].update(version="2.8.8"), id="version-without-v"),
         pytest.param(lambda each: each["pushed"][0].update(new=None), id="new-or-not-unsaid"),
@@ -193,9 +160,7 @@ def _with(**fields: Any) -> Callable[[Any], Any]:
         pytest.param(_with(since="yesterday"), id="upgrade-with-day"),
     ],
 )
-def test_a_mutated_plan_is_refused(
-    mutate: Callable[[Any], Any], written_source: Path, tmp_path: Path
-) -> None:
+def test_a_mutated_plan_is_refused(mutate: Callable[[Any], Any], written_source: Path, tmp_path: Path) -> None:
     report = planned(written_source, tmp_path)
     assert VALIDATOR.is_valid(report)
     mutated = copy.deepcopy(report)

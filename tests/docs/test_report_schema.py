@@ -20,13 +20,7 @@ from cases_on_disk import case_named
 from flux_upgrade import main
 from flux_upgrade.action.action_yml import REPORT_FILE, Outcome
 from flux_upgrade.action.artifact_report import artifact_run_value
-from flux_upgrade.model.errors import (
-    FluxUpgradeError,
-    ForbiddenByForge,
-    Overtaken,
-    ResidueConflict,
-    Unproved,
-)
+from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, Overtaken, ResidueConflict, Unproved
 from flux_upgrade.planning.proposal import Action
 from promotion.promoting import NOBODY, VERIFYING, registry, run
 
@@ -50,9 +44,7 @@ class Fleet:
     source: Path
     folder: Path
 
-    def run(
-        self, inputs: Mapping[str, str] = NOTHING, permissions: Mapping[str, str] = PERMISSIONS
-    ) -> tuple[int, Any]:
+    def run(self, inputs: Mapping[str, str] = NOTHING, permissions: Mapping[str, str] = PERMISSIONS) -> tuple[int, Any]:
         """One step of a job. Returns the exit code and the report."""
         temp = self.folder / f"temp-{len(list(self.folder.iterdir()))}"
         workspace = temp / "workspace"
@@ -147,18 +139,13 @@ def test_a_group_without_a_match_is_a_warning(fleet: Fleet) -> None:
     [
         pytest.param("up-to-date", {}, PERMISSIONS, None, id="up-to-date"),
         pytest.param("flux-v0", {}, PERMISSIONS, Unproved, id="unproved"),
-        pytest.param(
-            "conflict-in-one-of-two", {"policy": "minor"}, PERMISSIONS, ResidueConflict, id="conflict"
-        ),
+        pytest.param("conflict-in-one-of-two", {"policy": "minor"}, PERMISSIONS, ResidueConflict, id="conflict"),
         pytest.param("exact-default", {}, {"contents": "read"}, ForbiddenByForge, id="forbidden"),
     ],
     indirect=["fleet"],
 )
 def test_other_ends_are_valid(
-    fleet: Fleet,
-    inputs: Mapping[str, str],
-    permissions: Mapping[str, str],
-    failure: type[FluxUpgradeError] | None,
+    fleet: Fleet, inputs: Mapping[str, str], permissions: Mapping[str, str], failure: type[FluxUpgradeError] | None
 ) -> None:
     code, report = fleet.run(inputs, permissions)
     valid(report)

@@ -19,9 +19,7 @@ from flux_upgrade.manifests.residue import Op
 from flux_upgrade.pins.gotk_components import pin as gotk
 from flux_upgrade.pins.pin import PinState, Role
 
-SCHEMA = json.loads(
-    (Path(__file__).resolve().parents[2] / "docs" / "reference" / "inspect.schema.json").read_text()
-)
+SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "docs" / "reference" / "inspect.schema.json").read_text())
 DEFINITIONS = SCHEMA["$defs"]
 VALIDATOR = Draft202012Validator(SCHEMA)
 
@@ -64,9 +62,7 @@ def _without(field: str) -> Callable[[Any], Any]:
 
 
 def _with(**fields: Any) -> Callable[[Any], Any]:
-    return lambda installation: installation.update(
-        {key.replace("_", "-"): new for key, new in fields.items()}
-    )
+    return lambda installation: installation.update({key.replace("_", "-"): new for key, new in fields.items()})
 
 
 @pytest.mark.parametrize(
@@ -87,9 +83,7 @@ def _with(**fields: Any) -> Callable[[Any], Any]:
         pytest.param(lambda each: each["residue"][0]["object"].pop("group"), id="object-field-missing"),
     ],
 )
-def test_a_mutated_report_is_refused(
-    mutate: Callable[[Any], Any], written_source: Path, tmp_path: Path
-) -> None:
+def test_a_mutated_report_is_refused(mutate: Callable[[Any], Any], written_source: Path, tmp_path: Path) -> None:
     report = inspected(case_named("edits-carried"), written_source, tmp_path)
     assert VALIDATOR.is_valid(report)
     mutated = copy.deepcopy(report)

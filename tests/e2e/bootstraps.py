@@ -26,13 +26,7 @@ FILES = tuple(f"{FOLDER}/{name}" for name in ("gotk-components.yaml", "gotk-sync
 BRANCH = "flux-upgrade/clusters.staging/bootstrap"
 TITLE = f"flux-system-main-flux-system-./{PATH}"
 """Of the deploy key, as the CLI has it."""
-OF_THE_APP = {
-    **PERMISSIONS,
-    "administration": "write",
-    "secrets": "write",
-    "workflows": "write",
-    "members": "read",
-}
+OF_THE_APP = {**PERMISSIONS, "administration": "write", "secrets": "write", "workflows": "write", "members": "read"}
 _ACTION = {"GITHUB_ACTION_REPOSITORY": "octo-org/flux-upgrade", "GITHUB_ACTION_REF": "v0"}
 
 
@@ -68,13 +62,7 @@ class Site:
         """One step of a job of ``NAME``. ``checkout``: the repository that a step before it checked out."""
         self.workspace.mkdir(exist_ok=True)
         if checkout:
-            git(
-                "clone",
-                "--quiet",
-                "--depth=1",
-                f"file://{self.repository(checkout).git}",
-                str(self.workspace),
-            )
+            git("clone", "--quiet", "--depth=1", f"file://{self.repository(checkout).git}", str(self.workspace))
         self.hub.forget()
         self.runs += 1
         job = Job(

@@ -48,9 +48,7 @@ def app_permissions(example: str) -> dict[str, str]:
     (job,) = workflow["jobs"].values()
     (step,) = (each for each in job["steps"] if "create-github-app-token" in each.get("uses", ""))
     asked = step["with"].items()
-    return {
-        name.removeprefix("permission-"): value for name, value in asked if name.startswith("permission-")
-    }
+    return {name.removeprefix("permission-"): value for name, value in asked if name.startswith("permission-")}
 
 
 def evaluated(text: str, contexts: Mapping[str, Any]) -> Any:

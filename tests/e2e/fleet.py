@@ -120,9 +120,7 @@ def everything(done: Result) -> str:
     """All that a step leaves behind, but for the lines that mask."""
     log = re.sub(r"^::add-mask::.*$", "", done.log, flags=re.MULTILINE)
     files = "".join(path.read_text() for path in sorted(done.temp.iterdir()))
-    return "\n".join(
-        [log, done.summary, *done.outputs.values(), *done.env.values(), *done.state.values(), files]
-    )
+    return "\n".join([log, done.summary, *done.outputs.values(), *done.env.values(), *done.state.values(), files])
 
 
 def image_of(where: str, request: pytest.FixtureRequest) -> str:

@@ -125,12 +125,8 @@ def _base(wanted: str) -> str:
 def _debootstrap(reference: str, suite: str) -> None:
     tree = CACHE / "rootfs"
     shutil.rmtree(tree, ignore_errors=True)
-    mirror = _run(
-        "apt-get", "indextargets", "--format", "$(REPO_URI)", "Label: Debian", "Created-By: Packages"
-    )
-    _run(
-        "debootstrap", "--variant=minbase", f"--include={_PACKAGES}", suite, str(tree), mirror.splitlines()[0]
-    )
+    mirror = _run("apt-get", "indextargets", "--format", "$(REPO_URI)", "Label: Debian", "Created-By: Packages")
+    _run("debootstrap", "--variant=minbase", f"--include={_PACKAGES}", suite, str(tree), mirror.splitlines()[0])
     for folder in _NOT_KEPT:
         shutil.rmtree(tree / folder, ignore_errors=True)
     packed = CACHE / "rootfs.tar"
@@ -154,9 +150,7 @@ def _certificates() -> tuple[str, ...]:
 def _run(*command: str) -> str:
     done = _try(*command)
     if done.returncode:
-        raise CannotBuild(
-            f"{command[0]} failed ({done.returncode}):\n{done.stdout[-2000:]}{done.stderr[-4000:]}"
-        )
+        raise CannotBuild(f"{command[0]} failed ({done.returncode}):\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
     return done.stdout.strip()
 
 

@@ -152,9 +152,9 @@ def _variables(job: Job, inside: Mapping[str, str]) -> dict[str, str]:
 def _inputs(action: Mapping[str, Any], job: Job) -> dict[str, str]:
     """Hyphens stay as they are, and what the action does not know is passed on, too."""
     declared: Mapping[str, Mapping[str, Any]] = action["inputs"]
-    values = {
-        name: _evaluated(str(each.get("default", "")), job.context) for name, each in declared.items()
-    } | dict(job.inputs)
+    values = {name: _evaluated(str(each.get("default", "")), job.context) for name, each in declared.items()} | dict(
+        job.inputs
+    )
     return {f"INPUT_{name.replace(' ', '_').upper()}": value for name, value in values.items()}
 
 
@@ -200,9 +200,7 @@ def _result(exit_code: int, log: str, folders: Mapping[str, Path]) -> Result:
         env=dict(pairs(written("GITHUB_ENV"))),
         log=log,
         annotations=tuple(
-            each
-            for each in commands
-            if each.level in ("error", "warning", "notice", "debug") and each.message
+            each for each in commands if each.level in ("error", "warning", "notice", "debug") and each.message
         ),
         masked=tuple(each.message for each in commands if each.level == "add-mask"),
         temp=folders["runner_temp"],

@@ -74,9 +74,7 @@ def failed(done: Result, error: type[FluxUpgradeError], text: str) -> None:
 
 
 @WHERE
-def test_an_artifact_is_promoted_and_taken_back(
-    where: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
+def test_an_artifact_is_promoted_and_taken_back(where: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     (tmp_path / "registry").mkdir()
     with (
         running_registry(tmp_path / "registry") as url,
@@ -118,10 +116,7 @@ def test_from_a_schedule_to_an_approval(where: str, request: pytest.FixtureReque
             "report": first.outputs["report"],
             "report-file": REPORT_FILE,
         }
-        assert [(each["operation"], each["target"]) for each in pulls] == [
-            ("opened", "v2.8.8"),
-            ("opened", "v2.9.4"),
-        ]
+        assert [(each["operation"], each["target"]) for each in pulls] == [("opened", "v2.8.8"), ("opened", "v2.9.4")]
         assert [each["url"] for each in pulls] == [f"{on.hub.url}/octo-org/fleet/pull/{n}" for n in (1, 2)]
         assert report(first)["outcome"] == "opened"
         assert plain(first.summary).startswith(SUMMARY)
@@ -153,9 +148,7 @@ def test_the_image_does_what_a_process_does(request: pytest.FixtureRequest, tmp_
             done = on.run()
             outputs = {name: plain(value) for name, value in done.outputs.items()}
             bodies = {number: plain(each.body) for number, each in on.repository.pulls.items()}
-            left.append(
-                (plain(done.log).replace(on.token.value, "TOKEN"), plain(done.summary), outputs, bodies)
-            )
+            left.append((plain(done.log).replace(on.token.value, "TOKEN"), plain(done.summary), outputs, bodies))
             assert done.exit_code == ResidueConflict.exit_code
     assert left[0] == left[1]
 
@@ -271,9 +264,7 @@ def test_a_path_that_is_a_link_out_of_the_workspace(fleet_on: Fleet, tmp_path: P
 # Modes and events
 
 
-@pytest.mark.parametrize(
-    "inputs", [{"mode": "plan"}, {"dry-run": "true"}, {"mode": "plan", "dry-run": "true"}]
-)
+@pytest.mark.parametrize("inputs", [{"mode": "plan"}, {"dry-run": "true"}, {"mode": "plan", "dry-run": "true"}])
 @pytest.mark.parametrize("event", ["schedule", "pull_request"])
 def test_who_only_looks_writes_nothing(fleet_on: Fleet, inputs: Mapping[str, str], event: str) -> None:
     done = fleet_on.run(inputs, event=event)
@@ -353,9 +344,7 @@ def test_what_fails_ends_red_after_all_else_was_done(tmp_path: Path) -> None:
         assert on.opened() == {"flux-upgrade/clusters.a/minor": True}
         (annotation,) = done.annotations
         assert annotation.message.startswith(f"{path_in('clusters/b')}: v2.9.4 changed or removed")
-        assert [each["slug"] for each in json.loads(done.outputs["report"])["failures"]] == [
-            "residue-conflict"
-        ]
+        assert [each["slug"] for each in json.loads(done.outputs["report"])["failures"]] == ["residue-conflict"]
         # Again, all but the failure is as it should be.
         again = on.run()
         assert (again.exit_code, again.outputs["outcome"], on.written()) == (9, "failed", [])
@@ -427,8 +416,7 @@ def test_a_token_in_another_input_is_shown_nowhere(fleet_on: Fleet) -> None:
 
 
 @pytest.mark.parametrize(
-    "folder",
-    ["::error::pwned", "a\n::error::pwned", "a\n::stop-commands::x", "a|b`c", "<img src=x>", "é\u202e"],
+    "folder", ["::error::pwned", "a\n::error::pwned", "a\n::stop-commands::x", "a|b`c", "<img src=x>", "é\u202e"]
 )
 def test_names_of_anybody_give_no_commands(tmp_path: Path, folder: str) -> None:
     with Fleet(tmp_path, fleet({folder: "v2.8.7"})) as on:

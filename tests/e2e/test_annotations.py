@@ -40,10 +40,7 @@ def test_what_there_is_no_room_for_stands_in_the_summary_with_its_place(tmp_path
         done = opened.run({"mode": "plan", "policy": "minor"})
     assert [each.properties["file"] for each in done.annotations] == sorted(pages)[:10]
     for path in sorted(pages)[10:]:
-        assert (
-            f"> {path}:1: v2.9.4 does not serve notification.toolkit.fluxcd.io/v1beta2: Alert page"
-            in done.summary
-        )
+        assert f"> {path}:1: v2.9.4 does not serve notification.toolkit.fluxcd.io/v1beta2: Alert page" in done.summary
 
 
 CONFIG = b"groups:\n  production:\n    paths: [clusters/prod/**]\n    policy: none\n"

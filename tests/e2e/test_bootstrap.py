@@ -41,9 +41,7 @@ def changes(site: Site, branch: str = BRANCH) -> str:
 
 
 @WHERE
-def test_an_empty_repository_gets_its_first_commit(
-    where: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
+def test_an_empty_repository_gets_its_first_commit(where: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     with opened(tmp_path, image_of(where, request)) as site:
         repository = site.hub.create_repository(NAME)
         first = site.bootstrap()
@@ -162,9 +160,7 @@ def test_several_clusters_are_one_pull_request(site: Site) -> None:
         content = files[f"clusters/{cluster}/flux-system/gotk-components.yaml"]
         assert b"image-reflector-controller" in content
         assert (b"kind: NetworkPolicy" in content) is policies
-        assert (
-            f"path: ./clusters/{cluster}".encode() in files[f"clusters/{cluster}/flux-system/gotk-sync.yaml"]
-        )
+        assert f"path: ./clusters/{cluster}".encode() in files[f"clusters/{cluster}/flux-system/gotk-sync.yaml"]
         assert cluster in pull.body
     again = site.run({"mode": "bootstrap"})
     assert (again.outputs["outcome"], site.written()) == ("none", [])

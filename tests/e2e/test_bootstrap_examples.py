@@ -9,16 +9,7 @@ from typing import Any
 import pytest
 from github_stand_in import Repository, Token
 
-from e2e.bootstraps import (
-    NAME,
-    Site,
-    assert_fits,
-    bodies,
-    everything_in_git,
-    handed_over,
-    opened,
-    pushed,
-)
+from e2e.bootstraps import NAME, Site, assert_fits, bodies, everything_in_git, handed_over, opened, pushed
 from e2e.example_jobs import ROOT, app_permissions, given, permissions
 from e2e.fleet import WHERE, everything, git, image_of
 from e2e.runner import Result
@@ -76,9 +67,7 @@ def event(name: str = "push", *, created: bool = False, is_template: bool = Fals
     return {"github": {"event_name": name, "event": payload}}
 
 
-def test_the_first_push_of_a_generated_repository_opens_a_pull_request(
-    site: Site, generated: Repository
-) -> None:
+def test_the_first_push_of_a_generated_repository_opens_a_pull_request(site: Site, generated: Repository) -> None:
     inputs = given(FROM_TEMPLATE, "push", event(created=True))
     assert inputs is not None
     first = site.run(inputs, event="push", checkout=NAME)
@@ -101,11 +90,7 @@ def test_the_first_push_of_a_generated_repository_opens_a_pull_request(
 
 @pytest.mark.parametrize(
     "context",
-    [
-        event(created=True, is_template=True),
-        event(),
-        event("workflow_dispatch", is_template=True),
-    ],
+    [event(created=True, is_template=True), event(), event("workflow_dispatch", is_template=True)],
     ids=["the-template-itself", "a-later-push", "the-template-by-hand"],
 )
 def test_no_other_push_runs_the_job(context: Mapping[str, Any]) -> None:
@@ -156,9 +141,7 @@ def assert_as_it_should_be(repository: Repository, folder: Path) -> None:
 
 
 @WHERE
-def test_a_new_repository_has_all_it_needs(
-    where: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
+def test_a_new_repository_has_all_it_needs(where: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     with opened(tmp_path, image_of(where, request)) as site:
         site.hub.add_organization("octo-org")
         token = of_the_app(site)

@@ -10,19 +10,7 @@ from pathlib import Path
 import pytest
 from github_stand_in import FAULTS, Call, Request
 
-from e2e.bootstraps import (
-    BRANCH,
-    FILES,
-    FOLDER,
-    NAME,
-    PATH,
-    TITLE,
-    Site,
-    assert_fits,
-    handed_over,
-    is_write,
-    opened,
-)
+from e2e.bootstraps import BRANCH, FILES, FOLDER, NAME, PATH, TITLE, Site, assert_fits, handed_over, is_write, opened
 from e2e.fleet import git
 from e2e.runner import Result
 from flux_upgrade.model.errors import ForgeUnavailable

@@ -132,9 +132,7 @@ def test_what_was_bootstrapped_is_upgraded_with_no_configuration(acts: dict[str,
     assert re.findall(r"^clusters/production · patch: (\w+)", acts["10"], re.MULTILINE) == ["opened"]
 
 
-def test_a_repository_with_content_gets_one_pull_request_that_says_what_is_left_to_do(
-    acts: dict[str, str],
-) -> None:
+def test_a_repository_with_content_gets_one_pull_request_that_says_what_is_left_to_do(acts: dict[str, str]) -> None:
     assert "#1 Bootstrap Flux v2.9.4 in clusters/production" in acts["11"]
     assert "**What is left to do**" in acts["11"]
     assert "gh repo deploy-key add identity.pub" in acts["11"]
@@ -155,9 +153,7 @@ def test_what_is_kept_is_what_there_was_to_look_at(acts: dict[str, str], kept: P
     assert json.loads((kept / runs[4] / "report.json").read_text())["outcome"] == "held"
     pulls = kept / "pull-requests"
     assert (
-        (pulls / "fleet-3.md")
-        .read_text()
-        .startswith("# Upgrade Flux to v2.8.8 in clusters/staging #3\n\n**merged**")
+        (pulls / "fleet-3.md").read_text().startswith("# Upgrade Flux to v2.8.8 in clusters/staging #3\n\n**merged**")
     )
     assert "+# Flux Version: v2.9.4\n" in (pulls / "fleet-4.diff").read_text()
     first_upgrade = "# Upgrade Flux to v2.9.4 in clusters/production #1\n\n**open**"

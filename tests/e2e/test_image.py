@@ -62,9 +62,7 @@ def test_nothing_is_imported_from_the_workspace(action_image: Image, tmp_path: P
     (tmp_path / "flux_upgrade" / "__init__.py").write_text("raise SystemExit('taken over')\n")
     (tmp_path / "yaml.py").write_text("raise SystemExit('taken over')\n")
     assert "taken over" not in run(action_image, "--version", workspace=tmp_path)
-    assert (
-        run(action_image, "-c", "import yaml, flux_upgrade", entrypoint="python3", workspace=tmp_path) == ""
-    )
+    assert run(action_image, "-c", "import yaml, flux_upgrade", entrypoint="python3", workspace=tmp_path) == ""
 
 
 def test_git_trusts_a_workspace_of_another_user_and_speaks_https(action_image: Image, tmp_path: Path) -> None:

@@ -104,9 +104,7 @@ def successor(data: dict[str, Any], move: Move) -> dict[str, Any]:
 def with_parsed_patches(data: Any) -> Any:
     if isinstance(data, dict):
         return {
-            key: yaml.safe_load(value)
-            if key == "patch" and isinstance(value, str)
-            else with_parsed_patches(value)
+            key: yaml.safe_load(value) if key == "patch" and isinstance(value, str) else with_parsed_patches(value)
             for key, value in data.items()
         }
     return [with_parsed_patches(each) for each in data] if isinstance(data, list) else data

@@ -35,9 +35,7 @@ def test_kustomize_agrees(path: Path, tmp_path: Path) -> None:
         pytest.skip("it would go online")
     kustomize = Kustomize(require_program("kustomize"), tmp_path)
     sides = evaluated(case.files, case.root, case.path, case.old, case.new)
-    for name, manifest, ours, builds in zip(
-        ("before", "after"), (case.old, case.new), sides, case.builds, strict=True
-    ):
+    for name, manifest, ours, builds in zip(("before", "after"), (case.old, case.new), sides, case.builds, strict=True):
         built = kustomize.build({**case.files, case.path: manifest}, case.root)
         assert (built.error == "") == builds, f"{name}: {built.error}"
         if builds and case.compared == "objects":

@@ -124,9 +124,7 @@ class Seen:
     def layer(self, tag: str = "production") -> bytes:
         """The tar file."""
         digest = self.manifest(tag)["layers"][0]["digest"]
-        return gzip.decompress(
-            self._session.get(f"{self.url}/v2/{self.path}/blobs/{digest}", timeout=5).content
-        )
+        return gzip.decompress(self._session.get(f"{self.url}/v2/{self.path}/blobs/{digest}", timeout=5).content)
 
     def version(self, tag: str = "production") -> str:
         """The release of Flux in it, by the header of its manifest."""

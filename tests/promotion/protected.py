@@ -46,8 +46,5 @@ def protected_registry(folder: Path) -> Iterator[Protected]:
 @contextmanager
 def registry_with_tokens(folder: Path) -> Iterator[tuple[Protected, TokenService]]:
     """One that wants tokens, and the service that gives them to USERNAME."""
-    with (
-        run_token_service(folder) as service,
-        running_registry(folder, service.auth, in_memory=True) as url,
-    ):
+    with run_token_service(folder) as service, running_registry(folder, service.auth, in_memory=True) as url:
         yield Protected(url), service

@@ -34,11 +34,7 @@ class Step:
 
 @pytest.fixture
 def site(
-    registry_url: str,
-    protected: Protected,
-    written_source: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    registry_url: str, protected: Protected, written_source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Site:
     """A registry over TLS that wants a password, with Flux v2.8.7 as its user pushed it."""
     plain = Site(registry_url, written_source, f"action/{tmp_path.name.replace('_', '-').lower()}")
@@ -73,9 +69,7 @@ def step(site: Site, *, command: str = "upgrade", **inputs: str) -> Step:
     }
     out, err = io.BytesIO(), io.StringIO()
     code = main.run(["action"], env, out, err, Timing(lambda: NOW, lambda _: None, lambda: 0.5))
-    outputs = re.findall(
-        r"^(\S+)<<(\S+)\n(.*?)\n?^\2$", (work / "output").read_text(), re.MULTILINE | re.DOTALL
-    )
+    outputs = re.findall(r"^(\S+)<<(\S+)\n(.*?)\n?^\2$", (work / "output").read_text(), re.MULTILINE | re.DOTALL)
     report = (work / REPORT_FILE).read_text()
     return Step(
         code,

@@ -62,9 +62,7 @@ def test_media_types_annotations_and_tags_are_as_documented(site: Site, seen: Se
     layer = seen.layer()
     assert found["mediaType"] == "application/vnd.oci.image.manifest.v1+json"
     assert found["config"]["mediaType"] == "application/vnd.cncf.flux.config.v1+json"
-    assert [each["mediaType"] for each in found["layers"]] == [
-        "application/vnd.cncf.flux.content.v1.tar+gzip"
-    ]
+    assert [each["mediaType"] for each in found["layers"]] == ["application/vnd.cncf.flux.content.v1.tar+gzip"]
     assert found["annotations"] == {
         "flux-upgrade.previous": before,
         "org.opencontainers.image.created": "2026-08-29T10:40:00Z",
@@ -214,9 +212,7 @@ def test_a_tag_that_moves_in_between_is_left_alone(site: Site, seen: Seen) -> No
     assert seen.digest() == theirs
 
 
-def test_promotion_of_a_patch_takes_at_most_twelve_requests_and_an_idle_run_three(
-    site: Site, seen: Seen
-) -> None:
+def test_promotion_of_a_patch_takes_at_most_twelve_requests_and_an_idle_run_three(site: Site, seen: Seen) -> None:
     with FaultyRegistry(site.url) as proxy:
         counted = Site(proxy.url, site.source, site.path)
         upgraded = counted.run("upgrade", "--range=2.8.x", "--policy=patch")
@@ -246,9 +242,7 @@ def test_a_password_on_stdin_opens_a_registry_and_is_shown_nowhere(site: Site, p
         assert "wrong-horse" not in ran.out + ran.err
 
 
-def test_tokens_of_a_token_service_are_got_for_what_is_done_and_shown_nowhere(
-    site: Site, tmp_path: Path
-) -> None:
+def test_tokens_of_a_token_service_are_got_for_what_is_done_and_shown_nowhere(site: Site, tmp_path: Path) -> None:
     with registry_with_tokens(tmp_path) as (registry, service):
         there = registry.filled(site)
         config = tmp_path / "config.json"

@@ -167,9 +167,7 @@ def test_a_minor_that_the_policy_covers_waits_for_nobody() -> None:
     assert len(outcome.pushed) == 1
 
 
-def test_the_same_content_beside_other_annotations_is_another_artifact_and_its_layer_is_not_pushed_again() -> (
-    None
-):
+def test_the_same_content_beside_other_annotations_is_another_artifact_and_its_layer_is_not_pushed_again() -> None:
     using = registry("v2.8.7")
     first = run(using)
     # Another channel of the same repository, or the same one after somebody gave it an annotation.
@@ -377,9 +375,7 @@ def test_an_artifact_that_is_not_there_or_not_named_is_one_clear_error(
         ),
     ],
 )
-def test_an_artifact_holds_one_manifest_of_flux(
-    held: dict[str, bytes], error: type[Exception], message: str
-) -> None:
+def test_an_artifact_holds_one_manifest_of_flux(held: dict[str, bytes], error: type[Exception], message: str) -> None:
     using = MemoryRegistry()
     using.add(TAG, held)
     with pytest.raises(error, match=message):

@@ -58,11 +58,7 @@ def pins(fleet: Fleet, branch: str) -> tuple[str, str]:
 
 def by_subject(fleet: Fleet) -> dict[str, str]:
     """Subject → branch, of the open pull requests."""
-    return {
-        pull.head.rpartition("/")[2]: pull.head
-        for pull in fleet.repository.pulls.values()
-        if pull.state == "open"
-    }
+    return {pull.head.rpartition("/")[2]: pull.head for pull in fleet.repository.pulls.values() if pull.state == "open"}
 
 
 def test_the_pin_is_changed_by_pull_request_and_no_tag_moves(fleet: Fleet, site: Site, seen: Seen) -> None:

@@ -41,9 +41,7 @@ def test_the_rejected_version_is_held() -> None:
 
     outcome = run(using)
 
-    assert [(hold.reason, hold.target) for hold in outcome.plan.plan.holds] == [
-        (HoldReason.ROLLED_BACK, "v2.8.8")
-    ]
+    assert [(hold.reason, hold.target) for hold in outcome.plan.plan.holds] == [(HoldReason.ROLLED_BACK, "v2.8.8")]
     assert using.named[TAG] == before
 
 
@@ -220,9 +218,7 @@ def test_a_change_of_flags_that_was_rolled_back_is_reported_and_can_be_approved(
     back(using)
 
     held = run(using, flags=flags)
-    assert [(hold.reason, hold.target) for hold in held.plan.plan.holds] == [
-        (HoldReason.ROLLED_BACK, "v2.9.4")
-    ]
+    assert [(hold.reason, hold.target) for hold in held.plan.plan.holds] == [(HoldReason.ROLLED_BACK, "v2.9.4")]
     run(using, flags=flags, approve=["v2.9.4"])
     assert using.named[TAG] == changed
 

@@ -64,9 +64,7 @@ class Api:
     def commit(self, files: dict[str, str], message: str = "Change\n") -> str:
         """Make a commit over the default branch, on no branch. Returns its id."""
         head = self.get("/git/ref/heads/main").json()["object"]["sha"]
-        entries = [
-            {"path": path, "mode": "100644", "type": "blob", "content": text} for path, text in files.items()
-        ]
+        entries = [{"path": path, "mode": "100644", "type": "blob", "content": text} for path, text in files.items()]
         tree = self.post("/git/trees", {"base_tree": head, "tree": entries}).json()["sha"]
         body = {"message": message, "tree": tree, "parents": [head]}
         sha: str = self.post("/git/commits", body).json()["sha"]

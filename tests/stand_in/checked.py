@@ -196,9 +196,7 @@ class Checks:
             pointer = described["$ref"].removeprefix("#/")
         content = api.resolved(described).get("content", {}).get("application/json")
         if content is None:
-            yield from (
-                ["a body where none is described"] if body is not None and response.status < 400 else []
-            )
+            yield from (["a body where none is described"] if body is not None and response.status < 400 else [])
             return
         yield from api.problems(f"{pointer}/content/application~1json/schema", body)
 

@@ -54,9 +54,7 @@ def fetch(source: Source) -> None:
         (archive,) = Path(folder).glob("*.tgz")
         digest = "sha512-" + base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
         if digest != source.digest:
-            raise ValueError(
-                f"{source.package}@{source.version} has the digest {digest}, not {source.digest}"
-            )
+            raise ValueError(f"{source.package}@{source.version} has the digest {digest}, not {source.digest}")
         with tarfile.open(archive) as tar:
             member = tar.extractfile(source.member)
             assert member is not None

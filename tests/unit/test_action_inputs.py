@@ -156,10 +156,7 @@ def test_a_rollback_gets_the_flags_of_its_registry_only() -> None:
             "name a tag or a digest to go back to with --to; there are v2.8.7-0123456789ab",
             "name a tag or a digest to go back to with input `to`; there are v2.8.7-0123456789ab",
         ),
-        (
-            "give --username and --password-stdin",
-            "give input `registry-username` and input `registry-password`",
-        ),
+        ("give --username and --password-stdin", "give input `registry-username` and input `registry-password`"),
         ("if it is meant so, give --plain-http", "if it is meant so, give input `plain-http`"),
     ],
 )
@@ -173,11 +170,7 @@ def test_a_way_back_is_for_a_rollback_alone() -> None:
 
 
 def test_plan_is_dry_anyway() -> None:
-    assert inputs.arguments({"INPUT_MODE": "plan", "INPUT_DRY-RUN": "true"}) == [
-        "plan",
-        ".",
-        "--pull-request",
-    ]
+    assert inputs.arguments({"INPUT_MODE": "plan", "INPUT_DRY-RUN": "true"}) == ["plan", ".", "--pull-request"]
 
 
 @pytest.mark.parametrize(
@@ -230,9 +223,7 @@ def test_tokens_are_in_no_argument_and_are_not_shown() -> None:
     assert repr(given) == "Secrets()"
 
 
-@pytest.mark.parametrize(
-    ("server", "release_token"), [("https://github.com", "t"), ("https://ghe.example", "")]
-)
+@pytest.mark.parametrize(("server", "release_token"), [("https://github.com", "t"), ("https://ghe.example", "")])
 def test_the_token_of_an_enterprise_server_stays_there(server: str, release_token: str) -> None:
     runner = runner_of({"GITHUB_SERVER_URL": server})
     assert inputs.secrets(GIVEN, runner).release_token == release_token
@@ -301,9 +292,7 @@ def test_a_missing_checkout_is_answered_with_the_lines_to_add() -> None:
 
 
 @pytest.mark.parametrize(
-    "env",
-    [{"INPUT_MODE": "bootstrap"}, {"INPUT_PATH": "oci://registry.test/flux:staging"}],
-    ids=["bootstrap", "oci"],
+    "env", [{"INPUT_MODE": "bootstrap"}, {"INPUT_PATH": "oci://registry.test/flux:staging"}], ids=["bootstrap", "oci"]
 )
 def test_a_bootstrap_and_an_artifact_need_no_checkout(env: dict[str, str]) -> None:
     inputs.check({**GIVEN, **env}, RUNNER, has_checkout=False)

@@ -29,9 +29,7 @@ from rounds import holding, planned, result, round_of, team_of
 PATCH, MINOR, MAJOR, _ = BumpKind
 ONE = planned()
 ORPHAN = Hold(HoldReason.ORPHAN, "nobody refers to it")
-CONFLICT = Hold(
-    HoldReason.RESIDUE_CONFLICT, "a path", "take it out", ResidueConflict, MINOR, Version("v2.9.4")
-)
+CONFLICT = Hold(HoldReason.RESIDUE_CONFLICT, "a path", "take it out", ResidueConflict, MINOR, Version("v2.9.4"))
 UNREADABLE = Hold(HoldReason.UNREADABLE, "broken", "mend it", Unreadable)
 DIFFERS = Hold(HoldReason.CHECKOUT_DIFFERS, "it is behind", "git pull", CheckoutDiffers)
 EDITED = Hold(HoldReason.BRANCH_EDITED, "somebody pushed", "merge it")
@@ -41,8 +39,7 @@ NEWEST = Hold(HoldReason.UP_TO_DATE)
 def round_with(*actions: Action) -> Round:
     subjects = [PATCH, MINOR, MAJOR]
     return round_of(
-        ONE,
-        results=[result(ONE, action, subjects[at % 3], number=at + 1) for at, action in enumerate(actions)],
+        ONE, results=[result(ONE, action, subjects[at % 3], number=at + 1) for at, action in enumerate(actions)]
     )
 
 
@@ -83,9 +80,7 @@ def test_a_hold_is_an_outcome(hold: Hold, outcome: str) -> None:
 
 def test_a_failure_is_the_outcome_whatever_else_was_done() -> None:
     error = ForbiddenByForge("no", hint="allow it")
-    done = round_of(
-        ONE, results=[result(ONE, Action.OPENED, number=1), result(ONE, Action.FAILED, MINOR, error=error)]
-    )
+    done = round_of(ONE, results=[result(ONE, Action.OPENED, number=1), result(ONE, Action.FAILED, MINOR, error=error)])
     assert outcome_of(done, written=True) is Outcome.FAILED
 
 
@@ -180,9 +175,7 @@ def test_one_installation_tells_its_versions() -> None:
         ([], ("", "", "")),
     ],
 )
-def test_versions_are_empty_where_installations_differ(
-    versions: Sequence[str], expected: tuple[str, str, str]
-) -> None:
+def test_versions_are_empty_where_installations_differ(versions: Sequence[str], expected: tuple[str, str, str]) -> None:
     teams = [planned(version, path=f"clusters/{at}") for at, version in enumerate(versions)]
     given = outputs(round_of(*teams), written=True)
     assert (given["current-version"], given["target-version"], given["pending-version"]) == expected
@@ -219,10 +212,7 @@ def test_the_one_pull_request(results: Sequence[tuple[Action, BumpKind, int]], n
 
 
 def test_an_issue_is_no_pull_request() -> None:
-    given = outputs(
-        round_of(ONE, results=[result(ONE, Action.OPENED, MINOR, number=3, is_issue=True)]),
-        written=True,
-    )
+    given = outputs(round_of(ONE, results=[result(ONE, Action.OPENED, MINOR, number=3, is_issue=True)]), written=True)
     assert (given["pull-request-number"], given["pull-requests"]) == ("", "[]")
     assert given["outcome"] == "opened"
 
@@ -251,12 +241,7 @@ def test_the_report_has_everything_but_what_there_is_not() -> None:
     )
     value = run_value(done, calls=3, written=True)
     assert value["dry-run"] is False
-    assert (value["outcome"], value["repository"], value["base"], value["calls"]) == (
-        "failed",
-        "acme/fleet",
-        "main",
-        3,
-    )
+    assert (value["outcome"], value["repository"], value["base"], value["calls"]) == ("failed", "acme/fleet", "main", 3)
     assert [each["team"] for each in value["installations"]] == ["prod", "prod"]
     assert [each["action"] for each in value["pull-requests"]] == ["failed", "held"]
     assert value["pull-requests"][0]["error"] == "no"

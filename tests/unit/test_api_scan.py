@@ -113,9 +113,7 @@ PLAIN = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n"
         pytest.param(PLAIN.replace("\n", "\r\n"), id="crlf"),
         pytest.param(f"# {'x' * 70}\n{PLAIN}metadata:\n  name: a\n---\n{PLAIN}", id="documents"),
         pytest.param("metadata:\n  labels:\n    kustomize.toolkit.fluxcd.io/prune: disabled\n", id="label"),
-        pytest.param(
-            "spec:\n  ref:\n    apiVersion: source.toolkit.fluxcd.io/v1\n    kind: Bucket\n", id="inside"
-        ),
+        pytest.param("spec:\n  ref:\n    apiVersion: source.toolkit.fluxcd.io/v1\n    kind: Bucket\n", id="inside"),
         pytest.param("image: ghcr.io/fluxcd/flux:v1\n", id="no-group"),
     ],
 )
@@ -127,17 +125,13 @@ def test_most_files_are_passed_over(text: str) -> None:
     "text",
     [
         pytest.param(PLAIN.replace("/v1", "/v1beta2"), id="removed"),
-        pytest.param(
-            f"{PLAIN}---\n{PLAIN.replace('/v1', '/v1beta2')}", id="removed-behind-one-that-is-served"
-        ),
+        pytest.param(f"{PLAIN}---\n{PLAIN.replace('/v1', '/v1beta2')}", id="removed-behind-one-that-is-served"),
         pytest.param(PLAIN.replace("/v1", '/v1beta2"').replace(" s", ' "s'), id="quoted"),
         pytest.param("kind: GitRepository\napiVersion: source.toolkit.fluxcd.io/v1beta2\n", id="kind-first"),
         pytest.param(PLAIN.replace("\n", " # a\n"), id="commented"),
         pytest.param("apiVersion: source.toolkit.fluxcd.io/v1\nkind: Alert\n", id="of-another-group"),
         pytest.param("apiVersion: source.toolkit.fluxcd.io/v1\nspec:\n  a: b\nkind: Alert\n", id="apart"),
-        pytest.param(
-            "a:\n  apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n", id="of-another-object"
-        ),
+        pytest.param("a:\n  apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n", id="of-another-object"),
         pytest.param("a: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n", id="of-another-key"),
         pytest.param("group: source.toolkit.fluxcd.io\nversion: v1beta2\nkind: Bucket\n", id="in-two-parts"),
         pytest.param("{apiVersion: source.toolkit.fluxcd.io/v1beta2, kind: Bucket}\n", id="flow"),
@@ -151,8 +145,7 @@ def test_what_may_matter_is_looked_at_closely(text: str) -> None:
 def test_what_is_searched_is_what_the_config_file_says() -> None:
     tree = MemoryTree(dict.fromkeys(("a/x.yaml", "a/y.json", "b/x.yaml", "c/x.yaml", "c/x.png"), b""))
     assert searched(tree, "", Config()) == Searched(
-        frozenset({"a/x.yaml", "a/y.json", "b/x.yaml", "c/x.yaml"}),
-        frozenset({"a/x.yaml", "b/x.yaml", "c/x.yaml"}),
+        frozenset({"a/x.yaml", "a/y.json", "b/x.yaml", "c/x.yaml"}), frozenset({"a/x.yaml", "b/x.yaml", "c/x.yaml"})
     )
     of_a, of_b = (
         Group(governance=Governance(scan=("a/",))),

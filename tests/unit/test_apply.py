@@ -13,13 +13,7 @@ from flows import PATH, World, fleet, listed, manifest, path_in
 from flux_upgrade.adapters.recording import RecordingForge
 from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.model import markers
-from flux_upgrade.model.errors import (
-    CheckoutDiffers,
-    FluxUpgradeError,
-    ForbiddenByForge,
-    ForgeUnavailable,
-    Overtaken,
-)
+from flux_upgrade.model.errors import CheckoutDiffers, FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken
 from flux_upgrade.model.forge import Done, OpenPull, PullState, Question, Repository, Step, UpdatePull
 from flux_upgrade.planning.plan import UpgradeRequest
 from flux_upgrade.planning.proposal import Action, Round
@@ -93,17 +87,11 @@ def test_a_group_has_one_pull_request() -> None:
     files = fleet({"clusters/a": "v2.8.7", "clusters/b": "v2.8.8", "other": "v2.9.4"})
     group = Group("prod", ("clusters/",), Governance(labels=("flux",)))
     world, forge = World(files, Config(groups=(group,))), MemoryForge(dict(files))
-    assert actions(world.run(forge)) == {
-        "flux-upgrade/prod/patch": "opened",
-        "flux-upgrade/prod/minor": "opened",
-    }
+    assert actions(world.run(forge)) == {"flux-upgrade/prod/patch": "opened", "flux-upgrade/prod/minor": "opened"}
     tree = forge.trees[forge.heads["flux-upgrade/prod/minor"]]
     assert [tree[path_in(f"clusters/{each}")] == manifest("v2.9.4") for each in "ab"] == [True, True]
     assert forge.open_pulls()[0].labels == ("flux",)
-    assert actions(world.run(forge)) == {
-        "flux-upgrade/prod/patch": "unchanged",
-        "flux-upgrade/prod/minor": "unchanged",
-    }
+    assert actions(world.run(forge)) == {"flux-upgrade/prod/patch": "unchanged", "flux-upgrade/prod/minor": "unchanged"}
 
 
 def test_a_member_that_is_gone_leaves_the_pull_request_of_its_group() -> None:
@@ -114,10 +102,7 @@ def test_a_member_that_is_gone_leaves_the_pull_request_of_its_group() -> None:
     changed = {**files, path_in("clusters/b"): manifest("v2.9.4")}
     world.files = changed
     forge.push_to_base(changed)
-    assert actions(world.run(forge)) == {
-        "flux-upgrade/prod/patch": "updated",
-        "flux-upgrade/prod/minor": "updated",
-    }
+    assert actions(world.run(forge)) == {"flux-upgrade/prod/patch": "updated", "flux-upgrade/prod/minor": "updated"}
     assert forge.trees[forge.heads["flux-upgrade/prod/patch"]][path_in("clusters/b")] == manifest("v2.9.4")
 
 
@@ -262,8 +247,7 @@ class StrictForge(MemoryForge):
             name
             for name, branch in found.branches.items()
             for pull in branch.pulls
-            if pull.state is PullState.OPEN
-            and (REBASE in pull.labels or markers.is_ticked(pull.body, markers.REBASE))
+            if pull.state is PullState.OPEN and (REBASE in pull.labels or markers.is_ticked(pull.body, markers.REBASE))
         }
         return found
 
@@ -284,9 +268,7 @@ class StrictForge(MemoryForge):
         if isinstance(step, UpdatePull):
             return step.branch in self.asked
         merged = [
-            each.head
-            for name, each in self.pulls.values()
-            if name == step.branch and each.state is PullState.MERGED
+            each.head for name, each in self.pulls.values() if name == step.branch and each.state is PullState.MERGED
         ]
         return any(each is not None and each.oid == head for each in merged)
 
@@ -406,9 +388,7 @@ class Users:
 
     def revert_all(self, _: int) -> None:
         self.forge.push_to_base({PATH: manifest("v2.8.7")})
-        for number in [
-            each.number for _, each in self.forge.pulls.values() if each.state is PullState.MERGED
-        ]:
+        for number in [each.number for _, each in self.forge.pulls.values() if each.state is PullState.MERGED]:
             self.refuse(number)
 
     def push_to_the_base(self, _: int) -> None:
@@ -419,9 +399,7 @@ class Users:
 
     def release_a_patch(self, _: int) -> None:
         tags = [each.tag for each in self.world.releases]
-        self.world.releases = listed(
-            *tags, next((each for each in ("v2.8.8", "v2.9.4") if each not in tags), tags[0])
-        )
+        self.world.releases = listed(*tags, next((each for each in ("v2.8.8", "v2.9.4") if each not in tags), tags[0]))
 
 
 ABOUT_ONE = (
@@ -527,9 +505,7 @@ def test_a_refused_minor_stays_refused_when_the_next_one_goes_away() -> None:
     assert forge.open_pull(MINOR) is None
 
 
-@pytest.mark.parametrize(
-    ("approve", "warns"), [("2.9", False), ("v2.9.3", False), ("2.10", True), ("2.8", True)]
-)
+@pytest.mark.parametrize(("approve", "warns"), [("2.9", False), ("v2.9.3", False), ("2.10", True), ("2.8", True)])
 def test_an_approval_that_nothing_waits_for_is_said(approve: str, *, warns: bool) -> None:
     world, forge = one_cluster("v2.8.8")
     world.asked = UpgradeRequest(approve=(approve,))

@@ -45,9 +45,7 @@ def pinned(ref: str = f"{{tag: {TAG}, digest: '{OLD}'}}", more: str = "") -> byt
     ).encode()
 
 
-def one_cluster(
-    content: bytes = pinned(), *, path: str = PATH
-) -> tuple[World, MemoryForge, MemoryOwnArtifacts]:
+def one_cluster(content: bytes = pinned(), *, path: str = PATH) -> tuple[World, MemoryForge, MemoryOwnArtifacts]:
     own = MemoryOwnArtifacts(stated={TAG: {"digest": OLD, "version": "v2.8.7"}})
     files = {path: content}
     return World(files, own=own), MemoryForge(dict(files)), own
@@ -228,10 +226,7 @@ def test_what_cannot_be_rebased_is_held_for_its_reason(error: FluxUpgradeError, 
     world.own = UnsupportedArtifacts(stated=own.stated, error=error)
     assert actions(world.run(forge)) == {}
     ((plan,),) = (team.plans for team in plan_update_groups(world.gathered()))
-    assert {(str(hold.reason), hold.target) for hold in plan.holds} == {
-        (reason, "v2.8.8"),
-        (reason, "v2.9.4"),
-    }
+    assert {(str(hold.reason), hold.target) for hold in plan.holds} == {(reason, "v2.8.8"), (reason, "v2.9.4")}
 
 
 def test_a_hold_keeps_its_reason_and_tells_its_target() -> None:
@@ -253,13 +248,8 @@ def test_title_and_text_say_what_moves_and_what_the_new_artifact_is() -> None:
     pull, new = forge.open_pull(PATCH), successor(own, "v2.8.8")
     assert pull is not None
     assert pull.title == "Upgrade Flux to v2.8.8 in clusters/production"
-    assert (
-        f"| `{PATH}:7` | artifact | `{TAG}@sha256:777777777777…` | `{new.tag}@{new.digest[:19]}…` |"
-        in pull.body
-    )
-    assert (
-        f"ghcr.io/acme/flux:{new.tag} is what was pinned, with Flux's manifest taken to v2.8.8" in pull.body
-    )
+    assert f"| `{PATH}:7` | artifact | `{TAG}@sha256:777777777777…` | `{new.tag}@{new.digest[:19]}…` |" in pull.body
+    assert f"ghcr.io/acme/flux:{new.tag} is what was pinned, with Flux's manifest taken to v2.8.8" in pull.body
     assert "nothing to do before merging" in pull.body
 
 
@@ -281,10 +271,7 @@ def test_what_waits_for_a_signature_does_not_merge_by_itself() -> None:
         world, forge, _ = one_cluster(pinned(more=more))
         world.config = Config(default=Group(governance=Governance(auto_merge=True)))
         world.run(forge)
-        assert [step.extras.auto_merge for step in forge.steps if isinstance(step, OpenPull)] == [
-            merges,
-            False,
-        ]
+        assert [step.extras.auto_merge for step in forge.steps if isinstance(step, OpenPull)] == [merges, False]
 
 
 # Beside other runs

@@ -128,16 +128,12 @@ def test_comments_and_other_kinds_are_no_references() -> None:
     assert references_in({"flux.yaml": f"# {URL}:production\n{other}"}) == ()
 
 
-@pytest.mark.parametrize(
-    "tag", ["v2.8.8-0123456789ab", "v2.8.8", "2.8.8", "flux-v2.8.8", "3f2a91c", "20261121"]
-)
+@pytest.mark.parametrize("tag", ["v2.8.8-0123456789ab", "v2.8.8", "2.8.8", "flux-v2.8.8", "3f2a91c", "20261121"])
 def test_a_release_a_checksum_and_a_date_name_one_artifact(tag: str) -> None:
     assert names_one(tag)
 
 
-@pytest.mark.parametrize(
-    "tag", ["production", "latest", "v2.8", "v2", "prod-2", "facade", "deadbeef", "", "eu1"]
-)
+@pytest.mark.parametrize("tag", ["production", "latest", "v2.8", "v2", "prod-2", "facade", "deadbeef", "", "eu1"])
 def test_any_other_tag_may_be_moved(tag: str) -> None:
     assert not names_one(tag)
 
@@ -236,8 +232,7 @@ def test_suspended_is_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    "ref",
-    [PINNED, f"digest: '{DIGEST}'", f"tag: production, digest: '{DIGEST}'", "tag: v2.8.8", "tag: 3f2a91c"],
+    "ref", [PINNED, f"digest: '{DIGEST}'", f"tag: production, digest: '{DIGEST}'", "tag: v2.8.8", "tag: 3f2a91c"]
 )
 def test_who_pins_it_has_pull_requests(ref: str) -> None:
     assert promotion_of(references_in({"flux.yaml": repository(ref)}), PRODUCTION) is Promotion.PULL_REQUEST
@@ -281,9 +276,7 @@ def test_a_reference_by_a_variable_is_refused() -> None:
 def test_a_ref_that_a_patch_sets_is_not_decisive() -> None:
     patch = patching("kind: OCIRepository", "[{op: replace, path: /spec/ref/tag, value: v2.9.4}]")
     with pytest.raises(UsageError) as raised:
-        promotion_of(
-            references_in({"a/flux.yaml": repository(MOVING), "a/kustomization.yaml": patch}), PRODUCTION
-        )
+        promotion_of(references_in({"a/flux.yaml": repository(MOVING), "a/kustomization.yaml": patch}), PRODUCTION)
     assert "another one is put in by a patch: a/kustomization.yaml:5" in raised.value.message
 
 
@@ -319,9 +312,6 @@ def test_a_remark_says_that_moving_the_tag_changes_nothing_for_a_range() -> None
     only = only_reference(repository("semver: 2.x"))
     (remark,) = remarks_of([only], PRODUCTION)
     assert remark == (
-        f"clusters/a/flux.yaml:{only.line} takes what the range 2.x admits: "
-        "moving production changes nothing there"
+        f"clusters/a/flux.yaml:{only.line} takes what the range 2.x admits: moving production changes nothing there"
     )
-    assert (
-        remarks_of([only_reference(repository(MOVING)), only_reference(repository(PINNED))], PRODUCTION) == ()
-    )
+    assert remarks_of([only_reference(repository(MOVING)), only_reference(repository(PINNED))], PRODUCTION) == ()

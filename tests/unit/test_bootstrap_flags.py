@@ -59,9 +59,7 @@ def test_every_flag_takes_its_own_default(flag: Flag) -> None:
     provider, source = where_usable(flag)
     base = WHOLE[provider] if source is Source.GIT else ARTIFACT
     without = parse_flags(provider, source, base)
-    assert (
-        parse_flags(provider, source, {flag.name: flag.default, **base}) == without if flag.default else True
-    )
+    assert parse_flags(provider, source, {flag.name: flag.default, **base}) == without if flag.default else True
 
 
 @pytest.mark.parametrize("flag", USABLE, ids=lambda flag: flag.name)
@@ -91,15 +89,7 @@ def test_what_is_refused_says_why(flag: Flag) -> None:
 
 def test_the_table_holds_together() -> None:
     fields = {*BootstrapOptions._fields, *InstallOptions._fields, *OciOptions._fields}
-    elsewhere = {
-        "token-auth",
-        "private",
-        "team",
-        "group",
-        "components-extra",
-        "oci-provider",
-        "ssh-key-algorithm",
-    }
+    elsewhere = {"token-auth", "private", "team", "group", "components-extra", "oci-provider", "ssh-key-algorithm"}
     for flag in FLAGS.values():
         assert not flag.since or is_tag(flag.since), flag.name
         assert (flag.kind is FlagKind.CHOICE) == bool(flag.choices), flag.name
@@ -217,9 +207,7 @@ def test_an_artifact_has_flags_of_its_own() -> None:
         ("bitbucket-server", {"hostname": ""}, ["bitbucket-server needs --hostname"]),
     ],
 )  # fmt: skip
-def test_impossible_flags_are_reported(
-    provider: str, flags: dict[str, FlagValue], expected: list[str]
-) -> None:
+def test_impossible_flags_are_reported(provider: str, flags: dict[str, FlagValue], expected: list[str]) -> None:
     assert problems(flags, Provider(provider)) == expected
 
 
@@ -234,8 +222,7 @@ def test_a_url_that_flux_could_not_use_is_reported(url: str) -> None:
 
 def test_all_problems_are_reported_at_once() -> None:
     found = problems(
-        {"privat": True, "team": "a", "interval": 1, "path": "..", "components": "helm-controller"},
-        Provider.GIT,
+        {"privat": True, "team": "a", "interval": 1, "path": "..", "components": "helm-controller"}, Provider.GIT
     )
     assert len(found) == 6
     assert len(set(found)) == 6
@@ -264,12 +251,7 @@ def test_a_secret_is_in_no_message_and_no_repr(value: Any) -> None:
 def test_the_checkout_supplies_what_is_missing() -> None:
     known = {"owner": "o", "repository": "r", "hostname": "ghe.example.com", "url": "ssh://git@x/y"}
     options = parse_flags(Provider.GITHUB, Source.GIT, {"repository": "mine"}, known=known)
-    assert (options.owner, options.repository, options.hostname, options.url) == (
-        "o",
-        "mine",
-        "ghe.example.com",
-        "",
-    )
+    assert (options.owner, options.repository, options.hostname, options.url) == ("o", "mine", "ghe.example.com", "")
     assert parse_flags(Provider.GIT, Source.GIT, {}, known=known).url == "ssh://git@x/y"
     with pytest.raises(UsageError, match="--owner is missing; --repository is missing"):
         parse_flags(Provider.GITHUB, Source.GIT, {})
@@ -279,9 +261,7 @@ def test_the_version_may_be_known_otherwise() -> None:
     options = parse_flags(Provider.GITHUB, Source.GIT, WHOLE[Provider.GITHUB], version="v2.6.4")
     assert options.install.version == "v2.6.4"
     with pytest.raises(UsageError, match="--sparse-checkout came with Flux"):
-        parse_flags(
-            Provider.GITHUB, Source.GIT, {**WHOLE[Provider.GITHUB], "sparse-checkout": "."}, version="v2.6.4"
-        )
+        parse_flags(Provider.GITHUB, Source.GIT, {**WHOLE[Provider.GITHUB], "sparse-checkout": "."}, version="v2.6.4")
 
 
 @pytest.mark.parametrize(
@@ -302,9 +282,7 @@ def test_the_version_may_be_known_otherwise() -> None:
         ({}, "github", "v0.41.2", "Flux v0.41.2 is older"),
     ],
 )
-def test_a_release_has_what_it_has(
-    flags: dict[str, FlagValue], provider: str, tag: str, message: str
-) -> None:
+def test_a_release_has_what_it_has(flags: dict[str, FlagValue], provider: str, tag: str, message: str) -> None:
     options = parsed(flags, Provider(provider))
     if not message:
         check_version(options, tag)
@@ -328,9 +306,7 @@ SAME = (
 def test_a_mapping_words_and_arguments_give_the_same(flags: dict[str, FlagValue], provider: str) -> None:
     import yaml
 
-    texts = {
-        name: ",".join(value) if isinstance(value, list) else str(value) for name, value in flags.items()
-    }
+    texts = {name: ",".join(value) if isinstance(value, list) else str(value) for name, value in flags.items()}
     texts = {name: text.lower() if text in ("True", "False") else text for name, text in texts.items()}
     words = [f"--{name}={text}" for name, text in texts.items()]
     ways: list[dict[str, FlagValue]] = [
@@ -381,9 +357,7 @@ VALUES = st.one_of(
     st.integers(-1, 100),
     st.text(max_size=12),
     st.lists(st.text(max_size=5), max_size=3),
-    st.sampled_from(
-        ["true", "false", "1m", "main", "a/b", "../x", "oci://r.io/a:b", "ssh://git@h/r", "v2.9.4"]
-    ),
+    st.sampled_from(["true", "false", "1m", "main", "a/b", "../x", "oci://r.io/a:b", "ssh://git@h/r", "v2.9.4"]),
 )
 
 
@@ -392,9 +366,7 @@ VALUES = st.one_of(
     st.sampled_from(Provider),
     st.sampled_from(Source),
 )
-def test_any_map_is_options_or_problems(
-    flags: dict[str, FlagValue], provider: Provider, source: Source
-) -> None:
+def test_any_map_is_options_or_problems(flags: dict[str, FlagValue], provider: Provider, source: Source) -> None:
     base = WHOLE[provider] if source is Source.GIT else ARTIFACT
     try:
         options = parse_flags(provider, source, {**base, **flags})

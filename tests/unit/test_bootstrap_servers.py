@@ -80,9 +80,7 @@ def test_a_token_for_another_server_is_not_sent_to_githubs_releases() -> None:
     words = ("--provider=github", "--hostname=ghes.example.com", "--repository=o/r")
     assert in_clone(*words)[0].tokens.releases == ""
     assert in_clone("--hostname=github.example.com", "--repository=o/r")[0].tokens.releases == "hush"
-    assert (
-        in_clone(*words, env={**ON_A_LAPTOP, "FLUX_UPGRADE_RELEASE_TOKEN": "own"})[0].tokens.releases == "own"
-    )
+    assert in_clone(*words, env={**ON_A_LAPTOP, "FLUX_UPGRADE_RELEASE_TOKEN": "own"})[0].tokens.releases == "own"
 
 
 @pytest.mark.parametrize(
@@ -101,21 +99,12 @@ def test_a_github_has_its_apis_where_its_kind_has_them(host: str, github: GitHub
 @pytest.mark.parametrize(
     ("remote", "expected"),
     [
-        (
-            "ssh://git@gitlab.corp:2222/g/fleet.git",
-            {"hostname": "gitlab.corp", "ssh-hostname": "gitlab.corp:2222"},
-        ),
-        (
-            "https://gitlab.corp:8443/g/fleet.git",
-            {"hostname": "gitlab.corp:8443", "ssh-hostname": "gitlab.corp"},
-        ),
+        ("ssh://git@gitlab.corp:2222/g/fleet.git", {"hostname": "gitlab.corp", "ssh-hostname": "gitlab.corp:2222"}),
+        ("https://gitlab.corp:8443/g/fleet.git", {"hostname": "gitlab.corp:8443", "ssh-hostname": "gitlab.corp"}),
         ("https://ghes.corp:8443/g/fleet.git", {"provider": "github", "hostname": "ghes.corp:8443"}),
         ("git@ghes.corp:g/fleet.git", {"provider": "github", "hostname": "ghes.corp"}),
         ("git@bitbucket.org:g/fleet.git", {"provider": "git", "url": "ssh://git@bitbucket.org/g/fleet.git"}),
-        (
-            "https://jane:hush@git.corp/g/fleet.git",
-            {"provider": "git", "url": "https://git.corp/g/fleet.git"},
-        ),
+        ("https://jane:hush@git.corp/g/fleet.git", {"provider": "git", "url": "https://git.corp/g/fleet.git"}),
     ],
 )
 def test_what_a_remote_tells(remote: str, expected: dict[str, str]) -> None:
@@ -148,19 +137,14 @@ def test_the_servers_that_the_environment_names() -> None:
 
 
 def header(remote: remotes.RemoteAccess) -> str:
-    return dict(remote.settings(remote.url))["http.https://git.corp/.extraHeader"].removeprefix(
-        "Authorization: "
-    )
+    return dict(remote.settings(remote.url))["http.https://git.corp/.extraHeader"].removeprefix("Authorization: ")
 
 
 def test_a_token_is_sent_as_the_server_wants_it() -> None:
     url = "https://git.corp/a.git"
     jane = header(remotes.RemoteAccess(url, "git", "hush", user="jane"))
     assert base64.b64decode(jane.removeprefix("Basic ")) == b"jane:hush"
-    assert (
-        base64.b64decode(header(remotes.RemoteAccess(url, "git", "hush")).removeprefix("Basic "))
-        == b"oauth2:hush"
-    )
+    assert base64.b64decode(header(remotes.RemoteAccess(url, "git", "hush")).removeprefix("Basic ")) == b"oauth2:hush"
     assert header(remotes.RemoteAccess(url, "git", "hush", is_bearer=True)) == "Bearer hush"
 
 

@@ -55,9 +55,7 @@ def clusters(
     return clusters_of(request_of(*words, env=env), found, known or {}, servers or {})
 
 
-def problems(
-    *words: str, found: BootstrapConfig | None = None, env: dict[str, str] | None = None
-) -> list[str]:
+def problems(*words: str, found: BootstrapConfig | None = None, env: dict[str, str] | None = None) -> list[str]:
     with pytest.raises(UsageError) as caught:
         clusters(*words, found=found, env=env)
     assert caught.value.hint
@@ -162,16 +160,11 @@ def test_secrets_are_read_and_shown_nowhere() -> None:
     assert request.credentials.secrets == BootstrapSecrets(
         "hush-sync", key.strip(), "robot", "hush-cluster", {"gitlab": "hush-gitlab", "git": "hush-git", "github": "hush-gh"}
     )  # fmt: skip
-    assert "hush" not in repr(found) + repr(found.options) + repr(request.credentials.secrets) + repr(
-        found.environment
-    )
+    assert "hush" not in repr(found) + repr(found.options) + repr(request.credentials.secrets) + repr(found.environment)
     assert set(found.secrets) == {"u:hush-creds", "hush-creds"}
     shown = " ".join([*env.values(), "line: hushhushhushhushhush"])
     assert "hush" not in masked(shown, secrets_of(env))
-    assert (
-        masked("-----BEGIN RSA PRIVATE KEY----- robot", secrets_of(env))
-        == "-----BEGIN RSA PRIVATE KEY----- robot"
-    )
+    assert masked("-----BEGIN RSA PRIVATE KEY----- robot", secrets_of(env)) == "-----BEGIN RSA PRIVATE KEY----- robot"
     # Neither Git nor Docker's helpers have any use for them.
     assert "hush" not in str(dict(found.environment.git)) + str(dict(found.environment.registry.environment))
 
@@ -240,15 +233,10 @@ def test_the_provider_follows_from_the_flags_and_the_remote(
         (("--hostname=gitlab.example.com",), {"provider": "github", "owner": "o", "repository": "r"}),
         (("--hostname=github.example.com",), {"provider": "github", "owner": "o", "repository": "r"}),
         (("--provider=gitlab",), {"provider": "github", "owner": "o", "repository": "r"}),
-        (
-            ("--provider=gitlab",),
-            {"provider": "gitea", "hostname": "x.example.com", "owner": "o", "repository": "r"},
-        ),
+        (("--provider=gitlab",), {"provider": "gitea", "hostname": "x.example.com", "owner": "o", "repository": "r"}),
     ],
 )
-def test_the_names_of_the_remote_are_for_its_own_server_alone(
-    words: tuple[str, ...], known: dict[str, str]
-) -> None:
+def test_the_names_of_the_remote_are_for_its_own_server_alone(words: tuple[str, ...], known: dict[str, str]) -> None:
     with pytest.raises(UsageError, match="--owner is missing; --repository is missing"):
         clusters(*words, known=known)
 
@@ -268,23 +256,17 @@ def test_an_artifact_is_of_no_provider() -> None:
 
 def test_a_cluster_beats_what_is_for_all_and_arguments_beat_both() -> None:
     staging, production = clusters(found=TWO)
-    assert (staging.name, staging.options.sync_path, staging.options.install.log_level) == (
-        "staging",
-        "./a",
-        "debug",
-    )
+    assert (staging.name, staging.options.sync_path, staging.options.install.log_level) == ("staging", "./a", "debug")
     assert (production.name, production.options.install.log_level) == ("production", "error")
-    assert [each.options.install.log_level for each in clusters("--log-level=info", found=TWO)] == [
-        "info",
-        "info",
-    ]
+    assert [each.options.install.log_level for each in clusters("--log-level=info", found=TWO)] == ["info", "info"]
     (only,) = clusters("--cluster=production", "--kubeconfig=k", found=TWO)
     assert only == production
     (alone,) = clusters(found=BootstrapConfig(source="oci", flags={"url": "oci://r.example.com/a:b"}))
     assert (alone.name, alone.options.source) == ("", Source.OCI)
-    assert [
-        each.name for each in clusters(found=load(config_reference.BOOTSTRAP_EXAMPLE, "x").bootstrap)
-    ] == ["staging", "production"]
+    assert [each.name for each in clusters(found=load(config_reference.BOOTSTRAP_EXAMPLE, "x").bootstrap)] == [
+        "staging",
+        "production",
+    ]
 
 
 def test_the_registry_username_comes_with_its_password() -> None:

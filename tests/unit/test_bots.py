@@ -47,9 +47,7 @@ def renovate(config: Any, *paths: str, content: bytes = MANIFEST) -> list[str]:
 
 
 def dependabot(*entries: dict[str, Any], content: bytes = MANIFEST) -> list[str]:
-    return remarks_on(
-        {".github/dependabot.yml": yaml.safe_dump({"version": 2, "updates": entries})}, content=content
-    )
+    return remarks_on({".github/dependabot.yml": yaml.safe_dump({"version": 2, "updates": entries})}, content=content)
 
 
 def pasted(text: str) -> str:
@@ -173,9 +171,7 @@ def test_the_rule_goes_behind_those_that_are_there() -> None:
 
 def test_the_rule_names_paths_where_others_are_left_to_renovate() -> None:
     (text,) = remarks_on({"renovate.json": "{}", OTHER: MANIFEST.decode()})
-    assert json.loads(pasted("```json\n{" + pasted(text) + "}```"))["packageRules"][0]["matchFileNames"] == [
-        PATH
-    ]
+    assert json.loads(pasted("```json\n{" + pasted(text) + "}```"))["packageRules"][0]["matchFileNames"] == [PATH]
     (both,) = renovate({}, PATH, OTHER)
     assert '"**/gotk-components.yaml"' in both
     assert "the same files" in both
@@ -188,9 +184,7 @@ def test_renovate_reads_its_first_file_only() -> None:
     assert remarks_on({"docs/renovate.json": on}) == []
 
 
-@pytest.mark.parametrize(
-    "name", ["renovate.json5", ".renovaterc", ".github/renovate.json", ".gitlab/renovate.json5"]
-)
+@pytest.mark.parametrize("name", ["renovate.json5", ".renovaterc", ".github/renovate.json", ".gitlab/renovate.json5"])
 def test_every_place_of_renovates_configuration(name: str) -> None:
     (text,) = remarks_on({name: "// why\n{extends: ['config:recommended',],}\n"})
     assert f"As `{name}` tells" in text
@@ -291,9 +285,7 @@ def test_the_rule_names_the_mirror_of_the_images() -> None:
     assert dependabot(DOCKER | {"directory": HERE} | yaml.safe_load(pasted(text)), content=mirror) == []
 
 
-@pytest.mark.parametrize(
-    "text", ["updates: {{ x }}", "version: 2", "[]", "", "updates: 1", "a: 1\n---\nb: 1"]
-)
+@pytest.mark.parametrize("text", ["updates: {{ x }}", "version: 2", "[]", "", "updates: 1", "a: 1\n---\nb: 1"])
 def test_dependabots_file_that_cannot_be_read(text: str) -> None:
     (advice,) = remarks_on({".github/dependabot.yaml": text})
     assert "could not be read. If it has a `docker` entry" in advice
@@ -333,9 +325,7 @@ def test_json5(text: str, value: object) -> None:
     assert bot_config.loads(text) == value
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "{a}", "{a: }", "'x", "{a: 1} {", "/* x", "[,]]", "{a: @/}", "[" * 99_999]
-)
+@pytest.mark.parametrize("text", ["", "{", "{a}", "{a: }", "'x", "{a: 1} {", "/* x", "[,]]", "{a: @/}", "[" * 99_999])
 def test_what_is_no_json5(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         bot_config.loads(text)

@@ -159,7 +159,5 @@ def test_an_object_of_the_users_that_the_release_brings_too(shared: Regenerator)
     result = carry(proof, target)
     assert result.content.decode() == target.text
     assert [str(edit.object) for edit in result.absorbed] == ["ServiceAccount/source-watcher"]
-    other = prove(
-        parse((rendered(EIGHT) + "---\n" + account + "imagePullSecrets:\n- name: s\n").encode()), shared
-    )
+    other = prove(parse((rendered(EIGHT) + "---\n" + account + "imagePullSecrets:\n- name: s\n").encode()), shared)
     assert [str(each.object) for each in carry(other, target).conflicts] == ["ServiceAccount/source-watcher"]

@@ -40,14 +40,8 @@ def test_the_image_is_replaced_and_every_other_byte_stays(spelled: Callable[[str
 
 
 def test_several_images_and_a_controller_that_is_not_there() -> None:
-    pins = {
-        **PINS,
-        "source-controller": Image("r.example/s", "", "sha256:1"),
-        "source-watcher": Image("x", "y", ""),
-    }
-    expected = PLAIN.replace(OLD, NEW).replace(
-        "ghcr.io/fluxcd/source-controller:v1.9.4", "r.example/s@sha256:1"
-    )
+    pins = {**PINS, "source-controller": Image("r.example/s", "", "sha256:1"), "source-watcher": Image("x", "y", "")}
+    expected = PLAIN.replace(OLD, NEW).replace("ghcr.io/fluxcd/source-controller:v1.9.4", "r.example/s@sha256:1")
     assert with_images(PLAIN.encode(), pins) == expected.encode()
     assert with_images(PLAIN.encode(), {}) == PLAIN.encode()
 

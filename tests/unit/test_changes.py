@@ -35,9 +35,7 @@ def compared(before: bytes, after: bytes) -> Changes:
 
 def released(before: str, after: str) -> Changes:
     """Of all components, written for the tests."""
-    manifests = (
-        rendered(InstallOptions(tag, components=components(tag))).encode() for tag in (before, after)
-    )
+    manifests = (rendered(InstallOptions(tag, components=components(tag))).encode() for tag in (before, after))
     return compared(*manifests)
 
 
@@ -86,9 +84,7 @@ def test_the_contents_that_a_policy_may_hold(before: str, after: str, contents: 
 
 def test_a_narrowed_policy_comes_first() -> None:
     shown = lines(released("v2.9.3", "v2.9.4"))
-    assert shown[0] == (
-        "NetworkPolicy/allow-webhooks: lets in TCP 9292 only from every namespace, any port before"
-    )
+    assert shown[0] == ("NetworkPolicy/allow-webhooks: lets in TCP 9292 only from every namespace, any port before")
     assert len(shown) == 3, "the policy, the images, what was counted"
 
 

@@ -51,9 +51,7 @@ rules = st.lists(st.one_of(resource_rule, resource_rule, url_rule), max_size=4)
 
 Request = tuple[str, ...]
 RESOURCE_REQUESTS = list(
-    product(
-        (*VERBS, OTHER), (*GROUPS, OTHER), ("pods", "pods/scale", OTHER, f"{OTHER}/scale"), (*NAMES, OTHER)
-    )
+    product((*VERBS, OTHER), (*GROUPS, OTHER), ("pods", "pods/scale", OTHER, f"{OTHER}/scale"), (*NAMES, OTHER))
 )
 URL_REQUESTS = list(product((*VERBS, OTHER), ("/", "/a", "/api", "/api/v1", "/api/v2", "/axe", "/other")))
 
@@ -77,11 +75,7 @@ def allows(rule: Mapping[str, list[str]], request: Request) -> bool:
 
 
 def allowed(rules: Sequence[Mapping[str, list[str]]]) -> set[Request]:
-    return {
-        request
-        for request in [*RESOURCE_REQUESTS, *URL_REQUESTS]
-        if any(allows(rule, request) for rule in rules)
-    }
+    return {request for request in [*RESOURCE_REQUESTS, *URL_REQUESTS] if any(allows(rule, request) for rule in rules)}
 
 
 @given(rules, rules)
@@ -123,10 +117,7 @@ rule = st.fixed_dictionaries(
 )
 policies = st.fixed_dictionaries(
     {"podSelector": st.sampled_from([{}, {"matchLabels": {"app": "x"}}])},
-    optional={
-        "ingress": st.lists(rule, max_size=3),
-        "policyTypes": st.sampled_from([["Ingress"], ["Egress"]]),
-    },
+    optional={"ingress": st.lists(rule, max_size=3), "policyTypes": st.sampled_from([["Ingress"], ["Egress"]])},
 )
 # Of the policy's own namespace, of one with a label, of one without.
 SOURCES = list(product(PODS, ("own", "labelled", "plain")))
@@ -141,17 +132,13 @@ def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 def lets_in(peer: Mapping[str, Any], pod: Mapping[str, str], namespace: str) -> bool:
     labels = {"team": "a"} if namespace == "labelled" else {}
-    is_there = (
-        selects(peer["namespaceSelector"], labels) if "namespaceSelector" in peer else namespace == "own"
-    )
+    is_there = selects(peer["namespaceSelector"], labels) if "namespaceSelector" in peer else namespace == "own"
     return is_there and selects(peer.get("podSelector", {}), pod)
 
 
 def opens(port: Mapping[str, Any], protocol: str, number: int) -> bool:
     first = port.get("port")
-    return port.get("protocol", "TCP") == protocol and (
-        first is None or first <= number <= port.get("endPort", first)
-    )
+    return port.get("protocol", "TCP") == protocol and (first is None or first <= number <= port.get("endPort", first))
 
 
 def connections(spec: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
@@ -201,9 +188,7 @@ def objects(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[
 
 
 def lists(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
-    return st.fixed_dictionaries(
-        {"type": st.just("array"), "items": inner}, optional={"maxItems": st.integers(0, 2)}
-    )
+    return st.fixed_dictionaries({"type": st.just("array"), "items": inner}, optional={"maxItems": st.integers(0, 2)})
 
 
 def maps(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:

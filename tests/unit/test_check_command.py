@@ -35,9 +35,7 @@ def test_texts_alone_pass(tmp_path: Path, source: Path) -> None:
     assert "1 mention in texts" in ran.out
 
 
-def test_the_target_is_the_newest_stable_release_or_the_one_that_is_given(
-    tmp_path: Path, source: Path
-) -> None:
+def test_the_target_is_the_newest_stable_release_or_the_one_that_is_given(tmp_path: Path, source: Path) -> None:
     plant(tmp_path, {"a.yaml": resource()})
     assert run(tmp_path, source, "check").code == 27
     assert run(tmp_path, source, "check", "--to=2.8.8").code == 0
@@ -147,10 +145,7 @@ def test_what_is_broken_today_does_not_pass_either(tmp_path: Path, source: Path)
     plant(tmp_path, {CLUSTER: cluster(), "a.yaml": left(), "b.yaml": resource("v1beta1")})
     ran = run(tmp_path, source, "check", "--json")
     assert ran.code == 27
-    assert [(each["breaks"], each["path"]) for each in ran.value["uses"]] == [
-        (True, "a.yaml"),
-        (True, "b.yaml"),
-    ]
+    assert [(each["breaks"], each["path"]) for each in ran.value["uses"]] == [(True, "a.yaml"), (True, "b.yaml")]
 
 
 def test_a_manifest_that_cannot_be_read_fails_the_check(tmp_path: Path, source: Path) -> None:
@@ -197,9 +192,7 @@ class TestInGitHubActions:
         assert [line[: line.index(" ")] for line in ran.annotations[:10]] == ["::error"] * 10
         assert ran.annotations[10:] == ["::warning::3 more uses: see the log of this step"]
 
-    def test_nothing_is_annotated_elsewhere_or_where_nothing_breaks(
-        self, tmp_path: Path, source: Path
-    ) -> None:
+    def test_nothing_is_annotated_elsewhere_or_where_nothing_breaks(self, tmp_path: Path, source: Path) -> None:
         plant(tmp_path, {"a.yaml": resource()})
         assert not run(tmp_path, source, "check").annotations
         assert not run(tmp_path, source, "check", env={"GITHUB_ACTIONS": "false"}).annotations

@@ -60,15 +60,8 @@ def test_what_cannot_be_parsed_is_said(command: str, words: list[str], message: 
 
 @pytest.mark.parametrize("command", ["plan", "upgrade"])
 def test_what_plan_and_upgrade_decide_by_is_the_same(command: str) -> None:
-    given = parse(
-        command, ["x", "--policy=minor", "--range", ">=2.6 <2.9", "--approve=2.9", "--approve", "v2.8.8"]
-    )
-    assert (given.path, given.policy, given.range, given.approve) == (
-        "x",
-        "minor",
-        ">=2.6 <2.9",
-        ["2.9", "v2.8.8"],
-    )
+    given = parse(command, ["x", "--policy=minor", "--range", ">=2.6 <2.9", "--approve=2.9", "--approve", "v2.8.8"])
+    assert (given.path, given.policy, given.range, given.approve) == ("x", "minor", ">=2.6 <2.9", ["2.9", "v2.8.8"])
     assert (given.config, given.flags, given.repository, given.base) == ("", "", "", "")
     assert (given.release_source, given.ca_file, given.pull_request) == (DEFAULT_SOURCE, "", False)
 
@@ -154,7 +147,5 @@ def test_what_is_no_boolean_to_go_is_none_here(text: str) -> None:
         (["--components="], [[]]),
     ],
 )
-def test_lists_are_separated_by_commas_or_repeated(
-    words: list[str], components: list[list[str]] | None
-) -> None:
+def test_lists_are_separated_by_commas_or_repeated(words: list[str], components: list[list[str]] | None) -> None:
     assert parse("render", words).components == components

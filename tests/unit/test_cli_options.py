@@ -64,11 +64,7 @@ def test_upgrade() -> None:
 
 @pytest.mark.parametrize(
     ("env", "cache"),
-    [
-        ({"HOME": "/h"}, "/h/.cache/flux-upgrade"),
-        ({"HOME": "/h", "XDG_CACHE_HOME": "/c"}, "/c/flux-upgrade"),
-        ({}, ""),
-    ],
+    [({"HOME": "/h"}, "/h/.cache/flux-upgrade"), ({"HOME": "/h", "XDG_CACHE_HOME": "/c"}, "/c/flux-upgrade"), ({}, "")],
 )
 def test_the_cache_is_where_caches_are(env: dict[str, str], cache: str) -> None:
     assert environment_of(env).cache_dir == cache
@@ -278,14 +274,9 @@ def test_git_gets_its_users_settings_but_no_path_of_another_repository() -> None
         "GIT_INDEX_FILE": "/elsewhere/index",
         "OTHER": "x",
     }
-    assert environment_of(env).git == {
-        "GIT_SSH_COMMAND": "ssh -i key",
-        "SSH_AUTH_SOCK": "/run/agent",
-    }
+    assert environment_of(env).git == {"GIT_SSH_COMMAND": "ssh -i key", "SSH_AUTH_SOCK": "/run/agent"}
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"), [("2.9.4", "v2.9.4"), ("v2.9.4", "v2.9.4"), ("", ""), ("main", "main")]
-)
+@pytest.mark.parametrize(("given", "expected"), [("2.9.4", "v2.9.4"), ("v2.9.4", "v2.9.4"), ("", ""), ("main", "main")])
 def test_a_version_is_taken_as_a_tag(given: str, expected: str) -> None:
     assert tag(given) == expected

@@ -72,16 +72,12 @@ def test_other_images_are_none_of_the_cli(text: str) -> None:
     assert reference_of("", Value(text, 0, len(text), 1)) is None
 
 
-@pytest.mark.parametrize(
-    "name", ["mise.toml", "a/.mise.toml", ".config/mise/config.ci.toml", "mise/conf.d/a.toml"]
-)
+@pytest.mark.parametrize("name", ["mise.toml", "a/.mise.toml", ".config/mise/config.ci.toml", "mise/conf.d/a.toml"])
 def test_mise_reads(name: str) -> None:
     assert is_mise_file(name)
 
 
-@pytest.mark.parametrize(
-    "name", ["mise.toml.bak", "promise.toml", "config.toml", "mise/x/config.toml", "mise/a.toml"]
-)
+@pytest.mark.parametrize("name", ["mise.toml.bak", "promise.toml", "config.toml", "mise/x/config.toml", "mise/a.toml"])
 def test_mise_does_not_read(name: str) -> None:
     assert not is_mise_file(name)
 
@@ -116,9 +112,7 @@ def test_what_is_no_toml_is_unreadable(text: str) -> None:
         parsed(text)
 
 
-@given(
-    st.dictionaries(TEXTS, TEXTS | st.lists(TEXTS, max_size=3), max_size=4), st.sampled_from(("\n", "\r\n"))
-)
+@given(st.dictionaries(TEXTS, TEXTS | st.lists(TEXTS, max_size=3), max_size=4), st.sampled_from(("\n", "\r\n")))
 def test_a_place_in_toml_holds_its_text(data: dict[str, str | list[str]], end: str) -> None:
     text = (
         "[tools]"

@@ -22,10 +22,7 @@ def clusters(files: Mapping[str, str]) -> tuple[Cluster, ...]:
     tree = MemoryTree({path: text.encode() for path, text in files.items()})
     context = PinContext(tree, USING, MemoryArtifacts(), MemoryCharts())
     found: list[Pin] = [*pin.find(tree, USING), *discover_pins(context)]
-    return clusters_of(
-        (Member(each, each.path) for each in found if not each.is_reported_only),
-        tree,
-    )
+    return clusters_of((Member(each, each.path) for each in found if not each.is_reported_only), tree)
 
 
 def sets(files: Mapping[str, str]) -> dict[str, list[str]]:
@@ -64,12 +61,7 @@ A, B = "clusters/a/flux-system/gotk-components.yaml", "clusters/b/flux-system/go
                 "kubernetes/flux/config/flux.yaml": artifact(),
                 "kubernetes/bootstrap/flux/kustomization.yaml": base(),
             },
-            {
-                "kubernetes/flux": [
-                    "kubernetes/bootstrap/flux/kustomization.yaml",
-                    "kubernetes/flux/config/flux.yaml",
-                ]
-            },
+            {"kubernetes/flux": ["kubernetes/bootstrap/flux/kustomization.yaml", "kubernetes/flux/config/flux.yaml"]},
             id="a-copy-beside-the-one-cluster",
         ),
         pytest.param(
@@ -159,8 +151,7 @@ A, B = "clusters/a/flux-system/gotk-components.yaml", "clusters/b/flux-system/go
         pytest.param(
             {
                 A: vendored(),
-                "clusters/a/edge.yaml": sync("./edge", "edge")
-                + "  kubeConfig:\n    secretRef:\n      name: edge\n",
+                "clusters/a/edge.yaml": sync("./edge", "edge") + "  kubeConfig:\n    secretRef:\n      name: edge\n",
                 "edge/one/flux.yaml": artifact(),
                 "edge/two/kustomization.yaml": base(),
             },
@@ -177,11 +168,7 @@ A, B = "clusters/a/flux-system/gotk-components.yaml", "clusters/b/flux-system/go
             id="the-sync-beside-a-manifest-says-its-folder",
         ),
         pytest.param(
-            {
-                "gotk-components.yaml": vendored(),
-                "tenant.yaml": vendored(),
-                "more/kustomization.yaml": base(),
-            },
+            {"gotk-components.yaml": vendored(), "tenant.yaml": vendored(), "more/kustomization.yaml": base()},
             {"root": ["gotk-components.yaml", "more/kustomization.yaml"], "tenant.yaml": ["tenant.yaml"]},
             id="two-manifests-beside-each-other",
         ),
@@ -192,11 +179,7 @@ A, B = "clusters/a/flux-system/gotk-components.yaml", "clusters/b/flux-system/go
         ),
         pytest.param(
             {A: vendored(), B: vendored(), ".tool-versions": tools(), "clusters/b/.tool-versions": tools()},
-            {
-                "clusters/a": [A],
-                "clusters/b": ["clusters/b/.tool-versions", B],
-                "flux-cli": [".tool-versions"],
-            },
+            {"clusters/a": [A], "clusters/b": ["clusters/b/.tool-versions", B], "flux-cli": [".tool-versions"]},
             id="tools-of-all-and-of-one",
         ),
         pytest.param({".tool-versions": tools()}, {"flux-cli": [".tool-versions"]}, id="tools-alone"),
@@ -207,9 +190,7 @@ A, B = "clusters/a/flux-system/gotk-components.yaml", "clusters/b/flux-system/go
         ),
     ],
 )
-def test_pins_are_tied_where_the_tree_says_so(
-    files: Mapping[str, str], expected: Mapping[str, list[str]]
-) -> None:
+def test_pins_are_tied_where_the_tree_says_so(files: Mapping[str, str], expected: Mapping[str, list[str]]) -> None:
     assert sets(files) == expected
 
 

@@ -16,9 +16,7 @@ from flux_upgrade.pins.reported import commands, flux_v1, other_installers, sing
 from kind_cases import ListedReleases
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
 
-WORLD = PinContext(
-    MemoryTree({}), Regenerator(ListedReleases((), {}), NoFlux()), MemoryArtifacts(), MemoryCharts()
-)
+WORLD = PinContext(MemoryTree({}), Regenerator(ListedReleases((), {}), NoFlux()), MemoryArtifacts(), MemoryCharts())
 
 
 def found(path: str, text: str) -> list[Pin]:

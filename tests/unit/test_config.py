@@ -75,20 +75,12 @@ def test_every_key_is_read() -> None:
     assert default.policy.patch_cool_down == timedelta(hours=12)
     assert default.policy.minor_cool_down == timedelta(days=14)
     assert default.flags == {"network-policy": "false", "toleration-keys": "a,b", "log-level": "debug"}
-    assert (default.labels, default.reviewers, default.assignees) == (
-        ("flux",),
-        ("octocat", "org/team"),
-        ("hubot",),
-    )
+    assert (default.labels, default.reviewers, default.assignees) == (("flux",), ("octocat", "org/team"), ("hubot",))
     assert default.auto_merge
     assert not default.check_images
     assert (loaded.branch_prefix, loaded.forge, loaded.ignore) == ("deps/flux-", "gitea", ("archive/**",))
     assert loaded.moves_operator
-    assert (default.migrate, default.ladder, default.scan) == (
-        Migrate.WITH_UPGRADE,
-        False,
-        ("apps", "!apps/old"),
-    )
+    assert (default.migrate, default.ladder, default.scan) == (Migrate.WITH_UPGRADE, False, ("apps", "!apps/old"))
     assert (default.kubernetes_version, default.needs_approval) == ("1.30", ("rbac", "network-policy"))
     assert [group.name for group in loaded.groups] == ["staging", "production"]
 
@@ -99,10 +91,7 @@ def test_a_group_takes_what_it_does_not_say_from_the_top() -> None:
     staging, production = (each.governance for each in loaded.groups)
     assert staging.policy.bump is MaxBump.NONE
     assert staging.policy.range is not None
-    assert (staging.policy.patch_cool_down, staging.policy.minor_cool_down) == (
-        timedelta(hours=12),
-        timedelta(0),
-    )
+    assert (staging.policy.patch_cool_down, staging.policy.minor_cool_down) == (timedelta(hours=12), timedelta(0))
     assert staging.flags == {"network-policy": "true", "toleration-keys": "a,b", "log-level": "debug"}
     assert (staging.labels, staging.reviewers) == ((), ("octocat", "org/team"))
     assert production.auto_merge
@@ -115,9 +104,7 @@ def test_a_group_takes_what_it_does_not_say_from_the_top() -> None:
     assert production.needs_approval == (ChangeKind.RBAC, ChangeKind.NETWORK_POLICY)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "\n", "# nothing yet\n", "---\n", "{}", "\ufeff", "null\n", "groups: {}\n"]
-)
+@pytest.mark.parametrize("text", ["", "\n", "# nothing yet\n", "---\n", "{}", "\ufeff", "null\n", "groups: {}\n"])
 def test_an_empty_file_is_the_defaults(text: str) -> None:
     assert load(text) == Config()
 
@@ -145,9 +132,7 @@ def test_the_defaults_in_the_table_are_the_defaults() -> None:
         ("", "range: 2.x", (MaxBump.PATCH, MaxBump.MAJOR)),
     ],
 )
-def test_a_range_without_policy_is_the_whole_policy(
-    top: str, group: str, bumps: tuple[MaxBump, MaxBump]
-) -> None:
+def test_a_range_without_policy_is_the_whole_policy(top: str, group: str, bumps: tuple[MaxBump, MaxBump]) -> None:
     loaded = load(f"{top}\ngroups:\n  a:\n    paths: [a]\n    {group}\n")
     found = [group.governance.policy.bump for group in (loaded.default, *loaded.groups)]
     assert tuple(found) == bumps
@@ -188,9 +173,7 @@ groups:
         ("policy: none", {"policy": MaxBump.MAJOR, "range": "2.x"}, (MaxBump.MAJOR, "2.x")),
     ],
 )
-def test_explicit_inputs_beat_the_file(
-    text: str, asked: dict[str, Any], expected: tuple[MaxBump, str]
-) -> None:
+def test_explicit_inputs_beat_the_file(text: str, asked: dict[str, Any], expected: tuple[MaxBump, str]) -> None:
     changed = load(f"{text}\ngroups: {{a: {{paths: [a]}}}}", asked)
     for group in (changed.default, *changed.groups):
         policy = group.governance.policy
@@ -241,14 +224,11 @@ def test_the_ladder_is_on_or_off(text: str, *, is_on: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "version",
-    ["1.30", "1.33", "v1.33", "1.33.4", "v1.34.1-gke.1829001", "1.33.4+k3s1", "1.31.13-eks-113cf36", "1.16"],
+    "version", ["1.30", "1.33", "v1.33", "1.33.4", "v1.34.1-gke.1829001", "1.33.4+k3s1", "1.31.13-eks-113cf36", "1.16"]
 )
 @pytest.mark.parametrize("quote", ["", "'"])
 def test_a_version_of_kubernetes_is_taken_as_it_is_written(version: str, quote: str) -> None:
-    assert (
-        load(f"kubernetes-version: {quote}{version}{quote}").default.governance.kubernetes_version == version
-    )
+    assert load(f"kubernetes-version: {quote}{version}{quote}").default.governance.kubernetes_version == version
 
 
 def test_nothing_asked_changes_nothing() -> None:
@@ -353,24 +333,7 @@ def test_every_group_has_a_line() -> None:
 
 
 WORDS = st.sampled_from(
-    [
-        *EXAMPLE.split(),
-        *WHOLE.split(),
-        "<<:",
-        "&a",
-        "*a",
-        "- ",
-        "\n",
-        "\n  ",
-        "\t",
-        "'",
-        "{",
-        "}",
-        "[",
-        "]",
-        "0",
-        "---",
-    ]
+    [*EXAMPLE.split(), *WHOLE.split(), "<<:", "&a", "*a", "- ", "\n", "\n  ", "\t", "'", "{", "}", "[", "]", "0", "---"]
 )
 
 

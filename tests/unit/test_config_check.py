@@ -15,9 +15,7 @@ FLEET = fleet({"clusters/production": "v2.8.8"})
 ACTION = b"steps:\n- uses: fluxcd/flux2/action@v2.8.8\n"
 
 
-def check(
-    root: Path, files: Mapping[str, bytes], file: str = ".github/flux-upgrade.yaml"
-) -> tuple[int, str, str]:
+def check(root: Path, files: Mapping[str, bytes], file: str = ".github/flux-upgrade.yaml") -> tuple[int, str, str]:
     for path, content in {".git/HEAD": b"ref: refs/heads/main\n", file: CONFIG, **files}.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_bytes(content)

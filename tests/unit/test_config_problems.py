@@ -26,13 +26,8 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "zzz: 1": [(1, "unknown key 'zzz'")],
     "paths: [a]": [(1, "key 'paths' belongs into a group")],
     "groups:\n  a:\n    paths: [a]\n    ignore: [b]": [(4, "key 'ignore' belongs to the top level")],
-    "groups:\n  a:\n    paths: [a]\n    flux-operator: change": [
-        (4, "key 'flux-operator' belongs to the top level")
-    ],
-    "groups:\n  a:\n    path: [a]": [
-        (3, "unknown key 'path', did you mean 'paths'?"),
-        (3, "group 'a' has no paths"),
-    ],
+    "groups:\n  a:\n    paths: [a]\n    flux-operator: change": [(4, "key 'flux-operator' belongs to the top level")],
+    "groups:\n  a:\n    path: [a]": [(3, "unknown key 'path', did you mean 'paths'?"), (3, "group 'a' has no paths")],
     "cool-down: {patchs: 1d}": [(1, "unknown key 'patchs', did you mean 'patch'?")],
     "flags:\n  network-polcy: false": [(2, "unknown flag 'network-polcy', did you mean 'network-policy'?")],
     '"a\\e[31m": 1': [(1, "unknown key 'a\ufffd[31m'")],
@@ -42,9 +37,7 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "policy:": [(1, "policy wants one of none, patch, minor, major, not nothing")],
     "policy: false": [(1, "policy wants one of none, patch, minor, major, not true or false")],
     "policy: [patch]": [(1, "policy wants one of none, patch, minor, major, not a list")],
-    "range: 2.10": [
-        (1, "range wants a range of versions in quotes, such as '>=2.6', not a number; put it in quotes")
-    ],
+    "range: 2.10": [(1, "range wants a range of versions in quotes, such as '>=2.6', not a number; put it in quotes")],
     "labels: flux": [(1, "labels wants a list, not text")],
     "labels:\n  - flux\n  - 7\n  -": [
         (3, "labels wants a label (at most 50 characters, no comma), not a number; put it in quotes"),
@@ -63,15 +56,11 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
         (1, "branch-prefix wants the beginning of a branch's name as Git allows it, not a mapping")
     ],
     "policy: !!set {a}": [(1, "policy wants one of none, patch, minor, major, not a mapping")],
-    "policy: !mine patch": [
-        (1, "policy wants one of none, patch, minor, major, not a value of type '!mine'")
-    ],
+    "policy: !mine patch": [(1, "policy wants one of none, patch, minor, major, not a value of type '!mine'")],
     # Values
     "policy: ptach": [(1, "policy 'ptach' is not one of none, patch, minor, major, did you mean 'patch'?")],
     "pending: drafts": [(1, "pending 'drafts' is not one of draft, summary, did you mean 'draft'?")],
-    "flux-operator: chnage": [
-        (1, "flux-operator 'chnage' is not one of report, change, did you mean 'change'?")
-    ],
+    "flux-operator: chnage": [(1, "flux-operator 'chnage' is not one of report, change, did you mean 'change'?")],
     "check-images: 'false'": [(1, "check-images wants true or false, not 'false' in quotes")],
     "check-images: never": [(1, "check-images wants true or false, not 'never'")],
     "check-images: [true]": [(1, "check-images wants true or false, not a list")],
@@ -85,9 +74,7 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "scan: apps": [(1, "scan wants a list, not text")],
     "scan: ['!apps']": [(1, "scan begins with an exception, '!apps', and matches nothing")],
     "scan: [../a]": [(1, "scan '../a' is not a pattern as in .gitignore, relative to the repository's root")],
-    "kubernetes-version: 1": [
-        (1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not '1'")
-    ],
+    "kubernetes-version: 1": [(1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not '1'")],
     "kubernetes-version: 2.9": [
         (1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not '2.9'")
     ],
@@ -103,18 +90,11 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "kubernetes-version: .inf": [
         (1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not '.inf'")
     ],
-    "kubernetes-version:": [
-        (1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not nothing")
-    ],
+    "kubernetes-version:": [(1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not nothing")],
     "kubernetes-version: 'v1.3'": [
-        (
-            1,
-            "kubernetes-version 'v1.3' is older than any that Flux has run on, 1.16, did you mean 1.30?",
-        )
+        (1, "kubernetes-version 'v1.3' is older than any that Flux has run on, 1.16, did you mean 1.30?")
     ],
-    "kubernetes-version: 1.15": [
-        (1, "kubernetes-version '1.15' is older than any that Flux has run on, 1.16")
-    ],
+    "kubernetes-version: 1.15": [(1, "kubernetes-version '1.15' is older than any that Flux has run on, 1.16")],
     "needs-approval: rbac": [(1, "needs-approval wants a list, not text")],
     "needs-approval: [rbca]": [
         (
@@ -127,9 +107,7 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     ],
     "needs-approval: [rbac, rbac]": [(1, "needs-approval has 'rbac' twice")],
     "flux-operator: true": [(1, "flux-operator wants one of report, change, not true or false")],
-    "forge: gittea": [
-        (1, "forge 'gittea' is not one of github, gitlab, gitea, forgejo, git, did you mean 'gitea'?")
-    ],
+    "forge: gittea": [(1, "forge 'gittea' is not one of github, gitlab, gitea, forgejo, git, did you mean 'gitea'?")],
     "auto-merge: minor": [(1, "auto-merge 'minor' is not one of none, patch")],
     "cool-down: {patch: 7}": [(1, "patch wants a duration like 0, 12h, 7d or 2w, not '7'")],
     "cool-down: {minor: 7 days}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not '7 days'")],
@@ -154,18 +132,10 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "reviewers: [me@example.com]": [(1, "reviewers 'me@example.com' is not a login or org/team, without @")],
     "assignees: [org/team]": [(1, "assignees 'org/team' is not a login, without @")],
     "ignore: ['']": [(1, "ignore '' is not a pattern as in .gitignore, relative to the repository's root")],
-    "ignore: [./a]": [
-        (1, "ignore './a' is not a pattern as in .gitignore, relative to the repository's root")
-    ],
-    "ignore: [a/../b]": [
-        (1, "ignore 'a/../b' is not a pattern as in .gitignore, relative to the repository's root")
-    ],
-    "ignore: ['#a']": [
-        (1, "ignore '#a' is not a pattern as in .gitignore, relative to the repository's root")
-    ],
-    "ignore: ['a\\']": [
-        (1, "ignore 'a\\' is not a pattern as in .gitignore, relative to the repository's root")
-    ],
+    "ignore: [./a]": [(1, "ignore './a' is not a pattern as in .gitignore, relative to the repository's root")],
+    "ignore: [a/../b]": [(1, "ignore 'a/../b' is not a pattern as in .gitignore, relative to the repository's root")],
+    "ignore: ['#a']": [(1, "ignore '#a' is not a pattern as in .gitignore, relative to the repository's root")],
+    "ignore: ['a\\']": [(1, "ignore 'a\\' is not a pattern as in .gitignore, relative to the repository's root")],
     "ignore: ['[[:alpha:]]']": [
         (1, "ignore '[[:alpha:]]' is not a pattern as in .gitignore, relative to the repository's root")
     ],
@@ -187,9 +157,7 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
         (1, "component 'source-controler' does not exist in this release, did you mean 'source-controller'?")
     ],
     "flags: {components: []}": [(1, "--components is empty")],
-    "flags: {components: [source-watcher, source-watcher]}": [
-        (1, "component 'source-watcher' is named 2 times")
-    ],
+    "flags: {components: [source-watcher, source-watcher]}": [(1, "component 'source-watcher' is named 2 times")],
     "flags: {components: ['source-watcher,helm-controller']}": [
         (1, "components: 'source-watcher,helm-controller' is not one item")
     ],
@@ -233,9 +201,7 @@ BEYOND_SCHEMA: dict[str, list[tuple[int, str]]] = {
     "policy: patch\nlabels: []\npolicy: minor": [(3, "key 'policy' is given twice, first in line 1")],
     "flags:\n  log-level: debug\n  log-level: info": [(3, "key 'log-level' is given twice, first in line 2")],
     "groups:\n  a: {paths: [a]}\n  a: {paths: [b]}": [(3, "key 'a' is given twice, first in line 2")],
-    "groups:\n  a.b: {paths: [a]}\n  A-b: {paths: [b]}": [
-        (3, "group 'A-b' would have the branches of group 'a.b'")
-    ],
+    "groups:\n  a.b: {paths: [a]}\n  A-b: {paths: [b]}": [(3, "group 'A-b' would have the branches of group 'a.b'")],
     "groups:\n  1: {paths: [a]}": [(2, "a key is text; put it in quotes")],
     "? [a]\n: b": [(1, "a key is text; put it in quotes")],
     "policy: patch\n---\npolicy: minor": [(2, "a second YAML document begins here")],
@@ -317,9 +283,7 @@ def test_every_problem_is_reported_with_its_line(text: str, expected: list[tuple
     assert problems(text) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"), BEYOND_SCHEMA.items(), ids=[each[:40] for each in BEYOND_SCHEMA]
-)
+@pytest.mark.parametrize(("text", "expected"), BEYOND_SCHEMA.items(), ids=[each[:40] for each in BEYOND_SCHEMA])
 def test_every_problem_beyond_the_schema_is_reported_too(text: str, expected: list[tuple[int, str]]) -> None:
     found = problems(text)
     assert [line for line, _ in found] == [line for line, _ in expected]

@@ -70,26 +70,13 @@ def test_what_stands_around_a_body_may_be_behind_it(content: bytes, *, is_behind
     [
         (IMAGE, "v2.8.8", "", ""),
         (b"ghcr.io/fluxcd/source-controller:v1.8.8", "v2.8.8", "", ""),
-        (
-            b"ghcr.io/fluxcd/source-controller:v1.9.3",
-            "v2.8.8",
-            "source-controller runs v1.9.3",
-            "--to v2.9.3",
-        ),
+        (b"ghcr.io/fluxcd/source-controller:v1.9.3", "v2.8.8", "source-controller runs v1.9.3", "--to v2.9.3"),
         (b"ghcr.io/fluxcd/source-controller:v1.9.3", "v2.9.3", "", ""),
         (b"ghcr.io/fluxcd/source-controller:v7.0.0", "v2.8.8", "source-controller runs v7.0.0", "no release"),
         (b"registry.example/source-controller:v7.0.0", "v2.8.8", "", ""),
         (b"ghcr.io/fluxcd/source-controller:latest", "v2.8.8", "", ""),
     ],
-    ids=[
-        "older",
-        "the same",
-        "newer",
-        "newer than one, not than the next",
-        "newer than all",
-        "their own",
-        "odd",
-    ],
+    ids=["older", "the same", "newer", "newer than one, not than the next", "newer than all", "their own", "odd"],
 )
 def test_no_controller_goes_backwards(image: bytes, target: str, detail: str, remedy: str) -> None:
     found = bumped(image).proof

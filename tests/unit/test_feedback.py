@@ -32,9 +32,7 @@ def feedback_on(
     )
 
 
-def rejected(
-    reason: HoldReason, *, since: str = CLOSED, target: str = "v2.9.4", subject: str = "minor"
-) -> Feedback:
+def rejected(reason: HoldReason, *, since: str = CLOSED, target: str = "v2.9.4", subject: str = "minor") -> Feedback:
     return Feedback(rejections=(Rejection(BumpKind(subject), Version(target), reason, since, URL),))
 
 
@@ -184,9 +182,7 @@ def test_an_approved_pull_request_that_is_closed_while_its_commit_is_replaced_st
 def test_what_somebody_else_says_in_a_commit_approves_nothing() -> None:
     forged = our_commit(**TRAILERS, Opening="2.9")
     message = forged.message.replace("Opening: 2.9", "Opening: 9.9")
-    assert (
-        feedback_on(others=[branch(head=type(forged)("x", forged.tree, forged.parents, message))]) == NOTHING
-    )
+    assert feedback_on(others=[branch(head=type(forged)("x", forged.tree, forged.parents, message))]) == NOTHING
 
 
 # Issues in the place of drafts

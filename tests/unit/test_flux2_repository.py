@@ -48,14 +48,7 @@ def test_a_tag_is_found_in_every_spelling(url: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [
-        "../base",
-        "./github.com/fluxcd/flux2",
-        "/srv/fluxcd/flux2",
-        "gotk-components.yaml",
-        "",
-        "vendor/github.com/x",
-    ],
+    ["../base", "./github.com/fluxcd/flux2", "/srv/fluxcd/flux2", "gotk-components.yaml", "", "vendor/github.com/x"],
 )
 def test_a_path_is_no_address(path: str) -> None:
     assert parse(path) is None

@@ -18,8 +18,7 @@ from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
 
 NAME = "ghcr.io/fluxcd/flux-manifests"
 STATED = {
-    f"{NAME}:{tag}": {"digest": f"sha256:{number:064}", "revision": f"{tag}@sha1:0"}
-    for number, tag in enumerate(TAGS)
+    f"{NAME}:{tag}": {"digest": f"sha256:{number:064}", "revision": f"{tag}@sha1:0"} for number, tag in enumerate(TAGS)
 }
 
 
@@ -57,14 +56,7 @@ def found(ref: str, context: PinContext) -> Pin:
 
 
 @pytest.mark.parametrize(
-    "ref",
-    [
-        "tag: v2.9.3",
-        f"tag: v2.9.3, digest: 'sha256:{'0' * 64}'",
-        "semver: 2.x",
-        "semver: 2.9.3",
-        "tag: latest",
-    ],
+    "ref", ["tag: v2.9.3", f"tag: v2.9.3, digest: 'sha256:{'0' * 64}'", "semver: 2.x", "semver: 2.9.3", "tag: latest"]
 )
 def test_nothing_is_asked_where_the_file_decides(ref: str) -> None:
     artifacts = MemoryArtifacts(STATED)

@@ -105,30 +105,13 @@ def test_the_branch() -> None:
 
 PARTS = st.one_of(
     st.sampled_from(
-        [
-            "a",
-            "A",
-            "b.c",
-            "b-c",
-            "b",
-            "c",
-            "root",
-            "flux-system",
-            "x.lock",
-            "lock",
-            ".x",
-            "-",
-            "..",
-            "@{",
-            "prod",
-        ]
+        ["a", "A", "b.c", "b-c", "b", "c", "root", "flux-system", "x.lock", "lock", ".x", "-", "..", "@{", "prod"]
     ),
     st.text(st.characters(exclude_characters="/\0", codec="utf-8"), min_size=1, max_size=8),
     st.just("long" * 40),
 )
 PATHS = st.tuples(
-    st.lists(PARTS, max_size=3),
-    st.sampled_from(["flux-system/gotk-components.yaml", "gotk-components.yaml", "x.yaml"]),
+    st.lists(PARTS, max_size=3), st.sampled_from(["flux-system/gotk-components.yaml", "gotk-components.yaml", "x.yaml"])
 ).map(lambda drawn: "/".join([*drawn[0], drawn[1]]))
 
 

@@ -89,9 +89,7 @@ def test_bodies_are_blocks_objects_or_lists() -> None:
 
 
 def test_values_of_variables() -> None:
-    assert {
-        name: each.text for name, each in hcl.attributes('a = "x" # why\n\nb = {\n  c = 1\n}\n').items()
-    } == {
+    assert {name: each.text for name, each in hcl.attributes('a = "x" # why\n\nb = {\n  c = 1\n}\n').items()} == {
         "a": '"x"',
         "b": "{c=1}",
     }
@@ -113,11 +111,7 @@ def test_json_says_the_same() -> None:
         "locals": {"a": "${var.a}", "b": "x ${var.a}", "c": "es\ncaped", "rocket": "\U0001f680"},
         "provider": {"flux": {"version": "1.8"}},
     }  # fmt: skip
-    for text in (
-        json.dumps(data),
-        json.dumps(data, indent="\t"),
-        "\ufeff" + json.dumps(data, ensure_ascii=False),
-    ):
+    for text in (json.dumps(data), json.dumps(data, indent="\t"), "\ufeff" + json.dumps(data, ensure_ascii=False)):
         content = text.encode()
         blocks = hcl_json.blocks(content)
         assert blocks is not None
@@ -136,9 +130,7 @@ def test_json_says_the_same() -> None:
         assert by_type["provider"].labels == ("flux",)
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"[]", b"{", b"a: b\n---\nc: d\n", b"\xff", b'{"a": 1, "a": 2}', b"[" * 9999]
-)
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"a: b\n---\nc: d\n", b"\xff", b'{"a": 1, "a": 2}', b"[" * 9999])
 def test_what_is_no_json_object(content: bytes) -> None:
     assert hcl_json.blocks(content) is None
     assert hcl_json.attributes(content) == {}

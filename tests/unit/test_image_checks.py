@@ -129,9 +129,7 @@ def test_controllers_that_are_pinned_beside_a_manifest_are_named() -> None:
 
 
 def test_the_pins_of_a_cluster_wait_for_its_images() -> None:
-    base = (
-        b"kind: Kustomization\nresources:\n- https://github.com/fluxcd/flux2//manifests/install?ref=v2.8.7\n"
-    )
+    base = b"kind: Kustomization\nresources:\n- https://github.com/fluxcd/flux2//manifests/install?ref=v2.8.7\n"
     path_of_base = f"{FOLDER}/other/kustomization.yaml"
     files = {**mirrored(FOLDER), path_of_base: base}
     found = plans(World(files, artifacts=images()))

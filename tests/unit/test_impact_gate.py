@@ -39,9 +39,7 @@ class ClusterRepository:
         group = Group(governance=Governance(policy=Policy(bump=MaxBump.MINOR))._replace(**settings))
         self.config = Config(default=group)
         self.history = MemoryHistory()
-        self.world = World(
-            {**fleet({"clusters/staging": "v2.8.8"}), APPS: OLD, **(files or {})}, history=self.history
-        )
+        self.world = World({**fleet({"clusters/staging": "v2.8.8"}), APPS: OLD, **(files or {})}, history=self.history)
         self.forge = MemoryForge(dict(self.world.files))
 
     def run(self) -> dict[str, str]:
@@ -102,9 +100,7 @@ def test_moved_with_the_upgrade_flux_migrate_runs_right_after_the_merge() -> Non
     repository = ClusterRepository(migrate=Migrate.WITH_UPGRADE)
     assert repository.run() == {MINOR: "opened"}
     step = first_step(repository)
-    assert step.startswith(
-        "1. Run `flux migrate` in this cluster (Flux CLI 2.9) as soon as v2.9.4 runs there."
-    )
+    assert step.startswith("1. Run `flux migrate` in this cluster (Flux CLI 2.9) as soon as v2.9.4 runs there.")
     pull = repository.forge.open_pull(MINOR)
     assert pull is not None
     assert "nothing to do before merging · 1 thing to do right after merging" in pull.body
@@ -246,15 +242,11 @@ SERVES_BOTH = {**CRDS, "kustomizations.kustomize.toolkit.fluxcd.io": "v1beta2 v1
 )
 def test_what_an_unverified_cluster_may_read_stays(manifest: bytes, migrate: Migrate) -> None:
     own = "clusters/staging/own.yaml"
-    repository = ClusterRepository(
-        {OLD_CLUSTER: manifest, own: OLD, "clusters/old/own.yaml": OLD}, migrate=migrate
-    )
+    repository = ClusterRepository({OLD_CLUSTER: manifest, own: OLD, "clusters/old/own.yaml": OLD}, migrate=migrate)
     expected = {MIGRATION: "opened"} if migrate is Migrate.BEFORE else {}
     assert repository.run() == expected
     assert HoldReason.BLOCKED_BY_API_REMOVAL in repository.reasons
-    details = {
-        left.detail for plan in repository.plans for each in plan.impacts.values() for left in each.lefts
-    }
+    details = {left.detail for plan in repository.plans for each in plan.impacts.values() for left in each.lefts}
     assert any(OLD_CLUSTER in detail for detail in details)
     if expected:
         repository.merge(MIGRATION)
@@ -358,9 +350,7 @@ def test_kubernetes_too_old(declared: str, expected: set[HoldReason]) -> None:
 def test_a_component_in_use_is_not_taken_away() -> None:
     policy = OLD.replace(b"kustomize.", b"notification.").replace(b"Kustomization", b"Alert")
     components = "source-controller,kustomize-controller,helm-controller"
-    repository = ClusterRepository(
-        {APPS: policy.replace(b"v1beta2", b"v1")}, flags={"components": components}
-    )
+    repository = ClusterRepository({APPS: policy.replace(b"v1beta2", b"v1")}, flags={"components": components})
     assert repository.run() == {}
     assert repository.reasons == {HoldReason.COMPONENT_IN_USE}
     repository.forge.push_to_base({APPS: NEW})

@@ -65,14 +65,8 @@ def test_lines_are_those_of_the_file() -> None:
 
 def test_the_majority_made_the_file() -> None:
     text = rendered(PLAIN)
-    assert (
-        infer(parse(text.replace("--log-level=info", "--log-level=debug", 1).encode())).options.log_level
-        == "info"
-    )
-    assert (
-        infer(parse(text.replace("--log-level=info", "--log-level=debug", 3).encode())).options.log_level
-        == "debug"
-    )
+    assert infer(parse(text.replace("--log-level=info", "--log-level=debug", 1).encode())).options.log_level == "info"
+    assert infer(parse(text.replace("--log-level=info", "--log-level=debug", 3).encode())).options.log_level == "debug"
     tie = text.replace("--log-level=info", "--log-level=debug", 2).encode()
     assert infer(parse(tie)).options.log_level == "info"
     one = text.replace("image: ghcr.io/fluxcd/", "image: r/", 1).encode()

@@ -25,10 +25,7 @@ from flux_upgrade.model.errors import UsageError
         ("--network-policy=false", {"network-policy": "false"}),
         ("--network-policy", {"network-policy": "true"}),
         ("network-policy=F log-level=debug", {"network-policy": "false", "log-level": "debug"}),
-        (
-            "registry=r.io:5000/x\n--watch-all-namespaces=1",
-            {"registry": "r.io:5000/x", "watch-all-namespaces": "true"},
-        ),
+        ("registry=r.io:5000/x\n--watch-all-namespaces=1", {"registry": "r.io:5000/x", "watch-all-namespaces": "true"}),
         ("--toleration-keys=a,b --toleration-keys=c", {"toleration-keys": "a,b,c"}),
         ("--image-pull-secret=", {"image-pull-secret": ""}),
     ],
@@ -44,15 +41,9 @@ def test_flags_are_a_mapping_or_words(text: str, flags: dict[str, str]) -> None:
         ("network-policy: maybe", "--flags: network-policy wants true or false, not 'maybe'"),
         ("--network-polcy=false", "--flags: unknown flag 'network-polcy', did you mean 'network-policy'?"),
         ("--network-policy=maybe", "--flags: --network-policy 'maybe' is neither true nor false"),
-        (
-            "--log-level debug",
-            "--flags: flag 'log-level' has no value; write --log-level=…; 'debug' is not name=value",
-        ),
+        ("--log-level debug", "--flags: flag 'log-level' has no value; write --log-level=…; 'debug' is not name=value"),
         ("--log-level=debug --log-level=info", "--flags: flag 'log-level' is given twice"),
-        (
-            "log-level=trace x=1",
-            "--flags: unknown flag 'x'; --log-level 'trace' is not one of debug, info, error",
-        ),
+        ("log-level=trace x=1", "--flags: unknown flag 'x'; --log-level 'trace' is not one of debug, info, error"),
         ("--components=a", "--flags: component 'a' does not exist in this release"),
         (
             "namespace=x",
@@ -77,9 +68,7 @@ def test_every_install_flag_can_be_changed_or_is_refused_with_a_reason() -> None
     assert set(MEANINGS) | set(REFUSED) == names | {"components-extra"}
 
 
-BEFORE = InstallOptions(
-    "v2.8.0", namespace="x", components=("source-controller", "source-watcher"), log_level="error"
-)
+BEFORE = InstallOptions("v2.8.0", namespace="x", components=("source-controller", "source-watcher"), log_level="error")
 
 
 @pytest.mark.parametrize(

@@ -63,9 +63,7 @@ def test_the_form_does_not_matter(form: str) -> None:
 
 
 def test_old_crds_and_old_releases() -> None:
-    old = WRITTEN.replace(b"apiextensions.k8s.io/v1\n", b"apiextensions.k8s.io/v1beta1\n").replace(
-        b"v2.6.4", b"v0.8.0"
-    )
+    old = WRITTEN.replace(b"apiextensions.k8s.io/v1\n", b"apiextensions.k8s.io/v1beta1\n").replace(b"v2.6.4", b"v0.8.0")
     found = installed_crds(old)
     assert found is not None
     assert (found.tag, found.crds) == ("v0.8.0", CRDS)

@@ -112,9 +112,7 @@ def test_a_patch_that_waits_is_approved_by_itself_and_the_lowest_comes_first() -
     assert commands == ["v2.8.8", "2.9", "2.10", "3.0"]
 
 
-@pytest.mark.parametrize(
-    "done", [round_of(holding(Hold(HoldReason.UP_TO_DATE))), round_of(planned(approve=["2.9"]))]
-)
+@pytest.mark.parametrize("done", [round_of(holding(Hold(HoldReason.UP_TO_DATE))), round_of(planned(approve=["2.9"]))])
 def test_where_nothing_waits_nothing_is_to_be_approved(done: Round) -> None:
     assert "approve" not in summary_of(done)
 
@@ -153,9 +151,7 @@ def test_what_went_wrong_with_a_pull_request_stands_in_its_row() -> None:
 
 def test_an_issue_is_called_one() -> None:
     ((*_, links),) = rows(
-        summary_of(
-            round_of(ONE, results=[result(ONE, Action.OPENED, MINOR, number=3, is_issue=True, is_draft=True)])
-        )
+        summary_of(round_of(ONE, results=[result(ONE, Action.OPENED, MINOR, number=3, is_issue=True, is_draft=True)]))
     )
     assert links == "issue [#3](https://github.com/acme/fleet/issues/3) opened"
 
@@ -245,12 +241,7 @@ def test_where_everything_is_ignored_there_is_no_table() -> None:
 
 def test_a_conflict_is_reported_with_its_remedy() -> None:
     hold = Hold(
-        HoldReason.RESIDUE_CONFLICT,
-        "v2.9.4 changed a path",
-        "take it out",
-        ResidueConflict,
-        MINOR,
-        Version("v2.9.4"),
+        HoldReason.RESIDUE_CONFLICT, "v2.9.4 changed a path", "take it out", ResidueConflict, MINOR, Version("v2.9.4")
     )
     assert cell(hold) == "held: v2.9.4 **residue-conflict**: v2.9.4 changed a path<br>→ take it out"
 
@@ -264,9 +255,7 @@ def test_drift_comes_first_and_a_row_links_to_what_moves_it() -> None:
         result(team, Action.OPENED, MINOR, number=2, is_draft=True),
     ]
     text = summary_of(round_of(team, results=results))
-    assert text.startswith(
-        f"## Flux\n\n> **Drift** in `clusters/staging`: v2.8.7 in {PATH}; v2.9.3 in {ahead}:3\n\n|"
-    )
+    assert text.startswith(f"## Flux\n\n> **Drift** in `clusters/staging`: v2.8.7 in {PATH}; v2.9.3 in {ahead}:3\n\n|")
     assert [links for *_, links in rows(text)] == [
         f"[#1]({PULL}/1) opened<br>[#2]({PULL}/2) opened, draft",
         f"[#2]({PULL}/2) opened, draft",

@@ -35,13 +35,7 @@ def test_an_operation_touches_what_it_writes(operation: str, does: bool) -> None
 
 
 def test_what_is_no_json_patch_has_no_operations() -> None:
-    texts = (
-        b"",
-        b"op: add\npath: /a\n",
-        b"- a\n- [b]\n",
-        b"- {op: add\n",
-        b"a: 1\n---\n- {op: add, path: /a}\n",
-    )
+    texts = (b"", b"op: add\npath: /a\n", b"- a\n- [b]\n", b"- {op: add\n", b"a: 1\n---\n- {op: add, path: /a}\n")
 
     assert [list(operations(text)) for text in texts] == [[]] * len(texts)
 

@@ -90,9 +90,7 @@ def served(tag: str, **versions: dict[str, bool]) -> ReleaseApis:
     text = "---\n".join(
         f"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: {kind}s.x.io\n"
         f"spec:\n  names: {{kind: {kind}}}\n  versions:\n"
-        + "".join(
-            f"  - {{name: {name}, served: {str(is_served).lower()}}}\n" for name, is_served in each.items()
-        )
+        + "".join(f"  - {{name: {name}, served: {str(is_served).lower()}}}\n" for name, is_served in each.items())
         for kind, each in versions.items()
     )
     return ReleaseApis(tag, crds_of(parse(text.encode()).documents))

@@ -30,9 +30,7 @@ def options(draw: st.DrawFn, tag: str | None = None) -> InstallOptions:
     chosen = InstallOptions(
         version,
         namespace=draw(label),
-        components=tuple(
-            draw(st.lists(st.sampled_from(written_release.components(version)), min_size=1, unique=True))
-        ),
+        components=tuple(draw(st.lists(st.sampled_from(written_release.components(version)), min_size=1, unique=True))),
         registry=draw(st.sampled_from(["ghcr.io/fluxcd", "r", "localhost:5000/flux", "a.b/c/d"])),
         image_pull_secret=draw(st.one_of(st.just(""), label)),
         watch_all_namespaces=draw(st.booleans()),
@@ -109,9 +107,7 @@ def test_any_image(reference: str) -> None:
         InstallOptions,
         version=st.just("v2.9.4"),
         namespace=st.text(max_size=70),
-        components=st.lists(st.one_of(st.text(max_size=10), st.sampled_from(COMPONENTS)), max_size=4).map(
-            tuple
-        ),
+        components=st.lists(st.one_of(st.text(max_size=10), st.sampled_from(COMPONENTS)), max_size=4).map(tuple),
         registry=st.text(max_size=20),
         image_pull_secret=st.text(max_size=20),
         log_level=st.text(max_size=6),

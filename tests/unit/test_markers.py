@@ -20,14 +20,7 @@ from written_proposals import proposal, proposal_context, state
 
 STATE = MarkerState("clusters.staging", "minor", Version("v2.9.4"))
 FULL = MarkerState(
-    "a",
-    "patch",
-    Version("v2.8.8"),
-    pending=True,
-    approval="2.9",
-    title="00",
-    paths=("11", "22"),
-    closed="done",
+    "a", "patch", Version("v2.8.8"), pending=True, approval="2.9", title="00", paths=("11", "22"), closed="done"
 )
 TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 MESSAGE = "Upgrade Flux to v2.9.4\n\nProved.\n\nFlux-Upgrade-Group: a\nFlux-Upgrade-Target: v2.9.4\n"

@@ -54,9 +54,7 @@ CONFLICTS = [
     pytest.param("l: [a, b]", "l: [b, a]", "l: [a, b, c]", ["l"], id="order and item"),
     pytest.param("m: {a: 1}", "m: [1]", "m: {a: 2}", ["m"], id="another type"),
     pytest.param("l: [--a=1]", "l: [--a=2]", "l: [--a=3]", ["l[--a]"], id="argument"),
-    pytest.param(
-        "l: [{name: a, v: 1}]", "l: [{name: a, v: 2}]", "l: [{name: b}]", ["l[name=a]"], id="item gone"
-    ),
+    pytest.param("l: [{name: a, v: 1}]", "l: [{name: a, v: 2}]", "l: [{name: b}]", ["l[name=a]"], id="item gone"),
 ]
 
 NOOPS = [

@@ -42,9 +42,7 @@ def test_what_can_be_migrated_is_and_the_rest_is_reported(tmp_path: Path, source
     ran = run(plant(tmp_path, files), source, "migrate")
     assert ran.code == 27
     assert ran.err.startswith("flux-upgrade: api-removed: 1 use of API versions that v2.9.4 does not serve\n")
-    assert contents(tmp_path) == {
-        path: text.encode() for path, text in (files | {"a.yaml": resource("v1")}).items()
-    }
+    assert contents(tmp_path) == {path: text.encode() for path, text in (files | {"a.yaml": resource("v1")}).items()}
     assert "2 uses of API versions that v2.9.4 does not serve, in 2 files: 1 moved, 1 to mend" in ran.out
 
 
@@ -89,9 +87,7 @@ def test_a_dry_run_writes_nothing_and_ends_as_the_run_itself_would(tmp_path: Pat
     (tmp_path / "b.yaml").unlink()
     ran = run(tmp_path, source, "migrate", "--dry-run")
     assert ran.code == 0
-    assert (
-        "-apiVersion: source.toolkit.fluxcd.io/v1beta2\n+apiVersion: source.toolkit.fluxcd.io/v1\n" in ran.out
-    )
+    assert "-apiVersion: source.toolkit.fluxcd.io/v1beta2\n+apiVersion: source.toolkit.fluxcd.io/v1\n" in ran.out
     assert "1 use moved · not written: dry run" in ran.out
 
 
@@ -105,9 +101,7 @@ def test_one_file_that_cannot_be_written_does_not_stop_the_others(tmp_path: Path
     assert "flux-upgrade: write-failed: a.yaml cannot be written" in ran.err
     assert "  failed: a.yaml cannot be written" in ran.out
     assert contents(tmp_path) == {"a.yaml": long.encode(), "b.yaml": resource("v1").encode()}
-    assert [(use["path"], use["written"], use["breaks"]) for use in again.value["uses"]] == [
-        ("a.yaml", False, True)
-    ]
+    assert [(use["path"], use["written"], use["breaks"]) for use in again.value["uses"]] == [("a.yaml", False, True)]
     assert [(each["path"], each["name"]) for each in again.value["failures"]] == [("a.yaml", "write-failed")]
 
 
@@ -122,12 +116,7 @@ def test_a_link_is_not_followed(tmp_path: Path, source: Path) -> None:
 
 
 def test_one_file_of_a_repository(tmp_path: Path, source: Path) -> None:
-    files = {
-        ".git/HEAD": "",
-        CLUSTER: cluster("v2.7.1"),
-        "apps/a.yaml": resource(),
-        "apps/b.yaml": resource(),
-    }
+    files = {".git/HEAD": "", CLUSTER: cluster("v2.7.1"), "apps/a.yaml": resource(), "apps/b.yaml": resource()}
     plant(tmp_path, files)
     ran = run(tmp_path / "apps", source, "migrate", "a.yaml")
     assert ran.code == 0

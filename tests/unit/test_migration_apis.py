@@ -17,18 +17,7 @@ NOTIFICATION = "notification.toolkit.fluxcd.io"
 
 
 def test_versions_follow_one_another() -> None:
-    ordered = [
-        "latest",
-        "v1alpha1",
-        "v1alpha2",
-        "v1beta1",
-        "v1beta2",
-        "v1beta10",
-        "v1",
-        "v2alpha1",
-        "v2",
-        "v10",
-    ]
+    ordered = ["latest", "v1alpha1", "v1alpha2", "v1beta1", "v1beta2", "v1beta10", "v1", "v2alpha1", "v2", "v10"]
 
     assert [min(ordered[at:], key=age) for at in range(len(ordered))] == ordered
 
@@ -46,9 +35,7 @@ def test_versions_follow_one_another() -> None:
         ("v2.6.4", "v2.8.0", ("v2.2.3",), None),
     ],
 )
-def test_the_newest_that_all_serve(
-    current: str, target: str, others: tuple[str, ...], goal: str | None
-) -> None:
+def test_the_newest_that_all_serve(current: str, target: str, others: tuple[str, ...], goal: str | None) -> None:
     apis = Apis(served(current) if current else None, served(target), tuple(map(served, others)))
 
     assert apis.is_removed(USE) == (target != "v2.2.3")
@@ -119,15 +106,9 @@ def test_no_bridge_without_a_release_between() -> None:
 
 @pytest.mark.parametrize(
     ("target", "version", "goal", "kept_by"),
-    [
-        ("v2.7.0", "v1beta1", "v1beta2", ("v0.41.2",)),
-        ("v2.9.4", "v1beta2", None, ()),
-        ("v2.9.4", "v1beta1", None, ()),
-    ],
+    [("v2.7.0", "v1beta1", "v1beta2", ("v0.41.2",)), ("v2.9.4", "v1beta2", None, ()), ("v2.9.4", "v1beta1", None, ())],
 )
-def test_unverified_clusters_hold_back(
-    target: str, version: str, goal: str | None, kept_by: tuple[str, ...]
-) -> None:
+def test_unverified_clusters_hold_back(target: str, version: str, goal: str | None, kept_by: tuple[str, ...]) -> None:
     use = USE._replace(group="source.toolkit.fluxcd.io", kind="GitRepository", version=version)
     apis = Apis(served("v2.6.4"), served(target), unverified=(served("v0.41.2"),))
     found = apis.goal(use)

@@ -12,7 +12,9 @@ from flux_upgrade.impact.migrate.migrate import migrate
 from flux_upgrade.impact.migrate.result import Reason
 from written_apis import served
 
-MANIFEST = "apiVersion: helm.toolkit.fluxcd.io/v2beta1\nkind: HelmRelease\nmetadata:\n  name: a\nspec:\n  suspend: true\n"
+MANIFEST = (
+    "apiVersion: helm.toolkit.fluxcd.io/v2beta1\nkind: HelmRelease\nmetadata:\n  name: a\nspec:\n  suspend: true\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -29,9 +31,9 @@ def test_what_no_cluster_serves_is_broken_already(
     found = migrate(file, apis)
     assert found is not None
     assert [each.was_served for each in found.moves] == [is_served] * len(found.moves)
-    assert [(each.blocks, each.is_broken_already) for each in found.lefts] == [
-        (is_served, not is_served)
-    ] * len(found.lefts)
+    assert [(each.blocks, each.is_broken_already) for each in found.lefts] == [(is_served, not is_served)] * len(
+        found.lefts
+    )
     assert len([*found.moves, *found.lefts]) == 1
 
 

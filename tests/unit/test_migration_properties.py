@@ -36,24 +36,16 @@ def test_whatever_became_of_a_file(data: st.DataObject) -> None:
         assert again is None or not again.moves
 
 
-names = st.sampled_from(
-    ["podinfo", "values.yaml", "a b", "#1", "${FILE}", "2024", "yes", "x: y", "[a]", "ä\u2028"]
-)
+names = st.sampled_from(["podinfo", "values.yaml", "a b", "#1", "${FILE}", "2024", "yes", "x: y", "[a]", "ä\u2028"])
 values = st.recursive(
-    st.one_of(
-        names, st.integers(0, 9), st.none(), st.sampled_from(["one\ntwo\n", " lead", "trail \n\n", "---\n"])
-    ),
+    st.one_of(names, st.integers(0, 9), st.none(), st.sampled_from(["one\ntwo\n", " lead", "trail \n\n", "---\n"])),
     lambda inner: st.one_of(
         st.lists(inner, max_size=2), st.dictionaries(st.sampled_from(["a", "b", "spec"]), inner, max_size=2)
     ),
     max_leaves=5,
 )
 patches = st.fixed_dictionaries(
-    {
-        "apiVersion": st.just("v1"),
-        "kind": st.just("Service"),
-        "metadata": st.fixed_dictionaries({"name": names}),
-    },
+    {"apiVersion": st.just("v1"), "kind": st.just("Service"), "metadata": st.fixed_dictionaries({"name": names})},
     optional={"spec": values},
 )
 operations = st.fixed_dictionaries(
@@ -70,9 +62,7 @@ kustomizes = st.fixed_dictionaries(
     {},
     optional={
         "patchesStrategicMerge": st.lists(patches, min_size=1, max_size=3),
-        "patches": st.lists(
-            st.fixed_dictionaries({"patch": st.just("kind: Service\n")}), min_size=1, max_size=2
-        ),
+        "patches": st.lists(st.fixed_dictionaries({"patch": st.just("kind: Service\n")}), min_size=1, max_size=2),
         "patchesJson6902": st.lists(operations, min_size=1, max_size=2),
     },
 )

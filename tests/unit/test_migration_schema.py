@@ -136,18 +136,14 @@ values = st.recursive(
         st.sampled_from(["", "a", "on", "abcdef", "a b"]),
     ),
     lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.dictionaries(st.sampled_from(["a", "x", "spec", "kind"]), inner, max_size=3),
+        st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(["a", "x", "spec", "kind"]), inner, max_size=3)
     ),
     max_leaves=6,
 )
 specs = st.one_of(
     values,
     st.fixed_dictionaries(
-        {},
-        optional={
-            key: values for key in [*SCHEMA["properties"]["spec"]["properties"], "nope"] if key != "odd"
-        },
+        {}, optional={key: values for key in [*SCHEMA["properties"]["spec"]["properties"], "nope"] if key != "odd"}
     ),
     st.fixed_dictionaries(
         {"name": st.sampled_from(["a", "abc"])},

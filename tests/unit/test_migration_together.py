@@ -84,9 +84,7 @@ def test_all_of_them_move() -> None:
 
 def test_patches_stay_with_their_resource() -> None:
     found = settled(
-        podinfo=BY_HAND,
-        patch=PATCH.format(name="podinfo"),
-        kustomization=KUSTOMIZATION.format(target="pod.*"),
+        podinfo=BY_HAND, patch=PATCH.format(name="podinfo"), kustomization=KUSTOMIZATION.format(target="pod.*")
     )
 
     assert [len(file.moves) for file in found] == [0, 0, 0]
@@ -108,9 +106,7 @@ def test_a_resource_stays_with_its_patch_and_so_does_what_else_patches_it() -> N
 @pytest.mark.parametrize("target", ["other", "podinf", '"[a"'])
 def test_what_belongs_to_others_moves(target: str) -> None:
     patch, other = PATCH.format(name="other"), FINE.replace("podinfo\n", "other\n")
-    found = migrated_files(
-        podinfo=BY_HAND, other=other, patch=patch, kustomization=KUSTOMIZATION.format(target=target)
-    )
+    found = migrated_files(podinfo=BY_HAND, other=other, patch=patch, kustomization=KUSTOMIZATION.format(target=target))
 
     # What is no regular expression may be of any: nobody can say.
     expected = ["apps/other.yaml:1", "apps/patch.yaml:1"]
@@ -149,15 +145,11 @@ def reasons_in(texts: dict[str, str]) -> dict[str, list[str]]:
     apis = Apis(None, served("v2.9.4"), (), schema)
     found = [migrate(file, apis) for file in files(tree, apis.target.groups)]
     settled = settle_linked([each for each in found if each is not None], Reach(tree))
-    return {
-        file.path: [f"{left.detail} {left.hint}" for left in file.lefts] for file in settled if file.lefts
-    }
+    return {file.path: [f"{left.detail} {left.hint}" for left in file.lefts] for file in settled if file.lefts}
 
 
 def kustomization(resources: str, target: str = "podinfo") -> str:
-    return KUSTOMIZATION.format(target=target).replace(
-        "resources:\n  - podinfo.yaml\n", f"resources: [{resources}]\n"
-    )
+    return KUSTOMIZATION.format(target=target).replace("resources:\n  - podinfo.yaml\n", f"resources: [{resources}]\n")
 
 
 @pytest.mark.parametrize(
@@ -180,9 +172,7 @@ def kustomization(resources: str, target: str = "podinfo") -> str:
         ),
     ],
 )  # fmt: skip
-def test_a_patch_is_held_back_by_what_its_kustomization_takes_up(
-    other: dict[str, str], stays: list[str]
-) -> None:
+def test_a_patch_is_held_back_by_what_its_kustomization_takes_up(other: dict[str, str], stays: list[str]) -> None:
     texts = {"apps/one/podinfo.yaml": BY_HAND, "apps/two/podinfo.yaml": FINE, **other}
     texts["apps/two/patch.yaml"] = PATCH.format(name="podinfo")
     found = reasons_in(texts)
@@ -214,9 +204,7 @@ spec:
     ("path", "stays"),
     [("./apps/two", False), ("./apps/one/", True), ("apps", True), ("./gone", True), ("./", True), ("${A}", True)],
 )  # fmt: skip
-def test_a_patch_of_a_flux_kustomization_is_held_back_by_what_is_in_its_path(
-    path: str, *, stays: bool
-) -> None:
+def test_a_patch_of_a_flux_kustomization_is_held_back_by_what_is_in_its_path(path: str, *, stays: bool) -> None:
     texts = {"apps/one/a.yaml": BY_HAND, "apps/two/a.yaml": FINE, "clusters/a.yaml": FLUX.format(path=path)}
 
     assert ("clusters/a.yaml" in reasons_in(texts)) == stays

@@ -138,11 +138,7 @@ SIDECAR = COMMUTING["a sidecar before the manager"]
 
 @pytest.mark.parametrize(
     ("tag", "state"),
-    [
-        ("v1.8.9", ImageState.AHEAD),
-        ("v1.8.8@sha256:bb", ImageState.PINNED),
-        ("v1.8.1", ImageState.BEHIND),
-    ],
+    [("v1.8.9", ImageState.AHEAD), ("v1.8.8@sha256:bb", ImageState.PINNED), ("v1.8.1", ImageState.BEHIND)],
 )
 def test_the_controller_is_found_beside_a_sidecar(tag: str, state: ImageState) -> None:
     text = SIDECAR(BEFORE).replace("source-controller:v1.8.8", f"source-controller:{tag}")
@@ -180,9 +176,7 @@ def test_a_version_label_of_the_users_on_the_pods() -> None:
     old = rendered(InstallOptions("v2.6.4"))
     label = "        app: source-controller\n        app.kubernetes.io/version: v2.6.4\n"
     text = source_controller(
-        lambda each: each.replace(
-            "      labels:\n        app: source-controller\n", "      labels:\n" + label
-        )
+        lambda each: each.replace("      labels:\n        app: source-controller\n", "      labels:\n" + label)
     )(old)
     assert upgraded(text) == rendered(InstallOptions("v2.9.4"))
 
@@ -202,8 +196,7 @@ ADDED = "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ours\ndata:\n"
 
 
 @pytest.mark.parametrize(
-    "data",
-    ["  1: a\n  b: c\n", "  on: a\n  b: c\n", "  2020-01-01: a\n", "  a: .nan\n", "  a: !!binary aGk=\n"],
+    "data", ["  1: a\n  b: c\n", "  on: a\n  b: c\n", "  2020-01-01: a\n", "  a: .nan\n", "  a: !!binary aGk=\n"]
 )
 def test_odd_values_of_added_objects(data: str, tmp_path: Path) -> None:
     assert upgraded(BEFORE + ADDED + data).endswith(ADDED + data)
@@ -254,9 +247,7 @@ def test_a_damaged_archive_of_one_installation_does_not_stop_the_others(tmp_path
         (tmp_path / "tree" / name / "gotk-components.yaml").write_text(rendered(InstallOptions(tag)))
     out, err = io.BytesIO(), io.StringIO()
     assert (
-        main.run(
-            ["upgrade", "--policy=minor", str(tmp_path / "tree"), f"--release-source={source}"], {}, out, err
-        )
+        main.run(["upgrade", "--policy=minor", str(tmp_path / "tree"), f"--release-source={source}"], {}, out, err)
         == 11
     )
     assert "cannot be trusted" in err.getvalue()
@@ -295,9 +286,7 @@ def test_a_path_that_is_no_text_and_one_that_steers_a_terminal(tmp_path: Path) -
         out, err = io.BytesIO(), io.StringIO()
         assert main.run([*argv, str(tree), f"--release-source={source}"], {}, out, err) == 0, err.getvalue()
         assert b"\x1b" not in out.getvalue()
-        assert b"\n+++ b/" not in out.getvalue().replace(
-            b"\n+++ b/" + bytes(str(tree), "utf-8").lstrip(b"/"), b""
-        )
+        assert b"\n+++ b/" not in out.getvalue().replace(b"\n+++ b/" + bytes(str(tree), "utf-8").lstrip(b"/"), b"")
 
 
 def test_a_deep_tree(tmp_path: Path) -> None:
@@ -320,9 +309,7 @@ def test_a_deep_tree(tmp_path: Path) -> None:
         subprocess.run(["rm", "-rf", str(deep)], check=True)  # noqa: S603, S607 our own folder
 
 
-@pytest.mark.parametrize(
-    ("version", "reason"), [("v0.41.2", "older than Flux 2"), ("v2.10.0", "newer than the rules")]
-)
+@pytest.mark.parametrize(("version", "reason"), [("v0.41.2", "older than Flux 2"), ("v2.10.0", "newer than the rules")])
 def test_releases_outside_the_rules(version: str, reason: str, tmp_path: Path) -> None:
     source = written_release.write_source(tmp_path / "releases", ("v2.9.4",))
     written_release.write_release(source, version, written_release.files("v2.9.4"))

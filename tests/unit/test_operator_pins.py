@@ -44,9 +44,7 @@ def chart(version: str = "0.45.0") -> str:
 def frozen(version: str, operator: str = "v0.45.0", path: str = "") -> str:
     """A FluxInstance with an artifact."""
     registry = "    registry: ghcr.io/fluxcd\n"
-    return instance(version, path).replace(
-        registry, f"{registry}    artifact: oci://{MANIFESTS}:{operator}\n"
-    )
+    return instance(version, path).replace(registry, f"{registry}    artifact: oci://{MANIFESTS}:{operator}\n")
 
 
 def manifests(known: Mapping[str, Sequence[str]] = KNOWN) -> MemoryArtifacts:
@@ -69,9 +67,7 @@ def world(files: Mapping[str, str], policy: Policy = PATCH, **given: object) -> 
     }
     encoded = {path: text.encode() for path, text in {**beside, **files}.items()}
     found = World(
-        encoded,
-        Config(default=Group(governance=Governance(policy=policy)), moves_operator=True),
-        artifacts=manifests(),
+        encoded, Config(default=Group(governance=Governance(policy=policy)), moves_operator=True), artifacts=manifests()
     )
     for name, value in given.items():
         setattr(found, name, value)
@@ -99,14 +95,9 @@ ARTIFACT = f"{FLUX} operator"
     ("files", "policy", "expected"),
     [
         pytest.param(
-            {FLUX: instance("2.8.7"), CHART: chart()},
-            PATCH,
-            {FLUX: BOTH, OPERATOR: BOTH},
-            id="it-goes-along",
+            {FLUX: instance("2.8.7"), CHART: chart()}, PATCH, {FLUX: BOTH, OPERATOR: BOTH}, id="it-goes-along"
         ),
-        pytest.param(
-            {A: vendored(), CHART: chart()}, PATCH, {A: BOTH, OPERATOR: BOTH}, id="with-a-manifest-as-well"
-        ),
+        pytest.param({A: vendored(), CHART: chart()}, PATCH, {A: BOTH, OPERATOR: BOTH}, id="with-a-manifest-as-well"),
         pytest.param(
             {FLUX: instance("2.8.7"), CHART: chart("0.46.0")},
             PATCH,
@@ -181,11 +172,7 @@ ARTIFACT = f"{FLUX} operator"
         pytest.param(
             {FLUX: frozen("2.x"), CHART: chart("0.58.0")},
             PATCH,
-            {
-                FLUX: [("up-to-date", ""), ("up-to-date", "")],
-                ARTIFACT: BOTH,
-                OPERATOR: [("up-to-date", "")],
-            },
+            {FLUX: [("up-to-date", ""), ("up-to-date", "")], ARTIFACT: BOTH, OPERATOR: [("up-to-date", "")]},
             id="a-later-operator-beside-it-stays",
         ),
         pytest.param(
@@ -256,19 +243,14 @@ def test_what_no_release_knows_yet_holds_the_cluster() -> None:
 
 def test_a_registry_that_cannot_be_reached_holds_the_cluster() -> None:
     nothing = MemoryArtifacts(unreachable=["ghcr.io"])
-    plans = by_place(
-        teams({FLUX: instance("2.8.7"), "infra/operator.yaml": chart()}, MINOR, artifacts=nothing)
-    )
+    plans = by_place(teams({FLUX: instance("2.8.7"), "infra/operator.yaml": chart()}, MINOR, artifacts=nothing))
     assert decisions_of(plans[FLUX]) == [("cluster-held", "v2.9.4")]
     assert decisions_of(plans["infra/operator.yaml operator"]) == [("unsupported-pin", "")]
 
 
 def test_more_than_was_decided_about_is_held_where_a_range_would_take_it() -> None:
     known = {"v0.45.0": ["v2.8.7"], "v0.58.0": KNOWN["v0.58.0"]}
-    for place, files in (
-        (ARTIFACT, {FLUX: frozen("2.x")}),
-        (OPERATOR, {FLUX: instance("2.x"), CHART: chart()}),
-    ):
+    for place, files in ((ARTIFACT, {FLUX: frozen("2.x")}), (OPERATOR, {FLUX: instance("2.x"), CHART: chart()})):
         plan = by_place(teams(files, artifacts=manifests(known)))[place]
         assert decisions_of(plan) == [("unsupported-pin", "v2.8.8"), ("minor?", "v2.9.4")]
         assert (plan.holds[0].error, "v2.9.4, too" in plan.holds[0].detail) == (None, True)
@@ -321,9 +303,7 @@ def test_asked_for_a_release_it_has_to_know_that(
 def test_it_waits_with_what_it_does_not_know() -> None:
     policy = Policy(bump=MaxBump.PATCH, minor_cool_down=PATCH.minor_cool_down)
     releases = tuple(
-        each._replace(
-            published_at="2026-08-31T00:00:00Z" if each.tag >= Version("v2.9.0") else "2026-01-01T00:00:00Z"
-        )
+        each._replace(published_at="2026-08-31T00:00:00Z" if each.tag >= Version("v2.9.0") else "2026-01-01T00:00:00Z")
         for each in listed("v2.8.7", "v2.8.8", "v2.9.3", "v2.9.4")
     )
     plans = by_place(teams({FLUX: instance("2.8.8"), CHART: chart("0.46.0")}, policy, releases=releases))
@@ -365,9 +345,7 @@ APPS = "kubernetes/apps/flux-system/flux-operator/app/release.yaml"
     [
         pytest.param(
             {
-                "kubernetes/apps/flux-system/flux-instance/app/flux.yaml": instance(
-                    path="kubernetes/cluster"
-                ),
+                "kubernetes/apps/flux-system/flux-instance/app/flux.yaml": instance(path="kubernetes/cluster"),
                 "kubernetes/cluster/apps.yaml": sync("kubernetes/apps"),
                 "kubernetes/apps/flux-system/flux-operator/ks.yaml": sync(APPS.rpartition("/")[0]),
                 APPS: chart(),
@@ -391,19 +369,14 @@ APPS = "kubernetes/apps/flux-system/flux-operator/app/release.yaml"
             id="by-a-kustomization",
         ),
         pytest.param(
-            {
-                "infra/a.yaml": frozen("2.8.7", path="clusters/a"),
-                "infra/b.yaml": frozen("2.8.7", path="clusters/b"),
-            },
+            {"infra/a.yaml": frozen("2.8.7", path="clusters/a"), "infra/b.yaml": frozen("2.8.7", path="clusters/b")},
             {"clusters/a": 2, "clusters/b": 2},
             id="an-artifact-is-of-its-instance",
         ),
     ],
 )
 def test_it_is_tied_to_a_cluster(files: Mapping[str, str], expected: Mapping[str, int]) -> None:
-    found = {
-        cluster.name: len(cluster.members) for team in teams(files) for cluster in team.update_group.clusters
-    }
+    found = {cluster.name: len(cluster.members) for team in teams(files) for cluster in team.update_group.clusters}
     assert found == expected
 
 
@@ -414,7 +387,5 @@ def test_tools_do_not_serve_an_operator_without_a_cluster() -> None:
         "infra/o.yaml": chart(),
         ".tool-versions": tools("2.9.3"),
     }
-    (served,) = (
-        cluster.served for team in teams(files) for cluster in team.update_group.clusters if cluster.is_tools
-    )
+    (served,) = (cluster.served for team in teams(files) for cluster in team.update_group.clusters if cluster.is_tools)
     assert served == ("clusters/a", "clusters/b")

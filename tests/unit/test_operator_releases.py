@@ -5,13 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flux_upgrade.model.errors import ReleaseNotFound
-from flux_upgrade.pins.objects.operator_releases import (
-    DistributionArtifact,
-    belongs,
-    parsed,
-    release_of,
-    releases_in,
-)
+from flux_upgrade.pins.objects.operator_releases import DistributionArtifact, belongs, parsed, release_of, releases_in
 from memory import MemoryArtifacts
 
 _DIGEST = f"sha256:{'0a' * 32}"
@@ -56,13 +50,7 @@ def test_what_stays_as_it_is_is_pinned(url: str, reference: str, *, is_pinned: b
 
 
 def test_only_folders_of_releases_count() -> None:
-    files = [
-        "./flux/v2.7.5/a.yaml",
-        "flux/v2.10.0/a.yaml",
-        "flux/v2.9.0",
-        "flux/main/a.yaml",
-        "x/flux/v2.8.0/a",
-    ]
+    files = ["./flux/v2.7.5/a.yaml", "flux/v2.10.0/a.yaml", "flux/v2.9.0", "flux/main/a.yaml", "x/flux/v2.8.0/a"]
     artifacts = MemoryArtifacts({"ghcr.io/a/m:v1": {"digest": _DIGEST, "files": files}})
 
     assert releases_in(DistributionArtifact("ghcr.io/a/m", "v1", ""), artifacts) == ("v2.7.5", "v2.10.0")
@@ -78,29 +66,17 @@ def test_what_is_not_there_has_no_releases(tag: str) -> None:
 
 @pytest.mark.parametrize(
     ("tag", "revision", "expected"),
-    [
-        ("v2.9.4", "", "v2.9.4"),
-        ("latest", "v2.9.4@sha1:0123", "v2.9.4"),
-        ("latest", "main@sha1:0123", ""),
-    ],
+    [("v2.9.4", "", "v2.9.4"), ("latest", "v2.9.4@sha1:0123", "v2.9.4"), ("latest", "main@sha1:0123", "")],
 )
 def test_flux_own_artifact_states_its_release(tag: str, revision: str, expected: str) -> None:
-    artifacts = MemoryArtifacts(
-        {f"ghcr.io/fluxcd/flux-manifests:{tag}": {"digest": _DIGEST, "revision": revision}}
-    )
+    artifacts = MemoryArtifacts({f"ghcr.io/fluxcd/flux-manifests:{tag}": {"digest": _DIGEST, "revision": revision}})
 
     assert release_of(DistributionArtifact("ghcr.io/fluxcd/flux-manifests", tag, ""), artifacts) == expected
 
 
 @pytest.mark.parametrize(
     ("tag", "digest", "expected"),
-    [
-        ("v1", _DIGEST, True),
-        ("v1", _OTHER, False),
-        ("v2", _DIGEST, False),
-        ("v1", "", True),
-        ("", _OTHER, True),
-    ],
+    [("v1", _DIGEST, True), ("v1", _OTHER, False), ("v2", _DIGEST, False), ("v1", "", True), ("", _OTHER, True)],
 )
 def test_a_tag_stands_for_its_digest(tag: str, digest: str, *, expected: bool) -> None:
     artifacts = MemoryArtifacts({"ghcr.io/a/m:v1": {"digest": _DIGEST}})

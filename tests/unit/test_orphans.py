@@ -107,9 +107,7 @@ def test_is_an_orphan(name: str) -> None:
 
 
 def test_a_file_at_the_root() -> None:
-    files = MemoryTree(
-        {"gotk-components.yaml": b"x", "kustomization.yaml": b"resources: [gotk-components.yaml]"}
-    )
+    files = MemoryTree({"gotk-components.yaml": b"x", "kustomization.yaml": b"resources: [gotk-components.yaml]"})
     assert is_referenced(files, "gotk-components.yaml")
     files.files["kustomization.yaml"] = b"resources: [other.yaml]"
     assert not is_referenced(files, "gotk-components.yaml")

@@ -75,9 +75,7 @@ def test_a_folder_that_is_listed_and_does_not_list_the_manifest() -> None:
     assert overlay(files, "a/gotk-components.yaml") is None
 
 
-@pytest.mark.parametrize(
-    "entry", ["./gotk-components.yaml", "../a/gotk-components.yaml", ".//gotk-components.yaml"]
-)
+@pytest.mark.parametrize("entry", ["./gotk-components.yaml", "../a/gotk-components.yaml", ".//gotk-components.yaml"])
 def test_a_path_may_be_written_differently(entry: str) -> None:
     found = overlay({"a/kustomization.yaml": f"resources: [{entry}]\n".encode()}, "a/gotk-components.yaml")
     assert found is not None
@@ -89,10 +87,7 @@ def test_a_path_may_be_written_differently(entry: str) -> None:
         ("[gotk-components.yaml]", b""),
         ("[gotk-components.yaml, sync.yaml]", b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"),
         ("[gotk-components.yaml, gotk-components.yaml]", b""),
-        (
-            "[gotk-components.yaml, sync.yaml]",
-            b"apiVersion: v1\nkind: Namespace\nmetadata: {name: flux-system}\n",
-        ),
+        ("[gotk-components.yaml, sync.yaml]", b"apiVersion: v1\nkind: Namespace\nmetadata: {name: flux-system}\n"),
         ("[gotk-components.yaml, sync.yaml]", b"kind: List\nmetadata: {name: l}\nitems: []\n"),
         ("[gotk-components.yaml, sync.yaml]", b"a: [\n"),
         ("[gotk-components.yaml, sync.yaml]", b"no: object\n"),
@@ -117,9 +112,7 @@ def test_a_mere_list_of_files_is_judged_as_the_evaluation_judges_it(listed: str,
 
 
 def test_bases_are_resources() -> None:
-    found = overlay(
-        {"kustomization.yaml": b"bases: [gotk-components.yaml]\nreplicas: [{name: x, count: 1}]\n"}
-    )
+    found = overlay({"kustomization.yaml": b"bases: [gotk-components.yaml]\nreplicas: [{name: x, count: 1}]\n"})
     assert found is not None
     assert [each.verdict for each in found.findings] == [OverlayVerdict.BREAKS]
 
@@ -131,15 +124,10 @@ def test_a_manifest_that_cannot_be_read() -> None:
 
 
 def test_kustomizations_that_list_each_other() -> None:
-    files = {
-        "kustomization.yaml": LISTS[:-2] + b", b]\n",
-        "b/kustomization.yaml": b"resources: [../b, ../]\n",
-    }
+    files = {"kustomization.yaml": LISTS[:-2] + b", b]\n", "b/kustomization.yaml": b"resources: [../b, ../]\n"}
     found = overlay(files)
     assert found is not None
-    assert {(each.verdict, each.fails, each.holds) for each in found.findings} == {
-        (OverlayVerdict.BREAKS, True, False)
-    }
+    assert {(each.verdict, each.fails, each.holds) for each in found.findings} == {(OverlayVerdict.BREAKS, True, False)}
 
 
 def test_what_was_broken_or_idle_before_holds_nothing() -> None:
@@ -203,15 +191,7 @@ def test_lines_of_documents_in_a_file() -> None:
 
 @pytest.mark.parametrize(
     "patch",
-    [
-        b"\xff\xfe",
-        b"a: [\n",
-        b"{{ .Values.patch }}\n",
-        b"a: &a [*a]\n",
-        b"a: \x00\n",
-        b"[" * 400,
-        b"{a: " * 400,
-    ],
+    [b"\xff\xfe", b"a: [\n", b"{{ .Values.patch }}\n", b"a: &a [*a]\n", b"a: \x00\n", b"[" * 400, b"{a: " * 400],
 )
 def test_a_patch_that_cannot_be_read(patch: bytes) -> None:
     finding = only(f"patches:\n- path: p.yaml\n  target: {TARGET}\n", p_yaml=patch)
@@ -263,9 +243,7 @@ def test_objects_of_another_shape(entry: str) -> None:
     assert all(not each.holds for each in found.findings)
 
 
-@pytest.mark.parametrize(
-    "content", [b"text\n", b"- a\n", b"kind: Secret\n", b"metadata: {name: a}\n", b"kind: [a]\n"]
-)
+@pytest.mark.parametrize("content", [b"text\n", b"- a\n", b"kind: Secret\n", b"metadata: {name: a}\n", b"kind: [a]\n"])
 def test_resources_that_are_no_objects(content: bytes) -> None:
     found = overlay({"kustomization.yaml": b"resources: [gotk-components.yaml, a.yaml]\n", "a.yaml": content})
     assert found is not None
@@ -274,16 +252,7 @@ def test_resources_that_are_no_objects(content: bytes) -> None:
 
 @pytest.mark.parametrize(
     "field",
-    [
-        "labels",
-        "commonLabels",
-        "commonAnnotations",
-        "configMapGenerator",
-        "images",
-        "vars",
-        "components",
-        "namespace",
-    ],
+    ["labels", "commonLabels", "commonAnnotations", "configMapGenerator", "images", "vars", "components", "namespace"],
 )
 @pytest.mark.parametrize("value", ["text", "[1]", "{a: [b]}", "null", "[[]]", "[{}]", "1"])
 def test_fields_of_another_shape_end_nothing(field: str, value: str) -> None:

@@ -97,10 +97,7 @@ secretGenerator: text
 """
     names = "abcdehijk"
     others = {f"clusters__a__flux-system__{each}_yaml": b"---\n" for each in names}
-    below = {
-        "clusters__base__kustomization_yaml": b"resources: [l.yaml, ../base]\n",
-        "clusters__base__l_yaml": b"",
-    }
+    below = {"clusters__base__kustomization_yaml": b"resources: [l.yaml, ../base]\n", "clusters__base__l_yaml": b""}
     overlay(program := Program(OLD), content, **others, **below, **{"clusters__a__flux-system__m_yaml": b""})
 
     wanted = [f"clusters/a/flux-system/{each}.yaml" for each in (*names, "gotk-components", "gotk-sync")]

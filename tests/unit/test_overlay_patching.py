@@ -117,15 +117,10 @@ JSON: list[tuple[str, list[dict[str, Any]], tuple[str | int, ...], Any]] = [
 
 
 def operations(patch: list[dict[str, Any]]) -> list[JsonPatchOperation]:
-    return [
-        JsonPatchOperation(each["op"], each["path"], 1, each.get("value"), each.get("from", ""))
-        for each in patch
-    ]
+    return [JsonPatchOperation(each["op"], each["path"], 1, each.get("value"), each.get("from", "")) for each in patch]
 
 
-@pytest.mark.parametrize(
-    ("patch", "path", "expected"), [pytest.param(*row[1:], id=row[0]) for row in STRATEGIC]
-)
+@pytest.mark.parametrize(("patch", "path", "expected"), [pytest.param(*row[1:], id=row[0]) for row in STRATEGIC])
 def test_strategic_merge_patches(patch: str, path: tuple[str | int, ...], expected: Any) -> None:
     before = copy.deepcopy(OBJECT)
     if expected is FAILS:
@@ -195,11 +190,7 @@ def without_null(data: Any) -> Any:
     "patch",
     [
         *(pytest.param(headed(yaml.safe_load(row[1])), id=row[0]) for row in STRATEGIC),
-        *(
-            pytest.param(row[1], id=row[0])
-            for row in JSON
-            if row[0] not in ("no pointer", "no slash at the beginning")
-        ),
+        *(pytest.param(row[1], id=row[0]) for row in JSON if row[0] not in ("no pointer", "no slash at the beginning")),
     ],
 )
 def test_kustomize_does_the_same(patch: Any, tmp_path: Path) -> None:
@@ -208,9 +199,7 @@ def test_kustomize_does_the_same(patch: Any, tmp_path: Path) -> None:
 
 def pointers(data: Any, path: str) -> Iterator[str]:
     yield path
-    for key, value in (
-        data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
-    ):
+    for key, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
         yield from pointers(value, f"{path}/{key}")
 
 
@@ -222,9 +211,7 @@ POINTERS = st.sampled_from(
         if each.startswith(("/spec/replicas", "/spec/paused", "/spec/template/spec/tolerations"))
         or "/containers/0/args" in each
     ]
-).flatmap(
-    lambda each: st.sampled_from([each, each, each, f"{each}/-", f"{each}/0", f"{each}/-1", f"{each}/x/y"])
-)
+).flatmap(lambda each: st.sampled_from([each, each, each, f"{each}/-", f"{each}/0", f"{each}/-1", f"{each}/x/y"]))
 OPERATIONS = st.fixed_dictionaries(
     {
         "op": st.sampled_from(["add", "replace", "remove", "test", "move", "copy"]),

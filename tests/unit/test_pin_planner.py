@@ -27,18 +27,13 @@ from planned import decisions_of
 A, B = "clusters/a/flux-system/gotk-components.yaml", "clusters/b/flux-system/gotk-components.yaml"
 BASE, TF = "clusters/a/base/kustomization.yaml", "infra/a.tf"
 MINOR = Policy(bump=MaxBump.MINOR)
-CLOSED = Rejection(
-    BumpKind.MINOR, Version("v2.9.3"), HoldReason.CLOSED_BY_HUMAN, "2026-08-01T00:00:00Z", "#1"
-)
+CLOSED = Rejection(BumpKind.MINOR, Version("v2.9.3"), HoldReason.CLOSED_BY_HUMAN, "2026-08-01T00:00:00Z", "#1")
 PINNED = f"v2.8.7@sha256:{'1' * 64}"
 
 
 def with_kustomizations(files: Mapping[str, str]) -> dict[str, bytes]:
     """With the kustomizations that lead to the manifests."""
-    beside = {
-        path.replace("gotk-components", "kustomization"): "resources: [gotk-components.yaml]\n"
-        for path in files
-    }
+    beside = {path.replace("gotk-components", "kustomization"): "resources: [gotk-components.yaml]\n" for path in files}
     lists = {path: text for path, text in beside.items() if path not in files}
     return {path: text.encode() for path, text in {**lists, **files}.items()}
 
@@ -97,14 +92,9 @@ def plans(files: Mapping[str, str], policy: Policy = MINOR, **given: object) -> 
             id="who-is-there-already-waits",
         ),
         pytest.param(
-            {"a.yaml": instance("2.8.x")},
-            Policy(),
-            {"a.yaml": [("minor?", "v2.9.4")]},
-            id="a-range-is-raised",
+            {"a.yaml": instance("2.8.x")}, Policy(), {"a.yaml": [("minor?", "v2.9.4")]}, id="a-range-is-raised"
         ),
-        pytest.param(
-            {"a.yaml": instance("2.x")}, Policy(), {"a.yaml": [("up-to-date", "")]}, id="a-range-admits-it"
-        ),
+        pytest.param({"a.yaml": instance("2.x")}, Policy(), {"a.yaml": [("up-to-date", "")]}, id="a-range-admits-it"),
         pytest.param(
             {A: vendored(), "clusters/a/f.yaml": instance("2.8.x")},
             Policy(),
@@ -140,11 +130,7 @@ def plans(files: Mapping[str, str], policy: Policy = MINOR, **given: object) -> 
             id="an-unknown-version-holds-the-set",
         ),
         pytest.param(
-            {
-                A: vendored(),
-                ".tool-versions": tools(),
-                ".github/workflows/x.yaml": workflow("${{ env.FLUX }}"),
-            },
+            {A: vendored(), ".tool-versions": tools(), ".github/workflows/x.yaml": workflow("${{ env.FLUX }}")},
             MINOR,
             {
                 A: [("minor", "v2.9.4")],
@@ -191,9 +177,7 @@ def test_a_tool_of_several_clusters_goes_to_the_newest_that_it_may(
 @pytest.mark.parametrize(
     ("answers", "expected"),
     [
-        pytest.param(
-            Feedback(rejections=(CLOSED,)), [("closed-by-human", "v2.9.3")], id="another-patch-of-it"
-        ),
+        pytest.param(Feedback(rejections=(CLOSED,)), [("closed-by-human", "v2.9.3")], id="another-patch-of-it"),
         pytest.param(Feedback((CLOSED,), ("2.9",)), [("minor", "v2.9.4")], id="approved-all-the-same"),
         pytest.param(
             Feedback(rejections=(CLOSED._replace(target=Version("v2.10.0")),)),
@@ -206,17 +190,11 @@ def test_a_tool_that_was_refused_stays_away(answers: Feedback, expected: list[tu
     found = world({A: vendored("v2.8.8"), B: vendored("v2.9.4"), ".tool-versions": tools("2.8.7")})
     gathered = found.gathered()
     pin = next(
-        member
-        for team in gathered.update_groups
-        for member in team.members
-        if member.path == ".tool-versions"
+        member for team in gathered.update_groups for member in team.members if member.path == ".tool-versions"
     ).pin
     planner = PinPlanner(gathered.pin_context, gathered.releases, gathered.now)
     subjected = PlannedTarget(pin, pin.path, Terms(feedback=answers))
-    assert (
-        decisions_of(planner.plan(subjected, served={"a": Version("v2.8.8"), "b": Version("v2.9.4")}))
-        == expected
-    )
+    assert decisions_of(planner.plan(subjected, served={"a": Version("v2.8.8"), "b": Version("v2.9.4")})) == expected
 
 
 def test_a_tool_knows_what_is_written_beside_it() -> None:
@@ -266,9 +244,7 @@ class TreeWithReadOnlyFile(MemoryTree):
 def test_half_a_set_is_not_written() -> None:
     files = with_kustomizations({A: vendored(), BASE: base(), B: vendored()})
     tree = TreeWithReadOnlyFile(files)
-    teams = plan_update_groups(
-        World(files, Config(default=Group(governance=Governance(policy=MINOR)))).gathered()
-    )
+    teams = plan_update_groups(World(files, Config(default=Group(governance=Governance(policy=MINOR)))).gathered())
     done = list(publish((each for team in teams for each in team.sets), tree))
     assert {path for path, content in tree.files.items() if content != files[path]} == {B}
     assert {outcome.plan.path: outcome.written for outcome in done} == {A: False, BASE: False, B: True}

@@ -92,9 +92,7 @@ MUTATIONS: tuple[Mutation, ...] = (
 )
 mutations = st.lists(
     st.tuples(
-        st.sampled_from(MUTATIONS),
-        st.integers(0, 200),
-        st.one_of(st.sampled_from(NOISE), st.binary(max_size=12)),
+        st.sampled_from(MUTATIONS), st.integers(0, 200), st.one_of(st.sampled_from(NOISE), st.binary(max_size=12))
     ),
     max_size=4,
 )

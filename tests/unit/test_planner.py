@@ -47,10 +47,7 @@ def seen(world: World, forge: MemoryForge | None = None) -> Repository:
 def test_each_group_has_its_policy() -> None:
     config = Config(
         default=Group(governance=Governance(policy=Policy(MaxBump.NONE))),
-        groups=(
-            Group("staging", ("clusters/s*/",), Governance(policy=MINORS)),
-            Group("prod", ("clusters/p*/",)),
-        ),
+        groups=(Group("staging", ("clusters/s*/",), Governance(policy=MINORS)), Group("prod", ("clusters/p*/",))),
         ignore=("clusters/old/",),
     )
     versions = dict.fromkeys(("clusters/old", "clusters/p1", "clusters/s1", "clusters/s2", "other"), "v2.8.7")
@@ -65,9 +62,7 @@ def test_each_group_has_its_policy() -> None:
 
 def test_teams_come_in_the_order_of_the_tree() -> None:
     config = Config(groups=(Group("all", ("clusters/",)),))
-    world = World(
-        fleet({"a": "v2.9.4", "clusters/b": "v2.9.4", "clusters/d": "v2.9.4", "m": "v2.9.4"}), config
-    )
+    world = World(fleet({"a": "v2.9.4", "clusters/b": "v2.9.4", "clusters/d": "v2.9.4", "m": "v2.9.4"}), config)
     teams = plan_update_groups(world.gathered())
     assert [(each.update_group.slug, len(each.plans)) for each in teams] == [("a", 1), ("all", 2), ("m", 1)]
     assert branches_of(teams[1].update_group, config) == (
@@ -110,9 +105,7 @@ def test_an_answer_is_one_of_its_team() -> None:
 
 
 def test_a_run_approves_for_all() -> None:
-    world = World(
-        fleet({"clusters/a": "v2.8.8", "clusters/b": "v2.6.4"}), asked=UpgradeRequest(approve=("2.9",))
-    )
+    world = World(fleet({"clusters/a": "v2.8.8", "clusters/b": "v2.6.4"}), asked=UpgradeRequest(approve=("2.9",)))
     for repository in (None, seen(world)):
         found = plans(world, repository)
         assert [decisions_of(plan) for plan in found.values()] == [["v2.9.4"], ["v2.9.4"]]
@@ -149,8 +142,7 @@ def test_what_terraform_writes_is_left_alone() -> None:
     assert "infra/flux.tf:3: let var.flux be v2.8.8" in found["clusters/a"].holds[0].hint
     assert decisions_of(found["clusters/b"]) == ["v2.8.8", "v2.9.4 pending"]
     assert [
-        each.target
-        for each in plans(World(files, asked=UpgradeRequest(to=Version("v2.9.4"))))["clusters/a"].upgrades
+        each.target for each in plans(World(files, asked=UpgradeRequest(to=Version("v2.9.4"))))["clusters/a"].upgrades
     ] == ["v2.9.4"]
 
 
@@ -228,20 +220,15 @@ def test_the_checkout_is_looked_at_before_terraform() -> None:
 
 @pytest.mark.parametrize(
     ("to", "decisions"),
-    [
-        ("v2.8.8", ["v2.8.8"]),
-        ("v2.9.3", ["v2.9.3"]),
-        ("v2.8.7", ["up-to-date"]),
-        ("v2.7.1", ["downgrade"]),
-    ],
+    [("v2.8.8", ["v2.8.8"]), ("v2.9.3", ["v2.9.3"]), ("v2.8.7", ["up-to-date"]), ("v2.7.1", ["downgrade"])],
 )
 def test_a_version_that_is_asked_for_is_the_one(to: str, decisions: list[str]) -> None:
     config = Config(Group(governance=Governance(policy=Policy(MaxBump.NONE))))
     assert (
         decisions_of(
-            plans(
-                World(fleet({"clusters/a": Version("v2.8.7")}), config, asked=UpgradeRequest(to=Version(to)))
-            )["clusters/a"]
+            plans(World(fleet({"clusters/a": Version("v2.8.7")}), config, asked=UpgradeRequest(to=Version(to))))[
+                "clusters/a"
+            ]
         )
         == decisions
     )
@@ -299,6 +286,4 @@ def test_flags_change_what_is_newest_already() -> None:
 
 def test_without_releases_nothing_is_newer() -> None:
     assert decisions_of(plans(World(fleet({"a": "v2.8.7"}), releases=()))["a"]) == ["up-to-date"]
-    assert decisions_of(plans(World(fleet({"a": "v2.8.7"}), releases=listed("v2.6.4")))["a"]) == [
-        "up-to-date"
-    ]
+    assert decisions_of(plans(World(fleet({"a": "v2.8.7"}), releases=listed("v2.6.4")))["a"]) == ["up-to-date"]

@@ -30,11 +30,7 @@ PATCH, MINOR, MAJOR = MaxBump.PATCH, MaxBump.MINOR, MaxBump.MAJOR
 
 def listed(*tags: str) -> tuple[Release, ...]:
     return tuple(
-        Release(
-            Version(tag),
-            prerelease="-" in tag,
-            published_at=f"{START + timedelta(days=at):%Y-%m-%dT%H:%M:%SZ}",
-        )
+        Release(Version(tag), prerelease="-" in tag, published_at=f"{START + timedelta(days=at):%Y-%m-%dT%H:%M:%SZ}")
         for at, tag in enumerate(tags)
     )
 
@@ -99,12 +95,7 @@ def decided(
         ("v2.8.0-rc.3", PATCHES, PATCH, "patch v2.8.8"),
         ("v2.8.0-rc.3", TWO_NINE, PATCH, "patch v2.8.8, minor v2.9.4?"),
         # odd tags, another order, a yanked version, a back-port after the next minor
-        (
-            "v2.8.3",
-            (*PATCHES, "v2.8.9+build"),
-            PATCH,
-            "patch v2.8.8",
-        ),
+        ("v2.8.3", (*PATCHES, "v2.8.9+build"), PATCH, "patch v2.8.8"),
         ("v2.8.3", tuple(reversed(TWO_TEN)), PATCH, "patch v2.8.8, minor v2.10.1?"),
         ("v2.8.3", ("v2.8.7", "v2.10.1", "v2.8.0", "v2.9.4"), PATCH, "patch v2.8.7, minor v2.10.1?"),
         ("v2.8.8", (*TWO_NINE, "v2.8.9"), PATCH, "patch v2.8.9, minor v2.9.4?"),
@@ -134,9 +125,7 @@ def test_the_policy_alone(current: str, tags: Sequence[str], bump: MaxBump, expe
         (MAJOR, ">=2.8.0-0", (*TWO_NINE, "v2.10.0-rc.1"), "minor v2.9.4"),
     ],
 )
-def test_a_range_narrows_the_candidates(
-    bump: MaxBump, limits: str, tags: Sequence[str], expected: str
-) -> None:
+def test_a_range_narrows_the_candidates(bump: MaxBump, limits: str, tags: Sequence[str], expected: str) -> None:
     assert decided("v2.8.3", tags, Policy(bump, Constraint(limits))) == expected
 
 
@@ -262,11 +251,7 @@ def test_a_patch_cools_by_its_own_age() -> None:
 
 def test_a_hold_for_the_cool_down_says_when_it_ends() -> None:
     (hold,) = decide(
-        Version("v2.8.8"),
-        listed(*PATCHES, Version("v2.9.0"), Version("v2.9.1")),
-        Policy(),
-        Feedback(),
-        day(6),
+        Version("v2.8.8"), listed(*PATCHES, Version("v2.9.0"), Version("v2.9.1")), Policy(), Feedback(), day(6)
     )
     assert hold == Hold(
         HoldReason.COOLING_DOWN,
@@ -283,9 +268,7 @@ def test_a_hold_for_the_cool_down_says_when_it_ends() -> None:
 def test_a_release_of_unknown_age_has_cooled(published: str) -> None:
     policy = Policy(MINOR, patch_cool_down=timedelta(days=3))
     for tag, subject in (("v2.8.8", BumpKind.PATCH), ("v2.9.0", BumpKind.MINOR)):
-        (found,) = decide(
-            Version("v2.8.3"), [Release(Version(tag), published_at=published)], policy, Feedback(), LATER
-        )
+        (found,) = decide(Version("v2.8.3"), [Release(Version(tag), published_at=published)], policy, Feedback(), LATER)
         assert found == Bump(subject, Version(tag), approved=True, why=f"{tag} is newer than v2.8.3")
 
 
@@ -351,9 +334,7 @@ def test_a_refusal_is_reported_before_a_cool_down() -> None:
 
 def test_of_two_answers_to_one_release_the_later_is_reported() -> None:
     first = Rejection(BumpKind.PATCH, Version("v2.8.8"), HoldReason.REVERTED, "2026-01-09T00:00:00Z", "z")
-    second = Rejection(
-        BumpKind.PATCH, Version("v2.8.8"), HoldReason.CLOSED_BY_HUMAN, "2026-01-20T00:00:00Z", "a"
-    )
+    second = Rejection(BumpKind.PATCH, Version("v2.8.8"), HoldReason.CLOSED_BY_HUMAN, "2026-01-20T00:00:00Z", "a")
     for order in ((first, second), (second, first)):
         (hold,) = decide(Version("v2.8.3"), listed(*PATCHES), Policy(), Feedback(order), LATER)
         assert isinstance(hold, Hold)
@@ -361,9 +342,7 @@ def test_of_two_answers_to_one_release_the_later_is_reported() -> None:
 
 
 def test_a_refusal_says_where_and_since_when_and_how_to_override_it() -> None:
-    first = Rejection(
-        BumpKind.PATCH, Version("v2.8.7"), HoldReason.CLOSED_BY_HUMAN, "2026-03-01T00:00:00Z", "other"
-    )
+    first = Rejection(BumpKind.PATCH, Version("v2.8.7"), HoldReason.CLOSED_BY_HUMAN, "2026-03-01T00:00:00Z", "other")
     answers = Feedback((first, rejection("v2.8.8", BumpKind.PATCH, HoldReason.REVERTED)))
     for order in (answers.rejections, answers.rejections[::-1]):
         (hold,) = decide(Version("v2.8.3"), listed(*PATCHES), Policy(), Feedback(order), LATER)
@@ -377,10 +356,7 @@ def test_a_refusal_says_where_and_since_when_and_how_to_override_it() -> None:
     closed = Feedback((rejection("v2.9.0", BumpKind.MINOR),))
     (hold,) = decide(Version("v2.8.8"), listed(*TWO_NINE), Policy(), closed, LATER)
     assert isinstance(hold, Hold)
-    assert (hold.detail, hold.hint) == (
-        f"v2.9.0 was turned down by a person: {FAR}",
-        "approve 2.9 to have it now",
-    )
+    assert (hold.detail, hold.hint) == (f"v2.9.0 was turned down by a person: {FAR}", "approve 2.9 to have it now")
 
 
 def test_what_waits_can_be_reported_in_the_summary_instead() -> None:
@@ -431,11 +407,7 @@ def test_up_to_date_says_which_release_it_is(current: str, tags: Sequence[str], 
         ("v2.8.3", TWO_TEN, "2.8 has had no patch since v2.9.0 (2026-01-06)"),
         ("v2.8.9", (*TWO_NINE, "v2.8.9"), "v2.9.0 was released on 2026-01-06, and v2.9.4 on 2026-01-08"),
         ("v2.7.5", TWO_NINE, "v2.9.0 was released on 2026-01-06, and v2.9.4 on 2026-01-08"),
-        (
-            "v2.7.5",
-            (*PATCHES, "v2.9.1", "v2.9.4"),
-            "v2.9.1 was released on 2026-01-06, and v2.9.4 on 2026-01-07",
-        ),
+        ("v2.7.5", (*PATCHES, "v2.9.1", "v2.9.4"), "v2.9.1 was released on 2026-01-06, and v2.9.4 on 2026-01-07"),
         ("v2.7.5", (*PATCHES, "v2.9.0"), "v2.9.0 was released on 2026-01-06"),
         ("v1.9.0", ("v1.9.0", "v2.0.0"), "v2.0.0 was released on 2026-01-02"),
     ],
@@ -443,17 +415,13 @@ def test_up_to_date_says_which_release_it_is(current: str, tags: Sequence[str], 
 def test_why_now_is_explained_with_dates(current: str, tags: Sequence[str], why: str) -> None:
     found = decide(Version(current), listed(*tags), Policy(MAJOR), Feedback(), LATER)
     assert [each.why for each in found if isinstance(each, Bump)] == [why]
-    assert found == decide(
-        Version(current), listed(*tags), Policy(MAJOR), Feedback(), LATER + timedelta(days=400)
-    )
+    assert found == decide(Version(current), listed(*tags), Policy(MAJOR), Feedback(), LATER + timedelta(days=400))
 
 
 # What holds for any list, policy and answers.
 
 _number = st.integers(0, 3)
-_tags = st.builds(
-    "v{}.{}.{}{}".format, st.integers(1, 3), _number, _number, st.sampled_from(["", "", "", "-rc.1"])
-)
+_tags = st.builds("v{}.{}.{}{}".format, st.integers(1, 3), _number, _number, st.sampled_from(["", "", "", "-rc.1"]))
 _releases = st.lists(
     st.builds(
         Release,
@@ -465,19 +433,12 @@ _releases = st.lists(
 )
 _ranges = st.sampled_from(["2.x", "~2.1", "<3 !=2.2", "^1.2 || 3.0.x", ">=2.0.0-0"]).map(Constraint)
 _waits = st.sampled_from([timedelta(0), timedelta(days=3), timedelta(days=7)])
-_policies = st.builds(
-    Policy, st.sampled_from(MaxBump), st.none() | _ranges, st.sampled_from(Pending), _waits, _waits
-)
+_policies = st.builds(Policy, st.sampled_from(MaxBump), st.none() | _ranges, st.sampled_from(Pending), _waits, _waits)
 _mutes = st.builds(
-    rejection,
-    _tags,
-    st.sampled_from(BumpKind),
-    st.sampled_from([HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED]),
+    rejection, _tags, st.sampled_from(BumpKind), st.sampled_from([HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED])
 )
 _approvals = _tags | st.builds("{}.{}".format, st.integers(1, 3), _number)
-_answers = st.builds(
-    Feedback, st.lists(_mutes, max_size=3).map(tuple), st.lists(_approvals, max_size=2).map(tuple)
-)
+_answers = st.builds(Feedback, st.lists(_mutes, max_size=3).map(tuple), st.lists(_approvals, max_size=2).map(tuple))
 _moments = st.builds(day, st.integers(0, 25))
 anything = given(_tags, _releases, _policies, _answers, _moments)
 
@@ -536,9 +497,7 @@ def test_the_order_of_the_list_does_not_matter(
 ) -> None:
     found = decide(Version(current), releases, policy, answers, now)
     assert found == decide(Version(current), releases[::-1], policy, answers, now)
-    assert found == decide(
-        Version(current), sorted(releases, key=lambda each: each.published_at), policy, answers, now
-    )
+    assert found == decide(Version(current), sorted(releases, key=lambda each: each.published_at), policy, answers, now)
 
 
 @anything
@@ -549,9 +508,7 @@ def test_a_larger_bump_takes_no_approval_away(
     for bump in MaxBump:
         wider = replace(policy, bump=bump)
         approved = [
-            each
-            for each in candidates(decide(Version(current), releases, wider, answers, now))
-            if each.approved
+            each for each in candidates(decide(Version(current), releases, wider, answers, now)) if each.approved
         ]
         reached = max((version(each.target) for each in approved), default=version("v0.0.0"))
         asked = {(each.bump_kind, each.target) for each in approved if each.approval}

@@ -122,9 +122,7 @@ def test_a_controller_taken_out_by_hand_is_an_edit(shared: Regenerator) -> None:
 @pytest.mark.parametrize("generator", GENERATORS)
 @pytest.mark.parametrize("tag", ["v2.6.4", "v2.8.8"])
 def test_templates_of_another_release(tag: str, generator: Generator, shared: Regenerator) -> None:
-    options = InstallOptions(
-        tag, components=("helm-controller", "notification-controller", "source-controller")
-    )
+    options = InstallOptions(tag, components=("helm-controller", "notification-controller", "source-controller"))
     own = shared.rules(tag).generator
     foreign = shared.regenerate(options, generator)
     proof = proof_of(foreign.text, shared)
@@ -154,12 +152,7 @@ def test_unproved(version: str, reason: str) -> None:
     releases = WrittenReleases()
     releases.files["v2.9.9"] = {**releases.files["v2.9.4"]}
     # Bodies of their own, so that no other release fits.
-    text = (
-        rendered(EIGHT)
-        .replace("v2.8.8", version)
-        .replace("v0.8.0", "v0.99.0")
-        .replace("replicas: 1", "replicas: 7")
-    )
+    text = rendered(EIGHT).replace("v2.8.8", version).replace("v0.8.0", "v0.99.0").replace("replicas: 1", "replicas: 7")
     proof = proof_of(text, Regenerator(releases, regenerator()._flux))  # noqa: SLF001 the same double
     assert proof.verdict is Verdict.UNPROVED
     assert reason in proof.reason

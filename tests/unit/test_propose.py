@@ -50,9 +50,7 @@ def test_a_group_has_a_proposal_for_each_subject() -> None:
 
 def test_targets_may_differ_within_a_group() -> None:
     versions = {"clusters/a": "v2.6.3", "clusters/b": "v2.8.7", "clusters/c": "v2.9.3"}
-    found = proposals(
-        World(fleet(versions), ALL, listed("v2.6.3", "v2.6.4", "v2.8.7", "v2.8.8", "v2.9.3", "v2.9.4"))
-    )
+    found = proposals(World(fleet(versions), ALL, listed("v2.6.3", "v2.6.4", "v2.8.7", "v2.8.8", "v2.9.3", "v2.9.4")))
     assert targets(found[PATCH]) == {"a": "v2.6.4", "b": "v2.8.8", "c": "v2.9.4"}
     assert found[PATCH].target == "v2.9.4"
     assert targets(found[MINOR]) == {"a": "v2.9.4", "b": "v2.9.4"}
@@ -68,19 +66,13 @@ def test_targets_may_differ_within_a_group() -> None:
         (("v2.8.8",), False, True, ""),
     ],
 )
-def test_a_run_may_approve(
-    approve: Sequence[str], *, is_asked: bool, is_pending: bool, approval: str
-) -> None:
-    found = proposals(World(fleet({"clusters/a": "v2.8.8"}), asked=UpgradeRequest(approve=tuple(approve))))[
-        MINOR
-    ]
+def test_a_run_may_approve(approve: Sequence[str], *, is_asked: bool, is_pending: bool, approval: str) -> None:
+    found = proposals(World(fleet({"clusters/a": "v2.8.8"}), asked=UpgradeRequest(approve=tuple(approve))))[MINOR]
     assert (found.is_asked, found.is_pending, found.approval) == (is_asked, is_pending, approval)
 
 
 def test_a_held_member_is_reported() -> None:
-    files = fleet(
-        {"clusters/a": "v2.8.7", "clusters/b": "v2.8.7", "clusters/c": "v2.9.4"}, orphans=["clusters/b"]
-    )
+    files = fleet({"clusters/a": "v2.8.7", "clusters/b": "v2.8.7", "clusters/c": "v2.9.4"}, orphans=["clusters/b"])
     found = proposals(World(files, ALL))
     assert [[plan.path for plan in each.held] for each in found.values()] == [[path_in("clusters/b")]] * 2
 
@@ -107,10 +99,7 @@ def test_an_edited_member_is_held_in_the_proposal_of_its_conflict() -> None:
 
 def test_branches_begin_as_the_config_says() -> None:
     config = Config(branch_prefix="bots/flux-")
-    assert (
-        proposals(World(fleet({"clusters/a": "v2.8.8"}), config))[MINOR].branch
-        == "bots/flux-clusters.a/minor"
-    )
+    assert proposals(World(fleet({"clusters/a": "v2.8.8"}), config))[MINOR].branch == "bots/flux-clusters.a/minor"
 
 
 # What is no longer needed
@@ -159,8 +148,7 @@ def test_manifests_are_not_moved_for_what_was_turned_down(reason: HoldReason) ->
         (reason, subject)
         for reason in PASSES
         for subject in BumpKind
-        if subject is not BumpKind.MIGRATION
-        or reason not in (HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED)
+        if subject is not BumpKind.MIGRATION or reason not in (HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED)
     ],
 )
 def test_what_is_held_for_a_while_is_kept(reason: HoldReason, subject: BumpKind) -> None:
@@ -206,9 +194,7 @@ def test_why_one_is_closed(subject: BumpKind, decisions: list[Upgrade | Hold], w
         (PATCH, [hold(HoldReason.OUT_OF_RANGE, MINOR, "v2.9.4")], "done"),
     ],
 )
-def test_the_reason_is_the_one_of_the_subject(
-    subject: BumpKind, decisions: list[Upgrade | Hold], why: str
-) -> None:
+def test_the_reason_is_the_one_of_the_subject(subject: BumpKind, decisions: list[Upgrade | Hold], why: str) -> None:
     assert why_closed(subject, *decisions) == why
 
 
@@ -289,9 +275,7 @@ def test_of_several_approvals_the_highest_lasts(given: tuple[str, ...], approval
     world = World(fleet({"clusters/a": "v2.8.8"}))
     (planned,) = plan_update_groups(world.gathered())
     (plan,) = planned.plans
-    upgrades = tuple(
-        Upgrade(Bump(MINOR, Version("v2.9.4"), approved=True, approval=each), CHANGE) for each in given
-    )
+    upgrades = tuple(Upgrade(Bump(MINOR, Version("v2.9.4"), approved=True, approval=each), CHANGE) for each in given)
     plans = tuple(plan._replace(decisions=(each,)) for each in upgrades)
     found = proposals_of(planned._replace(plans=plans), world.config, ())[MINOR]
     assert found.approval == approval

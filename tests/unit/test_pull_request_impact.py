@@ -103,15 +103,11 @@ def test_the_first_line_counts_what_is_to_be_done() -> None:
     ],
 )  # fmt: skip
 def test_rolling_back_says_whether_the_older_crds_are_taken(crd: CrdChange, sentence: str) -> None:
-    assert f"Flux 2.9 is not proposed again then. {sentence}" in body(
-        proposal_with(Impact(Changes(crds=(crd,))))
-    )
+    assert f"Flux 2.9 is not proposed again then. {sentence}" in body(proposal_with(Impact(Changes(crds=(crd,)))))
 
 
 def test_rolling_back_a_patch_is_no_question_of_versions() -> None:
-    proposed = proposal(
-        Stated(version="v2.8.7", target="v2.8.8", impact={}), subject=BumpKind.PATCH, files=FILES
-    )
+    proposed = proposal(Stated(version="v2.8.7", target="v2.8.8", impact={}), subject=BumpKind.PATCH, files=FILES)
     assert "Storage versions" not in body(proposed)
     assert "**What changes in the cluster**" in body(proposed)
 
@@ -143,17 +139,13 @@ def test_what_another_pull_request_moves_is_merged_first() -> None:
 def test_what_is_moved_along_is_in_the_plan_and_in_the_message() -> None:
     alone, along = proposal_stating(), proposal_stating({"moves": MOVES, "moved": True})
     assert pull_request.plan_digest(alone) != pull_request.plan_digest(along)
-    assert "2 places edited in 2 files" in pull_request.commit_message(along, proposal_context()).replace(
-        "\n", " "
-    )
+    assert "2 places edited in 2 files" in pull_request.commit_message(along, proposal_context()).replace("\n", " ")
     assert "**Moved along:** 2 manifests in 2 files" in body(along)
 
 
 def test_what_did_not_change_is_said_where_it_is_so() -> None:
     same = proposal_with(Impact(Changes()))
-    sentence = (
-        "- Unchanged: RBAC, NetworkPolicies and the controllers' arguments, environment, resources and ports"
-    )
+    sentence = "- Unchanged: RBAC, NetworkPolicies and the controllers' arguments, environment, resources and ports"
     assert sentence in body(same)
     rules = Changes(rules=(RuleChange("ClusterRole/x", ("get secrets",)),))
     assert "- Unchanged: NetworkPolicies and the controllers' arguments" in body(proposal_with(Impact(rules)))
@@ -195,12 +187,8 @@ def test_what_nobody_could_look_at_is_said() -> None:
     sentence = "**Not looked at:** what changes in the cluster, and patches over it."
     assert sentence in body(proposal_stating({"pin": True}))
     assert "Not looked at" not in body(proposal_stating())
-    both = proposal(
-        Stated(impact={}), Stated(path="clusters/b/flux-system/gotk-components.yaml", impact={"pin": True})
-    )
-    assert "**Not looked at:** what changes in the cluster of `clusters/b`, and patches over it." in body(
-        both
-    )
+    both = proposal(Stated(impact={}), Stated(path="clusters/b/flux-system/gotk-components.yaml", impact={"pin": True}))
+    assert "**Not looked at:** what changes in the cluster of `clusters/b`, and patches over it." in body(both)
 
 
 def test_a_kustomization_that_was_not_built_is_reported_though_nothing_is_found() -> None:
@@ -228,17 +216,11 @@ def test_no_release_is_said_to_serve_what_it_does_not() -> None:
     cannot = "v2.8.8 does not serve the old version"
     assert f"{cannot}s either: Flux cannot apply these manifests today.\n" in body(broken)
     assert "serves both" not in body(broken) + pull_request.commit_message(broken, proposal_context())
-    assert f"{cannot} of these either: Flux cannot apply these manifests today.\n- `apps/b.yaml:1`\n" in body(
-        some
-    )
+    assert f"{cannot} of these either: Flux cannot apply these manifests today.\n- `apps/b.yaml:1`\n" in body(some)
     assert "v2.8.8 serves both versions of the others, so that" in body(some)
-    assert "serves both but for 1 place" in pull_request.commit_message(some, proposal_context()).replace(
-        "\n", " "
-    )
+    assert "serves both but for 1 place" in pull_request.commit_message(some, proposal_context()).replace("\n", " ")
     for proposed in (broken, some):
-        assert "as long as v2.8.8 runs; what Flux cannot apply today, it cannot then either." in body(
-            proposed
-        )
+        assert "as long as v2.8.8 runs; what Flux cannot apply today, it cannot then either." in body(proposed)
     assert "v2.8.8 serves both versions, so that" in body(none)
     assert "as long as v2.8.8 runs.\n" in body(none)
     assert "cannot apply" not in body(none)
@@ -278,15 +260,11 @@ def test_many_kustomizations_are_counted_together() -> None:
     stated = [
         Stated(
             path=f"clusters/{name}/flux-system/gotk-components.yaml",
-            impact={
-                "overlay": {"path": f"{name}.yaml", "findings": [{"path": name, "what": "patch of x"}] * 2}
-            },
+            impact={"overlay": {"path": f"{name}.yaml", "findings": [{"path": name, "what": "patch of x"}] * 2}},
         )
         for name in "abcd"
     ]
-    assert "**Patches:** 8/8 patches of 4 kustomizations still apply.\n" in body(
-        proposal(*stated, name="all")
-    )
+    assert "**Patches:** 8/8 patches of 4 kustomizations still apply.\n" in body(proposal(*stated, name="all"))
 
 
 KUBERNETES = "Look at the clusters' Kubernetes: v2.9.4 "
@@ -327,9 +305,7 @@ HIT = {"rule": "r", "since": "2.9", "change": "It differs", "source": "https://f
         (["x: y"] * 5, "To keep the old behaviour: `x: y` in:\n   - `a.yaml:1` HelmRelease a\n"),
     ],
 )  # fmt: skip
-def test_a_break_is_said_once_with_the_line_that_keeps_the_old_behaviour(
-    keeps: list[str], sentence: str
-) -> None:
+def test_a_break_is_said_once_with_the_line_that_keeps_the_old_behaviour(keeps: list[str], sentence: str) -> None:
     hits = [{**HIT, "line": line, "keep": keep} for line, keep in enumerate(keeps, 1)]
     text = body(proposal_stating({"breaks": [*hits, *hits]}))
     assert "1 thing to do before merging" in text
@@ -382,9 +358,7 @@ def test_an_issue_has_no_boxes() -> None:
 
 def test_the_next_step_waits_for_the_box() -> None:
     text = body(
-        proposal_with(
-            Impact(Changes(), upgrade_path=(Version("v2.9.4"), Version("v2.10.0"), Version("v2.11.0")))
-        )
+        proposal_with(Impact(Changes(), upgrade_path=(Version("v2.9.4"), Version("v2.10.0"), Version("v2.11.0"))))
     )
     assert "**In steps:** first of 3 hops: v2.9.4, then v2.10.0, then v2.11.0, once this is merged" in text
     assert "1. Once v2.9.4 runs in this cluster, run `flux migrate` there with the Flux CLI 2.9.\n" in text
@@ -415,11 +389,7 @@ def test_a_held_cluster_is_reported_with_the_lines_to_fix(
 
 
 def migration_of(count: int = 1, **changes: Any) -> Proposal:
-    stated = {
-        "version": "v2.8.8",
-        "target": "v2.9.4",
-        "waiting": ["clusters/a/flux-system/gotk-components.yaml"],
-    }
+    stated = {"version": "v2.8.8", "target": "v2.9.4", "waiting": ["clusters/a/flux-system/gotk-components.yaml"]}
     path = "tenants/{n}/a.yaml"
     moves = [{"path": path, "line": 1, "to": "v1", "name": "app"}]
     return migration({**stated, "moves": moves, **changes}, {path: FILES["apps/a.yaml"]}, count=count)
@@ -441,9 +411,7 @@ def test_the_message_of_a_migration_is_known_again_and_no_name_forges_it() -> No
     message = pull_request.commit_message(proposed, proposal_context())
     assert markers.trailers(message)["Flux-Upgrade-Subject"] == "migration"
     assert markers.trailers(message)["Flux-Upgrade-Plan"] == pull_request.plan_digest(proposed)
-    assert pull_request.status(proposed).description.startswith(
-        "ImagePolicy v1beta2 → v1: v2.8.8 serves both"
-    )
+    assert pull_request.status(proposed).description.startswith("ImagePolicy v1beta2 → v1: v2.8.8 serves both")
     assert len(pull_request.status(migration_of(500)).description) <= 140
 
 
@@ -491,17 +459,13 @@ def test_text_of_anybodys_does_nothing() -> None:
     one = case("impact-hostile")
     text = pull_request.body(one.proposal, one.context, state(one.proposal))
     html = [token.content for token in MARKDOWN.parse(text) if token.type == "html_block"]
-    inline = [
-        child for token in MARKDOWN.parse(text) if token.type == "inline" for child in token.children or []
-    ]
+    inline = [child for token in MARKDOWN.parse(text) if token.type == "inline" for child in token.children or []]
     tags = {child.content for child in inline if child.type == "html_inline"}
     assert {tag for tag in tags if not tag.startswith("<!-- flux-upgrade:")} == set()
     assert all(re.match(r"</?(details|summary)|<!-- (/?flux-upgrade\b|flux-upgrade)", each) for each in html)
     seen = "".join(child.content for child in inline if child.type in ("text", "text_special"))
     assert not re.search(r"@\w|#\d", seen)
-    assert [
-        child.attrs["href"] for child in inline if child.type == "link_open" and "evil" in str(child.attrs)
-    ] == []
+    assert [child.attrs["href"] for child in inline if child.type == "link_open" and "evil" in str(child.attrs)] == []
 
 
 NASTY = st.lists(

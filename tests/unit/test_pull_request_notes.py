@@ -22,9 +22,7 @@ OURS = {"<details>\n<summary>Release notes: v2.9.3 … v2.9.4</summary>\n", "</d
 # What GitHub acts on, in what Markdown makes of a text.
 MENTION = re.compile(r"@[A-Za-z0-9]")
 REFERENCE = re.compile(r"#\d|\bGH-\d", re.IGNORECASE)
-INTO_GITHUB = re.compile(
-    r"//(?:www\.)?github\.com/[^/]+/[^/]+/(?:issues|pull|discussions|commit)", re.IGNORECASE
-)
+INTO_GITHUB = re.compile(r"//(?:www\.)?github\.com/[^/]+/[^/]+/(?:issues|pull|discussions|commit)", re.IGNORECASE)
 
 PIECES = (
     "</details>", "<details>", "<summary>", "<!--", "-->", "<!-- /flux-upgrade -->", "<!-- flux-upgrade {} -->\n",

@@ -36,13 +36,8 @@ def group() -> Proposal:
     return proposal(
         Stated(path=MANY, count=4),
         Stated(path="b/gotk-components.yaml", version="v2.8.7", edits=[EDIT], options={"log-level": "debug"}),
-        Stated(
-            path="c/gotk-components.yaml", edits=[EDIT], held={"reason": "residue-conflict", "detail": "no"}
-        ),
-        Stated(
-            path="d/gotk-components.yaml",
-            held={"reason": "unreadable", "detail": "broken", "until": "2026-08-09"},
-        ),
+        Stated(path="c/gotk-components.yaml", edits=[EDIT], held={"reason": "residue-conflict", "detail": "no"}),
+        Stated(path="d/gotk-components.yaml", held={"reason": "unreadable", "detail": "broken", "until": "2026-08-09"}),
         name="all",
     )
 

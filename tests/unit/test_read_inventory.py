@@ -13,13 +13,7 @@ from flux_upgrade.commands.read import read_inventory
 from flux_upgrade.config.config import PATH as CONFIG
 from flux_upgrade.config.config import Migrate
 from flux_upgrade.config.environment import Environment
-from flux_upgrade.model.errors import (
-    FluxUpgradeError,
-    InvalidConfig,
-    NothingFound,
-    SourceUnavailable,
-    UsageError,
-)
+from flux_upgrade.model.errors import FluxUpgradeError, InvalidConfig, NothingFound, SourceUnavailable, UsageError
 from flux_upgrade.planning.planner import Inventory, plan_update_groups
 from flux_upgrade.policy.policy import MaxBump
 from parsed_options import upgrade_options
@@ -108,10 +102,7 @@ def test_the_config_file_says_what_becomes_of_the_operators_pins(tree: Tree, ask
 def test_another_config_file_may_be_named(tree: Tree, tmp_path: Path) -> None:
     tree.write({**fleet({"clusters/a": "v2.8.7"}), CONFIG: b"policy: minor\n"})
     (tmp_path / "other.yaml").write_bytes(b"policy: none\n")
-    assert (
-        tree.gathered("", f"--config={tmp_path}/other.yaml").config.default.governance.policy.bump
-        is MaxBump.NONE
-    )
+    assert tree.gathered("", f"--config={tmp_path}/other.yaml").config.default.governance.policy.bump is MaxBump.NONE
 
 
 def test_what_an_upgrade_means_is_asked_for_above_the_config_file(tree: Tree) -> None:
@@ -163,9 +154,7 @@ def test_what_is_referred_to_from_elsewhere_is_no_orphan(tree: Tree) -> None:
 
 
 def test_what_was_found_is_known_only_of_a_whole_repository(tree: Tree) -> None:
-    tree.write(
-        {**fleet({"clusters/a": "v2.8.8", "clusters/b": "v2.8.8"}), CONFIG: b"ignore: [/clusters/b/]\n"}
-    )
+    tree.write({**fleet({"clusters/a": "v2.8.8", "clusters/b": "v2.8.8"}), CONFIG: b"ignore: [/clusters/b/]\n"})
     assert tree.gathered().all_paths == frozenset({A, B})
     assert tree.gathered("clusters").all_paths is None
     assert tree.gathered(A).all_paths is None
@@ -187,9 +176,7 @@ def test_an_approval_is_of_a_minor_or_of_a_version(tree: Tree, text: str, approv
     assert tree.gathered("", f"--approve={text}").request.approve == (approved,)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "2", "v2", "2.x", "latest", "2.9.4.1", "2.09", "vv2.9", "2.9,2.8", "-2.9"]
-)
+@pytest.mark.parametrize("text", ["", "2", "v2", "2.x", "latest", "2.9.4.1", "2.09", "vv2.9", "2.9,2.8", "-2.9"])
 def test_an_approval_of_anything_else_is_none(tree: Tree, text: str) -> None:
     tree.write(fleet({"clusters/a": "v2.8.8"}))
     with pytest.raises(UsageError, match="neither a minor nor a version"):
@@ -218,9 +205,7 @@ def test_an_approval_of_anything_else_is_none(tree: Tree, text: str) -> None:
         (["--release-source=ftp://x"], UsageError, "neither github, a folder"),
     ],
 )
-def test_what_cannot_be_used_is_said(
-    tree: Tree, words: list[str], error: type[FluxUpgradeError], message: str
-) -> None:
+def test_what_cannot_be_used_is_said(tree: Tree, words: list[str], error: type[FluxUpgradeError], message: str) -> None:
     tree.write(fleet({"clusters/a": "v2.8.8"}))
     with pytest.raises(error) as caught:
         tree.gathered("", *words)
@@ -284,10 +269,7 @@ def test_dates_come_from_the_source(tree: Tree, tmp_path: Path, written_source: 
 
 
 def test_what_is_named_alone_can_be_ignored(tree: Tree) -> None:
-    script = {
-        "hack/one.sh": b"flux install --version=v2.8.7\n",
-        "hack/two.sh": b"flux install --version=v2.8.7\n",
-    }
+    script = {"hack/one.sh": b"flux install --version=v2.8.7\n", "hack/two.sh": b"flux install --version=v2.8.7\n"}
     tree.write(fleet({"clusters/a": "v2.8.8"}) | script | {CONFIG: b"ignore: [hack/two.sh]\n"})
     assert [member.path for member in tree.gathered().reported_only] == ["hack/one.sh"]
     assert [member.path for member in tree.gathered("hack").reported_only] == ["hack/one.sh"]
@@ -296,9 +278,7 @@ def test_what_is_named_alone_can_be_ignored(tree: Tree) -> None:
 # Groups that match nothing
 
 TWO = b"groups:\n  a: {paths: [clusters/a/]}\n  b: {paths: [%b]}\n"
-REPOSITORY = (
-    b"apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nspec: {url: oci://ghcr.io/acme/x}\n"
-)
+REPOSITORY = b"apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nspec: {url: oci://ghcr.io/acme/x}\n"
 
 
 def void_groups(tree: Tree, path: str = "", *words: str) -> list[str]:

@@ -83,12 +83,7 @@ def steps_of(found: Reconciliation) -> str:
 def _in_words(step: Step) -> str:
     match step:
         case OpenPull():
-            parts = [
-                "open",
-                "draft" * step.is_draft,
-                "commit" * (step.commit is not None),
-                "over" * bool(step.before),
-            ]
+            parts = ["open", "draft" * step.is_draft, "commit" * (step.commit is not None), "over" * bool(step.before)]
         case UpdatePull():
             names = ("commit", "title", "body", "status")
             parts = ["update", *(name for name in names if getattr(step, name) is not None)]
@@ -297,11 +292,7 @@ def _branch_gone(forge: MemoryForge) -> None:
         (_other_labels, "", "update body ready"),
         (_pushed, "hold branch-edited", "hold branch-edited"),
         (_pushed_and_rebase_asked_by_box, "update commit body status", "update commit body status ready"),
-        (
-            _pushed_and_rebase_asked_by_label,
-            "update commit status -rebase",
-            "update commit body status ready -rebase",
-        ),
+        (_pushed_and_rebase_asked_by_label, "update commit status -rebase", "update commit body status ready -rebase"),
         (_conflicting, "update commit status", "update commit body status ready"),
         (_conflicting_by_a_push, "hold branch-edited", "hold branch-edited"),
         (_base_moved_elsewhere, "", "update body ready"),
@@ -311,9 +302,7 @@ def _branch_gone(forge: MemoryForge) -> None:
     ],
     ids=lambda each: each.__name__.strip("_") if callable(each) else "",
 )
-def test_where_a_draft_is_open(
-    prepare: Callable[[MemoryForge], None], steps: str, steps_when_approved: str
-) -> None:
+def test_where_a_draft_is_open(prepare: Callable[[MemoryForge], None], steps: str, steps_when_approved: str) -> None:
     forge = with_pull_request()
     prepare(forge)
     assert steps_of(reconciled(forge)) == steps
@@ -427,9 +416,7 @@ def test_what_was_done_is_not_done_again(prepare: Callable[[MemoryForge], None],
     ids=lambda each: each.__name__.strip("_"),
 )  # fmt: skip
 @pytest.mark.parametrize("proposed", [DRAFT, READY], ids=["draft", "ready"])
-def test_what_was_updated_is_not_updated_again(
-    prepare: Callable[[MemoryForge], None], proposed: Proposal
-) -> None:
+def test_what_was_updated_is_not_updated_again(prepare: Callable[[MemoryForge], None], proposed: Proposal) -> None:
     forge = with_pull_request()
     prepare(forge)
     apply_steps(forge, reconciled(forge, proposed))
@@ -486,9 +473,7 @@ def test_closing_says_why_and_that_it_was_us() -> None:
 def test_a_pull_request_that_is_not_ours_is_not_closed() -> None:
     forge = forge_for()
     head = forge.push(BRANCH, {"a.txt": b"mine\n"})
-    forge.apply(
-        OpenPull(BRANCH, "main", head, None, "Mine", "By hand.", is_draft=False, status=text.status(DRAFT))
-    )
+    forge.apply(OpenPull(BRANCH, "main", head, None, "Mine", "By hand.", is_draft=False, status=text.status(DRAFT)))
     found = no_longer_needed(forge)
     assert (found.steps, found.pull is not None) == ((), True)
 

@@ -9,12 +9,7 @@ import written_release
 import yaml
 
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.manifests.generators import (
-    GENERATORS,
-    KNOWN_PATCHES,
-    generator_of_sources,
-    known_generator,
-)
+from flux_upgrade.manifests.generators import GENERATORS, KNOWN_PATCHES, generator_of_sources, known_generator
 from flux_upgrade.manifests.nodes import serialize
 from flux_upgrade.manifests.options import COMPONENTS, InstallOptions
 from flux_upgrade.manifests.render import render
@@ -117,10 +112,7 @@ def test_arguments() -> None:
         "--watch-all-namespaces=false",
         "--log-level=debug",
     ]
-    assert arguments(text, "notification-controller")[:2] == [
-        "--watch-all-namespaces=false",
-        "--log-level=debug",
-    ]
+    assert arguments(text, "notification-controller")[:2] == ["--watch-all-namespaces=false", "--log-level=debug"]
     assert arguments(text, "source-controller")[6] == (
         "--storage-adv-addr=source-controller.$(RUNTIME_NAMESPACE).svc.c.l."
     )
@@ -136,12 +128,7 @@ def test_no_notification_controller_no_events() -> None:
     [
         ("v2.6.4", "notification-controller.flux-system.svc", None, False),
         ("v2.7.1", "notification-controller.flux-system.svc", "source-controller.$(RUNTIME_NAMESPACE)", True),
-        (
-            "v2.8.8",
-            "notification-controller.$(RUNTIME_NAMESPACE).svc",
-            "source-watcher.$(RUNTIME_NAMESPACE)",
-            True,
-        ),
+        ("v2.8.8", "notification-controller.$(RUNTIME_NAMESPACE).svc", "source-watcher.$(RUNTIME_NAMESPACE)", True),
     ],
 )
 def test_rules_by_release(tag: str, events: str, watcher: str | None, labelled: bool) -> None:  # noqa: FBT001 a table

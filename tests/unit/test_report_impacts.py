@@ -122,14 +122,10 @@ def test_a_file_that_differs_from_the_base_is_held_by_itself() -> None:
     held = replace(of.migrations[0], decisions=(Hold(HoldReason.CHECKOUT_DIFFERS, "it is behind"),))
     report = json.loads(plans_json([replace(of, migrations=(held,))]))
     assert list(SCHEMA.iter_errors(report)) == []
-    assert [(each["uses"], each["decision"]["reason"]) for each in report["migrations"]] == [
-        ([], "checkout-differs")
-    ]
+    assert [(each["uses"], each["decision"]["reason"]) for each in report["migrations"]] == [([], "checkout-differs")]
 
 
-@pytest.mark.parametrize(
-    ("version", "verdict"), [("1.31", "too-old"), ("1.33", "untested"), ("1.35", "fits")]
-)
+@pytest.mark.parametrize(("version", "verdict"), [("1.31", "too-old"), ("1.33", "untested"), ("1.35", "fits")])
 def test_kubernetes_gets_a_verdict(version: str, verdict: str) -> None:
     value = impact_value(Impact(kubernetes=fit(version, "v2.9.4")))
     assert value["kubernetes"]["verdict"] == verdict
@@ -178,9 +174,7 @@ def test_a_plan_says_what_is_in_the_way_and_what_is_moved_before() -> None:
         "      apps/alerts.yaml:1: Alert ops/page, notification.toolkit.fluxcd.io/v1beta2 → v1beta3\n"
     ) in plans_text([of])
     held = plans_text([team(case("impact-held").proposal)])
-    assert (
-        "\n      apps/alerts.yaml:1: Alert page, notification.toolkit.fluxcd.io/v1beta2: spec.summary" in held
-    )
+    assert "\n      apps/alerts.yaml:1: Alert page, notification.toolkit.fluxcd.io/v1beta2: spec.summary" in held
 
 
 def test_a_long_list_is_counted() -> None:
@@ -193,9 +187,7 @@ def test_what_was_written_is_reported_file_by_file() -> None:
     before, along = (team(case(name).proposal) for name in ("migration", "moved-with-the-upgrade"))
     outcomes = [WriteResult(plan) for plan in (*before.migrations, *along.plans, *before.plans)]
     text = upgrade_text(outcomes, "checkout", written=True)
-    assert (
-        "apps/alerts.yaml\n  1 manifest → what v2.9.4 serves · written\n    apps/alerts.yaml:1: Alert" in text
-    )
+    assert "apps/alerts.yaml\n  1 manifest → what v2.9.4 serves · written\n    apps/alerts.yaml:1: Alert" in text
     assert "  2 manifests moved along:\n    apps/alerts.yaml:1: Alert page" in text
     assert "  held: v2.9.4 migration-pending: 3 API versions have to be moved\n" in text
 
@@ -246,9 +238,7 @@ def test_every_report_says_when_flux_migrate_has_to_run(
     assert in_summary in table
     assert ("flux migrate" in table) is bool(in_summary)
     value = json.loads(plans_json([of]))
-    ((found,),) = [
-        [each["impact"]["managed-fields"] for each in plan["decisions"]] for plan in value["installations"]
-    ]
+    ((found,),) = [[each["impact"]["managed-fields"] for each in plan["decisions"]] for plan in value["installations"]]
     assert in_json is None or found is not None
     assert in_json == (None if found is None else {key: found[key] for key in in_json or {}})
     assert "<br>→ 1 place to change by hand |" in summary_of(stated({"lefts": [LEFT]}))

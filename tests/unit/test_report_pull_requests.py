@@ -69,14 +69,10 @@ def test_what_has_no_remedy_promises_none() -> None:
 
 
 def test_failures_are_those_of_installations_and_of_pull_requests() -> None:
-    conflict = Hold(
-        HoldReason.RESIDUE_CONFLICT, "a path", "take it out", ResidueConflict, MINOR, Version("v2.9.4")
-    )
+    conflict = Hold(HoldReason.RESIDUE_CONFLICT, "a path", "take it out", ResidueConflict, MINOR, Version("v2.9.4"))
     held = holding(conflict, Hold(HoldReason.ORPHAN, "nobody"))
     error = ForbiddenByForge("the token may not", hint="allow it")
-    done = round_of(
-        held, results=[result(ONE, Action.FAILED, error=error), result(ONE, Action.HELD, hold=EDITED)]
-    )
+    done = round_of(held, results=[result(ONE, Action.FAILED, error=error), result(ONE, Action.HELD, hold=EDITED)])
     assert list(round_failures(done)) == [
         ("residue-conflict", "clusters/staging: a path", "take it out"),
         ("forbidden", "clusters/staging: the token may not", "allow it"),
@@ -98,6 +94,4 @@ def test_nothing_that_steers_a_terminal_is_shown() -> None:
 
 
 def test_where_everything_is_ignored_that_is_said() -> None:
-    assert round_text(round_of(), calls=1, written=True).startswith(
-        "nothing to do: the config file ignores every"
-    )
+    assert round_text(round_of(), calls=1, written=True).startswith("nothing to do: the config file ignores every")

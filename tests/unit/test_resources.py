@@ -54,18 +54,7 @@ RESOURCE = b"apiVersion: helm.toolkit.fluxcd.io/v2beta1\nkind: HelmRelease\nmeta
 
 
 def test_which_files_are_looked_at() -> None:
-    names = (
-        "a.yaml",
-        "a.yml",
-        "a.json",
-        "Kustomization",
-        "a.md",
-        "a.yaml.tmpl",
-        "a.png",
-        "a",
-        "flux.lock",
-        "b/c.tf",
-    )
+    names = ("a.yaml", "a.yml", "a.json", "Kustomization", "a.md", "a.yaml.tmpl", "a.png", "a", "flux.lock", "b/c.tf")
     tree = MemoryTree(dict.fromkeys(names, RESOURCE))
     looked = [file.path for file in files(tree, GROUPS)]
     assert looked == ["Kustomization", "a.json", "a.md", "a.yaml", "a.yaml.tmpl", "a.yml", "b/c.tf"]
@@ -73,9 +62,7 @@ def test_which_files_are_looked_at() -> None:
 
 
 def test_a_file_that_cannot_be_read_stops_no_other() -> None:
-    assert [file.path for file in files(Locked({"a.yaml": RESOURCE, "b.yaml": RESOURCE}), GROUPS)] == [
-        "b.yaml"
-    ]
+    assert [file.path for file in files(Locked({"a.yaml": RESOURCE, "b.yaml": RESOURCE}), GROUPS)] == ["b.yaml"]
 
 
 class Locked(MemoryTree):

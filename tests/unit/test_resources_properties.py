@@ -58,9 +58,7 @@ CHANGES: tuple[Change, ...] = (
     lambda lines, at, _: [*lines[:at], *(b"  " + line for line in lines[at:])],
     lambda lines, at, _: [*lines[:at], lines[at].rstrip(b"\r\n")],
 )
-changes = st.lists(
-    st.tuples(st.sampled_from(CHANGES), st.integers(0, 10_000), st.sampled_from(NOISE)), max_size=4
-)
+changes = st.lists(st.tuples(st.sampled_from(CHANGES), st.integers(0, 10_000), st.sampled_from(NOISE)), max_size=4)
 
 
 @given(st.sampled_from(sorted(FILES)), changes, st.booleans())

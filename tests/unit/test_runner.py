@@ -72,10 +72,7 @@ def test_the_command_to_approve_names_the_server_where_it_is_another() -> None:
 
 def test_an_annotation_is_one_line() -> None:
     annotation = Annotation(Level.ERROR, "100 %\r\n::warning::x", title="a: b, c", file="x.yaml", line=7)
-    assert (
-        annotation_command(annotation)
-        == "::error title=a%3A b%2C c,file=x.yaml,line=7::100 %25%0D%0A::warning::x"
-    )
+    assert annotation_command(annotation) == "::error title=a%3A b%2C c,file=x.yaml,line=7::100 %25%0D%0A::warning::x"
     assert annotation_command(Annotation(Level.WARNING, "x")) == "::warning::x"
 
 

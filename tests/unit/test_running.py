@@ -7,14 +7,7 @@ import pytest
 from flows import World, fleet, manifest
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.impact.migrate.apis import Apis
-from flux_upgrade.impact.running import (
-    Installations,
-    Running,
-    UnverifiedInstallation,
-    manifest_apis,
-    running,
-    suited,
-)
+from flux_upgrade.impact.running import Installations, Running, UnverifiedInstallation, manifest_apis, running, suited
 from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.pins.gotk_components import pin
 from memory import MemoryTree, regenerator
@@ -59,9 +52,7 @@ def unverified_in(content: bytes, path: str = PATH) -> list[tuple[str, bool]]:
             id="crds-edited",
         ),
         pytest.param(manifest("v2.8.8").replace(b"type: object", b"type: string", 1), [], id="schema-edited"),
-        pytest.param(
-            manifest("v2.8.8").replace(b"replicas: 1", b"replicas: 2", 1), [], id="edited-elsewhere"
-        ),
+        pytest.param(manifest("v2.8.8").replace(b"replicas: 1", b"replicas: 2", 1), [], id="edited-elsewhere"),
     ],
 )
 def test_what_no_release_speaks_for(content: bytes, expected: list[tuple[str, bool]]) -> None:
@@ -74,9 +65,7 @@ def test_edited_crds_and_their_release_both_speak() -> None:
 
 
 def test_a_file_that_cannot_be_read_counts_by_its_name() -> None:
-    (each,) = running(
-        [Member(pin.manifest_pin(PATH, pin.NAME, b"", Proof(Verdict.UNREADABLE)), PATH)]
-    ).unverified
+    (each,) = running([Member(pin.manifest_pin(PATH, pin.NAME, b"", Proof(Verdict.UNREADABLE)), PATH)]).unverified
     assert each == UnverifiedInstallation(PATH, "", None)
 
 
@@ -93,9 +82,7 @@ def test_a_file_that_cannot_be_read_counts_by_its_name() -> None:
         (PATH, "flux-system/gotk-components.yaml", "apps/x.yaml", True),
     ],
 )
-def test_the_own_folder_of_another_cluster_is_not_read(
-    old: str, new: str, path: str, *, is_read: bool
-) -> None:
+def test_the_own_folder_of_another_cluster_is_not_read(old: str, new: str, path: str, *, is_read: bool) -> None:
     assert bool(running_in({old: unverified(), new: manifest("v2.8.8")}).readers(path)) == is_read
 
 

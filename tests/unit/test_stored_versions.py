@@ -38,19 +38,14 @@ def stored_by(
     current: str = "",
 ) -> Stored:
     return stored(
-        FileRevisions(tuple(history), missing),
-        history[-1].content,
-        crds_in(target),
-        migrated,
-        Version(current),
+        FileRevisions(tuple(history), missing), history[-1].content, crds_in(target), migrated, Version(current)
     )
 
 
 def phrases(found: Stored) -> list[str]:
     """``OCIRepository v1beta2, since v2.5.1 (2025-03-01)``."""
     return [
-        f"{each.kind} {each.version}, since {each.release.tag} ({each.release.since[:10]})"
-        for each in found.refused
+        f"{each.kind} {each.version}, since {each.release.tag} ({each.release.since[:10]})" for each in found.refused
     ]
 
 
@@ -79,8 +74,7 @@ def test_what_is_stored_today_needs_another_stop() -> None:
 
 def test_nothing_is_refused_where_nothing_older_ran() -> None:
     assert (
-        stored_by([revision("2025-06-01", "v2.6.0", TWO_6), revision("2025-10-01", "v2.7.0", TWO_6)], TWO_8)
-        == Stored()
+        stored_by([revision("2025-06-01", "v2.6.0", TWO_6), revision("2025-10-01", "v2.7.0", TWO_6)], TWO_8) == Stored()
     )
 
 
@@ -125,9 +119,7 @@ def test_a_branch_that_was_merged_adds_and_takes_nothing_away() -> None:
         revision("2025-06-01", "v2.6.0", TWO_6, is_aside=True),
         revision("2025-10-01", "v2.7.0", TWO_6 | newer),
     ]
-    assert phrases(stored_by(history, TWO_6 | target)) == [
-        "ImageRepository v1beta2, since v2.5.1 (2025-04-01)"
-    ]
+    assert phrases(stored_by(history, TWO_6 | target)) == ["ImageRepository v1beta2, since v2.5.1 (2025-04-01)"]
     tried = [revision("2025-04-01", "v2.5.1", image, is_aside=True), revision("2025-10-01", "v2.7.0", newer)]
     assert phrases(stored_by(tried, target)) == ["ImageRepository v1beta2, since v2.5.1 (2025-04-01)"]
 
@@ -277,14 +269,10 @@ def test_it_is_what_an_api_server_would_remember(crds: list[dict[str, str]], at:
     remembered: dict[str, set[str]] = {}
     migrated = []
     for number, installed in enumerate(ran):
-        names = {
-            name: {each.rstrip("*") for each in versions.split()} for name, versions in installed.items()
-        }
+        names = {name: {each.rstrip("*") for each in versions.split()} for name, versions in installed.items()}
         if any(not remembered.get(name, set()) <= names[name] for name in names):
             return  # refused: nobody goes on from there
-        remembered = {
-            name: remembered.get(name, set()) | {installed[name].split()[-1].rstrip("*")} for name in names
-        }
+        remembered = {name: remembered.get(name, set()) | {installed[name].split()[-1].rstrip("*")} for name in names}
         if number in at:
             migrated.append(f"v2.{number}.0")
             remembered = {name: {installed[name].split()[-1].rstrip("*")} for name in names}

@@ -269,9 +269,7 @@ def test_a_mirror_that_cannot_be_asked_holds() -> None:
 
 
 @pytest.mark.parametrize("check_images", [True, False])
-@pytest.mark.parametrize(
-    "repository", [f"{PUBLISHED}/source-controller", "own.example.com/source-controller"]
-)
+@pytest.mark.parametrize("repository", [f"{PUBLISHED}/source-controller", "own.example.com/source-controller"])
 def test_a_digest_that_cannot_be_asked_for_holds(repository: str, *, check_images: bool) -> None:
     artifacts = MemoryArtifacts(unreachable=[repository])
     for image in (f"{repository}:v1.8.8@{ONE}", f"{repository}@{ONE}"):

@@ -80,12 +80,8 @@ def test_attributes(lines: list[str], expected: TerraformOwner) -> None:
 
 
 def test_a_resource_on_one_line() -> None:
-    assert (
-        owners_in('resource "flux_bootstrap_git" "x" { path = "clusters/a" }')[0].cluster_path == "clusters/a"
-    )
-    assert (
-        owners_in('resource flux_bootstrap_git x {\npath = "clusters/a"\n}')[0].cluster_path == "clusters/a"
-    )
+    assert owners_in('resource "flux_bootstrap_git" "x" { path = "clusters/a" }')[0].cluster_path == "clusters/a"
+    assert owners_in('resource flux_bootstrap_git x {\npath = "clusters/a"\n}')[0].cluster_path == "clusters/a"
 
 
 JSON = """{
@@ -164,10 +160,7 @@ def test_who_writes_a_file(owner: dict[str, Any], path: str, expected: bool | No
 
 
 def test_the_one_that_says_so_comes_first() -> None:
-    vague, exact = (
-        TerraformOwner("a.tf", 1, cluster_path=None),
-        TerraformOwner("b.tf", 1, cluster_path="clusters/a"),
-    )
+    vague, exact = (TerraformOwner("a.tf", 1, cluster_path=None), TerraformOwner("b.tf", 1, cluster_path="clusters/a"))
     ownership = owner_of(FILE, (vague, exact))
     assert ownership is not None
     assert ownership.owner == exact
@@ -223,9 +216,7 @@ def test_an_installation_moves_with_the_pin_of_its_resource() -> None:
         "infra/a.tf": PLAIN.encode(),
         "infra/b.tf": resource('path = "clusters/b"', "version = var.flux").encode(),
         "infra/c.tf": resource("path = var.path", 'version = "v2.8.7"').encode(),
-        "infra/d.tf": resource(
-            'path = "clusters/d"', "embedded_manifests = true", 'version = "v2.8.7"'
-        ).encode(),
+        "infra/d.tf": resource('path = "clusters/d"', "embedded_manifests = true", 'version = "v2.8.7"').encode(),
     }
     context = PinContext(MemoryTree(tree), regenerator(), MemoryArtifacts(), MemoryCharts())
     pins = tuple(terraform.find([SourceFile(*each) for each in tree.items()], context))

@@ -31,9 +31,7 @@ from memory import MemoryTree
         (">= 2.0", [], [9]),
     ],
 )
-def test_which_minors_of_the_provider_a_constraint_admits(
-    text: str, admitted: list[int], refused: list[int]
-) -> None:
+def test_which_minors_of_the_provider_a_constraint_admits(text: str, admitted: list[int], refused: list[int]) -> None:
     constraint = ProviderConstraint("versions.tf:6", text, is_literal=True)
 
     assert [minor for minor in (*admitted, *refused) if constraint.admits(minor)] == admitted
@@ -87,11 +85,7 @@ def test_what_a_folder_says_of_the_provider() -> None:
 
 
 def test_a_lock_file_without_a_version() -> None:
-    for text in (
-        b'provider "x/fluxcd/flux" {}\n',
-        b'provider "x/fluxcd/flux" {\n  version = var.x\n}\n',
-        b"x = 1\n",
-    ):
+    for text in (b'provider "x/fluxcd/flux" {}\n', b'provider "x/fluxcd/flux" {\n  version = var.x\n}\n', b"x = 1\n"):
         assert locked(read_module(MemoryTree({".terraform.lock.hcl": text}), "")) is None
 
 

@@ -89,15 +89,9 @@ def test_a_reference_may_be_to_a_file_above_or_to_a_shared_one() -> None:
     ("text", "message"),
     [
         ("-- a --\n-- a --\n", "a: stands there twice"),
-        (
-            "-- a (same as none.yaml) --\n",
-            "a: refers to none.yaml, which is neither above it nor in manifests/",
-        ),
+        ("-- a (same as none.yaml) --\n", "a: refers to none.yaml, which is neither above it nor in manifests/"),
         ("-- a --\n1\n-- b (same as a) --\n2\n", "b: is the same as a, but has lines of its own"),
-        (
-            "-- a --\n1\n-- b (patch of a) --\n@@ -1 +1 @@\n-2\n+3\n",
-            "b: line 1 of what the patch is of is not '2\\n'",
-        ),
+        ("-- a --\n1\n-- b (patch of a) --\n@@ -1 +1 @@\n-2\n+3\n", "b: line 1 of what the patch is of is not '2\\n'"),
         ("-- a --\n1\n-- b (patch of a) --\n3\n", "b: '3\\n' is no line of a unified diff"),
     ],
 )

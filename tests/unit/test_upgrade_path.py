@@ -49,9 +49,7 @@ class Source:
     def upgrade_path(
         self, current: str, target: str, crds: tuple[str, ...], uses: tuple[ApiUse, ...] = ()
     ) -> tuple[str, ...] | None:
-        return upgrade_path(
-            Version(current), Version(target), [*map(Version, self.releases)], self.served, crds, uses
-        )
+        return upgrade_path(Version(current), Version(target), [*map(Version, self.releases)], self.served, crds, uses)
 
 
 @pytest.fixture
@@ -81,9 +79,7 @@ def use(name: str, version: str) -> ApiUse:
         ("v2.9.4", "v2.9.4", ALL, ()),
     ],
 )
-def test_what_is_stored(
-    source: Source, current: str, target: str, crds: tuple[str, ...], way: tuple[str, ...]
-) -> None:
+def test_what_is_stored(source: Source, current: str, target: str, crds: tuple[str, ...], way: tuple[str, ...]) -> None:
     assert source.upgrade_path(current, target, crds) == way
 
 
@@ -91,11 +87,7 @@ def test_what_is_used_needs_a_release_that_serves_both() -> None:
     """Nothing is stored in the way, but no version of the manifests is served before and after."""
     kinds = {"v2.1.0": "v1beta1*", "v2.2.0": "v1beta1 v1beta2*", "v2.3.0": "v1beta2 v1*", "v2.4.0": "v1*"}
     source = Source({tag: {BUCKET: versions} for tag, versions in kinds.items()})
-    assert source.upgrade_path("v2.1.0", "v2.4.0", (), (use(BUCKET, "v1beta1"),)) == (
-        "v2.2.0",
-        "v2.3.0",
-        "v2.4.0",
-    )
+    assert source.upgrade_path("v2.1.0", "v2.4.0", (), (use(BUCKET, "v1beta1"),)) == ("v2.2.0", "v2.3.0", "v2.4.0")
     assert source.upgrade_path("v2.1.0", "v2.4.0", ()) == ()
     assert source.upgrade_path("v2.2.0", "v2.4.0", (), (use(BUCKET, "v1beta1"),)) == ("v2.3.0", "v2.4.0")
 
@@ -109,17 +101,13 @@ def test_what_is_used_and_unknown_is_in_nobodys_way(source: Source) -> None:
 
 
 def test_there_may_be_no_way() -> None:
-    source = Source(
-        {"v2.1.0": {BUCKET: "v1beta1*"}, "v2.2.0": {BUCKET: "v1beta1*"}, "v2.3.0": {BUCKET: "v1*"}}
-    )
+    source = Source({"v2.1.0": {BUCKET: "v1beta1*"}, "v2.2.0": {BUCKET: "v1beta1*"}, "v2.3.0": {BUCKET: "v1*"}})
     assert source.upgrade_path("v2.1.0", "v2.3.0", (BUCKET,)) is None
 
 
 def test_of_equally_short_ways_the_one_that_goes_farthest_first() -> None:
     both = {BUCKET: "v1beta2 v1*"}
-    source = Source(
-        {"v2.1.0": {BUCKET: "v1beta2*"}, "v2.2.0": both, "v2.3.0": both, "v2.4.0": {BUCKET: "v1*"}}
-    )
+    source = Source({"v2.1.0": {BUCKET: "v1beta2*"}, "v2.2.0": both, "v2.3.0": both, "v2.4.0": {BUCKET: "v1*"}})
     assert source.upgrade_path("v2.1.0", "v2.4.0", (BUCKET,)) == ("v2.3.0", "v2.4.0")
 
 
@@ -133,9 +121,7 @@ def test_only_the_releases_that_matter_are_asked_about(source: Source) -> None:
     source.upgrade_path("v2.7.5", "v2.9.4", ALL)
     assert source.asked == {"v2.7.5", "v2.9.4"}
     source.upgrade_path("v2.5.1", "v2.9.4", ALL)
-    assert source.asked == {"v2.5.1", "v2.7.5", "v2.8.8", "v2.9.4"}, (
-        "no older patch, no older minor, no candidate"
-    )
+    assert source.asked == {"v2.5.1", "v2.7.5", "v2.8.8", "v2.9.4"}, "no older patch, no older minor, no candidate"
 
 
 VERSIONS = ("v1alpha1", "v1beta1", "v1beta2", "v1")
@@ -166,9 +152,7 @@ def test_no_way_is_shorter(releases: dict[str, dict[str, str]], crds: set[str], 
         def names(tag: str, crd: str) -> set[str]:
             return {each.rstrip("*") for each in releases[tag][crd].split()}
 
-        stored = {
-            crd: next(each[:-1] for each in releases[start][crd].split() if "*" in each) for crd in crds
-        }
+        stored = {crd: next(each[:-1] for each in releases[start][crd].split() if "*" in each) for crd in crds}
         return all(stored[crd] in names(end, crd) for crd in crds) and all(
             names(start, crd) & names(end, crd) for crd in used
         )

@@ -81,23 +81,15 @@ class ClusterRepository:
         """What Flux does in the cluster with what is at the base."""
         content = self.forge.files[PATH]
         if not self.past or self.past[-1].content != content:
-            self.past.append(
-                FileRevision(f"{len(self.past):040}", f"20{21 + len(self.past)}-03-01T09:00:00Z", content)
-            )
+            self.past.append(FileRevision(f"{len(self.past):040}", f"20{21 + len(self.past)}-03-01T09:00:00Z", content))
         self.cluster.apply(content)
-        faults = [
-            fault
-            for each in yaml.safe_load_all(self.forge.files[APPS])
-            for fault in self.cluster.faults(each)
-        ]
+        faults = [fault for each in yaml.safe_load_all(self.forge.files[APPS]) for fault in self.cluster.faults(each)]
         assert not faults
 
     def run(self, asked: UpgradeRequest | None = None) -> dict[str, str]:
         """One run; branch → what was done."""
         group = Group(governance=Governance(policy=Policy(bump=MaxBump.MINOR))._replace(**self.settings))
-        world = World(
-            dict(self.forge.files), Config(default=group), RELEASES, USING, asked or UpgradeRequest()
-        )
+        world = World(dict(self.forge.files), Config(default=group), RELEASES, USING, asked or UpgradeRequest())
         world.history = MemoryHistory({PATH: FileRevisions(tuple(self.past))})
         done = world.run(self.forge)
         self.plans = [plan for team in done.plans for plan in (*team.plans, *team.migrations)]
@@ -154,10 +146,7 @@ class ClusterRepository:
         (found,) = {
             id(each): each
             for plan in self.plans
-            for each in (
-                *plan.impacts.values(),
-                *(one.impact for one in plan.upgrades if one.impact is not None),
-            )
+            for each in (*plan.impacts.values(), *(one.impact for one in plan.upgrades if one.impact is not None))
         }.values()
         return found
 

@@ -16,12 +16,7 @@ def test_it_is_the_text_of_its_tag() -> None:
 
 @pytest.mark.parametrize(
     ("lower", "higher"),
-    [
-        ("v2.9.4", "v2.10.0"),
-        ("v2.10.0-rc.1", "v2.10.0"),
-        ("v2.10.0-rc.2", "v2.10.0-rc.10"),
-        ("v0.41.2", "v2.0.0"),
-    ],
+    [("v2.9.4", "v2.10.0"), ("v2.10.0-rc.1", "v2.10.0"), ("v2.10.0-rc.2", "v2.10.0-rc.10"), ("v0.41.2", "v2.0.0")],
 )
 def test_it_is_ordered_beside_versions_and_beside_text(lower: str, higher: str) -> None:
     assert Version(lower) < Version(higher)
@@ -46,9 +41,7 @@ def test_other_text_is_none(text: str) -> None:
     assert Version.parse(text) is None
 
 
-@pytest.mark.parametrize(
-    ("tag", "is_prerelease"), [("v2.9.4", False), ("v2.9.0-rc.1", True), ("v2.9.4+a-b", False)]
-)
+@pytest.mark.parametrize(("tag", "is_prerelease"), [("v2.9.4", False), ("v2.9.0-rc.1", True), ("v2.9.4+a-b", False)])
 def test_what_a_prerelease_is(tag: str, is_prerelease: bool) -> None:  # noqa: FBT001 given by the table
     assert Version(tag).is_prerelease is is_prerelease
 

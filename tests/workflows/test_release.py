@@ -39,9 +39,7 @@ def tree(tmp_path: Path) -> Path:
     shutil.copy(ROOT / "action.yml", tree)
     (tree / "src" / "flux_upgrade").mkdir(parents=True)
     (tree / "src" / "flux_upgrade" / "__init__.py").write_text('"""Doc."""\n\n__version__ = "1.2.3"\n')
-    (tree / "CHANGELOG.md").write_text(
-        "# Changelog\n\n## Unreleased\n\n## 1.2.3\n\n- News.\n\n## 1.2.2\n\n- Old.\n"
-    )
+    (tree / "CHANGELOG.md").write_text("# Changelog\n\n## Unreleased\n\n## 1.2.3\n\n- News.\n\n## 1.2.2\n\n- Old.\n")
     return tree
 
 
@@ -92,9 +90,7 @@ def test_the_version_comes_from_the_source_and_the_image_is_lower_case(tree: Pat
         ('__version__ = "1.2.3"\n', "## 1.2.3\n", "v1.2.3", "v1.2.3 is released already"),
     ],
 )
-def test_what_cannot_be_released_is_refused(
-    tree: Path, source: str, changelog: str, tag: str, message: str
-) -> None:
+def test_what_cannot_be_released_is_refused(tree: Path, source: str, changelog: str, tag: str, message: str) -> None:
     (tree / "src" / "flux_upgrade" / "__init__.py").write_text(source)
     (tree / "CHANGELOG.md").write_text(changelog)
     git(tree, "init", "--quiet")
@@ -133,9 +129,7 @@ def test_the_major_tag_moves(tree: Path) -> None:
     assert {"PATCH", "sha=commits-oid", "force=true"} <= set(moved)
 
 
-@pytest.mark.parametrize(
-    "image", ["", "ghcr.io/octo-org/flux-upgrade:v1.2.3@", "ghcr.io/octo-org/flux-upgrade:v1"]
-)
+@pytest.mark.parametrize("image", ["", "ghcr.io/octo-org/flux-upgrade:v1.2.3@", "ghcr.io/octo-org/flux-upgrade:v1"])
 def test_an_image_without_a_digest_is_refused(tree: Path, image: str) -> None:
     refused = run(tree, "release-tag", "v1.2.3", image)
     assert refused.returncode == 1

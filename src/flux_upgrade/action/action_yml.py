@@ -57,12 +57,10 @@ INPUTS = (
     *_of_keys("policy", "range"),
     Input(
         "approve",
-        "A minor (`2.9`, with its later patches) or one version (`v2.9.4`) that a person lets through. "
-        "Default: none.",
+        "A minor (`2.9`, with its later patches) or one version (`v2.9.4`) that a person lets through. Default: none.",
     ),
     Input(
-        "config",
-        "The config file, relative to the workspace. Default: `.github/flux-upgrade.yaml`, if it is there.",
+        "config", "The config file, relative to the workspace. Default: `.github/flux-upgrade.yaml`, if it is there."
     ),
     Input(
         "token",
@@ -78,18 +76,14 @@ INPUTS = (
     ),
     Input(
         "release-token",
-        "For Flux's releases on github.com. Default: `token` on github.com, "
-        "nothing on a GitHub Enterprise Server.",
+        "For Flux's releases on github.com. Default: `token` on github.com, nothing on a GitHub Enterprise Server.",
     ),
     Input("base", "Branch that pull requests go into. Default: the repository's default branch."),
     *_of_keys("flags"),
     Input("dry-run", "`true` or `false`: decide all and write nothing.", "false"),
+    Input("repository", "The repository with the pull requests, `owner/name`. Default: the one of the workflow."),
     Input(
-        "repository", "The repository with the pull requests, `owner/name`. Default: the one of the workflow."
-    ),
-    Input(
-        "ca-file",
-        "Certificates (PEM) that are trusted besides the usual, relative to the workspace. Default: none.",
+        "ca-file", "Certificates (PEM) that are trusted besides the usual, relative to the workspace. Default: none."
     ),
     Input(
         "promote",
@@ -104,10 +98,7 @@ INPUTS = (
         "a container does not see the runner's own.",
     ),
     Input("plain-http", "`true` or `false`: talk to the artifact's registry over http, not https.", "false"),
-    Input(
-        "to",
-        "A tag or a digest that `mode: rollback` takes the tag back to. Default: what it stood for before.",
-    ),
+    Input("to", "A tag or a digest that `mode: rollback` takes the tag back to. Default: what it stood for before."),
     Input(
         "create-repository",
         "`true` or `false`: for `mode: bootstrap`, create the repository if it is not there.",
@@ -147,12 +138,10 @@ OUTPUTS = (
     Output("current-version", "The version that runs, like `v2.8.7`; empty where installations differ."),
     Output(
         "target-version",
-        "The version that is proposed and needs no approval; empty where there is none, "
-        "or installations differ.",
+        "The version that is proposed and needs no approval; empty where there is none, or installations differ.",
     ),
     Output(
-        "pending-version",
-        "The version that waits for approval; empty where there is none, or installations differ.",
+        "pending-version", "The version that waits for approval; empty where there is none, or installations differ."
     ),
     Output("pull-request-number", "Number of the pull request; empty where there is none, or more than one."),
     Output("pull-request-url", "Its address; empty where there is none, or more than one."),

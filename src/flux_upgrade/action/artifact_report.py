@@ -30,8 +30,7 @@ def artifact_run_value(outcome: ArtifactOutcome, *, written: bool) -> dict[str, 
         "migrations": [],
         "pull-requests": [],
         "failures": [
-            {"slug": slug, "message": message, "remedy": hint}
-            for slug, message, hint in artifact_failures(outcome)
+            {"slug": slug, "message": message, "remedy": hint} for slug, message, hint in artifact_failures(outcome)
         ],
         "artifact": artifact_value(outcome),
     }
@@ -75,9 +74,7 @@ def _reported(outcome: ArtifactOutcome) -> Pushed | None:
     return next((each for each in outcome.pushed if each.successor.upgrade is wanted), None)
 
 
-def artifact_summary(
-    outcome: ArtifactOutcome, *, written: bool, approve_command: str, workflow_url: str = ""
-) -> str:
+def artifact_summary(outcome: ArtifactOutcome, *, written: bool, approve_command: str, workflow_url: str = "") -> str:
     """The job summary, as ``job_summary.summary`` has it for pull requests."""
     planned, dry = outcome.plan, "" if written else "would be "
     plan, address = planned.plan, planned.pulled.address

@@ -46,9 +46,7 @@ def bootstrap_value(ran: BootstrapResult) -> dict[str, Any]:
         "artifact": ran.artifact or None,
         "digest": ran.digest or None,
         "warnings": warnings_of(ran),
-        "failures": [
-            {"slug": each.slug, "message": each.message, "remedy": each.hint} for each in ran.errors
-        ],
+        "failures": [{"slug": each.slug, "message": each.message, "remedy": each.hint} for each in ran.errors],
         "calls": ran.calls,
     }
 
@@ -73,12 +71,7 @@ def bootstrap_outputs(ran: BootstrapResult) -> dict[str, str]:
     if done is not None and done.number:
         operation = Outcome.NONE if done.action is Action.UNCHANGED else Outcome(str(done.action))
         listed.append(
-            {
-                "number": done.number,
-                "url": done.url,
-                "operation": str(operation),
-                "target": ran.proposal.target,
-            }
+            {"number": done.number, "url": done.url, "operation": str(operation), "target": ran.proposal.target}
         )
     is_open = done is not None and done.action is not Action.CLOSED
     return {
@@ -105,8 +98,7 @@ def _cluster_value(ran: BootstrapResult, cluster: ProposedCluster) -> dict[str, 
         "url": options.url if options.oci is None else options.oci.url,
         "branch": options.branch if options.oci is None else None,
         "files": [
-            {"path": each.path, "action": "add" if each.before is None else "change"}
-            for each in cluster.changes
+            {"path": each.path, "action": "add" if each.before is None else "change"} for each in cluster.changes
         ],
         "kept": list(cluster.files.kept),
         "edits": list(cluster.files.edits),
@@ -128,11 +120,7 @@ def bootstrap_summary(ran: BootstrapResult) -> str:
     """The whole summary: where it is, one row for each cluster, and what is left to do."""
     clusters = ran.proposal.clusters
     head = ("Cluster", "Flux", "Files", "What next")
-    parts = [
-        "## Flux bootstrap",
-        *_deeds(ran),
-        table(head, (_row(ran, each) for each in clusters[:_MOST_ROWS])),
-    ]
+    parts = ["## Flux bootstrap", *_deeds(ran), table(head, (_row(ran, each) for each in clusters[:_MOST_ROWS]))]
     if len(clusters) > _MOST_ROWS:
         parts.append(f"… and {len(clusters) - _MOST_ROWS} more clusters: see the report.")
     parts += _sections(ran)

@@ -43,22 +43,12 @@ _OF_ROLLBACKS = ("to", "docker-config", "ca-file")
 """A rollback is about a registry and nothing else."""
 _OF_BOOTSTRAPS = ("description", "actions-secret", "actions-environment", "known-hosts")
 _SWITCHES = ("create-repository", "add-workflow", "rotate-key")
-_NOT_OF_BOOTSTRAPS = (
-    *(key.name for key in GOVERNING if key.input and key.name != "flags"),
-    "approve",
-    "promote",
-    "to",
-)
-_WITH_BOOTSTRAPS = (
-    *("repository", "config", "release-source", "flags", "ca-file", "docker-config"),
-    *_OF_BOOTSTRAPS,
-)
+_NOT_OF_BOOTSTRAPS = (*(key.name for key in GOVERNING if key.input and key.name != "flags"), "approve", "promote", "to")
+_WITH_BOOTSTRAPS = (*("repository", "config", "release-source", "flags", "ca-file", "docker-config"), *_OF_BOOTSTRAPS)
 _MODES = ("upgrade", "plan", "rollback", "bootstrap")
 # YAML 1.2's core schema, https://yaml.org/spec/1.2.2/#1032-tag-resolution: what a workflow's author writes.
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_CHECKOUT = (
-    "add two lines before this step: `- uses: actions/checkout@v7` and `  with: {persist-credentials: false}`"
-)
+_CHECKOUT = "add two lines before this step: `- uses: actions/checkout@v7` and `  with: {persist-credentials: false}`"
 
 
 class Secrets(NamedTuple):
@@ -167,8 +157,7 @@ def check(env: Mapping[str, str], runner: Runner, *, has_checkout: bool) -> None
         raise UsageError(
             "a run for a pull_request event opens no pull requests and moves no tags: "
             "it has the merge of another one checked out",
-            hint="run it on schedule, workflow_dispatch or push; on pull_request use `mode: plan` "
-            "or `dry-run: true`",
+            hint="run it on schedule, workflow_dispatch or push; on pull_request use `mode: plan` or `dry-run: true`",
         )
     if not has_checkout and not needs_no_checkout:
         raise UsageError("there is no checkout in the workspace", hint=_CHECKOUT)

@@ -120,9 +120,7 @@ def _remedy(hint: str) -> str:
 
 def _link(result: Result, *, written: bool) -> str:
     what = "issue " if result.is_issue else ""
-    number = (
-        f"{what}[#{result.number}]({result.url})" if result.number else f"[{result.bump_kind}]({result.url})"
-    )
+    number = f"{what}[#{result.number}]({result.url})" if result.number else f"[{result.bump_kind}]({result.url})"
     is_open = result.action is Action.UNCHANGED
     state = "open" if is_open else f"{would_be(result, written=written)}{result.action}"
     return f"{number} {state}{', draft' if _is_draft(result) else ''}"
@@ -151,9 +149,7 @@ def approvals(
     versions = dict.fromkeys(approval(*each) for each in sorted(waiting, key=lambda each: Version(each[1])))
     others = [f"[run the workflow]({workflow_url}) with `approve`"] if workflow_url else []
     others += ["run:"] if command else []
-    how = ", or ".join([*ways, *others]) or (
-        f"run it with {' or '.join(f'`approve: {each}`' for each in versions)}"
-    )
+    how = ", or ".join([*ways, *others]) or (f"run it with {' or '.join(f'`approve: {each}`' for each in versions)}")
     yield f"**To approve**, {how}" + ("" if command else ".")
     if command:
         lines = "\n".join(f"{command}{version}" for version in versions)

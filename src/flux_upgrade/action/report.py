@@ -38,9 +38,7 @@ def run_value(done: Round, *, calls: int, written: bool) -> dict[str, Any]:
             {**each, "team": group.update_group.slug} for group in done.plans for each in plan_values(group)
         ],
         "migrations": [
-            {**each, "team": group.update_group.slug}
-            for group in done.plans
-            for each in migration_values(group)
+            {**each, "team": group.update_group.slug} for group in done.plans for each in migration_values(group)
         ],
         "pull-requests": [_result(result) for result in done.results if result.action is not Action.NONE],
         "failures": [
@@ -55,9 +53,7 @@ def outcome_of(done: Round, *, written: bool) -> Outcome:
     if next(iter(round_failures(done)), None) is not None:
         return Outcome.FAILED
     words = [_OUTCOMES[result.action] for result in done.results]
-    held = any(
-        hold.reason is not HoldReason.UP_TO_DATE for plan in all_plans(done.plans) for hold in plan.holds
-    )
+    held = any(hold.reason is not HoldReason.UP_TO_DATE for plan in all_plans(done.plans) for hold in plan.holds)
     outcome = most_severe([*words, Outcome.HELD] if held else words)
     return outcome if written or outcome not in _WRITES else Outcome.HELD
 
@@ -94,12 +90,7 @@ def _artifact(plans: Sequence[Plan]) -> dict[str, str]:
 
 def _listed(result: Result) -> dict[str, Any]:
     target = result.proposal.target if result.proposal is not None else None
-    return {
-        "number": result.number,
-        "url": result.url,
-        "operation": str(_OUTCOMES[result.action]),
-        "target": target,
-    }
+    return {"number": result.number, "url": result.url, "operation": str(_OUTCOMES[result.action]), "target": target}
 
 
 def _result(result: Result) -> dict[str, Any]:

@@ -130,9 +130,7 @@ class RecordingHosting:
             return there
         self._done.append(f"create {wanted.name} ({wanted.visibility})")
         url = f"{self._web}/{wanted.name}"
-        self._created = HostedRepository(
-            wanted.name, url, wanted.default_branch, wanted.visibility, is_empty=True
-        )
+        self._created = HostedRepository(wanted.name, url, wanted.default_branch, wanted.visibility, is_empty=True)
         return self._created
 
     def teams(self) -> Mapping[str, str]:
@@ -234,9 +232,7 @@ class NoArtifacts:
     def digest(self, repository: str, reference: str) -> None:
         """None: nothing is looked up."""
 
-    def digests(
-        self, references: Iterable[tuple[str, str]]
-    ) -> Mapping[tuple[str, str], str | FluxUpgradeError | None]:
+    def digests(self, references: Iterable[tuple[str, str]]) -> Mapping[tuple[str, str], str | FluxUpgradeError | None]:
         return dict.fromkeys(references)
 
     def annotations(self, repository: str, reference: str) -> None:

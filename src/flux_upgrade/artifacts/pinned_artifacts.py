@@ -32,11 +32,7 @@ class PinnedArtifacts:
     """The port OwnArtifacts over a registry, and what pushes what it named."""
 
     def __init__(
-        self,
-        address: Address,
-        planner: ManifestPlanner,
-        terms_of: Callable[[str], Terms],
-        ports: ArtifactPorts,
+        self, address: Address, planner: ManifestPlanner, terms_of: Callable[[str], Terms], ports: ArtifactPorts
     ) -> None:
         """``terms_of``: path of a pin → what governs it; the policy is not asked for."""
         self.address = address
@@ -107,9 +103,7 @@ class PinnedArtifacts:
     def _at(self, reference: str) -> Pulled | ArtifactRelease:
         if reference not in self._pulled:
             is_digest = reference.startswith("sha256:")
-            address = self.address._replace(
-                tag="" if is_digest else reference, digest=reference if is_digest else ""
-            )
+            address = self.address._replace(tag="" if is_digest else reference, digest=reference if is_digest else "")
             try:
                 self._pulled[reference] = pull(address, self._ports)
             except (NothingFound, Unreadable) as error:

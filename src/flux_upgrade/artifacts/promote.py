@@ -21,9 +21,7 @@ from flux_upgrade.model.versions import Version, is_tag
 _MOST_NAMED = 5
 
 
-def put(
-    pulled: Pulled, tag: str, made: MadeArtifact, registry: ArtifactRegistry, *, has_config: bool = False
-) -> None:
+def put(pulled: Pulled, tag: str, made: MadeArtifact, registry: ArtifactRegistry, *, has_config: bool = False) -> None:
     """Blobs first. ``has_config``: another one was put before, and the config is the same for all.
 
     Raises what ``ArtifactRegistry`` raises; then the tag stands for nothing, or for the whole artifact.
@@ -70,8 +68,7 @@ def move(address: Address, expected: str | None, wanted: StoredManifest, registr
     found = registry.digest(address.tag)
     if found != expected:
         raise Overtaken(
-            f"{address} was moved by somebody else in the meantime, and was left alone: "
-            + _current_state(found),
+            f"{address} was moved by somebody else in the meantime, and was left alone: " + _current_state(found),
             hint="run again: it is looked at anew",
         )
     try:

@@ -219,6 +219,4 @@ def _unsigned(wanted: Successor, pulled: Pulled) -> Hold:
 
 def _untrusted(wanted: Successor, error: UntrustedArchive) -> Hold:
     bump_kind = wanted.upgrade.bump_kind
-    return Hold(
-        HoldReason.UNTRUSTED_ARTIFACT, error.message, error.hint, UntrustedArchive, bump_kind, wanted.version
-    )
+    return Hold(HoldReason.UNTRUSTED_ARTIFACT, error.message, error.hint, UntrustedArchive, bump_kind, wanted.version)

@@ -49,9 +49,7 @@ def plan_access(
     published = hosting.host_keys() if hosting is not None and given.known_hosts is None else ()
     hosts = known_hosts(host_of(options.url), given.known_hosts, published)
     plan = AccessPlan(options, names.deploy_key_title(options), known_hosts=hosts, secrets=more)
-    return _with_key(
-        plan, given.key, _AccessState(place, has_secret, keys, hosting is not None, given.rotate)
-    )
+    return _with_key(plan, given.key, _AccessState(place, has_secret, keys, hosting is not None, given.rotate))
 
 
 def _without_key(plan: AccessPlan, place: SecretPlace, *, has_secret: bool, rotate: bool) -> AccessPlan:
@@ -75,8 +73,7 @@ def _with_key(plan: AccessPlan, own: KeyPair | None, state: _AccessState) -> Acc
         if place.is_cluster and ours and is_unregistered:
             # Somebody else has been at work: a person has to say which key is to be.
             raise UsageError(
-                f"{place.where} has a key that is not registered, and another one is registered as "
-                f"{plan.title}",
+                f"{place.where} has a key that is not registered, and another one is registered as {plan.title}",
                 hint="make a new one for both with --rotate-key",
             )
         is_missing = (key is None or is_unregistered) if place.is_readable else not state.has_secret
@@ -95,9 +92,7 @@ def _with_key(plan: AccessPlan, own: KeyPair | None, state: _AccessState) -> Acc
     same = tuple(each for each in state.keys if public and each.public == public)
     is_read_only = not options.read_write_key
     # One of another title may have more rights than are wanted.
-    is_fit = any(
-        each.is_read_only == is_read_only or (is_read_only and each.title != plan.title) for each in same
-    )
+    is_fit = any(each.is_read_only == is_read_only or (is_read_only and each.title != plan.title) for each in same)
     outdated = tuple(each for each in ours if each not in same)
     planned = plan._replace(
         key=key,
@@ -171,10 +166,7 @@ def _credentials(options: BootstrapOptions, given: AccessInputs) -> Secret:
     if options.auth is Auth.APP:
         return secrets.app_secret(options, given.app, given.ca)
     if not given.token:
-        raise UsageError(
-            "there is no token for Flux to read the repository with",
-            hint="set FLUX_UPGRADE_SYNC_TOKEN",
-        )
+        raise UsageError("there is no token for Flux to read the repository with", hint="set FLUX_UPGRADE_SYNC_TOKEN")
     return secrets.token_secret(options, given.token, given.ca)
 
 

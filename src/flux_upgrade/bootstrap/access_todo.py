@@ -13,15 +13,7 @@ from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS
 from flux_upgrade.bootstrap.known_hosts import host_of
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider, deploy_key_title
 from flux_upgrade.bootstrap.proposed import PlaceKind, ProposedCluster
-from flux_upgrade.bootstrap.shell import (
-    block,
-    broken,
-    generic_secret,
-    namespace,
-    piped,
-    registry_secret,
-    words,
-)
+from flux_upgrade.bootstrap.shell import block, broken, generic_secret, namespace, piped, registry_secret, words
 from flux_upgrade.model.markdown import code
 
 _GITHUB = DEFAULT_HOSTS[Provider.GITHUB]

@@ -22,13 +22,7 @@ from flux_upgrade.planning.proposal import Action, ProposalContext
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.feedback import state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.pullrequests.desired import (
-    DesiredPull,
-    Reconciliation,
-    is_planned,
-    new_commit,
-    reconcile_branch,
-)
+from flux_upgrade.pullrequests.desired import DesiredPull, Reconciliation, is_planned, new_commit, reconcile_branch
 from flux_upgrade.pullrequests.reconcile import reconcile_without
 from flux_upgrade.pullrequests.rounds import after, carry_out, may_change, rounds, with_lost_answer
 

@@ -99,17 +99,8 @@ class RenderedComponents:
             )
         old = {"version": recovered.version, **recovered.flags()}
         new = {"version": wanted.version, **wanted.flags()}
-        shown = (
-            FlagChange(each, spell(old[each]), spell(new[each])) for each in new if old[each] != new[each]
-        )
-        return ManifestPlan(
-            change.new,
-            wanted.version,
-            tuple(shown),
-            edits,
-            change.not_covered,
-            change.verified,
-        )
+        shown = (FlagChange(each, spell(old[each]), spell(new[each])) for each in new if old[each] != new[each])
+        return ManifestPlan(change.new, wanted.version, tuple(shown), edits, change.not_covered, change.verified)
 
 
 def _error(hold: Hold, path: str) -> FluxUpgradeError:

@@ -106,9 +106,7 @@ class BootstrapFlags(NamedTuple):
         if node.tag == _NULL:
             return {}
         if not isinstance(node, MappingNode):
-            source.refuse(
-                node, f"{name} wants a mapping such as {{path: clusters/staging}}, not {kind(node)}"
-            )
+            source.refuse(node, f"{name} wants a mapping such as {{path: clusters/staging}}, not {kind(node)}")
             return None
         values: dict[str, FlagValue] = {}
         for word, (key, value) in source.entries(node).items():
@@ -216,9 +214,7 @@ class _ClustersShape(NamedTuple):
             # What its secret of GitHub Actions would be called.
             first = seen.setdefault(re.sub("[^A-Z0-9]", "_", word.upper()), word)
             if first != word:
-                source.refuse(
-                    key, f"cluster {quoted(word)} would have the secrets of cluster {quoted(first)}"
-                )
+                source.refuse(key, f"cluster {quoted(word)} would have the secrets of cluster {quoted(first)}")
             clusters[word] = BootstrapFlags().read(f"cluster {quoted(word)}", value, source) or {}
         if not node.value:
             source.refuse(node, f"{name} is empty")
@@ -235,9 +231,7 @@ TOP = MappingShape(
         Key("source", ChoiceShape(tuple(From)), "What Flux reconciles the clusters from.", "git"),
         Key("flags", BootstrapFlags(), "Flags for all clusters.", "{}"),
         Key(
-            "clusters",
-            _ClustersShape(),
-            "Clusters by name, each with the flags that differ. One pull request has all.",
+            "clusters", _ClustersShape(), "Clusters by name, each with the flags that differ. One pull request has all."
         ),
     )
 )

@@ -51,10 +51,7 @@ class RootSync(NamedTuple):
 
 
 def plan_files(
-    options: BootstrapOptions,
-    tree: Tree,
-    components: RenderedComponents,
-    roots: Iterable[RootSync] | None = None,
+    options: BootstrapOptions, tree: Tree, components: RenderedComponents, roots: Iterable[RootSync] | None = None
 ) -> FilesPlan:
     """What is to be written for one cluster. Reads only.
 
@@ -76,9 +73,7 @@ def plan_files(
     with errors_of(paths[2]):
         unlisted = kustomization.unlisted(listing, _NAMES[:2])
     contents = zip(paths, (manifest.content, synced, listing), strict=True)
-    changes = [
-        FileChange(path, there.get(path), after) for path, after in contents if there.get(path) != after
-    ]
+    changes = [FileChange(path, there.get(path), after) for path, after in contents if there.get(path) != after]
     return FilesPlan(
         version=manifest.version,
         changes=tuple(sorted(changes)),
@@ -90,9 +85,7 @@ def plan_files(
     )
 
 
-def _sync(
-    wanted: sync.Sync, path: str, content: bytes | None
-) -> tuple[bytes, tuple[FlagChange, ...], tuple[str, ...]]:
+def _sync(wanted: sync.Sync, path: str, content: bytes | None) -> tuple[bytes, tuple[FlagChange, ...], tuple[str, ...]]:
     """The file, the flags that change in it, and the edits by hand."""
     if content is None:
         return sync.written(wanted).encode(), (), ()

@@ -106,12 +106,7 @@ _TABLE = (
         "Flux version, like v2.9.4 or latest; without it, what is there keeps its own, and new is the newest",
         short="-v",
     ),
-    _install(
-        "namespace",
-        "where Flux is installed; its objects have the same name",
-        default="flux-system",
-        short="-n",
-    ),
+    _install("namespace", "where Flux is installed; its objects have the same name", default="flux-system", short="-n"),
     _install("components", "the controllers, in this order", FlagKind.LIST, ",".join(DEFAULT_COMPONENTS)),
     _install("components-extra", f"controllers besides, of {', '.join(EXTRA_COMPONENTS)}", FlagKind.LIST),
     _install("registry", "where the controllers' images are", default="ghcr.io/fluxcd"),
@@ -122,13 +117,7 @@ _TABLE = (
     _install("log-level", "what the controllers log", FlagKind.CHOICE, "info", choices=LOG_LEVELS),
     _install("cluster-domain", "the cluster's internal DNS domain", default="cluster.local"),
     _install("toleration-keys", "keys of the taints that the controllers tolerate", FlagKind.LIST),
-    _install(
-        "force",
-        "go on where another tool manages the Flux in the cluster",
-        FlagKind.BOOLEAN,
-        "false",
-        "v2.2.0",
-    ),
+    _install("force", "go on where another tool manages the Flux in the cluster", FlagKind.BOOLEAN, "false", "v2.2.0"),
     _repository("owner", "the user, organization, group or project that has the repository"),
     _repository("repository", "its name, or owner/name"),
     _repository("hostname", "the provider's host; without it github.com, gitlab.com or gitea.com"),
@@ -150,9 +139,7 @@ _TABLE = (
         providers=_GITLAB,
         choices=("private", "internal", "public"),
     ),
-    _repository(
-        "team", "teams with access to it, each slug or slug:permission", FlagKind.LIST, providers=_WITH_TEAMS
-    ),
+    _repository("team", "teams with access to it, each slug or slug:permission", FlagKind.LIST, providers=_WITH_TEAMS),
     _repository(
         "group",
         "groups with access to it, each name or name:permission",
@@ -168,13 +155,7 @@ _TABLE = (
     _sync("path", "the cluster's folder; without it, the root of the repository"),
     _sync("interval", "how often Flux looks at its source", FlagKind.DURATION, "1m0s", sources=_ANY),
     _sync("recurse-submodules", "Git submodules, too", FlagKind.BOOLEAN, "false"),
-    _sync(
-        "sparse-checkout",
-        "the only folders that Flux fetches, the path among them",
-        FlagKind.LIST,
-        "",
-        "v2.9.0",
-    ),
+    _sync("sparse-checkout", "the only folders that Flux fetches, the path among them", FlagKind.LIST, "", "v2.9.0"),
     _access("token-auth", "https with a token; without it, ssh with a deploy key", FlagKind.BOOLEAN, "false"),
     _access("secret-name", "name of the Secret with the credentials", default="flux-system", sources=_ANY),
     _access(
@@ -194,17 +175,8 @@ _TABLE = (
         sources=_ANY,
         is_local=True,
     ),
-    _access(
-        "allow-insecure-http", "http is allowed", FlagKind.BOOLEAN, "false", providers=_GIT, sources=_ANY
-    ),
-    _access(
-        "with-bearer-token",
-        "the token is a bearer token",
-        FlagKind.BOOLEAN,
-        "false",
-        "v2.3.0",
-        providers=_GIT,
-    ),
+    _access("allow-insecure-http", "http is allowed", FlagKind.BOOLEAN, "false", providers=_GIT, sources=_ANY),
+    _access("with-bearer-token", "the token is a bearer token", FlagKind.BOOLEAN, "false", "v2.3.0", providers=_GIT),
     _access("ssh-key-algorithm", "of a new deploy key; there is one", default="ed25519"),
     _app("app-id", "its id; with it, Flux logs in as the app", FlagKind.NUMBER, "", "v2.5.0"),
     _app("app-installation-id", "the id of its installation", FlagKind.NUMBER, "", "v2.5.0"),
@@ -226,15 +198,11 @@ _TABLE = (
     _ignored("silent", "nobody is asked for anything", FlagKind.BOOLEAN, "false", providers=_GIT, short="-s"),
     _ignored("verbose", "there is no more to tell", FlagKind.BOOLEAN, "false"),
     _ignored("ssh-rsa-bits", "a new key is ed25519", FlagKind.NUMBER, "2048"),
-    _ignored(
-        "ssh-ecdsa-curve", "a new key is ed25519", FlagKind.CHOICE, "p384", choices=("p256", "p384", "p521")
-    ),
+    _ignored("ssh-ecdsa-curve", "a new key is ed25519", FlagKind.CHOICE, "p384", choices=("p256", "p384", "p521")),
     _ignored("ssh-hostkey-algos", "known_hosts gets all keys of the host", FlagKind.LIST, "", "v2.3.0"),
     _refused("manifests", "reads manifests that nobody checked: use --release-source"),
     _refused("export", "belongs to `flux install`: use `flux-upgrade render`", FlagKind.BOOLEAN),
-    _refused(
-        "password", "would be seen by others: set GIT_PASSWORD", providers=_GIT, short="-p", is_secret=True
-    ),
+    _refused("password", "would be seen by others: set GIT_PASSWORD", providers=_GIT, short="-p", is_secret=True),
     _refused(
         "deploy-token-auth",
         "needs GitLab's API: make an access token of the project that may read the repository, set it as "
@@ -260,9 +228,7 @@ _OF_THE_KUBECONFIG = (
 )
 ELSEWHERE = {
     **dict.fromkeys(_OF_THE_RUN, "is for one machine and one run: give it to the command itself"),
-    **dict.fromkeys(
-        _OF_THE_KUBECONFIG, "is about the connection to the cluster, which the kubeconfig says all of"
-    ),
+    **dict.fromkeys(_OF_THE_KUBECONFIG, "is about the connection to the cluster, which the kubeconfig says all of"),
     "provider": "is for the command itself, or stands beside the flags; that of a registry is oci-provider",
     "source": "is for the command itself, or stands beside the flags",
 }

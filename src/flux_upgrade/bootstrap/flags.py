@@ -25,10 +25,7 @@ _FROM_THE_CHECKOUT = ("owner", "repository", "hostname", "ssh-hostname", "url")
 
 
 def examine(
-    provider: Provider,
-    source: Source,
-    given: Mapping[str, FlagValue],
-    known: Mapping[str, str] | None = None,
+    provider: Provider, source: Source, given: Mapping[str, FlagValue], known: Mapping[str, str] | None = None
 ) -> tuple[BootstrapOptions, tuple[str, ...]]:
     """The options that ``given`` (Flux's flag name → value) and Flux's defaults make, and all problems.
 

@@ -24,9 +24,7 @@ _BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
 _TIME = r"([01]?[0-9]|2[0-3]):[0-5]?[0-9]:[0-5]?[0-9](\.[0-9]+)?"
-_DATE = re.compile(
-    rf"([0-9]{{4}})-([0-9]{{1,2}})-([0-9]{{1,2}})([Tt]{_TIME}(Z|[-+][0-9]{{2}}:[0-9]{{2}})| {_TIME})?"
-)
+_DATE = re.compile(rf"([0-9]{{4}})-([0-9]{{1,2}})-([0-9]{{1,2}})([Tt]{_TIME}(Z|[-+][0-9]{{2}}:[0-9]{{2}})| {_TIME})?")
 _FIRST = frozenset("#,[]{}&*!|>'\"%@`")
 
 
@@ -130,13 +128,9 @@ def duration(text: str, flag: str) -> str:
     found = nanoseconds(text)
     if found is None:
         remedy = f", like {text}s or {text}m" if re.fullmatch("[0-9]+", text) else ", like 1m, 90s or 1h30m"
-        raise UsageError(
-            f"--{flag} '{text}' is not a duration with units{remedy}", hint="write a number and its unit"
-        )
+        raise UsageError(f"--{flag} '{text}' is not a duration with units{remedy}", hint="write a number and its unit")
     if found == 0 or found % _FINEST:
-        raise UsageError(
-            f"--{flag} '{text}' is not a duration that Flux can wait for", hint="take a second or more"
-        )
+        raise UsageError(f"--{flag} '{text}' is not a duration that Flux can wait for", hint="take a second or more")
     return spelled(found)
 
 

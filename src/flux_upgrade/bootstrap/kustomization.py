@@ -151,9 +151,7 @@ def local_files(kustomization: bytes) -> tuple[str, ...]:
         why = error.message if isinstance(error, Unreadable) else "it is not UTF-8"
         raise UsageError(f"--kustomization is no kustomization: {why}", hint="mend the file first") from error
     if not isinstance(document, dict) or document.get("kind", "Kustomization") != "Kustomization":
-        raise UsageError(
-            "--kustomization is no kustomization: it has another kind", hint="give a kustomization.yaml"
-        )
+        raise UsageError("--kustomization is no kustomization: it has another kind", hint="give a kustomization.yaml")
     named = tuple(dict.fromkeys(filter(_is_local, _named(document))))
     refuse(
         _problems(document, named),

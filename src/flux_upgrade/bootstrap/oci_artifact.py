@@ -115,9 +115,7 @@ def _compressed(packed: Packed, media_type: str) -> Blob:
     return Blob(into.getvalue(), descriptor)
 
 
-def _artifact(
-    tag: str, packed: Packed, layer: Blob, made: tuple[StoredManifest, bytes, Descriptor]
-) -> PackedArtifact:
+def _artifact(tag: str, packed: Packed, layer: Blob, made: tuple[StoredManifest, bytes, Descriptor]) -> PackedArtifact:
     stored, config, descriptor = made
     return PackedArtifact(tag, stored, Blob(config, descriptor), layer, packed.diff_id)
 
@@ -132,9 +130,7 @@ def existing_artifact(pulled: Pulled, namespace: str) -> ExistingArtifact:
     if pulled.layer.size > _MAX_LAYER:
         raise _taken(pulled, f"holds more than {_MAX_LAYER} bytes")
     entries = pulled.layer.entries()
-    is_plain = all(
-        each.kind is EntryType.FOLDER or (each.is_file and is_packable(each.name)) for each in entries
-    )
+    is_plain = all(each.kind is EntryType.FOLDER or (each.is_file and is_packable(each.name)) for each in entries)
     files = {each.name: pulled.layer.read(each) for each in entries if each.is_file}
     return ExistingArtifact(pulled, files, is_plain)
 

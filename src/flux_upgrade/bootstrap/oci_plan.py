@@ -33,12 +33,7 @@ from flux_upgrade.bootstrap.oci_sync import (
     render_oci_sync,
 )
 from flux_upgrade.bootstrap.options import BootstrapOptions
-from flux_upgrade.model.errors import (
-    AlreadyBootstrapped,
-    FluxUpgradeError,
-    NothingFound,
-    Unreadable,
-)
+from flux_upgrade.model.errors import AlreadyBootstrapped, FluxUpgradeError, NothingFound, Unreadable
 from flux_upgrade.model.oci.manifest import StoredManifest
 from flux_upgrade.model.oci.packing import pack
 from flux_upgrade.model.oci.reference import Address
@@ -108,11 +103,7 @@ def plan_oci(
     if packed is not None:
         flux = flux_artifact(packed, version, ports.commit_of(version), existing, ports.now)
     oci_api(version)
-    if (
-        addresses.cluster is not None
-        and cluster is not None
-        and cluster.digest(addresses.cluster.tag) is None
-    ):
+    if addresses.cluster is not None and cluster is not None and cluster.digest(addresses.cluster.tag) is None:
         overlay = overlay_artifact(addresses.cluster, addresses.overlay_file)
     settled = options._replace(install=options.install._replace(version=version))
     return OciPlan(settled, addresses, files, manifest, flux, overlay, existing)

@@ -114,8 +114,7 @@ def oci_api(version: str) -> str:
     """``apiVersion`` of OCIRepository in a release of Flux. Raises UnsupportedRelease."""
     if not is_tag(version) or Version(version) < Version(_OLDEST):
         raise UnsupportedRelease(
-            f"Flux {version} cannot be bootstrapped from a registry",
-            hint="take a release of Flux 2: see --version",
+            f"Flux {version} cannot be bootstrapped from a registry", hint="take a release of Flux 2: see --version"
         )
     # A release candidate has what its release has.
     is_v1 = Version(version).numbers[:2] >= Version(_V1_SINCE).numbers[:2]
@@ -140,9 +139,7 @@ def render_oci_sync(options: BootstrapOptions) -> str:
     return text
 
 
-def source_secrets(
-    options: BootstrapOptions, username: str, password: str, ca: str = ""
-) -> tuple[Secret, ...]:
+def source_secrets(options: BootstrapOptions, username: str, password: str, ca: str = "") -> tuple[Secret, ...]:
     """What both sources refer to: credentials, and an authority of one's own; none where there is neither.
 
     ``username``, ``password``: with what source-controller reads the artifacts, not what pushes them; both

@@ -78,9 +78,7 @@ class ProposedCluster(NamedTuple):
         return any(each.flag in _OF_THE_SOURCE for each in self.files.shown)
 
 
-def cluster_of(
-    each: BootstrapCluster, name: str, files: FilesPlan, commands: tuple[str, ...] = ()
-) -> ProposedCluster:
+def cluster_of(each: BootstrapCluster, name: str, files: FilesPlan, commands: tuple[str, ...] = ()) -> ProposedCluster:
     """With the version that the files come to, and the address that stands in them. Raises UsageError."""
     options = each.options
     install = options.install._replace(version=files.version)
@@ -137,9 +135,7 @@ def bootstrap_of(
     return Bootstrap(slug, branch, tuple(clusters), workflow, repository, is_asked)
 
 
-def handover_of(
-    access: Access, *, in_cluster: bool = False, secret: str = "", environment: str = ""
-) -> Handover:
+def handover_of(access: Access, *, in_cluster: bool = False, secret: str = "", environment: str = "") -> Handover:
     """The public part of access that was arranged.
 
     ``secret`` and ``environment``: of GitHub Actions; both empty: a file, if there is any place.

@@ -12,18 +12,7 @@ from flux_upgrade.bootstrap.proposed import SUBJECT, Bootstrap, ProposedCluster
 from flux_upgrade.manifests.options import spell
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Status
-from flux_upgrade.model.markdown import (
-    bullets,
-    code,
-    counted,
-    fold,
-    inert,
-    numbered,
-    plain,
-    shortened,
-    table,
-    visible,
-)
+from flux_upgrade.model.markdown import bullets, code, counted, fold, inert, numbered, plain, shortened, table, visible
 from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.text import capped
 from flux_upgrade.model.versions import Version
@@ -143,10 +132,7 @@ def _facts(options: BootstrapOptions) -> Iterator[str]:
     yield f"**Flux:** {plain(options.install.version)} with {components}"
     yield f"**Source:** {_source(options)}"
     yield f"**Path:** {code(options.sync_path, _PATH)}"
-    yield (
-        f"**Access:** {_access(options)}, from the Secret {code(options.secret_name)} "
-        f"in {code(options.namespace)}"
-    )
+    yield (f"**Access:** {_access(options)}, from the Secret {code(options.secret_name)} in {code(options.namespace)}")
     flags = [
         code(f"--{name}={spell(value)}", _PATH)
         for name, value in options.install.changed().items()
@@ -203,10 +189,7 @@ def _shown(change: FlagChange) -> str:
 
 
 def _files(proposal: Bootstrap, most: int) -> str:
-    lines = [
-        f"{code(each.path, _PATH)}, {'new' if each.before is None else 'changed'}"
-        for each in proposal.changes
-    ]
+    lines = [f"{code(each.path, _PATH)}, {'new' if each.before is None else 'changed'}" for each in proposal.changes]
     kept = [code(path, _PATH) for cluster in proposal.changed for path in cluster.files.kept]
     lines += [f"{path}, kept as it is" for path in kept]
     listed = bullets(capped(lines, most))

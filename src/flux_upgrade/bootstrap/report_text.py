@@ -68,9 +68,7 @@ def _cluster(result: BootstrapResult, cluster: ProposedCluster) -> Iterator[str]
     yield from (f"  edit kept: {edit}" for edit in cluster.files.edits)
     if not cluster.changes and not cluster.commands:
         yield "  up to date"
-    yield from (
-        f"  --{each.flag}: {each.old or 'none'} → {each.new or 'none'}" for each in cluster.files.shown
-    )
+    yield from (f"  --{each.flag}: {each.old or 'none'} → {each.new or 'none'}" for each in cluster.files.shown)
     yield from (f"  {line}" for line in access_lines(cluster.handover.access, is_dry=result.is_dry))
 
 
@@ -87,9 +85,7 @@ def _deeds(result: BootstrapResult) -> Iterator[str]:
     if result.published is not None:
         yield from _pull(result, result.published)
     where = "would be in " if result.is_dry else ""
-    yield from (
-        f"Secret: {where}{path} (for the cluster, and for nobody else)" for path in result.secret_files
-    )
+    yield from (f"Secret: {where}{path} (for the cluster, and for nobody else)" for path in result.secret_files)
     yield from (f"{name}: ready at {revision}" for name, revision in result.ready.items())
 
 
@@ -106,10 +102,7 @@ def _pull(result: BootstrapResult, published: Published) -> Iterator[str]:
 
 def _left(result: BootstrapResult) -> Iterator[str]:
     """A pull request tells it better, and there its reader is."""
-    is_in_pull_request = result.published is not None and result.published.action in (
-        *_DONE,
-        Action.UNCHANGED,
-    )
+    is_in_pull_request = result.published is not None and result.published.action in (*_DONE, Action.UNCHANGED)
     for cluster in result.proposal.moving if result.is_under_way else ():
         tasks = left_to_do(
             cluster, result.proposal.repository, on_branch=result.is_pushed, is_local=bool(result.checkout)
@@ -124,9 +117,7 @@ def _left(result: BootstrapResult) -> Iterator[str]:
         yield f"Left to do for {cluster.name or 'the root'}:"
         yield from _numbered(tasks)
         if cluster.is_new:
-            yield from in_terminal(
-                at_once(cluster, on_branch=result.is_pushed, is_local=bool(result.checkout))
-            )
+            yield from in_terminal(at_once(cluster, on_branch=result.is_pushed, is_local=bool(result.checkout)))
 
 
 def _numbered(tasks: Iterable[str]) -> Iterator[str]:

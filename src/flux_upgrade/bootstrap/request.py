@@ -102,10 +102,7 @@ class BootstrapCluster(NamedTuple):
 
 
 def clusters_of(
-    request: BootstrapRequest,
-    config: BootstrapConfig | None,
-    known: Mapping[str, str],
-    servers: Mapping[str, str] = {},
+    request: BootstrapRequest, config: BootstrapConfig | None, known: Mapping[str, str], servers: Mapping[str, str] = {}
 ) -> tuple[BootstrapCluster, ...]:
     """What is set up. Raises UsageError with all problems, before anything is done.
 
@@ -167,9 +164,7 @@ def _words(request: BootstrapRequest, name: str, options: BootstrapOptions) -> I
             yield f"--{flag.name}={spell(value if isinstance(value, (str, bool, int)) else list(value))}"
 
 
-def _own_problems(
-    request: BootstrapRequest, provider: Provider, source: Source, clusters: int
-) -> Iterator[str]:
+def _own_problems(request: BootstrapRequest, provider: Provider, source: Source, clusters: int) -> Iterator[str]:
     credentials, kubernetes, is_oci = request.credentials, request.kubernetes, source is Source.OCI
     where = "an artifact" if is_oci else f"{provider}"
     for flag, is_given in (

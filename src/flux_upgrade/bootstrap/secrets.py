@@ -31,11 +31,7 @@ def ssh_secret(options: BootstrapOptions, key: KeyPair, known_hosts: str) -> Sec
 
 def token_secret(options: BootstrapOptions, token: str, ca: str = "") -> Secret:
     """For ``https://``. ``ca``: certificates (PEM) that Flux is to trust besides those of its image."""
-    data = (
-        {"bearerToken": token}
-        if options.with_bearer_token
-        else {"username": options.username, PASSWORD: token}
-    )
+    data = {"bearerToken": token} if options.with_bearer_token else {"username": options.username, PASSWORD: token}
     return _source(options, data | ({"ca.crt": ca} if ca else {}))
 
 
@@ -122,9 +118,7 @@ class ActionsSecret:
 
     def __init__(self, hosting: Hosting, name: str, environment: str = "") -> None:
         if problem := actions_secret_problem(name):
-            raise UsageError(
-                f"--actions-secret {problem}", hint="take a name like FLUX_SYSTEM, and mind the letters"
-            )
+            raise UsageError(f"--actions-secret {problem}", hint="take a name like FLUX_SYSTEM, and mind the letters")
         self._hosting, self._environment = hosting, environment
         # A workflow knows it by this name.
         self.where = name

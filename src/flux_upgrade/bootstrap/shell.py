@@ -104,9 +104,7 @@ def _flags(options: BootstrapOptions) -> Iterator[tuple[str, str]]:
         yield "source", "oci"
     else:
         yield "provider", str(options.provider)
-    default = BootstrapOptions(
-        options.provider, Auth.SSH, InstallOptions(""), oci=options.oci and OciOptions("")
-    )
+    default = BootstrapOptions(options.provider, Auth.SSH, InstallOptions(""), oci=options.oci and OciOptions(""))
     before, values = _values(default), _values(options)
     for flag in FLAGS.values():
         value = values.get(flag.name, "")

@@ -60,9 +60,7 @@ def sync_of(options: BootstrapOptions) -> Sync:
     """What is to stand in the file. Raises UsageError, which lists all problems."""
     version, problems = options.install.version, []
     if options.auth is Auth.APP and options.provider is not Provider.GITHUB:
-        problems.append(
-            f"a GitHub App has no access to {options.provider}: take --token-auth or a deploy key"
-        )
+        problems.append(f"a GitHub App has no access to {options.provider}: take --token-auth or a deploy key")
     if options.auth is Auth.APP and _is_before(version, _APP_SINCE):
         problems.append(f"Flux {version} knows no GitHub Apps: take {_APP_SINCE} or later")
     if options.sparse_checkout and _is_before(version, _SPARSE_SINCE):

@@ -165,9 +165,7 @@ def _verify(options: BootstrapOptions) -> str:
 def _images(cluster: ProposedCluster) -> Iterator[str]:
     """Until the cluster may pull the controllers' images."""
     install, handover = cluster.options.install, cluster.handover
-    if install.image_pull_secret and not (
-        cluster.options.registry_creds and handover.place is not PlaceKind.NOWHERE
-    ):
+    if install.image_pull_secret and not (cluster.options.registry_creds and handover.place is not PlaceKind.NOWHERE):
         host = install.registry.partition("/")[0]
         yield (
             f"Let the cluster pull Flux's images from {code(install.registry)}: Secret "

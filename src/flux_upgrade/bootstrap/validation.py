@@ -38,8 +38,7 @@ _PERSON = Form(r"(?!\s)[^<>\x00-\x1f\x7f]+(?<!\s)", "a name that a commit can ha
 _TEAM = Form(rf"{_WORD}(?::(?:{_PERMISSIONS}))?", f"a name, or name:permission with {_PERMISSIONS}")
 FORMS = {
     "version": Form(
-        r"latest|v?[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?",
-        "a Flux version like v2.9.4",
+        r"latest|v?[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?", "a Flux version like v2.9.4"
     ),
     # git-check-ref-format(1), less what begins like a whole reference.
     "branch": Form(
@@ -48,13 +47,10 @@ FORMS = {
     ),
     "path": _FOLDER,
     "sparse-checkout": _FOLDER,
-    "secret-name": Form(
-        rf"(?=.{{1,253}}$){_LABEL}(?:\.{_LABEL})*", "the name of a Secret (a-z, 0-9, '-' and '.')"
-    ),
+    "secret-name": Form(rf"(?=.{{1,253}}$){_LABEL}(?:\.{_LABEL})*", "the name of a Secret (a-z, 0-9, '-' and '.')"),
     "username": Form(_WORD, "a user name"),
     "ssh-key-algorithm": Form(
-        "ed25519",
-        "ed25519, which new keys are: make another with ssh-keygen, and give it as private-key-file",
+        "ed25519", "ed25519, which new keys are: make another with ssh-keygen, and give it as private-key-file"
     ),
     "team": _TEAM,
     "group": _TEAM,
@@ -177,9 +173,7 @@ def misfit(flag: Flag, provider: Provider | None, source: Source, tag: str = "")
     if flag.use is FlagUse.REFUSED:
         return f"--{flag.name} {flag.meaning}"
     if source not in flag.sources:
-        where = (
-            "of a Git repository, and --source=oci has none" if source is Source.OCI else "for --source=oci"
-        )
+        where = "of a Git repository, and --source=oci has none" if source is Source.OCI else "for --source=oci"
         return f"--{flag.name} is {where}"
     if source is Source.GIT and provider is not None and provider not in flag.providers:
         fits = ", ".join(flag.providers)

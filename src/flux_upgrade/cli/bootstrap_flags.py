@@ -9,18 +9,7 @@ from flux_upgrade.bootstrap.flags import read_value
 from flux_upgrade.bootstrap.go_formats import nanoseconds
 from flux_upgrade.bootstrap.options import Provider, Source
 from flux_upgrade.bootstrap.request import BootstrapRequest, CredentialsRequest, KubernetesRequest
-from flux_upgrade.cli.flags import (
-    BOOL,
-    CONFIG,
-    DOCKER,
-    RELEASES,
-    boolean_text,
-    declare,
-    list_of,
-    place,
-    switch,
-    text,
-)
+from flux_upgrade.cli.flags import BOOL, CONFIG, DOCKER, RELEASES, boolean_text, declare, list_of, place, switch, text
 from flux_upgrade.config.config import FlagValue
 from flux_upgrade.config.environment import bootstrap_secrets_of, kubeconfig_of
 from flux_upgrade.model.errors import UsageError
@@ -72,22 +61,13 @@ _DESCRIPTION = (
     "Set Flux up in a repository: the files that `flux bootstrap` of that version would write, into the "
     "checkout, by pull request or by push; with --kubeconfig into the cluster, too."
 )
-_KINDS = {
-    FlagKind.BOOLEAN: BOOL,
-    FlagKind.LIST: "LIST",
-    FlagKind.DURATION: "DURATION",
-    FlagKind.NUMBER: "NUMBER",
-}
+_KINDS = {FlagKind.BOOLEAN: BOOL, FlagKind.LIST: "LIST", FlagKind.DURATION: "DURATION", FlagKind.NUMBER: "NUMBER"}
 _OURS = (
     ("--flags", "FLAGS", "the flags of Flux below in one text: a YAML mapping, or words like path=staging"),
     ("--config", "FILE", f"the config file, whose key bootstrap says the same (default: {CONFIG})"),
     ("--cluster", "NAME", "of the clusters in the config file, this one alone"),
     ("--description", "TEXT", "of the repository that is created"),
-    (
-        "--secret-file",
-        "FILE",
-        "write the credentials for the cluster there, as a manifest; not into the checkout",
-    ),
+    ("--secret-file", "FILE", "write the credentials for the cluster there, as a manifest; not into the checkout"),
     ("--actions-secret", "NAME", "hand them over as a secret of GitHub Actions"),
     ("--actions-environment", "NAME", "of that environment, not of the repository"),
     ("--known-hosts", "FILE", "the ssh host's public keys; those of github.com are asked for there"),
@@ -118,11 +98,7 @@ def declare_bootstrap(parser: argparse.ArgumentParser) -> None:
             "default": "",
             "help": "the subcommand of `flux bootstrap` (default: told by --url, --hostname or the remote)",
         },
-        "--source": {
-            "choices": tuple(Source),
-            "default": "",
-            "help": "what Flux reconciles from (default: git)",
-        },
+        "--source": {"choices": tuple(Source), "default": "", "help": "what Flux reconciles from (default: git)"},
         **{name: text(metavar, message) for name, metavar, message in _OURS},
         **{name: switch(message) for name, message in _SWITCHES},
         "--timeout": {
@@ -145,9 +121,7 @@ def declare_bootstrap(parser: argparse.ArgumentParser) -> None:
 def given(args: Mapping[str, Any]) -> dict[str, str | list[str]]:
     """Flux's flags among the arguments, by their names; those that were not given are left out."""
     return {
-        name.removeprefix(_DEST): value
-        for name, value in args.items()
-        if name.startswith(_DEST) and value is not None
+        name.removeprefix(_DEST): value for name, value in args.items() if name.startswith(_DEST) and value is not None
     }
 
 

@@ -7,13 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from flux_upgrade.manifests.options import (
-    COMPONENTS,
-    DEFAULT_COMPONENTS,
-    LOG_LEVELS,
-    InstallOptions,
-    parse_bool,
-)
+from flux_upgrade.manifests.options import COMPONENTS, DEFAULT_COMPONENTS, LOG_LEVELS, InstallOptions, parse_bool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,9 +101,7 @@ REGISTRY = {
     "--password-stdin": switch("read the password or token for --username from stdin"),
 }
 PATH = {
-    "path": place(
-        "PATH", "a file, a folder, or an artifact that holds Flux, oci://HOST/REPOSITORY:TAG (default: .)"
-    )
+    "path": place("PATH", "a file, a folder, or an artifact that holds Flux, oci://HOST/REPOSITORY:TAG (default: .)")
 }
 DRY_RUN = {"--dry-run": switch("show what would be done, write nothing")}
 
@@ -156,9 +148,7 @@ def declare_render(parser: argparse.ArgumentParser) -> None:
         "--components-extra": listed(f"controllers in addition to these, of {', '.join(extra)}"),
         "--registry": flag("where the controllers' images are", plain.registry),
         "--image-pull-secret": text("NAME", "name of the Secret for a private registry"),
-        "--watch-all-namespaces": truth(
-            "false: watch the namespace of Flux alone (default: true)", default=True
-        ),
+        "--watch-all-namespaces": truth("false: watch the namespace of Flux alone (default: true)", default=True),
         "--network-policy": truth("false: no NetworkPolicy objects (default: true)", default=True),
         "--log-level": flag(f"one of {', '.join(LOG_LEVELS)}", plain.log_level),
         "--cluster-domain": flag("the cluster's internal DNS domain", plain.cluster_domain),
@@ -202,15 +192,10 @@ def _policy() -> Arguments:
         **of_keys("policy", "range"),
         "--config": text("FILE", f"the config file (default: {CONFIG}, should it be there)"),
         **of_keys("flags"),
-        "--repository": text(
-            "NAME", "owner/name or the address of the remote (default: that of the checkout)"
-        ),
-        "--base": text(
-            "BRANCH", "the branch that pull requests go into (default: the repository's default branch)"
-        ),
+        "--repository": text("NAME", "owner/name or the address of the remote (default: that of the checkout)"),
+        "--base": text("BRANCH", "the branch that pull requests go into (default: the repository's default branch)"),
         "--approve": repeated(
-            "VERSION",
-            "approve a minor with its later patches (2.9) or one version alone (v2.9.4); repeatable",
+            "VERSION", "approve a minor with its later patches (2.9) or one version alone (v2.9.4); repeatable"
         ),
         **of_keys(),
         "--migrated": truth(

@@ -67,9 +67,7 @@ def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
     parser = _Parser(prog=f"{PROGRAM} {command}", allow_abbrev=False)
     COMMANDS[command][0](parser)
     actions = parser._actions  # noqa: SLF001 argparse offers no other way to its flags
-    booleans = {
-        word for each in actions if each.type in (boolean, boolean_text) for word in each.option_strings
-    }
+    booleans = {word for each in actions if each.type in (boolean, boolean_text) for word in each.option_strings}
     for word, following in pairwise(words):
         # ``--ladder false`` would say true of the flag, and name a folder ``false``.
         if word in booleans and following in ("true", "false"):
@@ -84,10 +82,7 @@ def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
         known = [flag for action in actions for flag in action.option_strings]
         # The value of a flag that is misspelt may be a password.
         name = unknown[0].partition("=")[0]
-        raise UsageError(
-            f"unknown argument '{name}'{nearest(name, known)}",
-            hint=f"see `{parser.prog} --help`",
-        )
+        raise UsageError(f"unknown argument '{name}'{nearest(name, known)}", hint=f"see `{parser.prog} --help`")
     return args
 
 
@@ -206,9 +201,7 @@ def _governing(args: Namespace) -> Mapping[str, object]:
 
     given = vars(args)
     return {
-        key.name: value
-        for key in GOVERNING
-        if (value := given.get(key.name.replace("-", "_"))) not in (None, "", [])
+        key.name: value for key in GOVERNING if (value := given.get(key.name.replace("-", "_"))) not in (None, "", [])
     }
 
 

@@ -42,9 +42,7 @@ class UpdateGroup(NamedTuple):
         return tuple(member for cluster in self.clusters for member in cluster.members)
 
 
-def assign(
-    pins: Iterable[Pin], prefix: str, config: Config, tree: Tree | None = None
-) -> tuple[UpdateGroup, ...]:
+def assign(pins: Iterable[Pin], prefix: str, config: Config, tree: Tree | None = None) -> tuple[UpdateGroup, ...]:
     """The update groups of all that is changed and not ignored, in the order of their first members.
 
     ``prefix``: of the paths in the repository, ``deploy/``; empty where they are the same. ``tree``: see
@@ -121,9 +119,7 @@ def _slug(path: str, taken: frozenset[str]) -> str:
     usual = _USUAL.fullmatch(path)
     folder = usual[1] or ROOT if usual else ""
     plain = folder.replace("/", ".")
-    is_unambiguous = _PLAIN.fullmatch(folder) is not None and (
-        folder != ROOT or path.startswith("flux-system/")
-    )
+    is_unambiguous = _PLAIN.fullmatch(folder) is not None and (folder != ROOT or path.startswith("flux-system/"))
     is_free = plain not in taken and _HASHED.fullmatch(plain) is None and not plain.endswith(".lock")
     if is_unambiguous and is_free and len(plain) <= _LONGEST:
         return plain

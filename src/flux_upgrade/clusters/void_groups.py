@@ -128,9 +128,7 @@ def _taker(config: Config, path: str) -> Group | None:
     return None if config.is_ignored(path) else config.group_of(path)
 
 
-def _explained(
-    group: Group, patterns: tuple[str, ...], config: Config, places: GroupPaths
-) -> tuple[str, str]:
+def _explained(group: Group, patterns: tuple[str, ...], config: Config, places: GroupPaths) -> tuple[str, str]:
     """Why, and what to do; ``{file}`` stands for the config file."""
     matched = [path for path in places.pinned if match(patterns, path)]
     others = {path: taker for path in matched if (taker := _taker(config, path)) not in (None, group)}

@@ -68,9 +68,7 @@ def read_api_uses(options: ApiUsesOptions, environment: Environment) -> ApiUsesR
         tuple(each.tag for each in running),
         bool(options.running),
         tuple(unknown),
-        tuple(
-            ManifestWithoutRelease(each.path, each.version, each not in unread) for each in found.unverified
-        ),
+        tuple(ManifestWithoutRelease(each.path, each.version, each not in unread) for each in found.unverified),
     )
     return ApiUsesReport(
         between,

@@ -9,21 +9,11 @@ from functools import cached_property
 
 from flux_upgrade.artifacts.promote import carry_out
 from flux_upgrade.artifacts.promotion_plan import ArtifactPlan, plan_artifact
-from flux_upgrade.artifacts.report_text import (
-    artifact_failures,
-    artifact_plan_json,
-    artifact_plan_text,
-    artifact_text,
-)
+from flux_upgrade.artifacts.report_text import artifact_failures, artifact_plan_json, artifact_plan_text, artifact_text
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.clusters.ownership.artifact_references import Promotion, promotion_of
 from flux_upgrade.commands.pull_request_sink import PullRequestSink
-from flux_upgrade.commands.read_artifact import (
-    ArtifactInventory,
-    read_artifact,
-    read_artifact_pins,
-    references_here,
-)
+from flux_upgrade.commands.read_artifact import ArtifactInventory, read_artifact, read_artifact_pins, references_here
 from flux_upgrade.commands.sink import Applied, Sink
 from flux_upgrade.commands.tree_sink import TreeSink
 from flux_upgrade.commands.wiring import build_spool

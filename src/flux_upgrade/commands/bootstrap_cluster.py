@@ -23,9 +23,7 @@ _OUTSIDE = b".."
 class ClusterStep:
     """One cluster, connected."""
 
-    def __init__(
-        self, cluster: KubernetesApi, inventory: BootstrapInventory, progress: Callable[[str], None]
-    ) -> None:
+    def __init__(self, cluster: KubernetesApi, inventory: BootstrapInventory, progress: Callable[[str], None]) -> None:
         self._cluster, self._inventory, self._progress = cluster, inventory, progress
         self.place = ClusterSecretPlace(cluster)
 
@@ -50,9 +48,7 @@ class ClusterStep:
                 "only read, or make it first: `kubectl create secret docker-registry`",
             )
 
-    def bootstrap(
-        self, cluster: ProposedCluster, files: Mapping[str, bytes], revisions: Mapping[str, str]
-    ) -> None:
+    def bootstrap(self, cluster: ProposedCluster, files: Mapping[str, bytes], revisions: Mapping[str, str]) -> None:
         """Apply, and wait. Raises what ``bootstrap_cluster`` raises.
 
         ``files``: as ``manifests_of`` takes them; ``revisions``: name of a source → what it has to come to.
@@ -61,9 +57,7 @@ class ClusterStep:
         run = Run(timing, self._progress, timing.now() + self._inventory.asked.kubernetes.timeout)
         bootstrap_cluster(self._cluster, self._desired(cluster, files, revisions), run)
 
-    def _desired(
-        self, cluster: ProposedCluster, files: Mapping[str, bytes], revisions: Mapping[str, str]
-    ) -> Desired:
+    def _desired(self, cluster: ProposedCluster, files: Mapping[str, bytes], revisions: Mapping[str, str]) -> Desired:
         options = cluster.options
         kustomize = build_kustomize(self._inventory.environment)
         build = None if kustomize is None else kustomize.build
@@ -79,9 +73,7 @@ class ClusterStep:
         )
 
 
-def open_cluster(
-    inventory: BootstrapInventory, opened: ExitStack, progress: Callable[[str], None]
-) -> ClusterStep:
+def open_cluster(inventory: BootstrapInventory, opened: ExitStack, progress: Callable[[str], None]) -> ClusterStep:
     """Connect to what ``--kubeconfig`` and ``--context`` name. Raises UsageError, ClusterUnavailable."""
     wanted = inventory.asked.kubernetes
     cluster = build_cluster(inventory.environment, wanted.kubeconfig, wanted.context)

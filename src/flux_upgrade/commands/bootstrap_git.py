@@ -41,11 +41,7 @@ class _Run:
     """What was done so far."""
 
     def __init__(
-        self,
-        inventory: BootstrapInventory,
-        caller: BootstrapCaller,
-        preflight: Preflight,
-        proposal: Bootstrap,
+        self, inventory: BootstrapInventory, caller: BootstrapCaller, preflight: Preflight, proposal: Bootstrap
     ) -> None:
         self._inventory, self._caller, self._preflight = inventory, caller, preflight
         self._options, self._asked = inventory.first, inventory.asked
@@ -78,9 +74,7 @@ class _Run:
         options, asked, there = self._options, self._asked, dict[str, str]()
         if self._preflight.hosted is None:
             name = repository_of(options)
-            wanted = NewRepository(
-                name, options.personal, options.visibility, asked.description, options.branch
-            )
+            wanted = NewRepository(name, options.personal, options.visibility, asked.description, options.branch)
             self._preflight.hosted = hosting.create(wanted)
             self.ran = self.ran._replace(is_created=True, url=self._preflight.hosted.url)
             if not asked.dry_run:

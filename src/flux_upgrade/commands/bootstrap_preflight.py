@@ -16,12 +16,7 @@ from flux_upgrade.bootstrap.validation import check_version
 from flux_upgrade.commands.bootstrap_cluster import ClusterStep, files_of, open_cluster
 from flux_upgrade.commands.read_bootstrap import given_of, place_of
 from flux_upgrade.commands.wiring import build_tree, build_worktree
-from flux_upgrade.commands.wiring_bootstrap import (
-    BootstrapInventory,
-    build_hosting,
-    build_remote,
-    repository_of,
-)
+from flux_upgrade.commands.wiring_bootstrap import BootstrapInventory, build_hosting, build_remote, repository_of
 from flux_upgrade.model.errors import ForbiddenByForge, RepositoryUnfit, Unreadable, UsageError
 from flux_upgrade.model.files import Remote, Tree
 from flux_upgrade.model.hosting import HostedRepository, Hosting

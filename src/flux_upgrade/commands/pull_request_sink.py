@@ -36,9 +36,7 @@ class PullRequestSink:
     def _forge(self) -> Forge:
         """Closed with the stack."""
         forge = build_forge(self.environment, source_of(self.options, self.inventory.config))
-        return self.stack.enter_context(
-            closing(forge if self.options.request.writes else RecordingForge(forge))
-        )
+        return self.stack.enter_context(closing(forge if self.options.request.writes else RecordingForge(forge)))
 
     @cached_property
     def inventory(self) -> Inventory:

@@ -59,9 +59,7 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
         releases=releases,
         pin_context=context,
         ownership=Ownership(scope.whole, is_named=scope.is_file),
-        reported_only=tuple(
-            each for each in members if each.pin.is_reported_only and not config.is_ignored(each.path)
-        ),
+        reported_only=tuple(each for each in members if each.pin.is_reported_only and not config.is_ignored(each.path)),
         request=options.request,
         now=datetime.fromtimestamp(build_timing(environment).now(), UTC),
         head=head_of(place.root),
@@ -114,9 +112,7 @@ def scope_of(path: str) -> Scope:
     return Scope(place, tree, whole, f"{folder}/" if folder else "", is_file, is_whole)
 
 
-def build_config(
-    place: CheckoutLocation, named: str = "", governing: Mapping[str, object] | None = None
-) -> Config:
+def build_config(place: CheckoutLocation, named: str = "", governing: Mapping[str, object] | None = None) -> Config:
     """The config file, under what was asked for explicitly. Raises UsageError, InvalidConfig.
 
     ``named``: as ``--config``. ``governing``: as ``UpgradeOptions`` has it.

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from flux_upgrade.model.ports import Timing
 
 
-def read_invocation(
-    env: Mapping[str, str], where: Runner, tokens: inputs.Secrets, timing: Timing | None
-) -> Invocation:
+def read_invocation(env: Mapping[str, str], where: Runner, tokens: inputs.Secrets, timing: Timing | None) -> Invocation:
     """Raises UsageError for inputs that cannot be."""
     argv = inputs.arguments(env)
     inputs.check(env, where, has_checkout=_has_checkout(where, argv[1]))

@@ -14,12 +14,7 @@ from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled, pull
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign, of_artifact
-from flux_upgrade.clusters.ownership.artifact_references import (
-    is_verified,
-    references,
-    remarks_of,
-    takes_what_waits,
-)
+from flux_upgrade.clusters.ownership.artifact_references import is_verified, references, remarks_of, takes_what_waits
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.commands.read import build_config, void_here
 from flux_upgrade.commands.wiring import (
@@ -62,10 +57,7 @@ class ArtifactInventory(NamedTuple):
 
 
 def read_artifact(
-    options: UpgradeOptions,
-    environment: Environment,
-    found: Sequence[ArtifactReference],
-    spool: Spool,
+    options: UpgradeOptions, environment: Environment, found: Sequence[ArtifactReference], spool: Spool
 ) -> ArtifactInventory:
     """Config, releases, artifact: what is wrong is said early. ``found``: as ``references_here``.
 
@@ -86,9 +78,7 @@ def read_artifact(
     planner = ManifestPlanner(means.regenerator, build_artifacts(environment), releases, means.now)
     feedback = Feedback(approved=options.request.approve)
     pulled, terms = pull(address, means), Terms(governance, feedback, options.request.to)
-    clusters = ConsumingClusters(
-        is_verified(found, address), takes_what_waits(found), remarks_of(found, address)
-    )
+    clusters = ConsumingClusters(is_verified(found, address), takes_what_waits(found), remarks_of(found, address))
     return ArtifactInventory(pulled, planner, terms, means, clusters)
 
 
@@ -112,10 +102,7 @@ def references_here(path: str, address: Address) -> tuple[ArtifactReference, ...
 
 
 def read_artifact_pins(
-    options: UpgradeOptions,
-    environment: Environment,
-    references: Sequence[ArtifactReference],
-    spool: Spool,
+    options: UpgradeOptions, environment: Environment, references: Sequence[ArtifactReference], spool: Spool
 ) -> Inventory:
     """As ``read_inventory``, for what pins the artifact only. ``references``: as ``references_here``.
 
@@ -158,10 +145,7 @@ def read_artifact_pins(
         checkout=build_checkout(environment, place),
         analyzer=ImpactAnalyzer(
             Sources(
-                context,
-                config,
-                build_history(environment, source_of(options, config)),
-                build_kustomize(environment),
+                context, config, build_history(environment, source_of(options, config)), build_kustomize(environment)
             )
         ),
         void=void_here(options, tree, config, [Member(each, each.path) for each in found], is_all=False),

@@ -57,9 +57,7 @@ def read_bootstrap(command: BootstrapCommand, environment: Environment) -> Boots
         read_text(path, "check --ca-file")
     if first.source is Source.GIT:
         # The address is what the keys of the repository are known by.
-        clusters = tuple(
-            each._replace(options=each.options._replace(url=url_of(each.options))) for each in clusters
-        )
+        clusters = tuple(each._replace(options=each.options._replace(url=url_of(each.options))) for each in clusters)
     regenerator = build_regenerator(here, build_releases(here, command.release_source))
     components = RenderedComponents(regenerator)
     clusters = tuple(each._replace(options=components.settled(each.options)) for each in clusters)
@@ -124,9 +122,7 @@ def given_of(inventory: BootstrapInventory, options: BootstrapOptions) -> Access
     return given
 
 
-def place_of(
-    inventory: BootstrapInventory, cluster: BootstrapCluster, hosting: Hosting | None
-) -> SecretPlace | None:
+def place_of(inventory: BootstrapInventory, cluster: BootstrapCluster, hosting: Hosting | None) -> SecretPlace | None:
     """Where the Secrets of one cluster go, less the cluster itself; None: nowhere. Raises UsageError."""
     credentials, bootstrap = inventory.asked.credentials, inventory.config.bootstrap
     # Of several clusters each has a place of its own, also in a run about one of them.

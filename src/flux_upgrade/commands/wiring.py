@@ -141,11 +141,7 @@ def build_credentials(environment: Environment, *, is_asked: bool = False) -> Cr
 
     ``is_asked``: a file that cannot be used is an error, though nobody named it.
     """
-    from flux_upgrade.adapters.oci.registry_credentials import (
-        DockerConfig,
-        ForgivingCredentials,
-        GivenCredentials,
-    )
+    from flux_upgrade.adapters.oci.registry_credentials import DockerConfig, ForgivingCredentials, GivenCredentials
 
     access = environment.registry
     found = DockerConfig(

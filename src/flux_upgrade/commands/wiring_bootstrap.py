@@ -126,11 +126,7 @@ def _reached(inventory: BootstrapInventory, flavour: str = "") -> RemoteAccess:
     # As ``forge`` of the config file names them.
     own = "git" if options.provider is Provider.BITBUCKET_SERVER else str(options.provider)
     server = RemoteAccess(
-        "",
-        flavour or own,
-        name=options.author_name,
-        email=options.author_email,
-        is_bearer=options.with_bearer_token,
+        "", flavour or own, name=options.author_name, email=options.author_email, is_bearer=options.with_bearer_token
     )
     if options.provider is Provider.GITHUB:
         url = f"{environment.github.server_url}/{repository_of(options)}.git"

@@ -87,9 +87,7 @@ def build_github(environment: Environment) -> GitHubApi:
     return GitHubApi(client, timing, api_url=github.api_url, graphql_url=github.graphql_url)
 
 
-def build_history(
-    environment: Environment, source: RepositorySource, paths: Iterable[str] = ()
-) -> FileHistory:
+def build_history(environment: Environment, source: RepositorySource, paths: Iterable[str] = ()) -> FileHistory:
     """What files were: as Git has it, or GitHub, where the checkout is shallow. Raises nothing.
 
     ``paths``: those that it may be asked about.
@@ -103,9 +101,7 @@ def build_history(
     return ChosenHistory(checkout, paths, partial(_history_on_github, environment, source, checkout))
 
 
-def _history_on_github(
-    environment: Environment, source: RepositorySource, checkout: Checkout
-) -> FileHistory | None:
+def _history_on_github(environment: Environment, source: RepositorySource, checkout: Checkout) -> FileHistory | None:
     """None where the repository is elsewhere, or there is no token. Raises UsageError."""
     repository = _repository_on_github(environment, source, checkout)
     if not repository or not environment.tokens.repository:

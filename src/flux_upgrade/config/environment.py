@@ -47,14 +47,7 @@ _GIT = ("GIT_", "SSH_")
 # What forges' own runners say of themselves.
 _RUNNERS = ("CI_SERVER_HOST", "FORGEJO_ACTIONS", "GITEA_ACTIONS")
 # They lead Git to another repository than the one that is worked on, or are not for Git.
-_NOT_FOR_GIT = (
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_NAMESPACE",
-    "GIT_PASSWORD",
-)
+_NOT_FOR_GIT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE", "GIT_PASSWORD")
 
 
 class GitHub(NamedTuple):
@@ -188,9 +181,7 @@ def environment_of(env: Mapping[str, str]) -> Environment:
             password=env.get("FLUX_UPGRADE_REGISTRY_PASSWORD", "").strip(),
             found_config=f"{docker}/config.json" if docker else "",
             environment={
-                name: value
-                for name, value in env.items()
-                if name not in _SECRETS and not name.startswith("INPUT_")
+                name: value for name, value in env.items() if name not in _SECRETS and not name.startswith("INPUT_")
             },
         ),
         home=home,

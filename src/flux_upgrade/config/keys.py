@@ -141,9 +141,7 @@ def _range_problem(text: str) -> str:
     return ""
 
 
-_LABEL = TextShape(
-    "a label (at most 50 characters, no comma)", r"(?!\s|.*\s$)[^,\x00-\x1f\x7f-\x9f]+", longest=50
-)
+_LABEL = TextShape("a label (at most 50 characters, no comma)", r"(?!\s|.*\s$)[^,\x00-\x1f\x7f-\x9f]+", longest=50)
 _PERSON = TextShape("a login, without @", _LOGIN, longest=100)
 _REVIEWER = TextShape("a login or org/team, without @", f"{_LOGIN}(?:/{_LOGIN})?", longest=200)
 _PATTERN = TextShape(
@@ -198,9 +196,7 @@ GOVERNING = (
         "Default: the config file's, else none.",
     ),
     Key("labels", ListShape(_LABEL), "Labels of the pull request.", "[]"),
-    Key(
-        "reviewers", ListShape(_REVIEWER), "Who is asked for a review: logins, and teams as `org/team`.", "[]"
-    ),
+    Key("reviewers", ListShape(_REVIEWER), "Who is asked for a review: logins, and teams as `org/team`.", "[]"),
     Key("assignees", ListShape(_PERSON), "Who is assigned.", "[]"),
     Key(
         "auto-merge",
@@ -219,8 +215,7 @@ GOVERNING = (
     Key(
         "check-images",
         PlainShape.BOOLEAN,
-        "Whether a registry other than `ghcr.io/fluxcd` is asked for the images of a release before that is "
-        "proposed.",
+        "Whether a registry other than `ghcr.io/fluxcd` is asked for the images of a release before that is proposed.",
         "true",
         flag="false: propose a release without asking the registry, where it is not ghcr.io/fluxcd, for its "
         f"images {_FILE} true)",
@@ -295,12 +290,7 @@ _OWN = (
         "report",
         in_group=False,
     ),
-    Key(
-        "bootstrap",
-        PlainShape.BOOTSTRAP,
-        "What `flux-upgrade bootstrap` sets up.",
-        in_group=False,
-    ),
+    Key("bootstrap", PlainShape.BOOTSTRAP, "What `flux-upgrade bootstrap` sets up.", in_group=False),
     Key(
         "ignore",
         _PATTERNS,

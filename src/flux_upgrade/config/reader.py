@@ -23,10 +23,7 @@ _NOWHERE = (Mark("", 0, 0, 0, None, 0),) * 2
 
 
 def load(
-    text: str,
-    path: str,
-    readers: Mapping[str, KeyReader] | None = None,
-    flags: Mapping[str, Any] | None = None,
+    text: str, path: str, readers: Mapping[str, KeyReader] | None = None, flags: Mapping[str, Any] | None = None
 ) -> Config:
     """The config file ``path`` with the content ``text``; bytes that are no UTF-8 as surrogates (PEP 383).
 
@@ -99,9 +96,7 @@ def _merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _governance(given: Mapping[str, Any]) -> Governance:
-    fields = {
-        key.field or key.name.replace("-", "_"): given[key.name] for key in GOVERNING if key.name in given
-    }
+    fields = {key.field or key.name.replace("-", "_"): given[key.name] for key in GOVERNING if key.name in given}
     own = {name: value for name, value in fields.items() if name in Governance._fields}
     return Governance(**{**own, "policy": _policy(given)})
 

@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flux_upgrade.config.install_flags import EXTRA, MEANINGS, default
-from flux_upgrade.config.keys import (
-    ChoiceShape,
-    GroupsShape,
-    Key,
-    ListShape,
-    MappingShape,
-    PlainShape,
-    TextShape,
-)
+from flux_upgrade.config.keys import ChoiceShape, GroupsShape, Key, ListShape, MappingShape, PlainShape, TextShape
 from flux_upgrade.config.values import KUBERNETES_PATCH
 from flux_upgrade.manifests.options import COMPONENTS, LOG_LEVELS, PATTERNS
 
@@ -123,8 +115,7 @@ _PLAIN: dict[PlainShape, Schema] = {
         "type": "object",
         "additionalProperties": False,
         "properties": {
-            flag: {"description": meaning.replace("`", ""), **_flag_schema(flag)}
-            for flag, meaning in MEANINGS.items()
+            flag: {"description": meaning.replace("`", ""), **_flag_schema(flag)} for flag, meaning in MEANINGS.items()
         },
     },
 }

@@ -14,14 +14,7 @@ from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
 from flux_upgrade.config.config import slug
 from flux_upgrade.config.install_flags import canonical, default, unknown
-from flux_upgrade.config.keys import (
-    ChoiceShape,
-    GroupsShape,
-    ListShape,
-    MappingShape,
-    PlainShape,
-    TextShape,
-)
+from flux_upgrade.config.keys import ChoiceShape, GroupsShape, ListShape, MappingShape, PlainShape, TextShape
 from flux_upgrade.config.yaml_text import YamlText, is_text, kind, quoted, truth
 from flux_upgrade.manifests.options import nearest
 from flux_upgrade.model.errors import UsageError
@@ -118,9 +111,7 @@ def read_mapping(shape: MappingShape, name: str, node: Node, source: YamlText) -
     return {word: value for word, value in values.items() if value is not None}
 
 
-def _read_groups(
-    shape: GroupsShape, name: str, node: Node, source: YamlText
-) -> dict[str, dict[str, Any]] | None:
+def _read_groups(shape: GroupsShape, name: str, node: Node, source: YamlText) -> dict[str, dict[str, Any]] | None:
     if not isinstance(node, MappingNode):
         source.refuse(node, f"{name} wants a mapping, name to group, not {kind(node)}")
         return None

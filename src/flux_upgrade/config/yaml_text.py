@@ -156,9 +156,7 @@ def _explained(text: str, error: yaml.YAMLError) -> tuple[int, str]:
     mark: Any = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     # A character that YAML does not know has a position instead of a mark.
     line = _line(text, getattr(error, "position", 0)) if mark is None else mark.line + 1
-    reason = (
-        getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).partition("\n")[0]
-    )
+    reason = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).partition("\n")[0]
     if "\t" in "".join(text.split("\n")[line - 1 : line]) and "cannot start any token" in reason:
         reason = "YAML is indented with spaces, and here is a tab"
     return line, f"invalid YAML: {reason}"

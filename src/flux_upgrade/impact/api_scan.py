@@ -63,9 +63,7 @@ def searched(tree: Tree, below: str, config: Config) -> Searched:
     return Searched(paths - ignored, manifests - ignored, ignored)
 
 
-def suspects(
-    tree: Tree, searched: Searched, pinning: Collection[str], target: ReleaseApis, spread: Spread
-) -> Suspects:
+def suspects(tree: Tree, searched: Searched, pinning: Collection[str], target: ReleaseApis, spread: Spread) -> Suspects:
     """``tree``: the whole repository. ``pinning``: paths of files that may pin Flux by their names."""
     prefilter = _Prefilter(target)
 
@@ -160,9 +158,7 @@ def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
                     is_patch=path in patches,
                     leaves_out=lambda text: not prefilter.may_use(text.encode(errors="replace")),
                 )
-                migrated = (
-                    migrate(file, suited(known.apis, running.readers(path))) if file is not None else None
-                )
+                migrated = migrate(file, suited(known.apis, running.readers(path))) if file is not None else None
             except _Unknown as error:
                 result.again.append(path)
                 result.asked.add(error.what)

@@ -67,12 +67,7 @@ class Fit(NamedTuple):
     def is_untested(self) -> bool:
         """Whether Flux's documentation does not list it, although the code takes it."""
         minor, tested = minor_of(self.version), self.support.tested
-        return (
-            not self.is_too_old
-            and minor is not None
-            and tested is not None
-            and not tested[0] <= minor <= tested[1]
-        )
+        return not self.is_too_old and minor is not None and tested is not None and not tested[0] <= minor <= tested[1]
 
 
 def fit(declared: str, tag: str) -> Fit | None:

@@ -117,9 +117,7 @@ def running(members: Iterable[Member]) -> Running:
                 header = found.proof.manifest.header_version if found.proof.manifest is not None else ""
                 version = next(filter(None, (found.proof.version, *labels, header)), "")
                 unverified.append(UnverifiedInstallation(member.path, version, content, is_verified))
-    return Running(
-        tuple(sorted(releases, key=Version)), tuple(unverified), tuple(sorted(filter(None, homes)))
-    )
+    return Running(tuple(sorted(releases, key=Version)), tuple(unverified), tuple(sorted(filter(None, homes))))
 
 
 def installs(member: Member) -> bool:

@@ -87,17 +87,13 @@ def upgrade_path(  # noqa: PLR0913, PLR0917  (what a path depends on)
     return None
 
 
-def _leads(
-    start: ReleaseApis, end: ReleaseApis, crds: Collection[str], kinds: Collection[tuple[str, str]]
-) -> bool:
+def _leads(start: ReleaseApis, end: ReleaseApis, crds: Collection[str], kinds: Collection[tuple[str, str]]) -> bool:
     """Whether one step will do, once `flux migrate` has run at its start and the manifests were moved."""
     shared = start.crds.keys() & end.crds.keys()
     return all(
         end.crds[name].version(start.crds[name].storage) is not None for name in shared.intersection(crds)
     ) and all(
-        start.kinds[kind].served & end.kinds[kind].served
-        for kind in kinds
-        if kind in start.kinds and kind in end.kinds
+        start.kinds[kind].served & end.kinds[kind].served for kind in kinds if kind in start.kinds and kind in end.kinds
     )
 
 

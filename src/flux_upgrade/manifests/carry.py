@@ -122,9 +122,7 @@ def _object(
     return insert(text, compose(text), comments) if comments else text
 
 
-def _checked(
-    proof: Proof, target: Regenerated, work: _Work, content: bytes, *, take_release: bool
-) -> Carried:
+def _checked(proof: Proof, target: Regenerated, work: _Work, content: bytes, *, take_release: bool) -> Carried:
     """Read the result back, and compare its residue with the residue before, edit by edit."""
     try:
         result = parse(content)

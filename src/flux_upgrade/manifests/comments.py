@@ -109,9 +109,7 @@ def _entries(node: Node, path: Path) -> Iterator[_EntryPosition]:
             if start <= mark.index <= end:
                 own = (*path, label)
                 # The dash stands two columns before the item in Flux's form.
-                yield _EntryPosition(
-                    own, mark.index, mark.line, max(mark.column - 2, 0), _last_line(mark.line, item)
-                )
+                yield _EntryPosition(own, mark.index, mark.line, max(mark.column - 2, 0), _last_line(mark.line, item))
                 yield from _entries(item, own)
 
 

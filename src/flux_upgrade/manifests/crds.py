@@ -76,9 +76,7 @@ class Crd:
                     for index, each in enumerate(entries)
                 )
                 served = frozenset(each.name for each in versions if each.served)
-                return _Spec(
-                    kind, versions, served, next((each.name for each in versions if each.storage), "")
-                )
+                return _Spec(kind, versions, served, next((each.name for each in versions if each.storage), ""))
         raise Unreadable(
             f"line {self.document.line} is no CustomResourceDefinition (no names.kind or versions)",
             hint="restore it from the history, or remove it",

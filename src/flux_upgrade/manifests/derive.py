@@ -31,10 +31,7 @@ _SPLICED = ("app.kubernetes.io/instance", "app.kubernetes.io/version")
 _GATED = ("helm-controller", "kustomize-controller")
 _GATE = "        - --feature-gates=ExternalArtifact=true\n"
 _FLAGS = re.compile(r"^      (imagePullSecrets|tolerations):$", re.MULTILINE)
-_HINT = (
-    "take an unchanged copy of ghcr.io/fluxcd/flux-manifests, or a release source that has "
-    "<tag>/manifests.tar.gz"
-)
+_HINT = "take an unchanged copy of ghcr.io/fluxcd/flux-manifests, or a release source that has <tag>/manifests.tar.gz"
 
 
 def at_default_registry(published: str) -> str:
@@ -61,9 +58,7 @@ def derive(tag: str, published: str) -> ReleaseManifests:
     UntrustedArchive where the manifest of another is not what Flux publishes.
     """
     if tag.startswith(("v0.", "v1.")):
-        raise UnsupportedRelease(
-            f"{tag} is older than Flux 2", hint="render it with the Flux CLI of that version"
-        )
+        raise UnsupportedRelease(f"{tag} is older than Flux 2", hint="render it with the Flux CLI of that version")
     known = known_generator(tag)
     text, why = at_default_registry(published), ""
     for generator in (known,) if known else reversed(GENERATORS):
@@ -123,9 +118,7 @@ def _files(documents: Iterable[str], components: tuple[str, ...], generator: Gen
         name = match[2].removesuffix(_SUFFIX)
         return match[1] + (name if name in roles else match[2])
 
-    wanted["rbac.yaml"] = [
-        _REFERENCE.sub(own_reference, document, count=1) for document in wanted["rbac.yaml"]
-    ]
+    wanted["rbac.yaml"] = [_REFERENCE.sub(own_reference, document, count=1) for document in wanted["rbac.yaml"]]
     return {name: "---\n".join(contents) for name, contents in wanted.items()}
 
 

@@ -117,8 +117,7 @@ class Manifest:
             first = found.setdefault(document.key, document)
             if first is not document:
                 raise Unreadable(
-                    f"two manifests in one file? {document.key} begins in lines "
-                    f"{first.line} and {document.line}",
+                    f"two manifests in one file? {document.key} begins in lines {first.line} and {document.line}",
                     hint="keep one of them; a cluster would get the last",
                 )
         return found
@@ -191,9 +190,7 @@ def _decode(content: bytes) -> tuple[str, bool]:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise Unreadable(
-            f"line {line} is not UTF-8 text", hint="save the file as UTF-8, as Flux writes it"
-        ) from error
+        raise Unreadable(f"line {line} is not UTF-8 text", hint="save the file as UTF-8, as Flux writes it") from error
     bom = text.startswith("\ufeff")
     return text.removeprefix("\ufeff"), bom
 

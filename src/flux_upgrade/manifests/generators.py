@@ -110,9 +110,7 @@ NOTIFICATION = "notification-controller"
 SOURCE_WATCHER = "source-watcher"
 
 
-def metadata(
-    lines: list[str], indent: int, labels: dict[str, str], namespace: str = "", suffix: str = ""
-) -> str:
+def metadata(lines: list[str], indent: int, labels: dict[str, str], namespace: str = "", suffix: str = "") -> str:
     """The lines of a ``metadata`` with Flux's labels, namespace and name suffix put in their places.
 
     ``indent``: of its keys. Raises ValueError for a form that is not Flux's.
@@ -166,9 +164,7 @@ def deployment(
         found["imagePullSecrets"] = ["      imagePullSecrets:\n", secret]
     if options.toleration_keys:
         # The template quotes the key; the emitter keeps quotes only where it must.
-        keys = [
-            f'"{key}"' if ambiguous(key) else "'*'" if key == "*" else key for key in options.toleration_keys
-        ]
+        keys = [f'"{key}"' if ambiguous(key) else "'*'" if key == "*" else key for key in options.toleration_keys]
         lines = (f"      - key: {key}\n        operator: Exists\n" for key in keys)
         found["tolerations"] = ["      tolerations:\n", *lines]
     body = "".join(line for key in sorted(found) for line in found[key])

@@ -36,11 +36,7 @@ class Image(NamedTuple):
         return not _FILLED_IN.isdisjoint(str(self))
 
     def __str__(self) -> str:
-        return (
-            self.repository
-            + (f":{self.tag}" if self.tag else "")
-            + (f"@{self.digest}" if self.digest else "")
-        )
+        return self.repository + (f":{self.tag}" if self.tag else "") + (f"@{self.digest}" if self.digest else "")
 
 
 class ImageState(StrEnum):
@@ -92,11 +88,7 @@ class Controller:
     def state(self) -> ImageState:
         own, shipped = tag_order(self.image.tag), tag_order(self.release_image.tag)
         untagged = not self.image.tag and not self.image.digest
-        if (
-            self.image.repository != self.release_image.repository
-            or untagged
-            or (self.image.tag and own is None)
-        ):
+        if self.image.repository != self.release_image.repository or untagged or (self.image.tag and own is None):
             return ImageState.CUSTOM
         if own is None or shipped is None or own == shipped:
             return ImageState.PINNED if self.image.digest else ImageState.RELEASE

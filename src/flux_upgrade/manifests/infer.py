@@ -94,9 +94,7 @@ def infer(manifest: Manifest) -> Inferred:
     return Inferred(options, lines, tuple(components), _versions(manifest, options.namespace))
 
 
-def _ballots(
-    manifest: Manifest, found: list[tuple[str, Document]]
-) -> defaultdict[str, list[tuple[str, int]]]:
+def _ballots(manifest: Manifest, found: list[tuple[str, Document]]) -> defaultdict[str, list[tuple[str, int]]]:
     """Flag → what each object says of it, and the line in which it does."""
     ballots = defaultdict[str, list[tuple[str, int]]](list)
     for name, document in found:

@@ -15,25 +15,8 @@ from typing import Any
 
 from flux_upgrade.manifests.documents import ObjectKey
 from flux_upgrade.manifests.images import Image
-from flux_upgrade.manifests.nodes import (
-    MappingNode,
-    Node,
-    ScalarNode,
-    SequenceNode,
-    child,
-    clone,
-    clone_scalar,
-    same,
-)
-from flux_upgrade.manifests.residue import (
-    Path,
-    is_image,
-    is_version_label,
-    labelled,
-    reordered,
-    spelled,
-    value_of,
-)
+from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, child, clone, clone_scalar, same
+from flux_upgrade.manifests.residue import Path, is_image, is_version_label, labelled, reordered, spelled, value_of
 
 
 @dataclass(frozen=True)
@@ -90,9 +73,7 @@ class Merge:
                 return _image(base, mine, target)
         return None
 
-    def _mappings(
-        self, base: MappingNode | None, mine: MappingNode, target: MappingNode, path: Path
-    ) -> MappingNode:
+    def _mappings(self, base: MappingNode | None, mine: MappingNode, target: MappingNode, path: Path) -> MappingNode:
         # What both have removed is walked as well, to be known as being in the release.
         names = {name.value: name for node in (base, mine, target) if node for name, _ in node.value}
         entries = []
@@ -105,9 +86,7 @@ class Merge:
                 entries.append((clone_scalar(names[key]), merged))
         return MappingNode(target.tag, entries, flow_style=False)
 
-    def _sequences(
-        self, base: SequenceNode, mine: SequenceNode, target: SequenceNode, path: Path
-    ) -> Node | None:
+    def _sequences(self, base: SequenceNode, mine: SequenceNode, target: SequenceNode, path: Path) -> Node | None:
         """The merged list; None where order was changed, which makes the whole list one value."""
         old, own, new = labelled(base, mine, target)
         if reordered(base, mine) or _order(old, new) != _order(new, old) or _both_replaced(old, own, new):

@@ -156,8 +156,7 @@ def construct(node: Node, line: int = 1) -> Any:
     except _UNREADABLE as error:
         at = line + _culprit(node).start_mark.line
         raise Unreadable(
-            f"line {at}: a value that YAML cannot read ({str(error).partition(chr(10))[0]})",
-            hint="mend the file first",
+            f"line {at}: a value that YAML cannot read ({str(error).partition(chr(10))[0]})", hint="mend the file first"
         ) from error
 
 

@@ -12,17 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-DEFAULT_COMPONENTS = (
-    "source-controller",
-    "kustomize-controller",
-    "helm-controller",
-    "notification-controller",
-)
-EXTRA_COMPONENTS = (
-    "image-reflector-controller",
-    "image-automation-controller",
-    "source-watcher",
-)
+DEFAULT_COMPONENTS = ("source-controller", "kustomize-controller", "helm-controller", "notification-controller")
+EXTRA_COMPONENTS = ("image-reflector-controller", "image-automation-controller", "source-watcher")
 COMPONENTS = DEFAULT_COMPONENTS + EXTRA_COMPONENTS
 LOG_LEVELS = ("debug", "info", "error")
 
@@ -130,9 +121,7 @@ def validate(options: InstallOptions, known_components: Iterable[str] = COMPONEN
             + nearest(options.log_level, LOG_LEVELS)
         )
     if options.registry and ("://" in options.registry or not _REGISTRY.fullmatch(options.registry)):
-        problems.append(
-            f"--registry '{options.registry}' is not the start of an image name like ghcr.io/fluxcd"
-        )
+        problems.append(f"--registry '{options.registry}' is not the start of an image name like ghcr.io/fluxcd")
     if not _DNS_NAME.fullmatch(options.cluster_domain):
         problems.append(f"--cluster-domain '{options.cluster_domain}' is not a DNS name like cluster.local")
     problems += [
@@ -158,9 +147,7 @@ def validate_recovered(options: InstallOptions, known_components: Iterable[str])
         *options.toleration_keys,
     )
     problems = [f"'{value}' is no value of a flag" for value in values if not _RECOVERED.fullmatch(value)]
-    problems += [
-        f"YAML reads '{value}' as something else than a string" for value in unquoted if ambiguous(value)
-    ]
+    problems += [f"YAML reads '{value}' as something else than a string" for value in unquoted if ambiguous(value)]
     problems += _component_problems(options.components, tuple(known_components))
     refuse(problems, "compare the flags with the file")
 

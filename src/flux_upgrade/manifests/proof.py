@@ -141,9 +141,7 @@ def _proof(candidates: Candidates, base: Regenerated, verdict: Verdict) -> Proof
     manifest = candidates.manifest
     controllers = controllers_of(manifest, base)
     edits = () if base.text == manifest.text else tuple(edits_of(manifest, base, controllers))
-    return Proof(
-        verdict, manifest, Version(base.options.version), candidates.inferred, base, controllers, edits
-    )
+    return Proof(verdict, manifest, Version(base.options.version), candidates.inferred, base, controllers, edits)
 
 
 def aligned(manifest: Manifest, known: Mapping[ObjectKey, object]) -> dict[ObjectKey, Document]:
@@ -212,9 +210,7 @@ def object_edits(
     if base is not None and mine is not None and base.text == mine.text:
         return
     try:
-        yield from differences(
-            key, base.node if base else None, normalized(key, mine, controllers) if mine else None
-        )
+        yield from differences(key, base.node if base else None, normalized(key, mine, controllers) if mine else None)
     except Unreadable:
         if mine is not None:
             _ = mine.data  # raises the same with the line in the file

@@ -166,9 +166,7 @@ def rules_for(manifests: ReleaseManifests, releases: Releases, flux: FluxCli) ->
     tag = manifests.tag
 
     if tag.startswith(("v0.", "v1.")):
-        raise UnsupportedRelease(
-            f"{tag} is older than Flux 2", hint="render it with the Flux CLI of that version"
-        )
+        raise UnsupportedRelease(f"{tag} is older than Flux 2", hint="render it with the Flux CLI of that version")
     known = known_generator(tag)
     if known is not None:
         return Rules(partial(render, manifests, generator=known), known)
@@ -181,9 +179,7 @@ def rules_for(manifests: ReleaseManifests, releases: Releases, flux: FluxCli) ->
         for generator in reversed(GENERATORS):
             if _reproduces(published, manifests, generator):
                 why = f"the manifest that Flux published for {tag} comes out byte for byte"
-                return Rules(
-                    partial(render, manifests, generator=generator), generator, why, not_covered=True
-                )
+                return Rules(partial(render, manifests, generator=generator), generator, why, not_covered=True)
     if flux.version() == tag:
         export = flux.install_export
         return Rules(lambda options: export(options.command_line()), None, f"rendered by flux {tag}")

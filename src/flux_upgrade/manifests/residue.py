@@ -163,9 +163,7 @@ def labelled(*sequences: SequenceNode) -> list[dict[str, Node]]:
     """For each sequence its items by label, in order; all are named by the same scheme."""
     items = [item for sequence in sequences for item in sequence.value]
     key = next((key for key in _KEYS if _are_named_by(key, sequences)), None)
-    arguments = bool(items) and all(
-        isinstance(item, ScalarNode) and item.value.startswith("-") for item in items
-    )
+    arguments = bool(items) and all(isinstance(item, ScalarNode) and item.value.startswith("-") for item in items)
     found = []
     for sequence in sequences:
         labels: dict[str, Node] = {}

@@ -98,7 +98,7 @@ class DraftsUnavailable(FluxUpgradeError, exit_code=14, slug="drafts-unavailable
 
 
 class InvalidConfig(FluxUpgradeError, exit_code=18, slug="config"):
-    """The config file has keys or values that cannot be used, or `config check` found a group that matches nothing."""  # noqa: E501 a row of the table
+    """The config file has keys or values that cannot be used, or `config check` found a group that matches nothing."""
 
 
 class UnsupportedPin(FluxUpgradeError, exit_code=19, slug="unsupported-pin"):

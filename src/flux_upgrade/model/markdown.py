@@ -122,9 +122,7 @@ def numbered(things: Iterable[str]) -> str:
     items = []
     for number, thing in enumerate(things, 1):
         mark = f"{number}. "
-        items.append(
-            mark + thing.replace("\n", "\n" + " " * len(mark)).replace(f"\n{' ' * len(mark)}\n", "\n\n")
-        )
+        items.append(mark + thing.replace("\n", "\n" + " " * len(mark)).replace(f"\n{' ' * len(mark)}\n", "\n\n"))
     return "\n".join(items)
 
 

@@ -175,7 +175,4 @@ def checkbox(name: str, text: str, *, is_ticked: bool = False) -> str:
 
 def is_ticked(body: str, name: str) -> bool:
     """Whether a person ticked the box."""
-    return (
-        re.search(rf"^[ \t]*- \[[xX]\] <!-- flux-upgrade:{re.escape(name)} -->", body, re.MULTILINE)
-        is not None
-    )
+    return re.search(rf"^[ \t]*- \[[xX]\] <!-- flux-upgrade:{re.escape(name)} -->", body, re.MULTILINE) is not None

@@ -95,9 +95,7 @@ class Artifacts(Protocol):
         Raises SourceUnavailable, UntrustedArchive.
         """
 
-    def digests(
-        self, references: Iterable[tuple[str, str]]
-    ) -> Mapping[tuple[str, str], str | FluxUpgradeError | None]:
+    def digests(self, references: Iterable[tuple[str, str]]) -> Mapping[tuple[str, str], str | FluxUpgradeError | None]:
         """What ``digest`` gives for each (repository, reference), or raises; asked for all at once."""
 
     def annotations(self, repository: str, reference: str) -> Mapping[str, str] | None:

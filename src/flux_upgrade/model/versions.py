@@ -38,9 +38,7 @@ def is_tag(text: str) -> bool:
         len(numbers) == len(("major", "minor", "patch"))
         and all(map(_is_number, numbers))
         and (not plus or all(map(_is_identifier, build.split("."))))
-        and (
-            not dash or all(_is_number(i) or (_is_identifier(i) and not i.isdigit()) for i in pre.split("."))
-        )
+        and (not dash or all(_is_number(i) or (_is_identifier(i) and not i.isdigit()) for i in pre.split(".")))
     )
 
 

@@ -14,9 +14,7 @@ from flux_upgrade.pins.pin import Pin, SourceFile
 from flux_upgrade.pins.registry import PIN_KINDS, KindModule, may_take
 
 _ANY = ("",)
-_OF_FLUX = frozenset(
-    mark for kind in PIN_KINDS for mark in (*kind.marks, *kind.beside) if b"flux" in mark.lower()
-)
+_OF_FLUX = frozenset(mark for kind in PIN_KINDS for mark in (*kind.marks, *kind.beside) if b"flux" in mark.lower())
 _NEAR = max(map(len, _OF_FLUX))
 _MOST = 4 * 1024 * 1024
 """Bytes: what people write by hand is smaller."""
@@ -72,9 +70,7 @@ def pin_hints(path: str, content: bytes) -> PinHints | None:
 def pinning_files(hinted: Sequence[tuple[str, PinHints]]) -> Iterator[str]:
     """Of all files of a tree that have hints, those that ``discover`` has to read."""
     marked = {name for _, hints in hinted for name, is_marked in hints.kinds if is_marked}
-    return (
-        path for path, hints in hinted if hints.is_manifest or any(name in marked for name, _ in hints.kinds)
-    )
+    return (path for path, hints in hinted if hints.is_manifest or any(name in marked for name, _ in hints.kinds))
 
 
 def may_pin(path: str, content: bytes) -> bool:

@@ -160,6 +160,4 @@ class PinChange(NamedTuple):
 
 def reported_pin(file: SourceFile, kind: str, spot: tuple[int, str, str], reason: str, hint: str) -> Pin:
     """A pin that is reported and never changed. ``spot``: its ``line``, ``where`` and ``raw``."""
-    return Pin(
-        file.path, kind, file.content, *spot, PinState.UNKNOWN, Role.REPORTED, reason=reason, hint=hint
-    )
+    return Pin(file.path, kind, file.content, *spot, PinState.UNKNOWN, Role.REPORTED, reason=reason, hint=hint)

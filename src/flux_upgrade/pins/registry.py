@@ -122,10 +122,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
     ),
     PinKind("eksctl", "eksctl.pin", (*_YAML, ".json"), (b"eksctl.io/", b"/gitops/flux")),
     PinKind(
-        "flux-operator",
-        "flux_operator.pin",
-        (*_YAML, ".json", "Kustomization"),
-        (b"flux-operator", b"flux-instance"),
+        "flux-operator", "flux_operator.pin", (*_YAML, ".json", "Kustomization"), (b"flux-operator", b"flux-instance")
     ),
     PinKind("workflow", "cli.workflow", _YAML, (b"flux2", b"Flux2", b"fluxcd.io/install.sh")),
     PinKind(

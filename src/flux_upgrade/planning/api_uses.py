@@ -146,9 +146,7 @@ class ApiUses:
         self._reach = self._reach or Reach(self._sources.tree)
         return settle_linked([each for each in found if each is not None], self._reach)
 
-    def orphaned(
-        self, transition: Transition, changes: Changes | None, files: Iterable[FluxFile]
-    ) -> Iterable[ApiUse]:
+    def orphaned(self, transition: Transition, changes: Changes | None, files: Iterable[FluxFile]) -> Iterable[ApiUse]:
         """Resources whose CRD goes away with a controller."""
         from flux_upgrade.impact.api_uses.flux_file import UsePlace
 

@@ -192,20 +192,14 @@ class ImpactAnalyzer:
         from flux_upgrade.impact.stored_versions.refused import stored
 
         ran = transition.terms.feedback.migrated
-        return stored(
-            pasts, transition.found.content, self._crds(manifest.new), ran, transition.found.version
-        )
+        return stored(pasts, transition.found.content, self._crds(manifest.new), ran, transition.found.version)
 
-    def _upgrade_path(
-        self, transition: Transition, files: Iterable[Migrated], stored: Stored
-    ) -> tuple[Version, ...]:
+    def _upgrade_path(self, transition: Transition, files: Iterable[Migrated], stored: Stored) -> tuple[Version, ...]:
         """The steps to take where one is not enough; empty if one is enough, or if there is no such path."""
         from flux_upgrade.impact.migrate.result import Reason
 
         lefts = [left for file in files for left in file.lefts]
-        if not stored.after_migrate and not any(
-            left.reason is Reason.NO_BRIDGE and left.blocks for left in lefts
-        ):
+        if not stored.after_migrate and not any(left.reason is Reason.NO_BRIDGE and left.blocks for left in lefts):
             return ()
         uses = [*(left.use for left in lefts), *(move.use for file in files for move in file.moves)]
         from flux_upgrade.impact.served_apis import upgrade_path
@@ -215,9 +209,7 @@ class ImpactAnalyzer:
             crds |= {each.name for each in self._crds(transition.found.content)}
         tags = self._sources.pin_context.regenerator.stable_tags()
         return (
-            upgrade_path(
-                transition.found.version, transition.upgrade.target, tags, self._uses.apis.at, crds, uses
-            )
+            upgrade_path(transition.found.version, transition.upgrade.target, tags, self._uses.apis.at, crds, uses)
             or ()
         )
 

@@ -42,11 +42,7 @@ class ImpactGate:
     """Holds upgrades for what they would break: one installation after the other, in their order."""
 
     def __init__(
-        self,
-        analyzer: ImpactAnalyzer,
-        manifests: ManifestPlanner,
-        pins: PinPlanner,
-        clusters: Sequence[Cluster],
+        self, analyzer: ImpactAnalyzer, manifests: ManifestPlanner, pins: PinPlanner, clusters: Sequence[Cluster]
     ) -> None:
         self._analyzer, self._manifests, self._pins, self._clusters = analyzer, manifests, pins, clusters
         self._taken: dict[str, tuple[str, bool]] = {}
@@ -108,9 +104,7 @@ class ImpactGate:
         """
 
         def impact_of(each: Upgrade) -> Impact:
-            return self._analyzer.impact(
-                Transition(target.path, target.pin, each, target.terms, other_clusters)
-            )
+            return self._analyzer.impact(Transition(target.path, target.pin, each, target.terms, other_clusters))
 
         def carried_out(bump: Bump) -> Upgrade | Hold:
             planner = self._manifests if target.pin.is_manifest else self._pins

@@ -117,8 +117,7 @@ def moved_elsewhere(upgrade: Upgrade) -> Hold:
     """Files that this upgrade needs moved are moved in the pull request of another one."""
     return Hold(
         HoldReason.MIGRATION_PENDING,
-        "manifests are moved in the pull request of another cluster, to API versions that "
-        f"{upgrade.target} serves",
+        f"manifests are moved in the pull request of another cluster, to API versions that {upgrade.target} serves",
         "merge that one first",
         bump_kind=upgrade.bump_kind,
         target=upgrade.target,

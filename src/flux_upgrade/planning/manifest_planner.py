@@ -38,9 +38,7 @@ def newest_stable(regenerator: Regenerator) -> Version:
     """The highest stable release of Flux 2 in the source. Raises ReleaseNotFound."""
     tags = regenerator.stable_tags()
     if not tags:
-        raise ReleaseNotFound(
-            "the release source lists no stable release of Flux 2", hint="look at --release-source"
-        )
+        raise ReleaseNotFound("the release source lists no stable release of Flux 2", hint="look at --release-source")
     return tags[0]
 
 
@@ -82,9 +80,7 @@ class ManifestPlanner:
             return [Bump(kind, terms.to, approved=True, why=f"{terms.to} was asked for")]
         decided = decide(version, self._releases, terms.governance.policy, terms.feedback, self._now)
         # One file, one change: a patch that waits brings all of that along.
-        moves = any(
-            isinstance(each, Bump) and (each.approved or each.bump_kind is BumpKind.PATCH) for each in decided
-        )
+        moves = any(isinstance(each, Bump) and (each.approved or each.bump_kind is BumpKind.PATCH) for each in decided)
         whole = None if moves else _completed(target)
         found = [] if whole is None else [whole]
         for each in decided:
@@ -95,10 +91,7 @@ class ManifestPlanner:
         return found
 
     def carried_out(
-        self,
-        target: PlannedTarget,
-        decision: Bump | Hold,
-        tried: dict[BumpKind, ManifestChange] | None = None,
+        self, target: PlannedTarget, decision: Bump | Hold, tried: dict[BumpKind, ManifestChange] | None = None
     ) -> Upgrade | Hold:
         """What comes of a decision about ``target``, a manifest. Raises as ``plan``.
 
@@ -112,9 +105,7 @@ class ManifestPlanner:
             made = Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable)
         except ReleaseNotFound as error:
             # Listed, but its assets are still being uploaded.
-            made = Hold(
-                HoldReason.UNSUPPORTED_RELEASE, error.message, "it is listed already: run again later"
-            )
+            made = Hold(HoldReason.UNSUPPORTED_RELEASE, error.message, "it is listed already: run again later")
         except UnsupportedRelease as error:
             kind = None if error.pending and not target.terms.to else UnsupportedRelease
             made = Hold(HoldReason.UNSUPPORTED_RELEASE, error.message, error.hint, kind)
@@ -128,9 +119,7 @@ class ManifestPlanner:
             return made
         return made._replace(bump_kind=decision.bump_kind, target=decision.target)
 
-    def _change(
-        self, target: PlannedTarget, bump: Bump, tried: dict[BumpKind, ManifestChange]
-    ) -> Upgrade | Hold:
+    def _change(self, target: PlannedTarget, bump: Bump, tried: dict[BumpKind, ManifestChange]) -> Upgrade | Hold:
         proof, options, governance = target.pin.proof, target.pin.proof.options, target.terms.governance
         newer = ahead_of(proof, bump.target, self._regenerator, asked=bool(target.terms.to))
         if newer is not None:
@@ -146,8 +135,7 @@ class ManifestPlanner:
             places = first_few([f"{each.object} {each.where}".strip() for each in conflicts], _NAMED)
             return Hold(
                 HoldReason.RESIDUE_CONFLICT,
-                f"{bump.target} changed or removed {counted(len(conflicts), 'path')} that you edited: "
-                f"{places}",
+                f"{bump.target} changed or removed {counted(len(conflicts), 'path')} that you edited: {places}",
                 "take these edits out of the file, or give them up for the release's own values: `upgrade "
                 "--on-conflict take-release` in a checkout, `on-conflict: take-release` in the config file",
                 ResidueConflict,

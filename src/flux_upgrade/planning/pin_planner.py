@@ -24,9 +24,7 @@ class PinPlanner:
     def __init__(self, context: PinContext, releases: Sequence[Release], now: datetime) -> None:
         self._context, self._releases, self._now = context, releases, now
 
-    def plan(
-        self, target: PlannedTarget, lead: Plan | None = None, served: Mapping[str, Version] = {}
-    ) -> Plan:
+    def plan(self, target: PlannedTarget, lead: Plan | None = None, served: Mapping[str, Version] = {}) -> Plan:
         """What becomes of a pin, which goes where ``lead`` goes, never backwards.
 
         Without ``lead`` it speaks for its cluster, and the policy decides about its version. ``served``: of
@@ -51,9 +49,7 @@ class PinPlanner:
         if _is_apart(pin, lead):
             # The policy decides about a pin that runs another minor; not beyond where `lead` goes.
             farthest = max([lead.pin.version, *(each.target for each in lead.upgrades)])
-            return self._decide(
-                target, pin.version, [each for each in self._releases if each.tag <= farthest]
-            )
+            return self._decide(target, pin.version, [each for each in self._releases if each.tag <= farthest])
         return _following(target, lead)
 
     def _decide(
@@ -223,15 +219,11 @@ def _aligned(target: PlannedTarget, lead: Plan, moves: Sequence[Bump]) -> Iterat
     if pin.role is Role.CLI and _skew(pin.version, current) <= 1:
         return
     feedback = target.terms.feedback
-    is_refused = any(
-        each.bump_kind is BumpKind.PATCH and each.target == current for each in feedback.rejections
-    )
+    is_refused = any(each.bump_kind is BumpKind.PATCH and each.target == current for each in feedback.rejections)
     if is_refused and not {current, current.minor} & set(feedback.approved):
         return
     is_operator = pin.role is Role.OPERATOR
-    ought = (
-        "which the flux-operator has to know" if is_operator else "and the pins of a cluster ought to agree"
-    )
+    ought = "which the flux-operator has to know" if is_operator else "and the pins of a cluster ought to agree"
     why = f"{lead.path} is at {current} already, {ought}"
     yield Bump(BumpKind.PATCH, current, approved=True, why=why, aligns=True)
 

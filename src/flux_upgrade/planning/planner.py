@@ -19,14 +19,7 @@ from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 from flux_upgrade.planning.impact_gate import GateResult, ImpactGate
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.pin_planner import PinPlanner
-from flux_upgrade.planning.plan import (
-    Plan,
-    PlannedTarget,
-    Terms,
-    UpdateGroupPlan,
-    Upgrade,
-    UpgradeRequest,
-)
+from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, UpdateGroupPlan, Upgrade, UpgradeRequest
 from flux_upgrade.planning.preflight import PreflightChecks, hold_cluster_set
 from flux_upgrade.policy.decision import BumpKind, Feedback, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -61,9 +54,7 @@ class Inventory(NamedTuple):
     """Groups of the config file that match nothing."""
 
 
-def plan_update_groups(
-    inventory: Inventory, repository: Repository | None = None
-) -> tuple[UpdateGroupPlan, ...]:
+def plan_update_groups(inventory: Inventory, repository: Repository | None = None) -> tuple[UpdateGroupPlan, ...]:
     """Plan for all update groups. ``repository``: what people answered there; None: nobody was asked.
 
     Raises ReleaseNotFound for a release that was asked for, SourceUnavailable, UntrustedArchive.
@@ -97,9 +88,7 @@ class _UpdateGroups:
         self._migrations: dict[str, list[Plan]] = {}
         """Slug of an update group → the files that are moved before its clusters are upgraded."""
         context = inventory.pin_context
-        self._manifests = ManifestPlanner(
-            context.regenerator, context.artifacts, inventory.releases, inventory.now
-        )
+        self._manifests = ManifestPlanner(context.regenerator, context.artifacts, inventory.releases, inventory.now)
         self._pins = PinPlanner(context, inventory.releases, inventory.now)
         self._gate: ImpactGate | None = None
         if inventory.analyzer is not None:

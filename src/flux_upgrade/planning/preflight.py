@@ -95,9 +95,7 @@ class PreflightChecks(NamedTuple):
         return self.ownership.other_writer(plan.path, plan.upgrades[0].target, history, pins)
 
     def _unsettled(self, plan: Plan, cluster: Cluster) -> Hold | None:
-        elsewhere = (
-            member.path for member in self.members if member.pin.is_manifest and member not in cluster.members
-        )
+        elsewhere = (member.path for member in self.members if member.pin.is_manifest and member not in cluster.members)
         path = next((path for path in elsewhere if self.ownership.is_writer(plan.pin, path)), None)
         if path is None:
             return None

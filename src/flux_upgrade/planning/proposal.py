@@ -74,9 +74,7 @@ class Proposal(NamedTuple):
             impact, current = upgrade.impact, plan.pin.version
             if impact is not None and impact.upgrade_path:
                 yield upgrade.target, impact
-            elif impact is not None and (
-                impact.stored.refused or impact.has_to_migrate or current in impact.migrated
-            ):
+            elif impact is not None and (impact.stored.refused or impact.has_to_migrate or current in impact.migrated):
                 yield current, impact  # the box stays once it is ticked
 
     @property

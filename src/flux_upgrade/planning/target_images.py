@@ -89,9 +89,7 @@ def _renewed(was: Controller, new: Controller) -> _Wanted:
     if (was.image.repository, old_tag) == (repository, new_tag):
         return _Wanted(new.name, was.image, after, None)
     is_any = was.state is ImageState.CUSTOM and not was.image.tag
-    return _Wanted(
-        new.name, was.image, after, (repository, new_tag), (repository, old_tag) if is_any else None
-    )
+    return _Wanted(new.name, was.image, after, (repository, new_tag), (repository, old_tag) if is_any else None)
 
 
 def _unasked(target: Version, wanted: tuple[_Wanted, ...], digests: _Digests) -> Hold | None:
@@ -130,9 +128,7 @@ def _pinned(change: ManifestChange, wanted: tuple[_Wanted, ...], digests: _Diges
     for each in wanted:
         needed = each.needed(digests)
         if each.before.digest:
-            pins[each.name] = (
-                each.before if needed is None else each.after._replace(digest=str(digests[needed]))
-            )
+            pins[each.name] = each.before if needed is None else each.after._replace(digest=str(digests[needed]))
     seen = tuple(each.name for each in wanted if each.needed(digests) is not None)
     change = change._replace(seen=seen)
     if not pins:

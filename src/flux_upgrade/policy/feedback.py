@@ -36,9 +36,7 @@ def feedback_of(  # noqa: PLR0913 two sources, and the four facts that select fr
     rejections: list[Rejection] = []
     moved: list[markers.MarkerState] = []
     stored: list[str] = []
-    known = [
-        (branch, [(pull, state) for pull in branch.pulls if (state := state_of(pull))]) for branch in branches
-    ]
+    known = [(branch, [(pull, state) for pull in branch.pulls if (state := state_of(pull))]) for branch in branches]
     all_pulls = [each for _, pulls in known for each in pulls]
     approved = [*asked, *_carried(all_pulls, path, current)]
     for branch, pulls in known:
@@ -74,9 +72,7 @@ def feedback_of(  # noqa: PLR0913 two sources, and the four facts that select fr
     )
 
 
-def _carried(
-    pulls: Sequence[tuple[PullRequest, markers.MarkerState]], path: str, current: Version
-) -> Iterator[str]:
+def _carried(pulls: Sequence[tuple[PullRequest, markers.MarkerState]], path: str, current: Version) -> Iterator[str]:
     """What was approved of an upgrade with the manifests that were moved for it, and since merged.
 
     It counts until something else is proposed or refused of the same minor: that is newer.
@@ -186,9 +182,7 @@ def _approvals(state: markers.MarkerState, pull: PullRequest) -> Iterator[str]:
         yield state.approval
 
 
-def _refusals(
-    state: markers.MarkerState, pull: PullRequest, path: str, current: Version
-) -> Iterator[Rejection]:
+def _refusals(state: markers.MarkerState, pull: PullRequest, path: str, current: Version) -> Iterator[Rejection]:
     if state.subject not in set(BumpKind):
         return
     bump_kind = BumpKind(state.subject)

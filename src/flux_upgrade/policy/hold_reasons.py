@@ -179,10 +179,7 @@ class HoldReason(StrEnum):
     BRANCH_EDITED = (
         "branch-edited",
         "Somebody pushed to the branch of a pull request: it is theirs now.",
-        (
-            "Merge or close it; or have it made anew: tick **rebase** in it, or add the label "
-            "`flux-upgrade/rebase`."
-        ),
+        ("Merge or close it; or have it made anew: tick **rebase** in it, or add the label `flux-upgrade/rebase`."),
     )
     OWNED_BY_TERRAFORM = (
         "owned-by-terraform",

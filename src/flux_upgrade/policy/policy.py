@@ -128,10 +128,7 @@ class _Case:
             for approval in (release.version.minor, release.version):
                 if approval in self.approved:
                     later = [each for each in releases if each.version > release.version]
-                    return [
-                        self._bump(bump_kind, release, approval),
-                        *self._after(bump_kind, later, approval),
-                    ]
+                    return [self._bump(bump_kind, release, approval), *self._after(bump_kind, later, approval)]
         steps = [each for each in releases if self.allows(each)]
         if bump_kind is not BumpKind.PATCH:
             steps = list({each.version.minor: each for each in steps}.values())
@@ -174,11 +171,7 @@ class _Case:
 
     def _after(self, bump_kind: BumpKind, later: Sequence[_StableRelease], approval: str) -> Iterator[Hold]:
         """What waits until that which a person approved has been merged."""
-        allowed = [
-            each
-            for each in later
-            if self.allows(each) and not refused(self.feedback, bump_kind, each.version)
-        ]
+        allowed = [each for each in later if self.allows(each) and not refused(self.feedback, bump_kind, each.version)]
         newest = {each.version.minor: each for each in allowed}
         for each in reversed(newest.values()):
             yield self._needs_approval(bump_kind, each, f"{approval} was approved, and is merged first")
@@ -205,9 +198,7 @@ class _Case:
             until=_rfc3339(end),
         )
 
-    def _cool_down(
-        self, bump_kind: BumpKind, release: _StableRelease
-    ) -> tuple[datetime | None, datetime | None]:
+    def _cool_down(self, bump_kind: BumpKind, release: _StableRelease) -> tuple[datetime | None, datetime | None]:
         """When it began, and when it ends; None where the source does not tell."""
         is_patch = bump_kind is BumpKind.PATCH
         start = release.published if is_patch else self._first_of_line(release).published
@@ -254,9 +245,7 @@ def refused(feedback: Feedback, bump_kind: BumpKind, target: Version) -> Hold | 
         return None
     last = max(found, key=lambda each: (each.target, each.since, each.where))
     detail = f"{last.target} was {last.reason.effect.verb} by a person: {last.where}"
-    return Hold(
-        last.reason, detail, _approve(bump_kind, last.target), None, bump_kind, last.target, last.since
-    )
+    return Hold(last.reason, detail, _approve(bump_kind, last.target), None, bump_kind, last.target, last.since)
 
 
 def _approve(bump_kind: BumpKind, version: Version) -> str:

@@ -10,9 +10,7 @@ from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 
-HINT = (
-    "write it like 2.x, ~2.8, ^2.6, >=2.6 <2.9, !=2.7.0 or 2.6 - 2.8; a space or comma means and, || means or"
-)
+HINT = "write it like 2.x, ~2.8, ^2.6, >=2.6 <2.9, !=2.7.0 or 2.6 - 2.8; a space or comma means and, || means or"
 _LONGEST = 512  # as in Masterminds/semver
 _ORDERS = {"=": (0,), "!=": (-1, 1), ">": (1,), "<": (-1,), ">=": (0, 1), "<=": (-1, 0)}
 """Operator → how a version may stand to the one that is named: -1 is lower, 0 equal, 1 higher."""

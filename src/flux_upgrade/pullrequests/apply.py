@@ -6,21 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from flux_upgrade.clusters.groups import UpdateGroup, branch_name, branches_of
 from flux_upgrade.model import markers
-from flux_upgrade.model.errors import (
-    CheckoutDiffers,
-    DraftsUnavailable,
-    FluxUpgradeError,
-)
-from flux_upgrade.model.forge import (
-    Done,
-    OpenIssue,
-    OpenPull,
-    Question,
-    Repository,
-    Step,
-    UpdateIssue,
-    UpdatePull,
-)
+from flux_upgrade.model.errors import CheckoutDiffers, DraftsUnavailable, FluxUpgradeError
+from flux_upgrade.model.forge import Done, OpenIssue, OpenPull, Question, Repository, Step, UpdateIssue, UpdatePull
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION
@@ -41,14 +28,7 @@ from flux_upgrade.pullrequests.propose import (
     question_about,
     stale_pull_requests,
 )
-from flux_upgrade.pullrequests.rounds import (
-    ACTIONS,
-    after,
-    carry_out,
-    may_change,
-    rounds,
-    with_lost_answer,
-)
+from flux_upgrade.pullrequests.rounds import ACTIONS, after, carry_out, may_change, rounds, with_lost_answer
 
 
 class FetchedPlans(NamedTuple):
@@ -118,17 +98,14 @@ def _require_base(inventory: Inventory, repository: Repository) -> None:
     if inventory.request.writes and known and head and head not in known:
         raise CheckoutDiffers(
             f"the checkout ({head[:12]}) is none of the last {len(known)} commits of {repository.base}",
-            hint="check out the branch that pull requests go into (`ref:` of actions/checkout), or name it "
-            "with --base",
+            hint="check out the branch that pull requests go into (`ref:` of actions/checkout), or name it with --base",
         )
 
 
 def question_of(inventory: Inventory, more: Iterable[str] = ()) -> Question:
     """What has to be known about the repository. ``more``: paths besides those of the installations."""
     return Question(
-        branches=tuple(
-            name for group in inventory.update_groups for name in branches_of(group, inventory.config)
-        ),
+        branches=tuple(name for group in inventory.update_groups for name in branches_of(group, inventory.config)),
         paths=(*(member.path for group in inventory.update_groups for member in group.members), *more),
         base=inventory.request.base,
         prefix=inventory.config.branch_prefix if inventory.all_paths is not None else "",
@@ -236,14 +213,10 @@ class _Reconciler:
             idle = Result(group, BumpKind(state.subject), branch.name, Action.NONE)
             yield self._take(reconcile_without(branch, None, "gone", why), idle)
 
-    def _take(
-        self, reconciliation: Reconciliation, idle: Result, context: ProposalContext | None = None
-    ) -> Result:
+    def _take(self, reconciliation: Reconciliation, idle: Result, context: ProposalContext | None = None) -> Result:
         if reconciliation.pull is not None:
             pull = reconciliation.pull
-            idle = idle._replace(
-                action=Action.UNCHANGED, number=pull.number, url=pull.url, is_draft=pull.is_draft
-            )
+            idle = idle._replace(action=Action.UNCHANGED, number=pull.number, url=pull.url, is_draft=pull.is_draft)
         elif reconciliation.issue is not None:
             issue = reconciliation.issue
             idle = idle._replace(action=Action.UNCHANGED, number=issue.number, url=issue.url, is_issue=True)
@@ -271,14 +244,10 @@ class _Reconciler:
         try:
             _push_artifacts(idle.proposal, self._inventory.pin_context.own)
         except FluxUpgradeError as error:
-            return idle._replace(
-                action=Action.FAILED, error=error, attempted=ACTIONS[type(reconciliation.steps[0])]
-            )
+            return idle._replace(action=Action.FAILED, error=error, attempted=ACTIONS[type(reconciliation.steps[0])])
         return None
 
-    def _done(
-        self, step: Step, proposal: Proposal | None, context: ProposalContext | None
-    ) -> tuple[Done, bool]:
+    def _done(self, step: Step, proposal: Proposal | None, context: ProposalContext | None) -> tuple[Done, bool]:
         try:
             return self._forge.apply(step), isinstance(step, OpenIssue | UpdateIssue)
         except DraftsUnavailable:

@@ -184,9 +184,7 @@ def _may_replace(branch: Branch) -> bool:
 def _is_merged(branch: Branch) -> bool:
     """Whether the branch was merged as it is now."""
     merged = (pull.head for pull in branch.pulls if pull.state is PullState.MERGED)
-    return any(
-        each is not None and branch.head is not None and each.oid == branch.head.oid for each in merged
-    )
+    return any(each is not None and branch.head is not None and each.oid == branch.head.oid for each in merged)
 
 
 def _edited(where: str) -> Hold:

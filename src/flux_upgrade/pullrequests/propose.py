@@ -26,17 +26,12 @@ _ORDER = tuple(BumpKind)
 
 _SETTINGS = {
     HoldReason.OUT_OF_RANGE: ("out-of-range", "The range in the settings does not allow it any more."),
-    HoldReason.NEEDS_APPROVAL: (
-        "summary",
-        "What waits for approval is shown in the job summary, as the settings say.",
-    ),
+    HoldReason.NEEDS_APPROVAL: ("summary", "What waits for approval is shown in the job summary, as the settings say."),
 }
 """What the settings say of a proposal that was open before them."""
 
 
-def proposals_of(
-    planned: UpdateGroupPlan, config: Config, approve: tuple[str, ...]
-) -> dict[BumpKind, Proposal]:
+def proposals_of(planned: UpdateGroupPlan, config: Config, approve: tuple[str, ...]) -> dict[BumpKind, Proposal]:
     """What is proposed for an update group. ``approve``: what the user approves in this run."""
     update_group, found = planned.update_group, {}
     for bump_kind in BumpKind:
@@ -105,10 +100,7 @@ def in_the_way(planned: UpdateGroupPlan, bump_kind: BumpKind, target: Version) -
 
 
 def no_longer_needed(
-    planned: UpdateGroupPlan,
-    bump_kind: BumpKind,
-    target: Version = NO_VERSION,
-    listed: Container[str] | None = None,
+    planned: UpdateGroupPlan, bump_kind: BumpKind, target: Version = NO_VERSION, listed: Container[str] | None = None
 ) -> tuple[str, str] | None:
     """Why an open pull request about ``bump_kind`` can be closed: a slug and a sentence.
 
@@ -132,9 +124,7 @@ def no_longer_needed(
     ]
     if larger:
         return "superseded", f"{max(larger)} is proposed instead, and holds this one."
-    own = next(
-        (hold.reason for hold in holds if hold.bump_kind is bump_kind and hold.reason in _SETTINGS), None
-    )
+    own = next((hold.reason for hold in holds if hold.bump_kind is bump_kind and hold.reason in _SETTINGS), None)
     if own is not None:
         return _SETTINGS[own]
     return _finished(plans, target)
@@ -201,9 +191,7 @@ def question_about(repository: Repository, inventory: Inventory) -> Question | N
     return Question(repository.others, (), repository.base)
 
 
-def stale_pull_requests(
-    forge: Forge, question: Question, inventory: Inventory
-) -> Iterator[tuple[Branch, MarkerState]]:
+def stale_pull_requests(forge: Forge, question: Question, inventory: Inventory) -> Iterator[tuple[Branch, MarkerState]]:
     """Branches with an open pull request that is no longer needed.
 
     One that is about an installation that this run ignores is left alone:

@@ -58,9 +58,7 @@ def reconcile(proposal: Proposal, context: ProposalContext, repository: Reposito
     desired = _desired(proposal, context, repository)
     result = reconcile_branch(desired, repository)
     if result.hold is not None:
-        return replace(
-            result, hold=result.hold._replace(bump_kind=proposal.bump_kind, target=proposal.target)
-        )
+        return replace(result, hold=result.hold._replace(bump_kind=proposal.bump_kind, target=proposal.target))
     steps = tuple(step for each in result.steps for step in _with_approval(each, desired))
     return replace(result, steps=(*steps, *_closed(issues, *_OPENED)))
 

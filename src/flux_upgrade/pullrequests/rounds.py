@@ -73,9 +73,7 @@ def may_change(error: FluxUpgradeError | None, done: int) -> bool:
     return isinstance(error, ForgeUnavailable) and done < _TRIES
 
 
-def carry_out(
-    reconciliation: Reconciliation, idle: _Result, apply: Callable[[Step, _Result], _Result]
-) -> _Result:
+def carry_out(reconciliation: Reconciliation, idle: _Result, apply: Callable[[Step, _Result], _Result]) -> _Result:
     """The steps in their order, up to the first that fails or is held. ``idle``: before any of them.
 
     ``apply`` returns the result after a step, see ``after``; what it raises becomes the result's error.

@@ -210,8 +210,7 @@ def api_uses_json(found: ApiUsesReport) -> str:
         "running": list(filter(is_tag, between.versions)),
         "unknown": list(between.unknown),
         "unverified": [
-            {"path": each.path, "version": each.version or None, "read": each.is_read}
-            for each in between.unverified
+            {"path": each.path, "version": each.version or None, "read": each.is_read} for each in between.unverified
         ],
         "uses": [_value(found, each) for file in uses.files for each in in_order(file)],
         "failures": [

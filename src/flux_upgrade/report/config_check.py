@@ -34,11 +34,7 @@ def check_report(
         lines.append(f"group {group.name}: one pull request for {', '.join(group.paths)}")
         lines += [*matches.get(group.name, ()), *_governance_lines(group.governance)]
     rest = "all other installations" if config.groups else "all installations"
-    lines += [
-        f"{rest}: a pull request each",
-        *matches.get("", ()),
-        *_governance_lines(config.default.governance),
-    ]
+    lines += [f"{rest}: a pull request each", *matches.get("", ()), *_governance_lines(config.default.governance)]
     if config.ignore:
         lines.append(f"ignored: {', '.join(config.ignore)}")
     lines.append(f"branches: {config.branch_prefix}…")
@@ -110,8 +106,7 @@ def matches(
             lines = [nothing[group.name]]
         elif lines:
             notes = (
-                f"  note: {pattern} matches nothing ({why})"
-                for pattern, why in void_patterns(group, config, places)
+                f"  note: {pattern} matches nothing ({why})" for pattern, why in void_patterns(group, config, places)
             )
             lines = ["  matches:", *lines, *notes]
         found[group.name] = [printable(line) for line in lines]

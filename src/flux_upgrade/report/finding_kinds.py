@@ -13,15 +13,7 @@ from flux_upgrade.impact.overlay.result import OverlayFinding, OverlayVerdict
 from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.report.findings import (
-    Finding,
-    FindingKind,
-    KnownChange,
-    Severity,
-    hit_value,
-    place_value,
-    uses_value,
-)
+from flux_upgrade.report.findings import Finding, FindingKind, KnownChange, Severity, hit_value, place_value, uses_value
 from flux_upgrade.report.impact_phrases import (
     TEXT,
     Style,
@@ -60,16 +52,12 @@ def _flux_migrate(impact: Impact, target: Version, style: Style) -> Iterator[Fin
     if impact.is_confirmed:
         yield from _in_cluster("", ["`flux migrate` ran in the cluster, as people said"], Severity.NOTE)
     elif stored.unknown and not why and (impact.changes is None or unserved(impact.changes)):
-        lacking = (
-            f"{target} lacks API versions that older releases stored; which of them ran there is not known"
-        )
+        lacking = f"{target} lacks API versions that older releases stored; which of them ran there is not known"
         heading = "before merging: make sure that `flux migrate` has run in the cluster"
         yield from _in_cluster(heading, [f"{lacking}: {stored.unknown}"])
 
 
-def _in_cluster(
-    heading: str, lines: Sequence[str], severity: Severity = Severity.BREAKS
-) -> Iterator[Finding]:
+def _in_cluster(heading: str, lines: Sequence[str], severity: Severity = Severity.BREAKS) -> Iterator[Finding]:
     return (Finding(severity, heading=heading, wording=line) for line in lines)
 
 
@@ -166,9 +154,7 @@ def _patches(impact: Impact, target: Version, style: Style) -> Iterator[Finding]
         found = _patch(each, target, style)
         is_news = each.verdict in (OverlayVerdict.BREAKS, OverlayVerdict.FROZEN) or each in remarks
         yield found._replace(
-            heading=heading if is_news else None,
-            task="" if each.already else found.task,
-            order=(0, overlay.path, at),
+            heading=heading if is_news else None, task="" if each.already else found.task, order=(0, overlay.path, at)
         )
     yield Finding(Severity.NOTE, heading=heading, wording=idle_line(overlay, style))
     if overlay.failed:
@@ -202,9 +188,7 @@ def _patch(each: OverlayFinding, target: Version, style: Style) -> Finding:
         return found._replace(severity=Severity.REVIEW, task=_FROZEN, title=title)
     if each.holds:
         holds = (HoldReason.OVERLAY_BREAKS,)
-        return found._replace(
-            severity=Severity.BREAKS, task=_MEND, title=f"Does not fit {target}", holds=holds
-        )
+        return found._replace(severity=Severity.BREAKS, task=_MEND, title=f"Does not fit {target}", holds=holds)
     return found
 
 

@@ -114,9 +114,7 @@ def _crd(crd: CrdChange) -> dict[str, Any]:
     return {
         **fields(crd, "name", "kind", "group", "added", "deprecated", "unserved", "removed"),
         "storage": {"from": crd.storage[0], "to": crd.storage[1]} if crd.storage is not None else None,
-        "fields": [
-            {"version": version, "path": field.path, "what": field.what} for version, field in crd.fields
-        ],
+        "fields": [{"version": version, "path": field.path, "what": field.what} for version, field in crd.fields],
         "other": list(crd.other),
     }
 

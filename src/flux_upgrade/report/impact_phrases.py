@@ -105,9 +105,7 @@ def managed_line(managed: Managed, target: Version, style: Style) -> str:
     match managed.evidence:
         case Evidence.USED:
             versions = enumeration(map(style.code, managed.versions))
-            first = (
-                "" if managed.is_after else " Migrate the manifests and wait until Flux has reconciled them."
-            )
+            first = "" if managed.is_after else " Migrate the manifests and wait until Flux has reconciled them."
             return f"This repository uses {versions}, which {target} no longer serves.{first}"
         case Evidence.MIGRATED:
             wait = "" if managed.is_after else " Wait until Flux has reconciled them."
@@ -231,9 +229,7 @@ def restored(changes: Changes) -> list[CrdChange]:
 
 def applied(overlay: Overlay) -> tuple[int, int]:
     """How many of its patches still apply, and how many there are."""
-    still = [
-        each for each in overlay.findings if each.verdict in (OverlayVerdict.APPLIES, OverlayVerdict.FROZEN)
-    ]
+    still = [each for each in overlay.findings if each.verdict in (OverlayVerdict.APPLIES, OverlayVerdict.FROZEN)]
     return len(still), len(overlay.findings)
 
 

@@ -17,11 +17,7 @@ from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.report.plans import drift_lines, drift_value
 from flux_upgrade.report.wording import edit_line, hearsay, limited, located, tag
 
-_ROLES = {
-    Role.CLI: " · of the CLI",
-    Role.OPERATOR: " · of the flux-operator",
-    Role.REPORTED: " · named, never changed",
-}
+_ROLES = {Role.CLI: " · of the CLI", Role.OPERATOR: " · of the flux-operator", Role.REPORTED: " · named, never changed"}
 
 
 class Inspected(NamedTuple):
@@ -181,11 +177,7 @@ def _flags(options: InstallOptions, lines: dict[str, int]) -> Iterator[str]:
     yield "  flags:"
     for flag, value in options.flags().items():
         spelled = (
-            ",".join(value)
-            if isinstance(value, list)
-            else str(value).lower()
-            if isinstance(value, bool)
-            else value
+            ",".join(value) if isinstance(value, list) else str(value).lower() if isinstance(value, bool) else value
         )
         where = f"line {lines[flag]}" if flag in lines else "no trace in the file"
         if flag in ("namespace", "components") or value != plain[flag]:

@@ -28,16 +28,12 @@ from flux_upgrade.report.wording import (
 )
 
 
-def upgrade_text(
-    outcomes: Sequence[WriteResult], root: str, *, written: bool, reported: Sequence[Member] = ()
-) -> str:
+def upgrade_text(outcomes: Sequence[WriteResult], root: str, *, written: bool, reported: Sequence[Member] = ()) -> str:
     """What was done, or would be (``written`` false), installation by installation.
 
     ``root``: the tree, as the user named it. ``reported``: what is recognised, and never changed.
     """
-    blocks = (
-        [*_outcome(each, root, written=written), *_overridden(each.plan, reported)] for each in outcomes
-    )
+    blocks = ([*_outcome(each, root, written=written), *_overridden(each.plan, reported)] for each in outcomes)
     text = "\n".join(map(printable_lines, blocks))
     return text or f"{ALL_IGNORED}\n"
 
@@ -189,6 +185,4 @@ def diff_hunks(old: bytes, new: bytes) -> str:
     import difflib  # late: most runs show no diff
 
     _, _, *hunks = difflib.unified_diff(_lines(old), _lines(new), "a", "b")
-    return "".join(
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in hunks
-    )
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in hunks)

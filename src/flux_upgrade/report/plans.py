@@ -36,12 +36,7 @@ def plans_text(plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = ()
     ``reported``: what is recognised and never changed, said last.
     """
     blocks = [
-        *(
-            plan_lines(plan, each[:at])
-            for group in plans
-            for each in group.sets
-            for at, plan in enumerate(each)
-        ),
+        *(plan_lines(plan, each[:at]) for group in plans for each in group.sets for at, plan in enumerate(each)),
         *(_reported(member) for member in reported),
     ]
     text = "\n".join(printable_lines([*block]) for block in blocks)
@@ -145,9 +140,7 @@ def drift_value(clusters: Iterable[Cluster]) -> list[dict[str, Any]]:
     ]
 
 
-def plans_json(
-    plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = (), void: Sequence[Void] = ()
-) -> str:
+def plans_json(plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = (), void: Sequence[Void] = ()) -> str:
     """What ``plan --json`` prints: see docs/reference/plan.schema.json."""
     report = {
         "drift": drift_value(cluster for group in plans for cluster in group.update_group.clusters),

@@ -73,9 +73,7 @@ def edit_phrase(edit: Edit, place: Callable[[str], str], value: Callable[[Any], 
 
 def place_of(edit: Edit, place: Callable[[str], str]) -> str:
     """Which object, and where in it."""
-    return (
-        "the file" if edit.object == FILE else place(" ".join(filter(None, (str(edit.object), edit.where))))
-    )
+    return "the file" if edit.object == FILE else place(" ".join(filter(None, (str(edit.object), edit.where))))
 
 
 MOST_LINES = 40

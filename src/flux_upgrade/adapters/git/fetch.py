@@ -96,9 +96,7 @@ class GitFetch:
                 f"{where} has no such branch, or is empty", hint="push a first commit to the base branch"
             )
         return RepositoryUnfit(
-            f"{where} has no branch {one_line(base)}"
-            if base
-            else f"{where} does not tell its default branch",
+            f"{where} has no branch {one_line(base)}" if base else f"{where} does not tell its default branch",
             hint="name the branch that pull requests go into with --base",
         )
 

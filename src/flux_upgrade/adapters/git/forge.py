@@ -117,13 +117,9 @@ class GitForge:
             statuses=old.statuses if step.status is None else {step.status.context: step.status.state},
         )
         title = memory.title or None
-        request = MergeRequest(
-            self._fetch.base, step.branch, title, _description(step), memory.is_draft, replaces=True
-        )
+        request = MergeRequest(self._fetch.base, step.branch, title, _description(step), memory.is_draft, replaces=True)
         by_hand = step.make_ready and old.is_draft and self._remote.flavour in AGIT
-        warnings = (
-            (f"{_named(step)}: take {pull_requests_by_push.WIP} out of its title by hand",) if by_hand else ()
-        )
+        warnings = (f"{_named(step)}: take {pull_requests_by_push.WIP} out of its title by hand",) if by_hand else ()
         oid = self._made(step.commit, step.before, memory)
         return self._pushed(request, oid, step.before, warnings)
 
@@ -157,9 +153,7 @@ class GitForge:
             tree, parent = old.tree, old.parents[0]
             message = pull_requests_by_push.written(old.message, memory)
         name, email = ("", "") if self._checkout is None else self._checkout.identity()
-        by = Signature(
-            self._remote.name or name or NAME, self._remote.email or email or EMAIL, int(self._now())
-        )
+        by = Signature(self._remote.name or name or NAME, self._remote.email or email or EMAIL, int(self._now()))
         return self._git.write(tree, [parent], markers.sealed(message, tree), by)
 
     def _pushed(self, request: MergeRequest, oid: str, before: str, warnings: tuple[str, ...]) -> Done:
@@ -171,9 +165,7 @@ class GitForge:
         else:
             said = self._git.push(oid, HEADS + request.topic, before, options)
         if flavour == "gitlab" and not said.number:
-            warnings += (
-                f"the server does not say that it has opened a merge request: {said.lines or 'nothing'}",
-            )
+            warnings += (f"the server does not say that it has opened a merge request: {said.lines or 'nothing'}",)
         return Done(said.number, said.url, oid, warnings)
 
     def _compare(self, topic: str, before: str) -> None:

@@ -115,9 +115,7 @@ class GitCommand:
             self._environment[f"GIT_CONFIG_KEY_{number}"] = key
             self._environment[f"GIT_CONFIG_VALUE_{number}"] = value
 
-    def run(
-        self, *arguments: str, more: Mapping[str, str] | None = None, stdin: BinaryIO | None = None
-    ) -> GitResult:
+    def run(self, *arguments: str, more: Mapping[str, str] | None = None, stdin: BinaryIO | None = None) -> GitResult:
         """Run ``git`` with ``arguments`` and ``more`` environment; whatever its exit code is.
 
         Raises UsageError where there is no Git.

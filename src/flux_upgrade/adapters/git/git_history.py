@@ -21,9 +21,7 @@ from flux_upgrade.model.values import NamedTuple
 _NO_COMMIT = "it is in no Git checkout, or nothing was committed there yet"
 DEEPER = "check it out with `fetch-depth: 0` (actions/checkout), or run `git fetch --unshallow`"
 _SHALLOW = f"the checkout is shallow: {DEEPER}"
-_PARTIAL = (
-    "it is a partial clone, without the contents of older commits: run `git fetch --refetch --no-filter`"
-)
+_PARTIAL = "it is a partial clone, without the contents of older commits: run `git fetch --refetch --no-filter`"
 _MOST = 200  # contents that are looked at: they are half a megabyte each
 _AT_ONCE = 20
 _MOST_SEARCHED = 10_000  # commits that are searched for a version: some three seconds
@@ -207,9 +205,7 @@ class ChosenHistory:
     ``forge``: None where it cannot be asked.
     """
 
-    def __init__(
-        self, checkout: Checkout, paths: Iterable[str], forge: Callable[[], FileHistory | None]
-    ) -> None:
+    def __init__(self, checkout: Checkout, paths: Iterable[str], forge: Callable[[], FileHistory | None]) -> None:
         self._checkout, self._paths, self._forge = checkout, paths, forge
 
     @cached_property

@@ -206,9 +206,7 @@ class GitRepository:
         words = [word for parent in parents for word in ("-p", parent)]
         return self._must("commit-tree", tree, *words, "-F", scratch, more=by.environment()).text
 
-    def push(
-        self, oid: str, ref: str, before: str | None, options: Sequence[str] = ()
-    ) -> push_answer.PushAnswer:
+    def push(self, oid: str, ref: str, before: str | None, options: Sequence[str] = ()) -> push_answer.PushAnswer:
         """Push ``oid`` (empty: delete) to ``ref``, which must be at ``before`` (empty: not be there).
 
         ``before`` None: a ref that the server only pretends to have. Raises Overtaken,

@@ -70,10 +70,7 @@ def _gitlab(request: MergeRequest) -> tuple[str, ...]:
     options += [f"label={_line(label)}" for label in request.extras.labels]
     options += [f"assign={_line(person)}" for person in request.extras.assignees]
     if request.extras.auto_merge:
-        options += [
-            "auto_merge",
-            "merge_when_pipeline_succeeds",
-        ]  # since 17.11, and until then; others are ignored
+        options += ["auto_merge", "merge_when_pipeline_succeeds"]  # since 17.11, and until then; others are ignored
     return tuple(f"merge_request.{option}" for option in options)
 
 
@@ -151,9 +148,7 @@ def written(message: str, memory: Memory) -> str:
 def without(message: str) -> str:
     """``message`` as it was before the memory and the seal."""
     return "".join(
-        line
-        for line in message.splitlines(keepends=True)
-        if not line.startswith((f"{_NAME}: ", f"{markers.DIGEST}: "))
+        line for line in message.splitlines(keepends=True) if not line.startswith((f"{_NAME}: ", f"{markers.DIGEST}: "))
     )
 
 
@@ -174,9 +169,7 @@ def read(message: str) -> Memory | None:
         return None
     if not isinstance(fields, dict):
         return None
-    texts = {
-        key: value for key in ("topic", "title", "state") if isinstance(value := fields.get(key, ""), str)
-    }
+    texts = {key: value for key in ("topic", "title", "state") if isinstance(value := fields.get(key, ""), str)}
     statuses = fields.get("statuses", {})
     if not isinstance(statuses, dict) or not all(isinstance(state, str) for state in statuses.values()):
         statuses = {}

@@ -11,13 +11,7 @@ from urllib.parse import urlsplit
 
 from flux_upgrade.adapters.git import remotes
 from flux_upgrade.adapters.http import origins
-from flux_upgrade.model.errors import (
-    FluxUpgradeError,
-    ForbiddenByForge,
-    ForgeUnavailable,
-    Overtaken,
-    RepositoryUnfit,
-)
+from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken, RepositoryUnfit
 from flux_upgrade.model.text import one_line
 
 _URL = re.compile(r"https?://[^\s\"'<>]+")

@@ -79,8 +79,7 @@ def _is_candidate(path: str, entry: TreeEntry) -> bool:
 
 def _unreadable(path: str, why: str) -> Unreadable:
     return Unreadable(
-        f"{one_line(path)} cannot be read from the branch: {why}",
-        hint="check that it is there, and what it is",
+        f"{one_line(path)} cannot be read from the branch: {why}", hint="check that it is there, and what it is"
     )
 
 
@@ -99,11 +98,7 @@ class GitRemote:
     """
 
     def __init__(
-        self,
-        server: remotes.RemoteAccess,
-        branch: str,
-        environment: Mapping[str, str],
-        now: Callable[[], float],
+        self, server: remotes.RemoteAccess, branch: str, environment: Mapping[str, str], now: Callable[[], float]
     ) -> None:
         self._server, self._branch, self._now = server, branch, now
         self._environment, self._settings = unattended(environment), server.settings(server.url)

@@ -88,8 +88,7 @@ def parse(url: str) -> GitAddress:
             return GitAddress(scheme, parts.hostname or "", parts.port, _bare(unquote(parts.path)), user)
     except ValueError as error:
         raise UsageError(
-            "the remote's address is not valid",
-            hint="look at `git remote -v`, and set it with `git remote set-url`",
+            "the remote's address is not valid", hint="look at `git remote -v`, and set it with `git remote set-url`"
         ) from error
     if (scp := _SCP.match(url)) is not None:
         return GitAddress("ssh", scp["host"].strip("[]").lower(), None, _bare(scp["path"]), scp["user"] or "")

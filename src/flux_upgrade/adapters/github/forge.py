@@ -79,9 +79,7 @@ class GitHubForge:
         self._facts = facts
         return seen
 
-    def _repository(
-        self, question: Question, seen: Json, files: Json, branches: Mapping[str, Branch]
-    ) -> Repository:
+    def _repository(self, question: Question, seen: Json, files: Json, branches: Mapping[str, Branch]) -> Repository:
         base, commit = seen["base"], seen["base"]["target"]
         refs = [base, *(seen[f"b{number}"] for number in range(len(question.branches)))]
         return Repository(

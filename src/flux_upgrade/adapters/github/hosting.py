@@ -86,8 +86,7 @@ class GitHubHosting:
         possible = [each for each in _VISIBILITIES if each != "internal" or not wanted.is_personal]
         if wanted.visibility not in possible:
             raise UsageError(
-                f"the repository cannot be {one_line(wanted.visibility)}",
-                hint=f"choose of {', '.join(possible)}",
+                f"the repository cannot be {one_line(wanted.visibility)}", hint=f"choose of {', '.join(possible)}"
             )
         if wanted.is_personal:
             attempt = words.asking_who(wanted.name)
@@ -98,8 +97,7 @@ class GitHubHosting:
                 account = one_line(owner)
                 raise UsageError(
                     f"the token is {one_line(login)}'s, who cannot create a repository for {account}",
-                    hint=f"leave out `--personal` if {account} is an organization, else give a token of"
-                    f" {account}'s",
+                    hint=f"leave out `--personal` if {account} is an organization, else give a token of {account}'s",
                 )
 
     def _create(self, wanted: NewRepository) -> dict[str, Any] | None:
@@ -130,9 +128,7 @@ class GitHubHosting:
                 f"there is no account {account}, or the token may not see it", hint="check the owner's name"
             )
         if json_object(found, attempt).get("type") == "User":
-            raise UsageError(
-                f"{account} is a person's account, not an organization", hint="give `--personal` too"
-            )
+            raise UsageError(f"{account} is a person's account, not an organization", hint="give `--personal` too")
 
     def teams(self) -> Mapping[str, str]:
         attempt = Attempt(f"list the teams of {self._name}", "administration: read")

@@ -129,9 +129,7 @@ class _Builder:
         for number, name in enumerate(question.branches[start : start + MAX_BRANCHES], start):
             self.variable(f"b{number}", name)
             self.variable(f"r{number}", f"refs/heads/{name}")
-            lines.append(
-                f"b{number}: ref(qualifiedName: $r{number}) {{ target {{ ...Head }} ...Signatures }}"
-            )
+            lines.append(f"b{number}: ref(qualifiedName: $r{number}) {{ target {{ ...Head }} ...Signatures }}")
             lines.append(f"q{number}: {_PULLS_OF % (f'b{number}', MAX_PULLS, '')}")
         return "\n    ".join(lines)
 

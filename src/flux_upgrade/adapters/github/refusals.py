@@ -52,9 +52,7 @@ _ADDRESSES = "put the runner's address on the organization's IP allow list, or u
 _ARCHIVED = "unarchive it, or remove this workflow"
 BOOTSTRAP = "put Flux into it with `flux-upgrade bootstrap`, or push a first commit"
 """For an empty repository, which can take no pull request."""
-_KEY_IN_USE = (
-    "another repository or somebody's account has it, and GitHub lets no two have the same: use another key"
-)
+_KEY_IN_USE = "another repository or somebody's account has it, and GitHub lets no two have the same: use another key"
 _NO_DEPLOY_KEYS = (
     "its organization forbids deploy keys: ask an owner to allow them (Settings > Member privileges > Deploy "
     "keys), or let Flux use a token (--token-auth) or a GitHub App (--app-id)"
@@ -204,6 +202,5 @@ def unreachable(error: SourceUnavailable, attempt: Attempt) -> ForgeUnavailable:
 def nonsense(attempt: Attempt, what: str = "what it answers is none of GitHub's answers") -> ForgeUnavailable:
     """An answer of success that cannot be one."""
     return ForgeUnavailable(
-        f"could not {attempt.doing}: {what}",
-        hint="check the API's addresses, and what stands between them and you",
+        f"could not {attempt.doing}: {what}", hint="check the API's addresses, and what stands between them and you"
     )

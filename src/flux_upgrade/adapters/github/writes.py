@@ -29,18 +29,11 @@ from flux_upgrade.model.markers import sealed
 
 MAX_INLINE = 5 * 1024 * 1024
 """Bytes of contents in one request to make a tree: https://docs.github.com/rest/git/trees#create-a-tree."""
-_CONTENTS, _PULLS, _STATUSES, _ISSUES = (
-    "contents: write",
-    "pull-requests: write",
-    "statuses: write",
-    "issues: write",
-)
+_CONTENTS, _PULLS, _STATUSES, _ISSUES = ("contents: write", "pull-requests: write", "statuses: write", "issues: write")
 _AGAIN = 1.0  # seconds before something that may be repeated is
 
 
-def split(
-    files: Mapping[str, tuple[str, bytes]], limit: int = MAX_INLINE
-) -> tuple[dict[bytes, str], list[bytes]]:
+def split(files: Mapping[str, tuple[str, bytes]], limit: int = MAX_INLINE) -> tuple[dict[bytes, str], list[bytes]]:
     """Contents that go inline, with their text, and those that are uploaded first, each once.
 
     What fits stays inline, the small before the large; what is no text cannot.
@@ -164,16 +157,9 @@ class GitHubWrites:
         doing = f"replace the branch {branch}" if before else f"make the branch {branch}"
         with self._telling(doing, _CONTENTS, commit, otherwise=Overtaken if before else ForgeUnavailable):
             if before:
-                update = {
-                    "name": f"refs/heads/{branch}",
-                    "beforeOid": before,
-                    "afterOid": made,
-                    "force": True,
-                }
+                update = {"name": f"refs/heads/{branch}", "beforeOid": before, "afterOid": made, "force": True}
                 self._transport.graphql_named_mutation(
-                    "updateRefs",
-                    {"repositoryId": self._facts["id"], "refUpdates": [update]},
-                    "clientMutationId",
+                    "updateRefs", {"repositoryId": self._facts["id"], "refUpdates": [update]}, "clientMutationId"
                 )
             else:
                 self._repository.create_git_ref(f"refs/heads/{branch}", made)
@@ -205,14 +191,9 @@ class GitHubWrites:
 
     def _status(self, head: str, status: forge.Status) -> tuple[str, ...]:
         def post() -> None:
-            commit = Commit(
-                self._transport, {}, {"url": f"{self._url}/commits/{head}", "sha": head}, completed=True
-            )
+            commit = Commit(self._transport, {}, {"url": f"{self._url}/commits/{head}", "sha": head}, completed=True)
             commit.create_status(
-                status.state,
-                target_url=status.url or NotSet,
-                description=status.description,
-                context=status.context,
+                status.state, target_url=status.url or NotSet, description=status.description, context=status.context
             )
 
         return self._tried(f"set the status {status.context}", _STATUSES, post)

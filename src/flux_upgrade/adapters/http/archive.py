@@ -199,9 +199,7 @@ def mismatch(what: str, wanted: str, actual: str) -> UntrustedArchive:
     return refused(what, f"its sha256 should be {wanted}, and is {actual}")
 
 
-def checked_manifests(
-    tag: str, data: bytes, stated: str | None, digest: str | None = None
-) -> ReleaseManifests:
+def checked_manifests(tag: str, data: bytes, stated: str | None, digest: str | None = None) -> ReleaseManifests:
     """The manifests in ``data``, once they have the sha256 ``stated`` and ``digest``, where given.
 
     They count as verified only with ``stated``: Flux's own word, not the

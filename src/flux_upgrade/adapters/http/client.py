@@ -180,9 +180,7 @@ class Client:
             return Response(url, 200, {**response.headers, "link": kept.link}, kept.body)
         if response.is_found:
             if options.conditional and (etag := response.headers.get("etag")):
-                self._etags.put(
-                    url, token, CachedResponse(etag, response.headers.get("link", ""), response.body)
-                )
+                self._etags.put(url, token, CachedResponse(etag, response.headers.get("link", ""), response.body))
             return response
         is_limited = failures.is_rate_limited(response.status, response.headers)
         if response.status in options.accept_status and not is_limited:
@@ -214,13 +212,10 @@ class Client:
                 drain(answer)
             target = origins.redirected(target, location, keeps_plain_host=options.keeps_plain_host)
         raise SourceUnavailable(
-            f"{origins.host(url)} redirects more than {_MAX_REDIRECTS} times",
-            hint="check the release source's address",
+            f"{origins.host(url)} redirects more than {_MAX_REDIRECTS} times", hint="check the release source's address"
         )
 
-    def _headers(
-        self, url: str, target: str, options: RequestOptions, kept: CachedResponse | None
-    ) -> dict[str, str]:
+    def _headers(self, url: str, target: str, options: RequestOptions, kept: CachedResponse | None) -> dict[str, str]:
         headers = {
             "User-Agent": "flux-upgrade",
             "Accept-Encoding": "identity" if options.verbatim else "gzip",

@@ -98,9 +98,7 @@ class FailedAttempt(NamedTuple):
     is_final: bool = False  # trying again would give the same
 
 
-def refusal(
-    url: str, status: int, headers: Mapping[str, str], now: float, *, had_token: bool
-) -> FailedAttempt:
+def refusal(url: str, status: int, headers: Mapping[str, str], now: float, *, had_token: bool) -> FailedAttempt:
     """An answer that is no success; header names in lower case, ``now`` in epoch seconds."""
     wait = asked_wait(headers, now)
     until = "" if wait is None else f" until {utc(now + wait)}"
@@ -137,9 +135,7 @@ def on_the_way(url: str, error: Exception, timeout: float) -> FailedAttempt:
         )
     hint = "check the network, the proxy and the host's name; a release source can be a folder instead"
     if any("Timeout" in type(cause).__name__ for cause in causes):
-        return FailedAttempt(
-            SourceUnavailable(f"{origins.host(url)} did not answer within {timeout:g} s", hint=hint)
-        )
+        return FailedAttempt(SourceUnavailable(f"{origins.host(url)} did not answer within {timeout:g} s", hint=hint))
     words = [cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror]
     why = one_line(words[-1]) if words else "the connection was lost"
     return FailedAttempt(SourceUnavailable(f"{origins.host(url)} cannot be reached: {why}", hint=hint))

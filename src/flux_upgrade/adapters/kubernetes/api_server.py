@@ -32,18 +32,14 @@ def unreachable(cluster: str, error: Exception) -> ClusterUnavailable:
     why = cause.strerror if isinstance(cause, OSError) and cause.strerror else words
     if "CERTIFICATE_VERIFY_FAILED" in str(error):
         hint = "check certificate-authority-data of the context's cluster in the kubeconfig"
-        return ClusterUnavailable(
-            f"the certificate of the cluster '{one_line(cluster)}' is not trusted", hint=hint
-        )
+        return ClusterUnavailable(f"the certificate of the cluster '{one_line(cluster)}' is not trusted", hint=hint)
     return ClusterUnavailable(
         f"the cluster '{one_line(cluster)}' cannot be reached: {one_line(why)}",
         hint="check the context, the VPN and the network: kubectl --context must reach it from here",
     )
 
 
-def refused(
-    cluster: str, doing: str, status: int, body: bytes, *, is_secret: bool = False
-) -> ClusterUnavailable:
+def refused(cluster: str, doing: str, status: int, body: bytes, *, is_secret: bool = False) -> ClusterUnavailable:
     """An answer that is no success. ``doing``: ``read Namespace flux-system``.
 
     ``is_secret``: the request had secrets in it, so that what the cluster says of it is not repeated.
@@ -123,9 +119,7 @@ class ApiServer:
             raise unreachable(self.cluster, error) from error
         if error.status == _MISSING:
             return
-        refusal = refused(
-            self.cluster, request.doing, error.status, error.body or b"", is_secret=request.is_secret
-        )
+        refusal = refused(self.cluster, request.doing, error.status, error.body or b"", is_secret=request.is_secret)
         # Without its cause where the body is a secret: the client's error repeats what the server said.
         raise (_PassingFailure(refusal) if error.status in _PASSING else refusal) from None
 

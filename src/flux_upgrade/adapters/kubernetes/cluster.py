@@ -8,16 +8,7 @@ from urllib.parse import quote
 
 from flux_upgrade.adapters.kubernetes.api_server import ApiRequest, ApiServer
 from flux_upgrade.model.errors import ClusterUnavailable
-from flux_upgrade.model.kubernetes_objects import (
-    CRD,
-    NAMESPACE,
-    SECRET,
-    Kind,
-    Object,
-    ObjectReference,
-    part,
-    reference,
-)
+from flux_upgrade.model.kubernetes_objects import CRD, NAMESPACE, SECRET, Kind, Object, ObjectReference, part, reference
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.values import NamedTuple
 
@@ -103,9 +94,7 @@ class KubernetesCluster:
         resource = self._discovery.find(what.kind)
         if resource is None:
             return None
-        found: Object | None = self._server.ask(
-            ApiRequest(resource.path(what.namespace, what.name), f"give {what}")
-        )
+        found: Object | None = self._server.ask(ApiRequest(resource.path(what.namespace, what.name), f"give {what}"))
         return found
 
     def list(self, kind: Kind, namespace: str = "") -> tuple[Object, ...]:

@@ -61,9 +61,7 @@ def _read(path: str) -> Mapping[str, Any]:
         if isinstance(config, dict):
             return config
         why = "is empty or no kubeconfig"
-    raise UsageError(
-        f"the kubeconfig {one_line(path)} {why}", hint="try kubectl config view --kubeconfig with it"
-    )
+    raise UsageError(f"the kubeconfig {one_line(path)} {why}", hint="try kubectl config view --kubeconfig with it")
 
 
 def connect(kubeconfig: str, context: str, timing: Timing) -> KubernetesCluster:

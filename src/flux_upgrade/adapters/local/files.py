@@ -56,8 +56,7 @@ def anchor(root: str) -> tuple[str, str | None]:
     if os.path.isfile(real):
         return os.path.dirname(real), os.path.basename(real)
     raise UsageError(
-        f"there is no file or folder {one_line(root)}",
-        hint="give the path of a repository or of a manifest",
+        f"there is no file or folder {one_line(root)}", hint="give the path of a repository or of a manifest"
     )
 
 
@@ -106,8 +105,7 @@ class DirectoryTree:
         real = inside(self._folder, path)
         if real is None:
             raise Unreadable(
-                f"{one_line(path)} leaves the folder that is worked on",
-                hint="run flux-upgrade on a folder above",
+                f"{one_line(path)} leaves the folder that is worked on", hint="run flux-upgrade on a folder above"
             )
         try:
             return read_regular(real, MAX_FILE)

@@ -86,8 +86,7 @@ class SecretFile:
         folder = os.path.dirname(self._path)
         if not os.path.isdir(folder):
             raise UsageError(
-                f"there is no folder for {self._shown}",
-                hint=f"make it with `mkdir -m 700 {one_line(folder)}`",
+                f"there is no folder for {self._shown}", hint=f"make it with `mkdir -m 700 {one_line(folder)}`"
             )
         if any(f"{self._path}/".startswith(f"{kept.rstrip('/')}/") for kept in kept_out):
             raise self._in_git("the folder that is worked on")

@@ -53,9 +53,7 @@ def _worthwhile(chunks: int) -> int:
     return min(len(os.sched_getaffinity(0)), MOST)
 
 
-def _begin(
-    helpers: list[_Helper], work: Callable[[Sequence[T]], R], chunks: Sequence[Sequence[T]], wanted: int
-) -> int:
+def _begin(helpers: list[_Helper], work: Callable[[Sequence[T]], R], chunks: Sequence[Sequence[T]], wanted: int) -> int:
     # A lock that another thread holds would never be released in the copy of this process.
     if wanted > 1 and threading.active_count() == 1:
         try:
@@ -75,9 +73,7 @@ class _Helper:
         self._results, results = context.Pipe(duplex=False)
         try:
             # A daemon ends with this program, even if the caller still holds the iterator.
-            self._process = context.Process(
-                target=_share, args=(self._results, results, work, chunks), daemon=True
-            )
+            self._process = context.Process(target=_share, args=(self._results, results, work, chunks), daemon=True)
             self._process.start()
         except OSError:
             self._results.close()

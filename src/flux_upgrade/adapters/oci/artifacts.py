@@ -130,9 +130,7 @@ class HelmCharts:
         return remembered(self._known, key, lambda: ask(*key))
 
 
-def remembered(
-    memory: dict[_Name, _Found | FluxUpgradeError], key: _Name, ask: Callable[[], _Found]
-) -> _Found:
+def remembered(memory: dict[_Name, _Found | FluxUpgradeError], key: _Name, ask: Callable[[], _Found]) -> _Found:
     """What ``ask`` gave or raised the first time."""
     if key not in memory:
         try:

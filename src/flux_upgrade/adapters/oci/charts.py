@@ -73,9 +73,7 @@ class RegistryVersions(Mapping[str, str]):
         blob = self._repository.blob(str(config.get("digest")), what, _MAX_CONFIG)
         stated, wanted = parse_json(blob, what), (self._chart, version)
         if not isinstance(stated, dict) or (stated.get("name"), stated.get("version")) != wanted:
-            raise refused(
-                what, f"what it holds is not version {one_line(version)} of {one_line(self._chart)}"
-            )
+            raise refused(what, f"what it holds is not version {one_line(version)} of {one_line(self._chart)}")
         app = stated.get("appVersion")
         return app if isinstance(app, str) else ""
 

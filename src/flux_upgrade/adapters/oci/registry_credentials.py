@@ -61,13 +61,7 @@ _GIVEN = "--username and --password-stdin"
 class GivenCredentials:
     """A CredentialSource with a user name and a password for one host; ``otherwise`` for all others."""
 
-    def __init__(
-        self,
-        host: str,
-        username: str,
-        password: str,
-        otherwise: CredentialSource | None = None,
-    ) -> None:
+    def __init__(self, host: str, username: str, password: str, otherwise: CredentialSource | None = None) -> None:
         """Raises UsageError for what no header can carry (RFC 7617: no colon in a user name)."""
         if not username or not password or ":" in username or not (username + password).isprintable():
             raise UsageError(

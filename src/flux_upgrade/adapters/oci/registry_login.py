@@ -43,12 +43,7 @@ class RegistryLogin:
     """What one repository of a registry may know of us; tokens are kept, those to push with apart."""
 
     def __init__(
-        self,
-        client: Client,
-        base: str,
-        path: str,
-        credentials: CredentialSource | None = None,
-        remedy: str = ANONYMOUS,
+        self, client: Client, base: str, path: str, credentials: CredentialSource | None = None, remedy: str = ANONYMOUS
     ) -> None:
         """``base``: ``https://ghcr.io``. ``remedy``: what to do where credentials are missing.
 
@@ -192,9 +187,7 @@ class RegistryLogin:
                 hint=f"they are those of {self._credential.source}: allow it to that user, or give others",
             )
         if self._credentials is None:
-            return SourceUnavailable(
-                f"{host} gives no anonymous access to {self._path}{reason}", hint=self._remedy
-            )
+            return SourceUnavailable(f"{host} gives no anonymous access to {self._path}{reason}", hint=self._remedy)
         message = f"{host} lets nobody {deed} {self._path} without credentials{reason}"
         return ForbiddenByRegistry(message, hint=self._remedy)
 

@@ -64,12 +64,7 @@ class RegistryRepository:
     """One repository of one registry."""
 
     def __init__(
-        self,
-        client: Client,
-        base: str,
-        path: str,
-        remedy: str = ANONYMOUS,
-        credentials: CredentialSource | None = None,
+        self, client: Client, base: str, path: str, remedy: str = ANONYMOUS, credentials: CredentialSource | None = None
     ) -> None:
         """``base``: ``https://ghcr.io``; ``remedy``: what to do where a password is missing."""
         self.name = f"{origins.host(base)}/{path}"
@@ -93,9 +88,7 @@ class RegistryRepository:
         expected = archive.sha256_of_digest(reference)
         what = f"the manifest of {self.named(reference)}"
         try:
-            response = self._get(
-                f"manifests/{reference}", RequestOptions({"Accept": _ACCEPTED}, _MAX_MANIFEST)
-            )
+            response = self._get(f"manifests/{reference}", RequestOptions({"Accept": _ACCEPTED}, _MAX_MANIFEST))
         except BodyTooLarge:
             raise refused(what, f"it is larger than {_MAX_MANIFEST} bytes") from None
         if not response.is_found:
@@ -219,9 +212,7 @@ class RegistryRepository:
             raise failures.RateLimited(error.message, hint=hint) from error
 
 
-def open_repository(
-    client: Client, name: str, credentials: CredentialSource | None = None
-) -> RegistryRepository:
+def open_repository(client: Client, name: str, credentials: CredentialSource | None = None) -> RegistryRepository:
     """The repository ``ghcr.io/fluxcd/flux-manifests``, at its own host.
 
     Over https, or plain http on the loopback. Without a host it is Docker Hub's. Without

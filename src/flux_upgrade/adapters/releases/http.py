@@ -35,8 +35,7 @@ def asset_url(asset: dict[str, object], what: str, *, api_url: str) -> str:
     schemes = ("https://",) if api_url.startswith("https://") else ("https://", "http://")
     if not isinstance(url, str) or not url.startswith(schemes):
         raise SourceUnavailable(
-            f"{what} has no address to download it from",
-            hint="try again later, or use another release source",
+            f"{what} has no address to download it from", hint="try again later, or use another release source"
         )
     return origins.followed(api_url, url, "names for a download")
 
@@ -217,9 +216,7 @@ class HttpReleases(LaidOutReleases):
     def manifests(self, tag: str) -> ReleaseManifests:
         """Without a checksums file they are not verified."""
         directory.require_tag(tag)
-        text = self._get(
-            tag, archive.checksums_name(tag), options=RequestOptions(limit=archive.MAX_CHECKSUMS)
-        )
+        text = self._get(tag, archive.checksums_name(tag), options=RequestOptions(limit=archive.MAX_CHECKSUMS))
         stated = None if text is None else archive.stated_sha256(tag, text.decode("utf-8", "replace"))
         data = None if stated is None else self._cache.get(stated)
         if data is not None:
@@ -235,9 +232,7 @@ class HttpReleases(LaidOutReleases):
         try:
             data = self._get(tag, archive.MANIFESTS, options=ARCHIVE)
         except BodyTooLarge:
-            raise refused(
-                f"{archive.MANIFESTS} of {tag}", f"it is larger than {MAX_COMPRESSED} bytes"
-            ) from None
+            raise refused(f"{archive.MANIFESTS} of {tag}", f"it is larger than {MAX_COMPRESSED} bytes") from None
         if data is None:
             raise directory.not_found(tag, self._name, directory.known_tags(self))
         return data

@@ -24,9 +24,7 @@ from flux_upgrade.model.versions import Release, ReleaseManifests, Version, is_t
 _REMEDY = "use a registry that does, or a release source that has <tag>/gotk-components.yaml"
 
 
-def published_text(
-    repository: RegistryRepository, tag: str, found: PulledManifest, cache: DownloadCache
-) -> str:
+def published_text(repository: RegistryRepository, tag: str, found: PulledManifest, cache: DownloadCache) -> str:
     """The text in the artifact that ``tag`` stands for, in Flux's own repository or in a copy.
 
     ``found``: the artifact's manifest. Raises SourceUnavailable, UntrustedArchive.
@@ -88,11 +86,7 @@ class RegistryReleases:
     """
 
     def __init__(
-        self,
-        repository: RegistryRepository,
-        cache: DownloadCache,
-        derivation: Derivation,
-        now: Callable[[], float],
+        self, repository: RegistryRepository, cache: DownloadCache, derivation: Derivation, now: Callable[[], float]
     ) -> None:
         self._repository = repository
         self._cache = cache
@@ -116,9 +110,7 @@ class RegistryReleases:
                     hint="copy ghcr.io/fluxcd/flux-manifests there with its tags, such as v2.9.4",
                 )
             dates = self._dates(known)
-            self._listed = tuple(
-                Release(tag, prerelease="-" in tag, published_at=dates.get(tag, "")) for tag in known
-            )
+            self._listed = tuple(Release(tag, prerelease="-" in tag, published_at=dates.get(tag, "")) for tag in known)
         return self._listed
 
     def manifests(self, tag: str) -> ReleaseManifests:

@@ -179,9 +179,7 @@ def wait_for(cluster: KubernetesApi, awaited: Sequence[Awaited], run: Run) -> No
             _await_change(cluster, pending[0], objects[pending[0]], run, progress)
 
 
-def _await_change(
-    cluster: KubernetesApi, awaited: Awaited, obj: Object | None, run: Run, progress: _Progress
-) -> None:
+def _await_change(cluster: KubernetesApi, awaited: Awaited, obj: Object | None, run: Run, progress: _Progress) -> None:
     """Until the object is something else than waiting, or it is time to look at the others."""
     began, seconds = run.timing.now(), min(_WATCH, run.left)
     if obj is not None:

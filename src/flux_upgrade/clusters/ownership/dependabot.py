@@ -32,9 +32,7 @@ def remarks(tree: Tree, manifests: Mapping[str, bytes]) -> Iterator[str]:
             yield _unreadable(file, manifests)
             continue
         for entry in found:
-            bumped = {
-                path: names for path, content in manifests.items() if (names := _bumped(entry, path, content))
-            }
+            bumped = {path: names for path, content in manifests.items() if (names := _bumped(entry, path, content))}
             if bumped:
                 yield _remark(file, entry, bumped)
 
@@ -83,9 +81,7 @@ def _list(entry: Mapping[str, Any], key: str) -> list[Any]:
 def _names(rules: list[dict[str, Any]], name: str, default: str = "*") -> bool:
     """Whether a rule is about ``name``; ``*`` is anything. ``default``: for a rule that names nothing."""
     wanted = (str(rule.get("dependency-name", default)) for rule in rules)
-    return any(
-        re.fullmatch(".*".join(map(re.escape, each.split("*"))), name, re.IGNORECASE) for each in wanted
-    )
+    return any(re.fullmatch(".*".join(map(re.escape, each.split("*"))), name, re.IGNORECASE) for each in wanted)
 
 
 def _dependency(image: str) -> str:
@@ -108,9 +104,7 @@ def _remark(file: str, entry: Mapping[str, Any], bumped: Mapping[str, frozenset[
 
 
 def _unreadable(file: str, manifests: Mapping[str, bytes]) -> str:
-    names = sorted(
-        {_glob(_dependency(image)) for content in manifests.values() for image in images_in(content)}
-    )
+    names = sorted({_glob(_dependency(image)) for content in manifests.values() for image in images_in(content)})
     rules = "".join(f"      - dependency-name: {_quoted(name)}\n" for name in names or ["fluxcd/*"])
     return (
         f"{code(file)} could not be read. If it has a `docker` entry for the folder of "

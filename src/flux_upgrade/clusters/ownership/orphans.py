@@ -22,9 +22,7 @@ _LISTS = ("resources", "bases", "components")
 _OTHER_LANGUAGES = (".jsonnet", ".libsonnet", ".cue")
 
 _FLUX = "kustomize.toolkit.fluxcd.io/"
-_MAY_BE_FLUX = re.compile(
-    rb"apiVersion[\"']?\s*:\s*[\"']?(?:kustomize\.toolkit\.fluxcd\.io|fluxcd\.controlplane\.io)/"
-)
+_MAY_BE_FLUX = re.compile(rb"apiVersion[\"']?\s*:\s*[\"']?(?:kustomize\.toolkit\.fluxcd\.io|fluxcd\.controlplane\.io)/")
 _PATCHES_PATHS = re.compile(rb"/spec/path\b")
 _SETS_A_PATH = re.compile(r"^\s*path:", re.MULTILINE)
 _VARIABLE = re.compile(r"\$\{|\{\{|<<")
@@ -193,9 +191,7 @@ def _flux_paths(content: bytes) -> list[str | None]:
 def _paths_in(data: Any) -> Iterator[str | None]:
     """Also of those in lists, in the ResourceSets of flux-operator, and in templates as text."""
     match data:
-        case {"apiVersion": str(version), "kind": "Kustomization", "spec": dict(spec)} if version.startswith(
-            _FLUX
-        ):
+        case {"apiVersion": str(version), "kind": "Kustomization", "spec": dict(spec)} if version.startswith(_FLUX):
             # Without either it is a patch for one.
             if "path" in spec or "sourceRef" in spec:
                 yield str(spec.get("path") or "")

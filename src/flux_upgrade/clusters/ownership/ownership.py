@@ -71,9 +71,7 @@ class Ownership:
         """Whether a kustomization leads to the file; paths are relative to the repository's root."""
         return self._is_named or self._references.refers_to(path)
 
-    def other_writer(
-        self, path: str, target: Version, history: Sequence[str], pins: Iterable[Pin] = ()
-    ) -> Hold | None:
+    def other_writer(self, path: str, target: Version, history: Sequence[str], pins: Iterable[Pin] = ()) -> Hold | None:
         """The hold where Terraform writes the file, unless its own pin is one of ``pins``, which move along.
 
         ``history``: messages of the file's commits, newest first.
@@ -104,10 +102,7 @@ class Ownership:
         from flux_upgrade.clusters.ownership import terraform
 
         ownership = terraform.owner_of(path, self._owners)
-        return ownership is not None and (pin.path, pin.line) == (
-            ownership.owner.path,
-            ownership.owner.version_line,
-        )
+        return ownership is not None and (pin.path, pin.line) == (ownership.owner.path, ownership.owner.version_line)
 
     def remarks(self, files: Mapping[str, bytes], history: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
         """What to know of other writers of ``files`` (path → content), as Markdown paragraphs."""

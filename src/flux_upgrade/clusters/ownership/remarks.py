@@ -38,9 +38,7 @@ def remarks(paths: Iterable[str], reported_only: Iterable[Member]) -> tuple[str,
     """
     members = tuple(reported_only)
     found = dict.fromkeys(
-        f"{code(place)} ({code(f'{pin.where}: {pin.raw}')})"
-        for path in paths
-        for place, pin in beside(path, members)
+        f"{code(place)} ({code(f'{pin.where}: {pin.raw}')})" for path in paths for place, pin in beside(path, members)
     )
     if not found:
         return ()

@@ -104,9 +104,7 @@ def _rule(tree: Tree, paths: list[str]) -> dict[str, Any]:
     return {"matchFileNames": sorted(chosen), "enabled": False}
 
 
-def _remark(
-    file: str, config: Mapping[str, Any], managers: tuple[str, ...], paths: list[str], rule: object
-) -> str:
+def _remark(file: str, config: Mapping[str, Any], managers: tuple[str, ...], paths: list[str], rule: object) -> str:
     does = (
         "writes them anew with flags of its own choice, or changes the version in their header alone"
         if managers[0] == "flux"
@@ -189,9 +187,7 @@ def _found_by_patterns(manager: Mapping[str, Any], content: bytes) -> Iterator[D
         match = _found(pattern, text)
         if match is not None:
             groups = {key: value for key, value in match.groupdict().items() if value}
-            name = (
-                groups.get("depName") or groups.get("packageName") or str(manager.get("depNameTemplate", ""))
-            )
+            name = groups.get("depName") or groups.get("packageName") or str(manager.get("depNameTemplate", ""))
             source = groups.get("datasource") or str(manager.get("datasourceTemplate", ""))
             yield Dependency(_CUSTOM, source, name, ("custom",))
 

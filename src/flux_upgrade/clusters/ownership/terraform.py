@@ -83,10 +83,7 @@ def owner_of(path: str, owners: tuple[TerraformOwner, ...]) -> TerraformOwnershi
     """Who writes the installation at ``path``: the one that says so, else the first that may."""
     able = [owner for owner in owners if owner.writes(path)]
     return next(
-        (
-            TerraformOwnership(owner, owner.is_certain)
-            for owner in sorted(able, key=lambda each: not each.is_certain)
-        ),
+        (TerraformOwnership(owner, owner.is_certain) for owner in sorted(able, key=lambda each: not each.is_certain)),
         None,
     )
 

@@ -99,9 +99,7 @@ class ApiGroups:
     def _ending(self, text: str, end: int) -> str:
         """The group that ends there; empty where it is none of them."""
         for name in self.names:
-            if text.endswith(name, 0, end) and _BEFORE.search(
-                text, max(end - len(name) - 2, 0), end - len(name)
-            ):
+            if text.endswith(name, 0, end) and _BEFORE.search(text, max(end - len(name) - 2, 0), end - len(name)):
                 return name
         return ""
 

@@ -151,9 +151,7 @@ def _pairs(text: str, broken: UnreadableSpan, groups: ApiGroups) -> Iterator[Men
     for begin in groups.alone(text, broken.begin, broken.end):
         row = mapping_at(text, begin).get("version") if text_line_at(text, begin).key == "group" else None
         if row is not None and is_version(row.value):
-            yield Mention(
-                text_line_at(text, begin).value, row.value, begin, row.start, row.start + len(row.value)
-            )
+            yield Mention(text_line_at(text, begin).value, row.value, begin, row.start, row.start + len(row.value))
 
 
 def _use(path: str, file: Passage, mention: Mention, place: UsePlace, why: str) -> ApiUse:

@@ -113,9 +113,7 @@ class Structure:
         elif isinstance(node, ScalarNode) and not self._is_read(spot, node):
             self._rest(spot, node)
 
-    def _wait(
-        self, spot: _PendingNode, step: Step, node: Node, role: UsePlace | None, target: Subject
-    ) -> None:
+    def _wait(self, spot: _PendingNode, step: Step, node: Node, role: UsePlace | None, target: Subject) -> None:
         path = (*spot.context.path, step)
         context = NodeContext(path, role or role_of(path), target)
         self._waiting.append(_PendingNode(spot.document, node, context, spot.is_promising, spot.is_shared))
@@ -148,9 +146,7 @@ class Structure:
             each = each._replace(why=value.reason)
         self._add(spot, Mention(each.group, each.version, value.start, start, end), each)
         if each.is_object:
-            self.objects.append(
-                FluxObject(spot.document, mapping, each.group, each.version, each.place, start)
-            )
+            self.objects.append(FluxObject(spot.document, mapping, each.group, each.version, each.place, start))
 
     def _span(self, value: Value, version: str, mentions: list[Mention]) -> tuple[int, int]:
         """The version alone, where it stands there once as it is; else all of the scalar."""
@@ -186,9 +182,7 @@ class Structure:
             self.claimed.add(each.start)
             kind = node.value.removeprefix(f"{each.group}/{each.version}/")
             if spot.context.role is None and spot.context.is_item and kind.isalnum():
-                what = NamedVersion(
-                    node, each.group, each.version, UsePlace.REFERENCE, Subject(kind), _OTHERS
-                )
+                what = NamedVersion(node, each.group, each.version, UsePlace.REFERENCE, Subject(kind), _OTHERS)
             else:
                 who = subject(self.file.text, each.begin, each.end)
                 what = NamedVersion(node, each.group, each.version, UsePlace.TEXT, who, _TEXT)
@@ -200,9 +194,7 @@ class Structure:
         known = self.uses.get(start)
         if known is None or _rank(each.who.kind, each.place) > _rank(known.kind, known.place):
             line, at = self.file.line(start), spot.context.path
-            self.uses[start] = ApiUse(
-                self._path, line, group, version, *each.who, each.place, start, end, each.why, at
-            )
+            self.uses[start] = ApiUse(self._path, line, group, version, *each.who, each.place, start, end, each.why, at)
 
     def _of(self, spot: _PendingNode, node: Node) -> list[Mention]:
         return self._between(*self._span_of(spot, node))

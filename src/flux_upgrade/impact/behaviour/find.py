@@ -13,9 +13,7 @@ from flux_upgrade.manifests.nodes import compose, construct
 from flux_upgrade.model.versions import Version, is_tag
 
 
-def find_breaks(
-    files: Iterable[FluxFile], current: str, target: str, settled: Collection[str] = ()
-) -> tuple[Hit, ...]:
+def find_breaks(files: Iterable[FluxFile], current: str, target: str, settled: Collection[str] = ()) -> tuple[Hit, ...]:
     """By rule, then as the files come; nothing where it is unknown what runs today.
 
     ``settled``: feature gates that are set for a controller, see ``gates_in``: what they
@@ -56,9 +54,7 @@ def find_breaks(
     )
 
 
-def _is_patched(
-    hit: Hit, path: Path, patched: set[tuple[str, str, Path]], resources: set[tuple[str, str]]
-) -> bool:
+def _is_patched(hit: Hit, path: Path, patched: set[tuple[str, str, Path]], resources: set[tuple[str, str]]) -> bool:
     """Whether a patch sets the field: one by the resource's name, or one by a name that nothing has.
 
     The latter is how one is written that is for all resources that its target selects.

@@ -29,9 +29,7 @@ _HOSTS = {
 _PRIVATE = ("aws", "azure")
 """Whose registries are rarely read without logging in; of Google's, many are public."""
 _RECEIVERS = "9292"
-_SERVICE = re.compile(
-    r"https?://notification-controller\.([a-z0-9-]+)(?:\.svc[a-z0-9.-]*)?\.?(?::([0-9]+))?(?=/|$)"
-)
+_SERVICE = re.compile(r"https?://notification-controller\.([a-z0-9-]+)(?:\.svc[a-z0-9.-]*)?\.?(?::([0-9]+))?(?=/|$)")
 Path = tuple[str, ...]  # keys that lead to a field
 
 

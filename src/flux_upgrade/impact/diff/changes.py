@@ -118,9 +118,7 @@ class Changes(NamedTuple):
             found.add(ChangeKind.COMPONENT)
         if any(each.widened for each in self.rules):
             found.add(ChangeKind.RBAC)
-        if any(
-            field.what in TIGHTENED and not field.is_status for each in self.crds for _, field in each.fields
-        ):
+        if any(field.what in TIGHTENED and not field.is_status for each in self.crds for _, field in each.fields):
             found.add(ChangeKind.SCHEMA)
         return frozenset(found)
 

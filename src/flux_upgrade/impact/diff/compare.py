@@ -30,9 +30,7 @@ from flux_upgrade.manifests.residue import VERSION_LABEL, Edit, Op, Path
 from flux_upgrade.policy.decision import ChangeKind
 
 _Reader = Callable[[ObjectKey, "Document | None", "Document | None"], Changes]
-_VERSION_LINE = re.compile(
-    rf"^ +{re.escape(VERSION_LABEL)}: (?:v?\d+\.\d+\.\d+[0-9A-Za-z.+-]*|latest)$", re.MULTILINE
-)
+_VERSION_LINE = re.compile(rf"^ +{re.escape(VERSION_LABEL)}: (?:v?\d+\.\d+\.\d+[0-9A-Za-z.+-]*|latest)$", re.MULTILINE)
 _LABELS = ("metadata", "labels")
 _POD: Path = ("spec", "template", "spec")
 _IN_POD = len(_POD)

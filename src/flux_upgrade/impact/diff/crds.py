@@ -89,9 +89,7 @@ def _versions(old: Crd, new: Crd) -> CrdChange:
         new.kind,
         new.group,
         added=tuple(each for each in names if each in new.served - old.served),
-        deprecated=tuple(
-            each.name for each in new.versions if each.deprecated and each.name not in was_deprecated
-        ),
+        deprecated=tuple(each.name for each in new.versions if each.deprecated and each.name not in was_deprecated),
         unserved=tuple(each for each in before if each in names and each in old.served - new.served),
         removed=tuple(each for each in before if each not in names),
         storage=(old.storage, new.storage) if old.storage != new.storage else None,

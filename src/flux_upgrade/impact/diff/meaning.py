@@ -30,9 +30,7 @@ def by_meaning(
     except OtherShape:
         if before is None or after is None:
             return added_or_removed(key, before, kind)
-        return by_path(
-            key, found, noise, lambda edit: (kind if is_compared(edit) else None, path_phrase(edit))
-        )
+        return by_path(key, found, noise, lambda edit: (kind if is_compared(edit) else None, path_phrase(edit)))
     rest = [each for each in found if not is_compared(each)]
     # What was split, merged, spelled out or said twice comes to the same.
     noise[LAYOUT] += meant == Changes() and len(rest) < len(found)

@@ -92,17 +92,13 @@ def _peer(value: Any) -> str:
 
 def network_policy_changes(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
     """Of one policy. Raises Unreadable."""
-    return by_meaning(
-        (key, before, after), ChangeKind.NETWORK_POLICY, lambda edit: edit.path[0] == "spec", _compared
-    )
+    return by_meaning((key, before, after), ChangeKind.NETWORK_POLICY, lambda edit: edit.path[0] == "spec", _compared)
 
 
 def _compared(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
     old, new = (network_policy(each.data) if each else None for each in (before, after))
     return Changes(
-        others=tuple(
-            ObjectChange(ChangeKind.NETWORK_POLICY, str(key), *each) for each in _differences(old, new)
-        )
+        others=tuple(ObjectChange(ChangeKind.NETWORK_POLICY, str(key), *each) for each in _differences(old, new))
     )
 
 

@@ -13,16 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from flux_upgrade.impact.diff.changes import Changes, ObjectChange, quoted
 from flux_upgrade.manifests.documents import Document, ObjectKey
 from flux_upgrade.manifests.nodes import MappingNode, Node, SequenceNode, construct, same
-from flux_upgrade.manifests.residue import (
-    Edit,
-    Op,
-    Path,
-    children,
-    is_version_label,
-    labelled,
-    reordered,
-    spelled,
-)
+from flux_upgrade.manifests.residue import Edit, Op, Path, children, is_version_label, labelled, reordered, spelled
 from flux_upgrade.policy.decision import ChangeKind
 
 LABELS, LAYOUT = "version labels", "order and layout"
@@ -72,11 +63,7 @@ def _is_order(edit: Edit) -> bool:
 
 
 def _walk(
-    key: ObjectKey,
-    path: Path,
-    before: Node | None,
-    after: Node | None,
-    is_left_out: Callable[[Path], bool] | None,
+    key: ObjectKey, path: Path, before: Node | None, after: Node | None, is_left_out: Callable[[Path], bool] | None
 ) -> Iterator[tuple[Edit, Node]]:
     """Each edit with the node that is there now, or was there before."""
     if is_left_out is not None and is_left_out(path):
@@ -116,10 +103,7 @@ def added_or_removed(key: ObjectKey, before: Document | None, content: ChangeKin
 
 
 def by_path(
-    key: ObjectKey,
-    found: Iterable[Edit],
-    noise: Noise,
-    meaning: Callable[[Edit], Meaning] | None = None,
+    key: ObjectKey, found: Iterable[Edit], noise: Noise, meaning: Callable[[Edit], Meaning] | None = None
 ) -> Changes:
     """Edits of one object, each a change."""
     others = []

@@ -93,9 +93,7 @@ def _apis(changes: Changes) -> Iterator[str]:
         yield f"Stored as {quoted(f'{group}/{new}')}, before as {quoted(old)}: {listed(kinds)}"
 
 
-def _versions(
-    label: str, crds: Iterable[CrdChange], of: Callable[[CrdChange], tuple[str, ...]]
-) -> Iterator[str]:
+def _versions(label: str, crds: Iterable[CrdChange], of: Callable[[CrdChange], tuple[str, ...]]) -> Iterator[str]:
     """A line for each version of an API group."""
     found: dict[str, list[str]] = {}
     for crd in crds:

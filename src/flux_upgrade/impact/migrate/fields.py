@@ -11,15 +11,7 @@ from flux_upgrade.impact.migrate.field_edits import Unsafe
 from flux_upgrade.impact.migrate.result import Left, Reason
 from flux_upgrade.impact.migrate.rules import TEMPLATES, Rule, rule_of
 from flux_upgrade.impact.migrate.schema import Fault, Schema, What, dotted, faults, unknown
-from flux_upgrade.manifests.nodes import (
-    MappingNode,
-    Node,
-    ScalarNode,
-    SequenceNode,
-    child,
-    compose,
-    construct,
-)
+from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, child, compose, construct
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import TextEdit
 from flux_upgrade.model.values import NamedTuple

@@ -57,9 +57,7 @@ class Reach:
     def resources(self, group: str) -> tuple[ApiUse, ...]:
         if group not in self._resources:
             found = files_using(self._tree, (group,))
-            self._resources[group] = tuple(
-                use for file in found for use in file.uses if use.place is UsePlace.RESOURCE
-            )
+            self._resources[group] = tuple(use for file in found for use in file.uses if use.place is UsePlace.RESOURCE)
         return self._resources[group]
 
     def _roots(self, patch: ApiUse) -> frozenset[str] | None:
@@ -69,9 +67,7 @@ class Reach:
             return self._of_kustomizations(own)
         if patch.at:
             return self._of_flux(patch)
-        return self._of_kustomizations(
-            [each for each in self._kustomizations if patch.path in _patches(*each)]
-        )
+        return self._of_kustomizations([each for each in self._kustomizations if patch.path in _patches(*each)])
 
     def _of_kustomizations(self, some: list[tuple[str, Object]]) -> frozenset[str] | None:
         # What a component patches is whatever its users have.

@@ -20,9 +20,7 @@ from flux_upgrade.pins.formats.yaml_places import Object, documents
 
 _METADATA = "sops"
 _MADE = "It is a template: what it becomes is not known from here."
-_HELM = re.compile(
-    rb"\{\{[^}\n]*(?:\.(?:Values|Release|Chart|Capabilities|Files|Template)\b|\b(?:include|template) )"
-)
+_HELM = re.compile(rb"\{\{[^}\n]*(?:\.(?:Values|Release|Chart|Capabilities|Files|Template)\b|\b(?:include|template) )")
 """https://helm.sh/docs/chart_template_guide/builtin_objects/"""
 _TEMPLATES = "templates"
 """The folder of a chart: https://helm.sh/docs/topics/charts/#the-chart-file-structure"""
@@ -132,9 +130,7 @@ def in_template(file: FluxFile, use: ApiUse) -> Left:
         return Left(use, Reason.TEMPLATE, _sentence(use.why) or _MADE, _BY_HAND)
     outside = f"leave it out with {_scan(use.path)}."
     if _HELM.search(file.content):
-        return Left(
-            use, Reason.TEMPLATE, "It is a Helm template.", f"Change the version in the chart, or {outside}"
-        )
+        return Left(use, Reason.TEMPLATE, "It is a Helm template.", f"Change the version in the chart, or {outside}")
     return Left(use, Reason.TEMPLATE, _MADE, f"Change the version there, or {outside}")
 
 
@@ -178,9 +174,7 @@ def _holds(file: FluxFile, moves: list[Move], apis: Apis) -> bool:
         return (
             after is not None
             and len(after.objects) == len(file.objects)
-            and all(
-                _is_meant(old, new, moves, apis) for old, new in zip(file.objects, after.objects, strict=True)
-            )
+            and all(_is_meant(old, new, moves, apis) for old, new in zip(file.objects, after.objects, strict=True))
         )
     except (Unreadable, ValueError):
         return False

@@ -109,9 +109,7 @@ def _as_text(page: DocumentText, item: Node) -> Iterator[TextEdit]:
 
 
 def _is_about_name(operation: Node) -> bool:
-    return any(
-        key.value == "path" and value.value.startswith("/metadata/name") for key, value in _pairs(operation)
-    )
+    return any(key.value == "path" and value.value.startswith("/metadata/name") for key, value in _pairs(operation))
 
 
 def _pairs(item: Node) -> list[tuple[Node, Node]]:

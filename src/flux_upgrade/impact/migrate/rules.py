@@ -88,18 +88,10 @@ RULES = (
     _renamed("HelmChart", ("spec", "valuesFile"), "valuesFiles", _SOURCE_1_3, _values_files),
     *(_renamed("HelmRelease", (*_RENDERED, name), "patches", _FLUX_2_3, _patches) for name in _LISTS),
     *(_renamed("Kustomization", ("spec", name), "patches", _KUSTOMIZE_1_0, _patches) for name in _LISTS),
-    _gone(
-        ("Kustomization",),
-        ("spec", "validation"),
-        "the API server validates whatever Flux applies",
-        _KUSTOMIZE_1_0,
-    ),
+    _gone(("Kustomization",), ("spec", "validation"), "the API server validates whatever Flux applies", _KUSTOMIZE_1_0),
     _gone(("GitRepository",), ("spec", "gitImplementation"), "go-git is the only one", _SOURCE_1_0),
     _gone(
-        ("GitRepository", "Bucket", "HelmChart"),
-        ("spec", "accessFrom"),
-        "it was never implemented",
-        _NOT_IMPLEMENTED,
+        ("GitRepository", "Bucket", "HelmChart"), ("spec", "accessFrom"), "it was never implemented", _NOT_IMPLEMENTED
     ),
     _gone((), ("status",), "it is written in the cluster alone", _STATUS_IN_GIT),
     Rule(
@@ -112,8 +104,7 @@ RULES = (
     Rule(
         ("ImageUpdateAutomation",),
         ("spec", "commit"),
-        "Say spec.git.commit for spec.commit, in it author.name and author.email "
-        "for authorName and authorEmail.",
+        "Say spec.git.commit for spec.commit, in it author.name and author.email for authorName and authorEmail.",
         _ALPHA,
     ),
     Rule(("ImageUpdateAutomation",), ("spec", "push"), "Say spec.git.push for spec.push.", _ALPHA),

@@ -58,9 +58,7 @@ def unknown(data: Any, schema: Schema) -> tuple[Fault, ...]:
     A null takes a field away, if it is there, so that it may be of any name.
     """
     return tuple(
-        each
-        for each in _faults((), _without_directives(data), schema, is_object=True)
-        if each.what is What.UNKNOWN
+        each for each in _faults((), _without_directives(data), schema, is_object=True) if each.what is What.UNKNOWN
     )
 
 

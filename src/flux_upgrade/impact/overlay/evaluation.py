@@ -159,9 +159,7 @@ class Evaluation:
             self.findings.append(found)
         return _both(was.items) if was is now else Sides(was.items, now.items)
 
-    def _fault(
-        self, location: Location, what: str, fault: CannotBuild | CannotTell, *, already: bool
-    ) -> None:
+    def _fault(self, location: Location, what: str, fault: CannotBuild | CannotTell, *, already: bool) -> None:
         self.findings.append(faulty(at(location, what), fault, already=already))
 
 

@@ -85,8 +85,7 @@ def id_of(data: Mapping[str, Any]) -> Id:
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not kind or not name or not isinstance(metadata, dict):
         raise Unreadable(
-            f"there is no {'metadata.name' if kind else 'kind'}",
-            hint="kustomize takes Kubernetes objects only",
+            f"there is no {'metadata.name' if kind else 'kind'}", hint="kustomize takes Kubernetes objects only"
         )
     group, _, version = str(data.get("apiVersion") or "").rpartition("/")
     return Id(group, version, str(kind), str(metadata.get("namespace") or ""), str(name))

@@ -9,12 +9,7 @@ from typing import Any
 from flux_upgrade.impact.overlay.items import Step, StepResult, Touch
 from flux_upgrade.impact.overlay.json_patch import Landing
 from flux_upgrade.impact.overlay.kustomization import Location
-from flux_upgrade.impact.overlay.overridden import (
-    UNNAMED,
-    OverriddenField,
-    overridden_fields,
-    overridden_images,
-)
+from flux_upgrade.impact.overlay.overridden import UNNAMED, OverriddenField, overridden_fields, overridden_images
 from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell, OverlayFinding, OverlayVerdict
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.nodes import SequenceNode, represent
@@ -75,10 +70,7 @@ def _without_target(found: OverlayFinding, *, already: bool, is_open: bool) -> O
         return found._replace(verdict=OverlayVerdict.UNKNOWN, detail=detail)
     fact = "nothing matched it before the upgrade either" if already else "nothing matches it any more"
     return found._replace(
-        verdict=OverlayVerdict.IDLE,
-        detail=f"{fact}, which kustomize does not say",
-        hint=_REMOVE,
-        already=already,
+        verdict=OverlayVerdict.IDLE, detail=f"{fact}, which kustomize does not say", hint=_REMOVE, already=already
     )
 
 

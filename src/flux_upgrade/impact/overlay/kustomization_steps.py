@@ -49,9 +49,7 @@ def steps(of: Kustomization) -> Steps:
     yield from _each(of, "replacements", "replacement", _replacements)
     for name in _NOT_EVALUATED:
         if of.data.get(name):
-            yield FaultyEntry(
-                of.location(name), name, CannotTell(f"what {name} do is known to kustomize only")
-            )
+            yield FaultyEntry(of.location(name), name, CannotTell(f"what {name} do is known to kustomize only"))
 
 
 def variables(of: Kustomization) -> Steps:
@@ -96,9 +94,7 @@ def _json(of: Kustomization, location: Location, item: Any, index: int) -> Itera
     yield from patches.read(text, target, is_json=True)
 
 
-def _text(
-    of: Kustomization, location: Location, item: Any, name: str, index: int
-) -> tuple[PatchText, Selector | None]:
+def _text(of: Kustomization, location: Location, item: Any, name: str, index: int) -> tuple[PatchText, Selector | None]:
     fields = _mapping(item)
     target = None if fields.get("target") is None else Selector.read(fields["target"])
     inline, path = (_string(fields.get(key) or "", key) for key in ("patch", "path"))

@@ -12,15 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from flux_upgrade.manifests.images import Image
-from flux_upgrade.manifests.nodes import (
-    MappingNode,
-    Node,
-    ScalarNode,
-    SequenceNode,
-    construct,
-    represent,
-    same,
-)
+from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, construct, represent, same
 from flux_upgrade.manifests.residue import Path, children, is_image, labelled, spelled
 from flux_upgrade.model.values import NamedTuple
 

@@ -7,18 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flux_upgrade.impact.overlay import json_patch, strategic
-from flux_upgrade.impact.overlay.items import (
-    Id,
-    Item,
-    Items,
-    Step,
-    StepResult,
-    Touch,
-    each_of,
-    id_of,
-    mapping,
-    put,
-)
+from flux_upgrade.impact.overlay.items import Id, Item, Items, Step, StepResult, Touch, each_of, id_of, mapping, put
 from flux_upgrade.impact.overlay.json_patch import JsonPatchOperation
 from flux_upgrade.impact.overlay.kustomization import Location, PatchText
 from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
@@ -189,9 +178,7 @@ def _none_or_many(wanted: Id, items: Items, count: int) -> CannotBuild:
     if count:
         return CannotBuild(f"{count} objects are {wanted.spelled}")
     message = f"there is no {wanted} (“no matches for Id {wanted.spelled}”)"
-    near = [
-        item.current for item in items if (item.current.kind, item.current.name) == (wanted.kind, wanted.name)
-    ]
+    near = [item.current for item in items if (item.current.kind, item.current.name) == (wanted.kind, wanted.name)]
     hint = "remove the patch, or name an object that is there"
     if near:
         hint = f"the object that is there is {near[0].spelled}: name it like that"

@@ -73,11 +73,7 @@ def looked_up(reference: Mapping[str, Any], path: str, items: Items) -> StepResu
     given = {"group": group, "version": version} if reference.get("apiVersion") else {}
     wanted = exact({**reference, **given})
     # Without a namespace, any will do.
-    ids = (
-        (item, each if wanted.namespace else each._replace(namespace=""))
-        for item in items
-        for each in item.ids
-    )
+    ids = ((item, each if wanted.namespace else each._replace(namespace="")) for item in items for each in item.ids)
     named = {id(item): item for item, each in ids if each.identity == wanted.identity}
     found = _only(list(named.values()), wanted)
     if not found.is_opaque and not any(_fields(found.data, _steps(path))):

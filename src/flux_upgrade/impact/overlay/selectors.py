@@ -63,9 +63,7 @@ class Selector(NamedTuple):
         """``Deployment/(helm|source)-controller``, or what else narrows it."""
         kind, name = self.fields["kind"], self.fields["name"]
         what = "/".join(filter(None, (kind, name))) or "any object"
-        rest = [
-            f"{key} {self.fields[key]}" for key in ("group", "namespace") if self.fields[key] and not name
-        ]
+        rest = [f"{key} {self.fields[key]}" for key in ("group", "namespace") if self.fields[key] and not name]
         marks = [*rest, *filter(None, (self.labels, self.annotations))]
         return f"{what} with {', '.join(marks)}" if marks else what
 

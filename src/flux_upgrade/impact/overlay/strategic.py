@@ -61,9 +61,7 @@ def _value(old: Any, patch: Any, path: Path, known: bool) -> Any:  # noqa: FBT00
     if patch is None:
         return _GONE
     if old is not None and _kind(old) != _kind(patch):
-        raise CannotBuild(
-            f"{_dotted(path)} is a {_kind(old)} in the release, and a {_kind(patch)} in the patch"
-        )
+        raise CannotBuild(f"{_dotted(path)} is a {_kind(old)} in the release, and a {_kind(patch)} in the patch")
     if isinstance(patch, dict):
         return _map(old, patch, path, known)
     keys = _MERGE_KEYS.get((_field(path[:-1]), path[-1])) if known else None

@@ -42,9 +42,7 @@ def affixed(prefix: str, suffix: str, items: Items) -> StepResult:
     """What ``namePrefix`` and ``nameSuffix`` do."""
     return StepResult(
         tuple(
-            item
-            if item.current.kind in _SAME_NAME
-            else _renamed(item, "name", f"{prefix}{item.current.name}{suffix}")
+            item if item.current.kind in _SAME_NAME else _renamed(item, "name", f"{prefix}{item.current.name}{suffix}")
             for item in items
         )
     )
@@ -54,9 +52,7 @@ def _renamed(item: Item, field: str, text: str) -> Item:
     """The object under another name or in another namespace; it is found by the ones before, too."""
     now = item.current._replace(**{field: text})
     return replace(
-        item,
-        ids=(*item.ids, now),
-        load=lambda: {**item.data, "metadata": {**item.data["metadata"], field: text}},
+        item, ids=(*item.ids, now), load=lambda: {**item.data, "metadata": {**item.data["metadata"], field: text}}
     )
 
 

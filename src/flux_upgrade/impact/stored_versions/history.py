@@ -48,9 +48,7 @@ def written(query: HistoryQuery, found: Stored) -> str:
     if found.unknown:
         return ""
     every = found.resolved or found.refused
-    return json.dumps(
-        [query.key, [_entry(each) for each in every], [_entry(each) for each in found.after_migrate]]
-    )
+    return json.dumps([query.key, [_entry(each) for each in every], [_entry(each) for each in found.after_migrate]])
 
 
 def read(lines: Iterable[str], query: HistoryQuery) -> Stored | None:
@@ -99,9 +97,7 @@ class DroppedVersions(NamedTuple):
         return bool(self.dropped) and not self.used and not self.was_migrated
 
 
-def versions_dropped(
-    current: ReleaseApis, target: ReleaseApis, changed: Collection[str] | None
-) -> frozenset[str]:
+def versions_dropped(current: ReleaseApis, target: ReleaseApis, changed: Collection[str] | None) -> frozenset[str]:
     """``changed``: names of the CRDs that the upgrade changes in the cluster; None: that is not known."""
     return frozenset(
         f"{crd.group}/{version}"

@@ -38,10 +38,7 @@ CONFIG = (
 _WHAT = "the artifact's manifest"
 _DOCKER_TYPE = "application/vnd.docker.distribution.manifest.v2+json"
 """What Flux v0.32 to v0.39 pushed."""
-_INDEX_TYPES = (
-    "application/vnd.oci.image.index.v1+json",
-    "application/vnd.docker.distribution.manifest.list.v2+json",
-)
+_INDEX_TYPES = ("application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _SCHEMA = 2
 _WRITTEN = (CREATED, SOURCE, REVISION, PREVIOUS)

@@ -133,8 +133,7 @@ def _short(digest: str) -> str:
 def _within(name: str, tag: str) -> str:
     if len(name) > _LONGEST:
         raise UsageError(
-            f"the tag {tag} is too long: no tag can be named after it",
-            hint="promote a tag of at most 100 characters",
+            f"the tag {tag} is too long: no tag can be named after it", hint="promote a tag of at most 100 characters"
         )
     return name
 

@@ -185,11 +185,7 @@ def _kind(member: tarfile.TarInfo) -> EntryType:
         return EntryType.SPARSE
     if member.isreg():
         return EntryType.FILE
-    kinds = {
-        tarfile.DIRTYPE: EntryType.FOLDER,
-        tarfile.SYMTYPE: EntryType.LINK,
-        tarfile.LNKTYPE: EntryType.HARD_LINK,
-    }
+    kinds = {tarfile.DIRTYPE: EntryType.FOLDER, tarfile.SYMTYPE: EntryType.LINK, tarfile.LNKTYPE: EntryType.HARD_LINK}
     return kinds.get(member.type, EntryType.OTHER)
 
 

@@ -12,13 +12,7 @@ from flux_upgrade.model.errors import ReleaseNotFound, UnsupportedPin
 from flux_upgrade.model.text import decoded, line_of
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.cli.cli_versions import base_name, cli_pin, of_script
-from flux_upgrade.pins.cli.image_references import (
-    CliImageReference,
-    loose,
-    reading_of,
-    reference_of,
-    references,
-)
+from flux_upgrade.pins.cli.image_references import CliImageReference, loose, reading_of, reference_of, references
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.ranges import respelled
@@ -67,9 +61,7 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     tag = respelled(target, image.tag)
     digest = context.artifacts.digest(image.repository, tag)
     if digest is None:
-        raise ReleaseNotFound(
-            f"there is no image {image.repository}:{tag}", hint="run again when it is published"
-        )
+        raise ReleaseNotFound(f"there is no image {image.repository}:{tag}", hint="run again when it is published")
     if not image.digest:
         return PinChange((image.version.replaced(tag),), tag)
     if context.artifacts.digest(image.repository, image.tag) != image.digest:

@@ -58,9 +58,7 @@ def beside(path: str, name: str, context: PinContext) -> bytes:
     return read(context.tree, f"{path.removesuffix(base_name(path))}{name}") or b""
 
 
-def more_files(
-    files: Sequence[SourceFile], name: re.Pattern[str], context: PinContext
-) -> Iterator[SourceFile]:
+def more_files(files: Sequence[SourceFile], name: re.Pattern[str], context: PinContext) -> Iterator[SourceFile]:
     """More files of the tree: their whole paths fit ``name``, which the kind's row cannot express."""
     known = {file.path for file in files}
     for path in context.tree.named(("",)):

@@ -56,9 +56,7 @@ def _reading(file: SourceFile, value: Value, context: PinContext) -> Reading:
         return floating("the newest CLI is taken when devbox.lock is written")
     if _SERIES.fullmatch(value.text):
         if is_locked:
-            return unknown(
-                f"{_LOCK} beside it says which of them", f"run devbox update {_PACKAGE}, or {BY_HAND}"
-            )
+            return unknown(f"{_LOCK} beside it says which of them", f"run devbox update {_PACKAGE}, or {BY_HAND}")
         return Reading(PinState.RANGE, ranges.newest(value.text, context.regenerator.stable_tags()))
     version = ranges.tag_of(value.text)
     if not version:

@@ -100,9 +100,7 @@ def _of_tag(image: CliImageReference) -> Reading:
         )
     single = _ONE_MACHINE.fullmatch(image.tag)
     if single is not None and tag_of(single[1]):
-        return unknown(
-            "its tag is of one architecture alone", "use the tag of the release, which has them all"
-        )
+        return unknown("its tag is of one architecture alone", "use the tag of the release, which has them all")
     if not tag_of(image.tag):
         return unknown("its tag names no release of Flux", "write the release in full, like v2.9.4")
     return Reading(PinState.EXACT, tag_of(image.tag))
@@ -181,9 +179,7 @@ def _of_values(each: Object, path: tuple[Step, ...]) -> Iterator[tuple[tuple[Ste
         yield ("tag",), image
 
 
-def _of_override(
-    each: Object, path: tuple[Step, ...]
-) -> Iterator[tuple[tuple[Step, ...], CliImageReference]]:
+def _of_override(each: Object, path: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], CliImageReference]]:
     """``images`` of a Kustomization: ``newTag`` takes the place of every tag of the image."""
     names = [each.text_at(*path, key) for key in ("newName", "name")]
     version = each.at(*path, "newTag")

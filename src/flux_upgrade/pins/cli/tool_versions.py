@@ -137,9 +137,7 @@ def _of_package(file: SourceFile, root: Object, path: tuple[Step, ...], context:
     reading = _exactly(value)
     sums = beside(file.path, "aqua-checksums.json", context)
     if _AQUA_NAME.encode() in sums and reading.state is PinState.EXACT:
-        reading = reading._replace(
-            remarks=("aqua-checksums.json beside it: run aqua update-checksum afterwards",)
-        )
+        reading = reading._replace(remarks=("aqua-checksums.json beside it: run aqua update-checksum afterwards",))
     yield cli_pin(NAME, file, value, f"package {_AQUA_NAME}", reading)
 
 

@@ -131,8 +131,7 @@ def _without_version(file: SourceFile, place: _WorkflowStep, ref: str, inputs: d
             reading = floating(f"it takes the version that {source.text} names")
         else:
             reading = unknown(
-                f"the version stands in {source.text}",
-                f"change it by hand there, or name the file {_PINNED_FILES[1]}",
+                f"the version stands in {source.text}", f"change it by hand there, or name the file {_PINNED_FILES[1]}"
             )
         return cli_pin(NAME, file, source, where, reading)
     follows = f"; {ref} is the version of the action alone" if tag_of(ref) else ""
@@ -160,9 +159,7 @@ def _reading(place: _WorkflowStep, value: Value) -> Reading:
         return NEWEST
     version = tag_of(value.text)
     if not version:
-        return unknown(
-            "the action takes whole releases only, like 2.9.4", "write the release in full, in quotes"
-        )
+        return unknown("the action takes whole releases only, like 2.9.4", "write the release in full, in quotes")
     return Reading(PinState.EXACT, version)
 
 
@@ -184,9 +181,7 @@ def _candidates(place: _WorkflowStep, context: str, name: str) -> Iterator[tuple
     elif context == "matrix":
         yield (*place.job, "strategy", "matrix", name)
     else:
-        yield from (
-            ("on", event, "inputs", name, "default") for event in ("workflow_dispatch", "workflow_call")
-        )
+        yield from (("on", event, "inputs", name, "default") for event in ("workflow_dispatch", "workflow_call"))
         yield ("inputs", name, "default")
 
 

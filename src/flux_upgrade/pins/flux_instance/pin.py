@@ -118,14 +118,11 @@ def _range(pin: Pin, distribution: Distribution, text: str, context: PinContext)
     try:
         choice = choice_of(distribution, context)
     except (UnsupportedPin, ReleaseNotFound, SourceUnavailable, UntrustedArchive) as error:
-        return pin._replace(
-            reason=f"what the range comes to cannot be told: {error.message}", hint=error.hint
-        )
+        return pin._replace(reason=f"what the range comes to cannot be told: {error.message}", hint=error.hint)
     version = choice.release(text)
     if choice.doubt:
         reason = (
-            "what the range comes to cannot be told:"
-            f" it may be decided in {distribution.unread}, which is not here"
+            f"what the range comes to cannot be told: it may be decided in {distribution.unread}, which is not here"
         )
         return pin._replace(reason=reason, hint="state the artifact in spec.values")
     if not version:
@@ -134,11 +131,7 @@ def _range(pin: Pin, distribution: Distribution, text: str, context: PinContext)
     said = choice.reason(text)
     hint = _RAISE if choice.is_behind(text) else ""
     return pin._replace(
-        state=PinState.RANGE,
-        version=Version(version),
-        reason=said,
-        hint=hint,
-        remarks=(*pin.remarks, *choice.remarks),
+        state=PinState.RANGE, version=Version(version), reason=said, hint=hint, remarks=(*pin.remarks, *choice.remarks)
     )
 
 

@@ -55,9 +55,7 @@ class ReleaseChoice(NamedTuple):
         if not self.is_behind(text):
             return f"{self.origin} decides which releases there are: a later one comes with another artifact"
         own, newest = self.release(text), ranges.newest(text, self.latest)
-        return (
-            f"{self.origin} freezes the range: it holds nothing later in it than {own}, while {newest} is out"
-        )
+        return f"{self.origin} freezes the range: it holds nothing later in it than {own}, while {newest} is out"
 
     def is_behind(self, text: str) -> bool:
         """Whether the range admits a later release that there is."""
@@ -92,9 +90,7 @@ def choice_of(distribution: Distribution, context: PinContext) -> ReleaseChoice:
     latest = tuple(context.regenerator.stable_tags())
     stated = distribution.artifact
     if stated is None and distribution.unread:
-        doubt = (
-            f"Which releases there are may be stated in {distribution.unread}, which is not among the files."
-        )
+        doubt = f"Which releases there are may be stated in {distribution.unread}, which is not among the files."
         return ReleaseChoice(latest, "the artifact", latest=latest, doubt=doubt)
     if stated is None and distribution.of_chart:
         return ReleaseChoice(latest, str(_CHARTS_OWN), latest=latest)
@@ -115,9 +111,7 @@ def choice_of(distribution: Distribution, context: PinContext) -> ReleaseChoice:
     return ReleaseChoice(releases, origin, is_frozen=True, latest=latest, remarks=remarks)
 
 
-def moved_along(
-    choice: ReleaseChoice, distribution: Distribution, target: str, context: PinContext
-) -> ReleaseChoice:
+def moved_along(choice: ReleaseChoice, distribution: Distribution, target: str, context: PinContext) -> ReleaseChoice:
     """What there is once the pin of the artifact has moved to a release with ``target``, as was asked for.
 
     The choice as it is where that pin stays: it holds the target already, is not the operator's
@@ -139,14 +133,10 @@ def moved_along(
     return choice._replace(releases=releases_in(moved, context.artifacts), origin=origin, remarks=())
 
 
-def _single(
-    artifact: DistributionArtifact, origin: str, latest: tuple[str, ...], context: PinContext
-) -> ReleaseChoice:
+def _single(artifact: DistributionArtifact, origin: str, latest: tuple[str, ...], context: PinContext) -> ReleaseChoice:
     release = release_of(artifact, context.artifacts)
     if not release:
-        raise ReleaseNotFound(
-            f"{origin} does not say which release it holds", hint="name it by a release's tag"
-        )
+        raise ReleaseNotFound(f"{origin} does not say which release it holds", hint="name it by a release's tag")
     return ReleaseChoice((release,), origin, is_single=True, latest=latest)
 
 
@@ -155,9 +145,7 @@ def _artifact(stated: Stated) -> tuple[DistributionArtifact, str]:
     reason = stated.value.reason
     artifact = None if reason or is_variable(text) else parsed(text)
     if artifact is None:
-        reason = reason or (
-            "a variable stands for it" if is_variable(text) else f"{text} is no address oci://…"
-        )
+        reason = reason or ("a variable stands for it" if is_variable(text) else f"{text} is no address oci://…")
         raise UnsupportedPin(
             f"the artifact ({place}) decides which releases there are, and {reason}",
             hint="write the artifact out where it stands",

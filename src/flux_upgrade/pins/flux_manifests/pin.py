@@ -80,9 +80,7 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     return made._replace(remarks=(*made.remarks, *notes, *not_served(reference, target)))
 
 
-def _parts_changed(
-    reference: FluxManifestsReference, place: str, target: str, context: PinContext
-) -> PinChange:
+def _parts_changed(reference: FluxManifestsReference, place: str, target: str, context: PinContext) -> PinChange:
     """The tag and the digest, or whichever there is."""
     contents.require_own_digest(reference, place, context)
     tag = ranges.respelled(target, reference.tag.text) if reference.tag else target
@@ -94,9 +92,7 @@ def _parts_changed(
     return PinChange(tuple(made), "@".join(filter(None, written)))
 
 
-def _range_changed(
-    pin: Pin, reference: FluxManifestsReference, target: str, context: PinContext
-) -> PinChange:
+def _range_changed(pin: Pin, reference: FluxManifestsReference, target: str, context: PinContext) -> PinChange:
     value, place = reference.semver, f"{pin.path}:{pin.line}"
     if value is None or not contents.lets_through(reference.filter, target):
         raise UnsupportedPin(
@@ -155,9 +151,4 @@ def _in_template(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
         ((f"spec.ref.{field}", found) for field, found in stated if found),
         ("spec.url", (broken.text.count("\n", 0, address.end()) + 1, "")),
     )
-    yield unknown_pin(
-        file,
-        NAME,
-        (broken.line + line - 1, f"OCIRepository, {field}", written.strip("\"' ")),
-        *TEMPLATE,
-    )
+    yield unknown_pin(file, NAME, (broken.line + line - 1, f"OCIRepository, {field}", written.strip("\"' ")), *TEMPLATE)

@@ -51,8 +51,7 @@ def new_digest(repository: str, tag: str, target: str, context: PinContext) -> s
     release = release_of(repository, tag, context)
     if release and release != target:
         raise UntrustedArchive(
-            f"{repository}:{tag} says of itself that it is {release}",
-            hint="see who pushed it, and where from",
+            f"{repository}:{tag} says of itself that it is {release}", hint="see who pushed it, and where from"
         )
     return digest
 
@@ -165,9 +164,7 @@ def _by_digest(reference: FluxManifestsReference, digest: str, context: PinConte
     return Reading(PinState.EXACT, release)
 
 
-def _by_range(
-    reference: FluxManifestsReference, value: Value, content: bytes, context: PinContext
-) -> Reading:
+def _by_range(reference: FluxManifestsReference, value: Value, content: bytes, context: PinContext) -> Reading:
     text = value.text
     if ranges.is_exact(text):
         return _located(reference, ranges.tag_of(text.lstrip("=v")), f"{text} is no release of Flux")

@@ -12,15 +12,7 @@ from flux_upgrade.model.files import Tree
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_operator import change as moves
-from flux_upgrade.pins.flux_operator.places import (
-    OPERATOR,
-    OperatorPlace,
-    artifact,
-    image,
-    images,
-    override,
-    places,
-)
+from flux_upgrade.pins.flux_operator.places import OPERATOR, OperatorPlace, artifact, image, images, override, places
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace, inline, operations

@@ -108,9 +108,7 @@ def parse(url: str) -> RepositoryReference | None:
         if match := pattern.match(url):
             path = (match["path"] or "").strip("/")
             repository = (match["repository"] or match["raw"]).lower()
-            return RepositoryReference(
-                "github.com", repository, path, form, match["ref"], match.start("ref"), reason
-            )
+            return RepositoryReference("github.com", repository, path, form, match["ref"], match.start("ref"), reason)
     return _parse_git(url)
 
 
@@ -136,12 +134,9 @@ def judge(ref: str | None) -> Reading:
         return floating(f"it follows the branch {ref.removeprefix('refs/heads/')}")
     if _COMMIT.fullmatch(ref):
         return unknown(
-            "which release a commit belongs to cannot be told from here",
-            "name the release's tag instead of the commit",
+            "which release a commit belongs to cannot be told from here", "name the release's tag instead of the commit"
         )
-    return unknown(
-        f"{ref} is neither a release of Flux nor a branch", "name a release's tag, which begins with v"
-    )
+    return unknown(f"{ref} is neither a release of Flux nor a branch", "name a release's tag, which begins with v")
 
 
 def pin_of(pin: Pin, reading: Reading, value: Value | None = None, start: int = 0) -> Pin:

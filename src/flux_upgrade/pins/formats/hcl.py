@@ -128,9 +128,7 @@ def _expression(line: int, tokens: list[_Token]) -> Attribute:
             }
         else:
             items = tuple(_expression(part[0].line, part) for part in parts)
-    shown = (
-        f'"{each.text}"' if each.kind == "string" else each.text for each in tokens if each.kind != "end"
-    )
+    shown = (f'"{each.text}"' if each.kind == "string" else each.text for each in tokens if each.kind != "end")
     return Attribute(line, "".join(shown), literal, start, members, items)
 
 

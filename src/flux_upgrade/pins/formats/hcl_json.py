@@ -29,10 +29,7 @@ def blocks(content: bytes) -> tuple[Block, ...] | None:
         return None
     file, data = read
     return tuple(
-        block
-        for kind, labels in _LABELS.items()
-        if kind in data
-        for block in file.blocks(data[kind], (kind,), labels)
+        block for kind, labels in _LABELS.items() if kind in data for block in file.blocks(data[kind], (kind,), labels)
     )
 
 

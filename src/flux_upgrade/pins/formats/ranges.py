@@ -96,9 +96,7 @@ def read(value: Value, bare: str) -> Reading:
         return Reading(PinState.EXACT, value.text)
     if is_tag(f"v{value.text}"):
         return unknown(bare, f"write v{value.text}")
-    return unknown(
-        "it is not spelled as a release of Flux is", "write the tag of a release: v, major, minor and patch"
-    )
+    return unknown("it is not spelled as a release of Flux is", "write the tag of a release: v, major, minor and patch")
 
 
 def tag_of(text: str) -> str:

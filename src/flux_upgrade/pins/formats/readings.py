@@ -44,17 +44,11 @@ def judged(pin: Pin, reading: Reading) -> Pin:
     """``pin`` with what stands there; what was remarked of it before stays."""
     state, version, reason, hint, remarks = reading
     return pin._replace(
-        state=state,
-        version=Version(version),
-        reason=reason,
-        hint=hint,
-        remarks=(*pin.remarks, *remarks),
+        state=state, version=Version(version), reason=reason, hint=hint, remarks=(*pin.remarks, *remarks)
     )
 
 
-def unknown_pin(
-    file: SourceFile, kind: str, spot: tuple[int, str, str], reason: str = "", hint: str = ""
-) -> Pin:
+def unknown_pin(file: SourceFile, kind: str, spot: tuple[int, str, str], reason: str = "", hint: str = "") -> Pin:
     """A pin of which no more is known than where it is. ``spot``: its ``line``, ``where`` and ``raw``."""
     return Pin(file.path, kind, file.content, *spot, PinState.UNKNOWN, reason=reason, hint=hint)
 

@@ -16,15 +16,7 @@ from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touc
 from flux_upgrade.pins.formats.passages import stated
 from flux_upgrade.pins.formats.ranges import is_nothing, read
 from flux_upgrade.pins.formats.readings import PATCH, in_template, judged, unknown_pin
-from flux_upgrade.pins.formats.yaml_places import (
-    BrokenDocument,
-    Object,
-    Step,
-    Value,
-    dotted,
-    objects,
-    readable,
-)
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, dotted, objects, readable
 from flux_upgrade.pins.gardener import flux_config
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
 
@@ -131,9 +123,7 @@ def _configured(file: SourceFile, each: Object, extension: tuple[Step, ...]) -> 
     if value is None and each.has(*config, *_VERSION):
         return _unknown(pin, "it is no text", "write the tag of a release")
     apis = flux_config.dropped(each, config)
-    pin = pin._replace(
-        folder=flux_config.folder(each, config), remarks=(_ONCE, *(api.remark for api in apis))
-    )
+    pin = pin._replace(folder=flux_config.folder(each, config), remarks=(_ONCE, *(api.remark for api in apis)))
     if value is None or is_nothing(value):
         return pin._replace(
             reason="no version is given: the extension installs the one that its own release names"

@@ -148,9 +148,7 @@ def change(
     return ManifestChange(
         carried=carried,
         images=tuple(
-            (each.name, str(each.image), str(after[each.name]))
-            for each in proof.controllers
-            if each.name in after
+            (each.name, str(each.image), str(after[each.name])) for each in proof.controllers if each.name in after
         ),
         evidence=rules.evidence,
         verified=regenerator.manifests(target).verified,

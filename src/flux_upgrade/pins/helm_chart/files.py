@@ -189,9 +189,7 @@ def _inflated_source(tree: Tree, file: SourceFile, each: Object, repository: str
     home = each.text_at("helmGlobals", "chartHome") or "charts"
     copy = joined(folder_of(file.path), f"{home}/{CHART}/Chart.yaml")
     if not repository or read(tree, copy) is not None:
-        return ChartSource(
-            "", f"kustomize takes the chart from the folder {home}/{CHART}", "upgrade that copy"
-        )
+        return ChartSource("", f"kustomize takes the chart from the folder {home}/{CHART}", "upgrade that copy")
     return source_at(repository)
 
 

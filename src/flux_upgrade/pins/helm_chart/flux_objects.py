@@ -120,10 +120,7 @@ def _oci_repositories(files: Files, file: SourceFile, each: Object) -> Iterator[
     path = stated[0] if stated else ("spec", "ref", "tag")
     digest, tag, trouble = each.at("spec", "ref", "digest"), each.text_at(*path), ("", "")
     if path[-1] == "digest" or (digest and tag in ("", "latest")):
-        trouble = (
-            "the digest alone does not say which version of the chart it is",
-            "state the tag beside it",
-        )
+        trouble = ("the digest alone does not say which version of the chart it is", "state the tag beside it")
     elif path[-1] == "semver" and len(stated) > 1:
         trouble = ("spec.ref has a semver range and a tag or a digest", "state one of them alone")
     elif path[-1] == "tag" and not (is_exact(tag) or tag in ("", "latest") or is_variable(tag)):

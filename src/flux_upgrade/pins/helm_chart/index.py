@@ -51,9 +51,7 @@ class Index:
 
 def _resolved(versions: Mapping[str, str], repository: str, text: str) -> ChartRelease:
     if not versions:
-        return ChartRelease(
-            reason=f"{repository} has no chart {CHART}", hint="check the repository's address"
-        )
+        return ChartRelease(reason=f"{repository} has no chart {CHART}", hint="check the repository's address")
     is_exact = ranges.is_exact(text)
     newest = ranges.newest(text, map(tag_of, versions)).removeprefix("v")
     if not newest:

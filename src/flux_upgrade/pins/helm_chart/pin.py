@@ -52,9 +52,7 @@ def read_place(place: ChartVersionPlace, index: chart_index.Index, context: PinC
 def _trouble(place: ChartVersionPlace, text: str) -> Reading | None:
     """Why the place can neither be read nor changed safely."""
     if is_variable(text):
-        return unknown(
-            f"the version is a variable: {text}", "write it out, or upgrade it where the variable is set"
-        )
+        return unknown(f"the version is a variable: {text}", "write it out, or upgrade it where the variable is set")
     version = place.version
     if place.trouble[0]:
         return unknown(*place.trouble)
@@ -88,9 +86,7 @@ def _mismatch(place: ChartVersionPlace, chart: str, context: PinContext) -> Read
     if place.digest is None:
         return None
     try:
-        actual = context.artifacts.digest(
-            chart_index.oci_name(place.source.repository), chart_index.oci_tag(chart)
-        )
+        actual = context.artifacts.digest(chart_index.oci_name(place.source.repository), chart_index.oci_tag(chart))
     except (SourceUnavailable, UntrustedArchive) as error:
         return unknown(f"whether the digest is that of {chart} cannot be told: {error.message}", error.hint)
     if actual == place.digest.text and not place.digest.reason:
@@ -164,13 +160,9 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
 def _range_change(version: Value, chart: str, target: str, versions: Mapping[str, str]) -> PinChange:
     text = version.text
     if ranges.allows(text, chart_index.tag_of(chart)):
-        return PinChange(
-            (), text, (f"the range {text} admits chart version {chart}, Flux {target}, as it is",)
-        )
+        return PinChange((), text, (f"the range {text} admits chart version {chart}, Flux {target}, as it is",))
     new = chart_index.raised(text, chart, target, versions)
-    return PinChange(
-        (version.replaced(new),), new, (f"the range comes to chart version {chart}, Flux {target}",)
-    )
+    return PinChange((version.replaced(new),), new, (f"the range comes to chart version {chart}, Flux {target}",))
 
 
 def _digest(context: PinContext, details: _ChartDetails, chart: str) -> TextEdit | None:
@@ -183,9 +175,7 @@ def _digest(context: PinContext, details: _ChartDetails, chart: str) -> TextEdit
     repository = chart_index.oci_name(details.repository)
     digest = context.artifacts.digest(repository, chart_index.oci_tag(chart))
     if digest is None:
-        raise ReleaseNotFound(
-            f"{repository} has no tag {chart_index.oci_tag(chart)} yet", hint="try again later"
-        )
+        raise ReleaseNotFound(f"{repository} has no tag {chart_index.oci_tag(chart)} yet", hint="try again later")
     return details.digest.replaced(digest)
 
 

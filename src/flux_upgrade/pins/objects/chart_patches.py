@@ -12,15 +12,7 @@ from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats.kustomize_files import joined, read
 from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace, operations, replaced, text_at, touches
 from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
-from flux_upgrade.pins.objects.chart_place import (
-    HELM,
-    SOURCE,
-    VERSIONS,
-    ChartVersionPlace,
-    Files,
-    folder_of,
-    identity,
-)
+from flux_upgrade.pins.objects.chart_place import HELM, SOURCE, VERSIONS, ChartVersionPlace, Files, folder_of, identity
 from flux_upgrade.pins.pin import SourceFile
 
 _WHOLE: dict[str, tuple[Step, ...]] = {
@@ -92,9 +84,7 @@ def _selects(kind: str, name: str, target: Target) -> bool:
     return True
 
 
-def _text(
-    file: SourceFile, text: bytes, target: Target, before: int, *, is_aimed: bool
-) -> Iterator[PatchedPlace]:
+def _text(file: SourceFile, text: bytes, target: Target, before: int, *, is_aimed: bool) -> Iterator[PatchedPlace]:
     """A JSON patch or strategic merge patches; ``before``: lines of the file above the text."""
     for each in operations(text):
         path = next((path for path in VERSIONS[target[0]] if touches(each, [*map(str, path)])), None)

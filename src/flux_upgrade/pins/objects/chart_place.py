@@ -8,15 +8,7 @@ from collections.abc import Iterator, Sequence
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.kustomize_files import read
-from flux_upgrade.pins.formats.yaml_places import (
-    BrokenDocument,
-    Object,
-    Step,
-    Value,
-    is_variable,
-    objects,
-    readable,
-)
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, is_variable, objects, readable
 from flux_upgrade.pins.pin import SourceFile
 
 HELM = "helm.toolkit.fluxcd.io"
@@ -107,20 +99,13 @@ class Files:
 def identity(each: Object) -> tuple[str, str, str, str]:
     """API group, kind, namespace and name; empty where they are not stated."""
     group = each.text_at("apiVersion").rpartition("/")[0]
-    return (
-        group,
-        each.text_at("kind"),
-        each.text_at("metadata", "namespace"),
-        each.text_at("metadata", "name"),
-    )
+    return (group, each.text_at("kind"), each.text_at("metadata", "namespace"), each.text_at("metadata", "name"))
 
 
 def source_at(address: str) -> ChartSource:
     """A repository by its address, as users write it."""
     if is_variable(address):
-        return ChartSource(
-            "", f"the address of the chart's repository is a variable: {address}", "write it out"
-        )
+        return ChartSource("", f"the address of the chart's repository is a variable: {address}", "write it out")
     if not address.startswith(_SCHEMES):
         return ChartSource(
             "",

@@ -63,9 +63,7 @@ class _DistributionSource(NamedTuple):
 
 def is_instance(each: Object) -> bool:
     """Whether it is a FluxInstance, or a patch of one."""
-    return each.text_at("apiVersion").startswith("fluxcd.controlplane.io/") and (
-        each.text_at("kind") == "FluxInstance"
-    )
+    return each.text_at("apiVersion").startswith("fluxcd.controlplane.io/") and (each.text_at("kind") == "FluxInstance")
 
 
 def is_release(each: Object, repositories: Iterable[Object]) -> bool:
@@ -100,9 +98,7 @@ def chart_repositories(files: Sequence[SourceFile]) -> list[Object]:
 def of_instance(file: SourceFile, each: Object) -> Distribution:
     """What a FluxInstance states itself."""
     is_disabled = each.text_at("metadata", "annotations", _RECONCILE).lower() == "disabled"
-    return _distribution(file, each, [_DistributionSource(file, each, INSTANCE)])._replace(
-        is_disabled=is_disabled
-    )
+    return _distribution(file, each, [_DistributionSource(file, each, INSTANCE)])._replace(is_disabled=is_disabled)
 
 
 def of_release(file: SourceFile, each: Object, kustomizations: Kustomizations) -> Distribution:
@@ -160,6 +156,4 @@ def _folder(sources: Sequence[_DistributionSource]) -> str | None:
 
 def _deepest(each: Object, path: tuple[Step, ...]) -> tuple[Step, ...]:
     """As much of the path as there is."""
-    return next(
-        path[:length] for length in range(len(path), -1, -1) if not length or each.has(*path[:length])
-    )
+    return next(path[:length] for length in range(len(path), -1, -1) if not length or each.has(*path[:length]))

@@ -8,14 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.kustomize_files import joined
-from flux_upgrade.pins.formats.kustomize_patches import (
-    InlinePatch,
-    PatchedPlace,
-    inline,
-    operations,
-    replaced,
-    touches,
-)
+from flux_upgrade.pins.formats.kustomize_patches import InlinePatch, PatchedPlace, inline, operations, replaced, touches
 from flux_upgrade.pins.formats.yaml_places import Object, readable
 from flux_upgrade.pins.objects.flux_manifests_reference import of_repository
 from flux_upgrade.pins.pin import SourceFile
@@ -84,9 +77,7 @@ def _inline(file: SourceFile, each: Object, aim: Aim) -> Iterator[PatchedPlace]:
             yield from _operations(file, text, aim)
         for inner in readable(text.content):
             own = _own(inner)
-            aimed = InlinePatch(
-                b"", 0, text.target_kind or own.target_kind, text.target_name or own.target_name
-            )
+            aimed = InlinePatch(b"", 0, text.target_kind or own.target_kind, text.target_name or own.target_name)
             if aim.fits(aimed):
                 yield from _merged(file, inner, text.before, aim)
 

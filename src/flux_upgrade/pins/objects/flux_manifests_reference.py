@@ -95,9 +95,7 @@ def stated(each: Object, repository: str, rest: str, *above: Step) -> FluxManife
         filter=each.text_at(*ref, "semverFilter"),
         problem=f"spec.ref.{odd[0]} is no text" if odd else "",
     )
-    return with_parts(
-        found, values["tag"] if "tag" in given else None, values["digest"] if "digest" in given else None
-    )
+    return with_parts(found, values["tag"] if "tag" in given else None, values["digest"] if "digest" in given else None)
 
 
 def of_instance(each: Object) -> FluxManifestsReference | None:
@@ -108,9 +106,7 @@ def of_instance(each: Object) -> FluxManifestsReference | None:
     address = None if value is None else _OURS.fullmatch(value.text)
     if value is None or address is None:
         return None
-    found = FluxManifestsReference(
-        address["repository"], each.called(), value.line, "spec.distribution.artifact"
-    )
+    found = FluxManifestsReference(address["repository"], each.called(), value.line, "spec.distribution.artifact")
     if value.reason:
         return found._replace(problem=value.reason)
     if not address["rest"]:
@@ -142,9 +138,7 @@ def not_served(found: FluxManifestsReference, target: str) -> Iterator[str]:
         )
 
 
-def with_parts(
-    found: FluxManifestsReference, tag: Value | None, digest: Value | None
-) -> FluxManifestsReference:
+def with_parts(found: FluxManifestsReference, tag: Value | None, digest: Value | None) -> FluxManifestsReference:
     """A tag may have a digest behind it: ``v2.9.4@sha256:…``, as Renovate pins it."""
     parts = None if tag is None else _PARTS.fullmatch(tag.text)
     if tag is None or parts is None or parts["digest"] is None:

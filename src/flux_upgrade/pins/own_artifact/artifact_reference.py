@@ -107,9 +107,7 @@ def in_object(file: SourceFile, each: Object, address: Address) -> Iterator[Arti
         # A block scalar's text begins in the line after its indicator.
         for line in _lines(template.text, address):
             why = "the flux-operator makes the object from a template"
-            yield _bare(file, name, template.line + line, address)._replace(
-                reason=why, hint="change it by hand"
-            )
+            yield _bare(file, name, template.line + line, address)._replace(reason=why, hint="change it by hand")
 
 
 def in_text(file: SourceFile, broken: BrokenDocument, address: Address) -> Iterator[ArtifactReference]:
@@ -127,9 +125,7 @@ def _of(file: SourceFile, each: Object, address: Address, *above: Step) -> Itera
         yield _judged(found)
 
 
-def _of_repository(
-    file: SourceFile, each: Object, address: Address, *above: Step
-) -> ArtifactReference | None:
+def _of_repository(file: SourceFile, each: Object, address: Address, *above: Step) -> ArtifactReference | None:
     spec: tuple[Step, ...] = (*above, "spec")
     url = each.text_at(*spec, "url")
     if not _may_be(url, address):

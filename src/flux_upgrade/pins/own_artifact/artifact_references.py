@@ -43,9 +43,7 @@ def references_in(
         if b"oci://" in file.content and file.path not in patch_files
         for each in objects(file.content)
         for reference in (
-            in_text(file, each, address)
-            if isinstance(each, BrokenDocument)
-            else in_object(file, each, address)
+            in_text(file, each, address) if isinstance(each, BrokenDocument) else in_object(file, each, address)
         )
     )
     for name in dict.fromkeys(each.source for each in found if each.source):

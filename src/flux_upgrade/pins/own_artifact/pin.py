@@ -74,10 +74,7 @@ def _reference(reference: ArtifactReference) -> str:
 def _judged(reference: ArtifactReference, own: OwnArtifacts) -> Pin:
     spot = reference.line, reference.where, reference.stated.raw
     pin = unknown_pin(reference.file, NAME, spot, reference.reason, reference.hint)._replace(
-        remarks=(
-            *((SUSPENDED,) if reference.is_suspended else ()),
-            *((_SELECTIVE,) if reference.is_selective else ()),
-        ),
+        remarks=(*((SUSPENDED,) if reference.is_suspended else ()), *((_SELECTIVE,) if reference.is_selective else ())),
         details=reference,
     )
     if reference.reason:
@@ -85,9 +82,7 @@ def _judged(reference: ArtifactReference, own: OwnArtifacts) -> Pin:
     if reference.stated.digest is not None and reference.stated.semver is not None:
         pin = pin._replace(remarks=(*pin.remarks, NO_SEMVER))
     if not reference.is_pinned:
-        takes = (
-            f"it follows the tag {reference.follows}" if reference.follows else "Flux picks the tag by itself"
-        )
+        takes = f"it follows the tag {reference.follows}" if reference.follows else "Flux picks the tag by itself"
         return pin._replace(state=PinState.FLOATING, reason=takes, hint=_PIN_IT)
     try:
         held = own.at(_reference(reference))

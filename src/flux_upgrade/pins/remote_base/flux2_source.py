@@ -11,14 +11,7 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import flux2_repository, ranges
 from flux_upgrade.pins.formats.readings import TEMPLATE, Reading, floating, unknown, unknown_pin
-from flux_upgrade.pins.formats.yaml_places import (
-    BrokenDocument,
-    Object,
-    Value,
-    is_variable,
-    objects,
-    readable,
-)
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Value, is_variable, objects, readable
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
 
 _SOURCE = "source.toolkit.fluxcd.io/"
@@ -114,9 +107,7 @@ def _paths(files: Sequence[SourceFile]) -> Mapping[Key, list[str]]:
     return paths
 
 
-def _pin(
-    source: _Flux2Source, paths: Mapping[Key, list[str]], kind: str, context: PinContext
-) -> Iterator[Pin]:
+def _pin(source: _Flux2Source, paths: Mapping[Key, list[str]], kind: str, context: PinContext) -> Iterator[Pin]:
     taken = [path for key, each in paths.items() if _is_same(key, source.key) for path in each]
     installs = any(map(flux2_repository.is_installation, taken))
     if source.reference.is_copy and not installs:

@@ -79,13 +79,9 @@ def _pin(file: SourceFile, field: str, value: Value) -> Iterator[Pin]:
     pin = unknown_pin(file, NAME, (value.line, place, reference.ref or ""))._replace(role=role)
     pin = flux2_repository.pin_of(pin, _reading(file.path, reference), value, reference.start)
     if role is Role.REPORTED:
-        pin = pin._replace(
-            reason="it is no part of what installs Flux", hint="raise it by hand where you need to"
-        )
+        pin = pin._replace(reason="it is no part of what installs Flux", hint="raise it by hand where you need to")
     elif reference.host == "gh:":
-        pin = pin._replace(
-            remarks=("gh: is an abbreviation of your git, which new versions of kustomize refuse",)
-        )
+        pin = pin._replace(remarks=("gh: is an abbreviation of your git, which new versions of kustomize refuse",))
     yield pin
 
 

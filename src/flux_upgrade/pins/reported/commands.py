@@ -54,9 +54,7 @@ _VARIABLE = re.compile(
 )
 _SET = r"^[ \t-]*(?:export |readonly |local |ARG |ENV |\$(?:env:)?)*{name}[ \t]*(?:\?=|:=|=|:)[ \t]*(.*)$"
 _RELEASE = re.compile(r"[\"']?(v?\d+\.\d+\.\d+[\w.-]*)[\"']?[ \t\r]*")
-_INSTALLS = (
-    "let a kustomization refer to the release, or keep what flux install --export writes: both are upgraded"
-)
+_INSTALLS = "let a kustomization refer to the release, or keep what flux install --export writes: both are upgraded"
 _CLI = "pin the CLI in .tool-versions, mise.toml or with fluxcd/flux2/action: those are upgraded"
 _OF_CHART = "raise the version by hand; the chart's appVersion says which Flux it installs"
 

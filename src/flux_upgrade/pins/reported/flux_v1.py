@@ -54,9 +54,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
                 yield _pin(file, each.line, "manifest generation of Flux v1, .flux.yaml", "", _FLUX)
     if releases:
         paths = {pin.path for pin in releases}
-        remark = (
-            f"HelmReleases of the Helm Operator in this repository: {len(releases)}, in files: {len(paths)}"
-        )
+        remark = f"HelmReleases of the Helm Operator in this repository: {len(releases)}, in files: {len(paths)}"
         yield releases[0]._replace(remarks=(remark,))
 
 

@@ -78,17 +78,11 @@ _INSTALLERS = (
         ("spec", "version"),
         "Azure decides which Flux its extension installs",
     ),
-    _Installer(
-        "vendir.k14s.io", "Config", (((*_CONTENTS, "slug"), "fluxcd/flux2"),), (*_CONTENTS, "tag"), _BY_HAND
-    ),
+    _Installer("vendir.k14s.io", "Config", (((*_CONTENTS, "slug"), "fluxcd/flux2"),), (*_CONTENTS, "tag"), _BY_HAND),
     # Rancher Fleet, in fleet.yaml, and the configuration of Talos: both without apiVersion.
     _chart("", "", ("helm", "chart"), "version"),
     _Installer(
-        "",
-        "",
-        ((("cluster", "extraManifests", _EACH), _RELEASE),),
-        ("cluster", "extraManifests", _EACH),
-        _BY_HAND,
+        "", "", ((("cluster", "extraManifests", _EACH), _RELEASE),), ("cluster", "extraManifests", _EACH), _BY_HAND
     ),
 )
 
@@ -136,10 +130,7 @@ def _matches(found: Object, root: tuple[Step, ...], installer: _Installer) -> It
                 for index in range(found.count(*root, *_filled(first[:at], indices)))
             ]
     for indices in waiting:
-        texts = (
-            (found.text_at(*root, *_filled(path, indices)), expected)
-            for path, expected in installer.conditions
-        )
+        texts = ((found.text_at(*root, *_filled(path, indices)), expected) for path, expected in installer.conditions)
         if all(re.fullmatch(expected, text) for text, expected in texts):
             yield indices
 
@@ -156,9 +147,7 @@ def _pin(
     first = (*root, *_filled(installer.conditions[0][0], indices))
     value = found.at(*version)
     name = found.text_at(*root, "metadata", "name")
-    what = " ".join(
-        part for part in (installer.kind, name, installer.group and f"of {installer.group}") if part
-    )
+    what = " ".join(part for part in (installer.kind, name, installer.group and f"of {installer.group}") if part)
     field = ".".join(str(step) for step in version[len(root) :])
     spot = (
         value.line if value is not None else found.line_at(*first),
@@ -166,9 +155,7 @@ def _pin(
         value.text if value is not None else "",
     )
     return _with_release(
-        reported_pin(
-            file, NAME, spot, "this way to install Flux is recognised, and not changed", installer.hint
-        )
+        reported_pin(file, NAME, spot, "this way to install Flux is recognised, and not changed", installer.hint)
     )
 
 

@@ -19,9 +19,7 @@ from flux_upgrade.pins.pin import Pin, SourceFile, reported_pin
 NAME = "single-controllers"
 change = never_changed
 
-_CONTROLLERS = (
-    r"((?:source|kustomize|helm|notification|image-reflector|image-automation)-controller|source-watcher)"
-)
+_CONTROLLERS = r"((?:source|kustomize|helm|notification|image-reflector|image-automation)-controller|source-watcher)"
 _NAME = re.compile(rf"(?:.*/)?fluxcd/{_CONTROLLERS}")
 _IN_PATCH = re.compile(rf"\bfluxcd/{_CONTROLLERS}[:@]([\w.:-]+)")
 _KUSTOMIZATION = re.compile(rb"\n(?:kind: *[\"']?(?:Kustomization|Component)\b|(?:resources|images):)")

@@ -94,9 +94,7 @@ def _merged(pin: Pin, place: TerraformBlock, others: Sequence[TerraformBlock]) -
     version = place.block.attributes.get("version")
     if version is None and place.is_override:
         return
-    others_at = (
-        ", ".join(f"{each.path}:{each.block.line}" for each in others) or "a resource that is not there"
-    )
+    others_at = ", ".join(f"{each.path}:{each.block.line}" for each in others) or "a resource that is not there"
     yield pin._replace(
         line=pin.line if version is None else version.line,
         where=pin.where if version is None else f"{pin.where}, version",
@@ -143,10 +141,7 @@ def _stated(pin: Pin, version: Attribute, module: Module) -> Pin:
         return pin._replace(reason="each apply takes the latest release")
     text = decoded(pin.content)[version.start : version.start + len(version.literal)]
     if Version.parse(f"v{version.literal}") is not None:
-        reason, hint = (
-            "the provider takes no version without a leading v",
-            f'write "v{version.literal}" in {place}',
-        )
+        reason, hint = ("the provider takes no version without a leading v", f'write "v{version.literal}" in {place}')
         return judged(pin, unknown(reason, hint))
     if Version.parse(version.literal) is None or text != version.literal:
         reason = "it is no release of Flux, or is spelled with escapes"

@@ -19,9 +19,7 @@ from flux_upgrade.pins.terraform.module import Module, is_flux_source
 
 _FLUX_MAJOR = 2
 # developer.hashicorp.com/terraform/language/expressions/version-constraints
-_COMPARISON = re.compile(
-    r"\s*(=|!=|>=|<=|>|<|~>|)\s*v?([0-9]+)(?:\.([0-9]+))?(?:\.([0-9]+))?(?:-[\w.-]+)?\s*"
-)
+_COMPARISON = re.compile(r"\s*(=|!=|>=|<=|>|<|~>|)\s*v?([0-9]+)(?:\.([0-9]+))?(?:\.([0-9]+))?(?:-[\w.-]+)?\s*")
 
 _Numbers = tuple[int, ...]
 _OPERATORS = {"=": eq, "!=": ne, ">": gt, "<": lt, ">=": ge, "<=": le}
@@ -89,8 +87,7 @@ def check(module: Module, target: str) -> None:
         if not admits:
             raise UnsupportedPin(
                 _mismatch(f'{each.place} says "{each.text}"', target, minor),
-                hint=f'change {each.place} first, to "~> 1.{minor}.0" for instance, and run '
-                "terraform init -upgrade",
+                hint=f'change {each.place} first, to "~> 1.{minor}.0" for instance, and run terraform init -upgrade',
             )
 
 

@@ -31,9 +31,7 @@ def body(proposal: Proposal, context: ProposalContext, state: MarkerState) -> st
 def issue(proposal: Proposal, context: ProposalContext, state: MarkerState) -> tuple[str, str]:
     """Title and body of the issue that says what a draft would, where the forge has none."""
     # No workflow waits for an issue.
-    return title(proposal, context), _fitted(
-        proposal, context._replace(waits_for_checks=False), state, _issue
-    )
+    return title(proposal, context), _fitted(proposal, context._replace(waits_for_checks=False), state, _issue)
 
 
 def _fitted(
@@ -246,8 +244,7 @@ def _boxes(view: View) -> str:
     return "\n".join(
         [
             markers.checkbox(
-                markers.REBASE,
-                "rebase: make the commit anew from the base branch, without what others pushed here",
+                markers.REBASE, "rebase: make the commit anew from the base branch, without what others pushed here"
             ),
             markers.checkbox(markers.SKIP, f"skip{which}: close this, and do not propose it again"),
         ]

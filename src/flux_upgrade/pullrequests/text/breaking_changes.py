@@ -20,9 +20,7 @@ def dangers(view: View) -> list[str]:
     for kind in FINDING_KINDS:
         if view.crosses_minor or not kind.is_for_minors:
             findings = [
-                each
-                for known in view.analyzed
-                for each in kind.find(known.impact, known.upgrade.target, MARKDOWN)
+                each for known in view.analyzed for each in kind.find(known.impact, known.upgrade.target, MARKDOWN)
             ]
             found += _tasks(view, findings)
     return [task for _, task in sorted(found, key=lambda each: each[0])]

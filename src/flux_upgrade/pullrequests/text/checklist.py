@@ -45,9 +45,7 @@ def tasks(view: View) -> list[str]:
 def has_to_do(proposal: Proposal) -> bool:
     """Whether a merge takes something that is done elsewhere, such as a signature or `flux migrate`."""
     view = View(proposal, ProposalContext(()))
-    found = chain(
-        flux_migrate.right_after_merging(view), flux_migrate.steps(view), dangers(view), _of_pins(view)
-    )
+    found = chain(flux_migrate.right_after_merging(view), flux_migrate.steps(view), dangers(view), _of_pins(view))
     return any(True for _ in found)
 
 

@@ -41,9 +41,7 @@ _VALUE = 60
 
 def upgrade_path(view: View) -> Iterator[str]:
     """A paragraph where one step is not enough: what comes next, and when."""
-    said = dict.fromkeys(
-        hops_line(each.impact.upgrade_path) for each in view.analyzed if each.impact.upgrade_path
-    )
+    said = dict.fromkeys(hops_line(each.impact.upgrade_path) for each in view.analyzed if each.impact.upgrade_path)
     if said:
         when = "once this is merged and the box is ticked" if view.has_boxes else "once this is merged"
         yield f"**In steps:** {'; '.join(said)}, {when}."
@@ -158,9 +156,7 @@ def controllers(view: View) -> tuple[str, int]:
         cells = tuple(sorted((name, _from_to(old, new)) for name, old, new in each.change.images))
         rows.setdefault(cells, []).append(each.plan)
     known = {name: place for place, name in enumerate(COMPONENTS)}
-    names = sorted(
-        {name for cells in rows for name, _ in cells}, key=lambda name: (known.get(name, 99), name)
-    )
+    names = sorted({name for cells in rows for name, _ in cells}, key=lambda name: (known.get(name, 99), name))
     first = [""] if len(rows) > 1 else []
     lines = [
         [*([view.places(plans)] if first else ()), *(dict(cells).get(name, "") for name in names)]

@@ -133,9 +133,7 @@ def plan_digest(proposal: Proposal) -> str:
 
 def changes_digest(changes: Iterable[tuple[str, bytes | None, bytes]]) -> str:
     """Of path, what was read (None: there is no such file), and what is written in its place."""
-    lines = sorted(
-        (path, "" if before is None else _sha256(before), _sha256(after)) for path, before, after in changes
-    )
+    lines = sorted((path, "" if before is None else _sha256(before), _sha256(after)) for path, before, after in changes)
     # Paths have no NUL, so that no two plans read the same.
     return "sha256:" + _sha256("".join(f"{part}\0" for line in lines for part in line).encode())
 
@@ -155,9 +153,7 @@ def _verification(view: View) -> str:
         sentences.append(pins_phrase(view))
     if view.moved and not view.is_migration:
         sentences.append(migration.history_sentence(view))
-    return (
-        f"{'. '.join(f'{each[:1].upper()}{each[1:]}' if at else each for at, each in enumerate(sentences))}."
-    )
+    return f"{'. '.join(f'{each[:1].upper()}{each[1:]}' if at else each for at, each in enumerate(sentences))}."
 
 
 def _sha256(content: bytes) -> str:

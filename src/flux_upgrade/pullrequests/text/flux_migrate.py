@@ -50,20 +50,14 @@ def kept_box(view: View) -> Iterator[str]:
 def _box(view: View) -> str:
     if not view.has_boxes:
         return ""
-    found = [
-        each
-        for each in view.analyzed
-        if each.impact.upgrade_path or _is_before(each) or each.impact.is_confirmed
-    ]
+    found = [each for each in view.analyzed if each.impact.upgrade_path or _is_before(each) or each.impact.is_confirmed]
     label = f"`flux migrate` ran in {_clusters(view, found)}, at {', '.join(view.proposal.migrates_at)}"
     return f"\n{markers.checkbox(markers.MIGRATED, label, is_ticked=view.proposal.is_migrated)}"
 
 
 def _cli(minors: Iterable[str]) -> str:
     versions = sorted({plain(minor) for minor in minors if minor})
-    return (
-        f"the Flux CLI {versions[0]}" if len(versions) == 1 else "the Flux CLI of the minor that runs there"
-    )
+    return f"the Flux CLI {versions[0]}" if len(versions) == 1 else "the Flux CLI of the minor that runs there"
 
 
 def _clusters(view: View, found: Sequence[AnalyzedUpgrade]) -> str:
@@ -94,13 +88,10 @@ def _migrate(view: View) -> Iterator[str]:
         )
     else:
         task = (
-            f"Run `flux migrate` in {_clusters(view, found)} ({_cli_of(found)}) before merging. "
-            f"Otherwise, {_MANAGED}\n"
+            f"Run `flux migrate` in {_clusters(view, found)} ({_cli_of(found)}) before merging. Otherwise, {_MANAGED}\n"
         )
     task += bullets(
-        view.limited(
-            [*_who_stored(view, helped, len(found) if used else 0), *_who_used(view, used, len(found))]
-        )
+        view.limited([*_who_stored(view, helped, len(found) if used else 0), *_who_used(view, used, len(found))])
     )
     is_later = any(each.impact.upgrade_path for each in view.analyzed)
     yield task if is_later else f"{task}{_box(view)}"

@@ -10,14 +10,7 @@ from flux_upgrade.model.markdown import bullets, code, counted, fold, plain, pro
 from flux_upgrade.model.text import enumeration, first_few
 from flux_upgrade.pullrequests.text.view import View, in_order
 from flux_upgrade.report.finding_kinds import left_finding
-from flux_upgrade.report.impact_phrases import (
-    MARKDOWN,
-    is_broken_already,
-    kept_sentence,
-    place,
-    uses_of,
-    who,
-)
+from flux_upgrade.report.impact_phrases import MARKDOWN, is_broken_already, kept_sentence, place, uses_of, who
 
 _FEW = 3
 
@@ -35,9 +28,7 @@ def size(view: View) -> str:
 
 def history_sentence(view: View) -> str:
     """For the commit message, without markup."""
-    kinds = ", ".join(
-        f"{kind} {old} → {new}" for (_, old, new), each in _steps(view) for kind in sorted(each)
-    )
+    kinds = ", ".join(f"{kind} {old} → {new}" for (_, old, new), each in _steps(view) for kind in sorted(each))
     places = counted(len(_moves(view)), "place")
     return (
         f"{kinds}: {_who_serves(view)}. {places} edited in {counted(len(view.moved), 'file')}, every other "
@@ -73,10 +64,7 @@ def refusal(view: View) -> str:
 
 def roll_back(view: View) -> str:
     """What undoes it."""
-    broken, way = (
-        len(_broken(view)),
-        f"revert this pull request, as long as {enumeration(_versions(view))} runs",
-    )
+    broken, way = (len(_broken(view)), f"revert this pull request, as long as {enumeration(_versions(view))} runs")
     return f"{way}; what Flux cannot apply today, it cannot then either." if broken else f"{way}."
 
 
@@ -138,12 +126,7 @@ def _steps(view: View) -> list[tuple[tuple[str, str, str], Counter[str]]]:
 
 def _table(view: View) -> str:
     rows = [
-        (
-            code(group),
-            code(old),
-            code(new),
-            ", ".join(f"{plain(kind)} ({kinds[kind]})" for kind in sorted(kinds)),
-        )
+        (code(group), code(old), code(new), ", ".join(f"{plain(kind)} ({kinds[kind]})" for kind in sorted(kinds)))
         for (group, old, new), kinds in _steps(view)
     ]
     return view.table(("API", "From", "To", "Kinds"), rows)
@@ -191,9 +174,7 @@ def _left(view: View) -> Iterator[str]:
     if broken:
         yield f"**Left as they are**, and broken today already:\n{bullets(view.limited(broken))}"
     if texts:
-        yield fold(
-            f"{counted(len(texts), 'mention')} in texts, left as they are", bullets(view.limited(texts))
-        )
+        yield fold(f"{counted(len(texts), 'mention')} in texts, left as they are", bullets(view.limited(texts)))
 
 
 def _lefts(view: View) -> list[Left]:

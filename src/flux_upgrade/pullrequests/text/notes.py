@@ -46,9 +46,7 @@ def link(tag: str) -> str:
 
 def passed(view: View) -> list[Version]:
     """The releases that any installation passes or comes to, newest first; prereleases only as a target."""
-    spans = [
-        (plan.pin.version, upgrade.target) for plan, upgrade in view.upgrades if is_tag(plan.pin.version)
-    ]
+    spans = [(plan.pin.version, upgrade.target) for plan, upgrade in view.upgrades if is_tag(plan.pin.version)]
     tags = {
         release.tag
         for release in view.context.releases

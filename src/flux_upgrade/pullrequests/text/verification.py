@@ -50,16 +50,9 @@ def checksums(view: View) -> str:
 def proof(view: View) -> list[str]:
     """Lines of Markdown: the proof of every installation, and what the proof found to be untrue."""
     lines = view.by_installation((each.plan, plain(proof_phrase(each.proof))) for each in view.manifests)
-    lines += view.by_installation(
-        (each.plan, line) for each in view.manifests for line in _untrue(each.proof)
-    )
-    evidence = {
-        (each.upgrade.target, each.change.evidence) for each in view.manifests if each.change.evidence
-    }
-    lines += [
-        f"{tag} is newer than the rules of this flux-upgrade, but {plain(why)}"
-        for tag, why in sorted(evidence)
-    ]
+    lines += view.by_installation((each.plan, line) for each in view.manifests for line in _untrue(each.proof))
+    evidence = {(each.upgrade.target, each.change.evidence) for each in view.manifests if each.change.evidence}
+    lines += [f"{tag} is newer than the rules of this flux-upgrade, but {plain(why)}" for tag, why in sorted(evidence)]
     if view.manifests and all(each.change.verified for each in view.manifests):
         lines.append(plain(checksums(view)))
     if view.pins:
@@ -80,11 +73,7 @@ def _afterwards(view: View, pins: Sequence[Member]) -> str:
     """What becomes of a drift."""
     moves = {plan.pin.place(plan.path): upgrade.target for plan, upgrade in view.upgrades}
     targets = {moves[pin.place] for pin in pins if pin.place in moves}
-    apart = [
-        pin
-        for pin in pins
-        if pin.place not in moves and not any(agrees(pin.pin, target) for target in targets)
-    ]
+    apart = [pin for pin in pins if pin.place not in moves and not any(agrees(pin.pin, target) for target in targets)]
     if not targets:
         return "This pull request moves none of them."
     if not apart:
@@ -194,9 +183,7 @@ def edit_line(edit: Edit) -> str:
 
 def given_up_line(edit: Edit) -> str:
     """One edit that is there no more, as Markdown."""
-    was = (
-        "your removal" if edit.op is Op.REMOVE else f"your {_value(edit.new)}" if edit.path else "your object"
-    )
+    was = "your removal" if edit.op is Op.REMOVE else f"your {_value(edit.new)}" if edit.path else "your object"
     return f"{_where(edit)}: {was}"
 
 
@@ -217,6 +204,4 @@ def _place(text: str) -> str:
 def _value(value: Any) -> str:
     if value is None:
         return "nothing"
-    return code(
-        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str), _VALUE
-    )
+    return code(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str), _VALUE)

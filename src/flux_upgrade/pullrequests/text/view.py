@@ -202,9 +202,7 @@ class View:
                 items += own
                 continue
             places = self.places(whose[own[0]].values())
-            items.append(
-                f"{places}: {own[0]}" if len(own) == 1 else f"{places}:\n{bullets(self.limited(own))}"
-            )
+            items.append(f"{places}: {own[0]}" if len(own) == 1 else f"{places}:\n{bullets(self.limited(own))}")
         return items
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
