@@ -33,7 +33,6 @@ _UNEXPECTED = 1
 
 
 def main() -> int:
-    """The console script."""
     # A run is short and makes hardly a cycle, but very many objects: looking for cycles among
     # them takes a tenth of the time.
     gc.disable()
@@ -101,7 +100,6 @@ def _command(name: str) -> Command:
 
 
 def explain(error: FluxUpgradeError) -> str:
-    """An expected error as it stands on stderr."""
     hint = f"  {error.hint}\n" if error.hint else ""
     return f"flux-upgrade: {error.slug}: {error.message}\n{hint}"
 

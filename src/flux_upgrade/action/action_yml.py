@@ -13,18 +13,13 @@ REPORT_FILE = "flux-upgrade-report.json"
 
 
 class Input(NamedTuple):
-    """One input of the action."""
-
     name: str
-    description: str
-    """One line, with its vocabulary and what happens where it is not given."""
+    description: str  # One line, with its vocabulary and what happens where it is not given
     default: str = ""
     """As ``action.yml`` has it. Where the config file has a say, there is none: an input overrides it."""
 
 
 class Output(NamedTuple):
-    """One output of the action."""
-
     name: str
     description: str
 

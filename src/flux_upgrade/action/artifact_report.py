@@ -15,7 +15,6 @@ from flux_upgrade.report.plans import plan_value
 
 
 def artifact_run_value(outcome: ArtifactOutcome, *, written: bool) -> dict[str, Any]:
-    """See docs/reference/report.schema.json."""
     planned = outcome.plan
     return {
         "outcome": str(artifact_run_outcome(outcome, written=written)),

@@ -17,8 +17,7 @@ from flux_upgrade.bootstrap.todo import at_once, heading, left_to_do, with_new_s
 from flux_upgrade.model.markdown import code, counted, fold, numbered, plain, table
 from flux_upgrade.planning.proposal import Action
 
-_MOST_ROWS = 500
-"""Of clusters; the report file has all of them."""
+_MOST_ROWS = 500  # Of clusters; the report file has all of them
 _MOST_SECTIONS = 40
 
 

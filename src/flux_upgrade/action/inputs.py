@@ -39,8 +39,7 @@ _NO_FLAGS = (
     "known-hosts",
 )
 _FLAGS = tuple(name for name in _NAMES if name not in _NO_FLAGS)
-_OF_ROLLBACKS = ("to", "docker-config", "ca-file")
-"""A rollback is about a registry and nothing else."""
+_OF_ROLLBACKS = ("to", "docker-config", "ca-file")  # A rollback is about a registry and nothing else
 _OF_BOOTSTRAPS = ("description", "actions-secret", "actions-environment", "known-hosts")
 _SWITCHES = ("create-repository", "add-workflow", "rotate-key")
 _NOT_OF_BOOTSTRAPS = (*(key.name for key in GOVERNING if key.input and key.name != "flags"), "approve", "promote", "to")
@@ -59,7 +58,6 @@ class Secrets(NamedTuple):
     registry_password: str = ""
 
     def __repr__(self) -> str:
-        """Without the tokens."""
         return "Secrets()"
 
 

@@ -15,8 +15,7 @@ from flux_upgrade.report.plans import ALL_IGNORED, dates, drift, step
 from flux_upgrade.report.pull_requests import all_plans, would_be
 from flux_upgrade.report.wording import approval
 
-MOST_ROWS = 500
-"""Of installations; the report file has all of them."""
+MOST_ROWS = 500  # Of installations; the report file has all of them
 
 
 def summary(done: Round, *, calls: int, written: bool, approve_command: str, workflow_url: str = "") -> str:

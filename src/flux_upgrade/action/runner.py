@@ -14,12 +14,10 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.report.wording import Annotation, Level
 
 GITHUB = "https://github.com"
-SUMMARY_LIMIT = 1024 * 1024
-"""Bytes of a step's summary; the runner takes nothing of a longer one."""
+SUMMARY_LIMIT = 1024 * 1024  # Bytes of a step's summary; the runner takes nothing of a longer one
 OUTPUTS_LIMIT = 1_000_000
 """Bytes in UTF-16 of all outputs of a job, its other steps' among them; GitHub says 1 MB, approximately."""
-ANNOTATIONS_LIMIT = 10
-"""Of each level, in a step; GitHub drops the others without a word."""
+ANNOTATIONS_LIMIT = 10  # Of each level, in a step; GitHub drops the others without a word
 
 
 class Runner(NamedTuple):
@@ -27,22 +25,18 @@ class Runner(NamedTuple):
 
     workspace: str
     repository: str
-    server: str
-    """``https://github.com``, or a GitHub Enterprise Server; no trailing slash."""
+    server: str  # `https://github.com`, or a GitHub Enterprise Server; no trailing slash
     api: str
     graphql: str
     event: str
-    workflow_ref: str
-    """``owner/name/.github/workflows/x.yaml@refs/heads/main``."""
+    workflow_ref: str  # `owner/name/.github/workflows/x.yaml@refs/heads/main`
     run_id: str
     output: str
     summary: str
-    temp: str
-    """Folder that lives as long as the job, and that later steps know as ``runner.temp``."""
+    temp: str  # Folder that lives as long as the job, and that later steps know as `runner.temp`
     action_repository: str = ""
     """``owner/name`` of the action that runs; empty for one of the workflow's own repository."""
-    action_ref: str = ""
-    """The tag, branch or commit of it that the workflow names."""
+    action_ref: str = ""  # The tag, branch or commit of it that the workflow names
 
     @property
     def is_github(self) -> bool:
@@ -81,8 +75,6 @@ class Runner(NamedTuple):
 
 
 def runner_of(env: Mapping[str, str]) -> Runner:
-    """The facts of an environment."""
-
     def value_of(name: str, default: str = "") -> str:
         return env.get(name, "").strip() or default
 

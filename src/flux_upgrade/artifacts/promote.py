@@ -91,28 +91,22 @@ def _current_state(digest: str | None) -> str:
 
 
 class Pushed(NamedTuple):
-    """A successor that is in the registry."""
-
     successor: Successor
-    stored: StoredManifest | None
-    """None: it was there already, and nobody had to look at it."""
-    is_new: bool
-    """False: its content had been pushed before."""
+    stored: StoredManifest | None  # None: it was there already, and nobody had to look at it
+    is_new: bool  # False: its content had been pushed before
 
 
 class ArtifactOutcome(NamedTuple):
     """A plan, and what came of it."""
 
     plan: ArtifactPlan
-    kept: str = ""
-    """The immutable tag that what was pulled was given; empty: it had one, or there was nothing to do."""
+    kept: str = ""  # The immutable tag that what was pulled was given; empty: it had one, or there was nothing to do
     pushed: tuple[Pushed, ...] = ()
     promoted: str = ""
     failure: FluxUpgradeError | None = None
 
     @property
     def errors(self) -> tuple[type[FluxUpgradeError], ...]:
-        """What the run ends with."""
         failures = (type(self.failure),) if self.failure is not None else ()
         return failures + tuple(hold.error for hold in self.plan.plan.holds if hold.error is not None)
 
@@ -155,15 +149,11 @@ def _promote(pulled: Pulled, pushed: Pushed, wanted: StoredManifest, registry: A
 
 
 class Rollback(NamedTuple):
-    """What a tag goes back to."""
-
     address: Address
     current: StoredManifest
     wanted: StoredManifest
-    rejected: str
-    """The release of Flux that is not to be proposed again, a tag; empty where it is not known."""
-    noted: str
-    """The tag that ``current`` gets, so that the next run knows; empty where there is one already."""
+    rejected: str  # The release of Flux that is not to be proposed again, a tag; empty where it is not known
+    noted: str  # The tag that `current` gets, so that the next run knows; empty where there is one already
 
 
 def plan_rollback(address: Address, back_to: str, registry: ArtifactRegistry) -> Rollback:

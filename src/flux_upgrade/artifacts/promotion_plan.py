@@ -39,12 +39,9 @@ class Successor(NamedTuple):
     upgrade: Upgrade
     tag: str
     spliced: Spliced
-    is_there: bool
-    """Whether something has that tag: the same content was pushed before."""
-    stored: StoredManifest | None = None
-    """What has it, where it was looked at: only what may be promoted is."""
-    layer: Descriptor | None = None
-    """The layer, where another artifact has the same one already."""
+    is_there: bool  # Whether something has that tag: the same content was pushed before
+    stored: StoredManifest | None = None  # What has it, where it was looked at: only what may be promoted is
+    layer: Descriptor | None = None  # The layer, where another artifact has the same one already
 
     @property
     def version(self) -> Version:
@@ -122,7 +119,6 @@ def other_than_its_name(address: Address, tag: str) -> UntrustedArchive:
 
 
 def make(pulled: Pulled, wanted: Successor, ports: ArtifactPorts) -> MadeArtifact:
-    """The bytes that are to be pushed."""
     media_type = content_type(pulled.manifest.layers[0].media_type)
     layer, descriptor = None, wanted.layer
     if descriptor is None:
@@ -142,23 +138,17 @@ def make(pulled: Pulled, wanted: Successor, ports: ArtifactPorts) -> MadeArtifac
 
 
 class ArtifactPlan(NamedTuple):
-    """One artifact."""
-
     pulled: Pulled
     plan: Plan
     successors: tuple[Successor, ...]
     """What is pushed under its immutable tag, unless it is there; the one that goes farthest last."""
     promoted: Successor | None
-    remarks: tuple[str, ...] = ()
-    """What else to know, a sentence each."""
+    remarks: tuple[str, ...] = ()  # What else to know, a sentence each
 
 
 class ConsumingClusters(NamedTuple):
-    """What is known of those who take the artifact."""
-
     is_verified: bool = False
-    takes_what_waits: bool = False
-    """They take what is pushed, wherever the tag is: what waits is not pushed."""
+    takes_what_waits: bool = False  # They take what is pushed, wherever the tag is: what waits is not pushed
     remarks: tuple[str, ...] = ()
 
 

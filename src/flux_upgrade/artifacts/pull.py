@@ -18,33 +18,24 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.gotk_components.pin import InstallationFinder
 from flux_upgrade.pins.pin import Pin
 
-_MAX_FILE = 16 * 1024 * 1024
-"""Bytes of a YAML file that is looked into. Flux's own manifest has below 1 MB."""
+_MAX_FILE = 16 * 1024 * 1024  # Bytes of a YAML file that is looked into. Flux's own manifest has below 1 MB.
 
 
 class ArtifactPorts(NamedTuple):
-    """Ports that an artifact is read and made with."""
-
     registry: ArtifactRegistry
     regenerator: Regenerator
-    spool: Callable[[], BinaryIO]
-    """A temporary file, which is gone once it is closed."""
-    commit_of: Callable[[str], str]
-    """A tag of Flux → the commit that it stands for; empty where that is not known."""
+    spool: Callable[[], BinaryIO]  # A temporary file, which is gone once it is closed
+    commit_of: Callable[[str], str]  # A tag of Flux → the commit that it stands for; empty where that is not known
     now: datetime
 
 
 class Pulled(NamedTuple):
-    """What a reference stands for."""
-
     address: Address
     stored: StoredManifest
     manifest: ImageManifest
-    layer: Layer
-    """The first one, which is what Flux takes unless an OCIRepository has a layerSelector."""
+    layer: Layer  # The first one, which is what Flux takes unless an OCIRepository has a layerSelector
     entry: TarEntry
-    pin: Pin
-    """The same; its path is that in the layer."""
+    pin: Pin  # The same; its path is that in the layer
     tags: tuple[str, ...]
 
     @property

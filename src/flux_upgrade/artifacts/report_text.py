@@ -89,7 +89,6 @@ def artifact_plan_json(planned: ArtifactPlan) -> str:
 
 
 def artifact_value(outcome: ArtifactOutcome) -> dict[str, Any]:
-    """Of the report of a run."""
     return {
         **_shared(outcome.plan),
         "kept": outcome.kept or None,

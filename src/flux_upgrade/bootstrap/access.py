@@ -39,8 +39,7 @@ class AccessInputs(NamedTuple):
     token: str = ""
     app: AppCredentials | None = None
     ca: str = ""
-    more: tuple[Secret, ...] = ()
-    """To be handed over along with it: for a registry of artifacts, say."""
+    more: tuple[Secret, ...] = ()  # To be handed over along with it: for a registry of artifacts, say
     rotate: bool = False
 
     def __repr__(self) -> str:
@@ -69,10 +68,7 @@ def _is_pem(text: str) -> bool:
 
 
 class AccessPorts(NamedTuple):
-    """Ports that access is arranged with."""
-
-    hosting: Hosting | None
-    """None: a provider whose API is not spoken; a person registers keys there."""
+    hosting: Hosting | None  # None: a provider whose API is not spoken; a person registers keys there
     place: SecretPlace | None
     generate: Callable[[], KeyPair]
 
@@ -81,29 +77,22 @@ class AccessPlan(NamedTuple):
     """What there will be, and what has to be done for it. The private parts are shown nowhere."""
 
     options: BootstrapOptions
-    title: str = ""
-    """The deploy key's; empty: there is none to be had."""
-    key: KeyPair | None = None
-    """Known already; None: it will be made, or nobody needs it."""
-    public: str = ""
-    """Of the key that is to be registered; empty: it will be made."""
+    title: str = ""  # The deploy key's; empty: there is none to be had
+    key: KeyPair | None = None  # Known already; None: it will be made, or nobody needs it
+    public: str = ""  # Of the key that is to be registered; empty: it will be made
     makes_key: bool = False
     known_hosts: str = ""
     registers: bool = False
-    registers_first: bool = False
-    """Before the Secrets are handed over."""
-    in_the_way: tuple[DeployKey, ...] = ()
-    """The same key with other rights: no provider takes one twice."""
+    registers_first: bool = False  # Before the Secrets are handed over
+    in_the_way: tuple[DeployKey, ...] = ()  # The same key with other rights: no provider takes one twice
     outdated: tuple[DeployKey, ...] = ()
-    secrets: tuple[Secret, ...] = ()
-    """To be handed over, less the one that the key is for."""
+    secrets: tuple[Secret, ...] = ()  # To be handed over, less the one that the key is for
     hands_over: bool = False
     at_place: tuple[str, ...] = ()
     """Names of the Secrets that are at the place once this is done, from before or from now."""
     is_elsewhere: bool = False
     """A key of our title is registered, and its private part is not at the place: it stays as it is."""
-    notes: tuple[str, ...] = ()
-    """What a person should know, a sentence each, without a stop."""
+    notes: tuple[str, ...] = ()  # What a person should know, a sentence each, without a stop
 
     def __repr__(self) -> str:
         return f"AccessPlan({self.title})"  # without what is secret
@@ -113,23 +102,18 @@ class Access(NamedTuple):
     """What came of a plan: facts, nothing of it secret."""
 
     title: str = ""
-    public: str = ""
-    """The deploy key; empty: there is none, or a person makes it."""
+    public: str = ""  # The deploy key; empty: there is none, or a person makes it
     is_read_only: bool = True
     is_new_key: bool = False
     is_registered: bool = False
     registered: bool = False
     removed: tuple[DeployKey, ...] = ()
-    where: str = ""
-    """The place of the Secrets; empty: none was chosen."""
+    where: str = ""  # The place of the Secrets; empty: none was chosen
     handed_over: tuple[str, ...] = ()
     """Names of the Secrets that were put there now; none where they were as they should be."""
-    at_place: tuple[str, ...] = ()
-    """Names of all that are there, as far as that can be known."""
-    has_source: bool = False
-    """The one that Flux gets at its source with is among them."""
-    is_elsewhere: bool = False
-    """As in ``AccessPlan``: the key is ``public``, if it is one."""
+    at_place: tuple[str, ...] = ()  # Names of all that are there, as far as that can be known
+    has_source: bool = False  # The one that Flux gets at its source with is among them
+    is_elsewhere: bool = False  # As in `AccessPlan`: the key is `public`, if it is one
     notes: tuple[str, ...] = ()
 
 

@@ -19,8 +19,7 @@ class _AccessState(NamedTuple):
     """What there is, and what of it may be replaced."""
 
     place: SecretPlace
-    has_secret: bool
-    """Something was put at the place before, as far as a place that cannot be read tells."""
+    has_secret: bool  # Something was put at the place before, as far as a place that cannot be read tells
     keys: tuple[DeployKey, ...]
     has_api: bool
     rotate: bool

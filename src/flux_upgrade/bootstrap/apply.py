@@ -31,8 +31,6 @@ _BY_HAND = "run the bootstrap by hand (`workflow_dispatch`, or the command line)
 
 
 class Published(NamedTuple):
-    """What came of the pull request."""
-
     proposal: Bootstrap
     action: Action
     repository: str = ""
@@ -169,21 +167,16 @@ class BootstrapResult(NamedTuple):
     """One run. What it did not come to is empty."""
 
     proposal: Bootstrap
-    is_dry: bool = False
-    """Nothing was written: all else is what would have been."""
-    repository: str = ""
-    """``owner/name``, or the remote's address; empty where the local checkout alone was written."""
+    is_dry: bool = False  # Nothing was written: all else is what would have been
+    repository: str = ""  # `owner/name`, or the remote's address; empty where the local checkout alone was written
     url: str = ""
     is_created: bool = False
     checkout: str = ""
-    is_pushed: bool = False
-    """Files went straight to the branch."""
+    is_pushed: bool = False  # Files went straight to the branch
     commit: str = ""
     published: Published | None = None
-    secret_files: tuple[str, ...] = ()
-    """Paths of the files with Secrets, on the machine of the run: for the log alone."""
-    ready: Mapping[str, str] = {}
-    """Name of a cluster that is ready → the revision that it has."""
+    secret_files: tuple[str, ...] = ()  # Paths of the files with Secrets, on the machine of the run: for the log alone
+    ready: Mapping[str, str] = {}  # Name of a cluster that is ready → the revision that it has
     artifact: str = ""
     digest: str = ""
     is_promoted: bool = False

@@ -18,10 +18,8 @@ from flux_upgrade.policy.decision import Hold
 class FlagChange(NamedTuple):
     """A flag that an existing installation has another value for."""
 
-    flag: str
-    """Flux's name for it; where no flag stands for it, what it is: ``apiVersion of the GitRepository``."""
-    old: str
-    """As it would be written on the command line; empty where the file has none."""
+    flag: str  # Flux's name for it; where no flag stands for it, what it is: `apiVersion of the GitRepository`
+    old: str  # As it would be written on the command line; empty where the file has none
     new: str
 
 
@@ -31,8 +29,7 @@ class ManifestPlan(NamedTuple):
     content: bytes
     version: str
     shown: tuple[FlagChange, ...] = ()
-    edits: tuple[str, ...] = ()
-    """What was edited by hand and is kept: ``Deployment/source-controller spec.replicas``."""
+    edits: tuple[str, ...] = ()  # What was edited by hand and is kept: `Deployment/source-controller spec.replicas`
     not_covered: tuple[str, ...] = ()
     """Flags away from their default that nothing vouches for in a release newer than the rules."""
     verified: bool = True

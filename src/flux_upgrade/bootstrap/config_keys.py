@@ -88,11 +88,8 @@ class BootstrapFlagValue(NamedTuple):
 
 
 class BootstrapFlags(NamedTuple):
-    """A mapping of flags."""
-
     description: str = "mapping of [flags](#flags-of-a-bootstrap)"
-    is_committed: bool = True
-    """Whether it stands in a file of the repository, where no secret may."""
+    is_committed: bool = True  # Whether it stands in a file of the repository, where no secret may
 
     def schema(self) -> Schema:
         return {

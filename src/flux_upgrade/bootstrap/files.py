@@ -28,8 +28,6 @@ class FileChange(NamedTuple):
 
 
 class FilesPlan(NamedTuple):
-    """The files of one cluster."""
-
     version: str
     changes: tuple[FileChange, ...]
     kept: tuple[str, ...] = ()
@@ -46,8 +44,7 @@ class RootSync(NamedTuple):
 
     path: str
     target: str
-    name: str = ""
-    """Of the Kustomization, and of its namespace."""
+    name: str = ""  # Of the Kustomization, and of its namespace
 
 
 def plan_files(
@@ -154,7 +151,6 @@ def _is_root(document: Document) -> bool:
 
 @contextmanager
 def errors_of(path: str) -> Iterator[None]:
-    """Names the file that an error is about."""
     try:
         yield
     except (Unreadable, ResidueConflict) as error:

@@ -15,8 +15,6 @@ from flux_upgrade.model.values import NamedTuple
 
 
 class FlagKind(StrEnum):
-    """What the value of a flag is."""
-
     BOOLEAN = "boolean"
     TEXT = "text"
     LIST = "list"
@@ -26,17 +24,12 @@ class FlagKind(StrEnum):
 
 
 class FlagUse(StrEnum):
-    """What comes of a flag."""
-
     USED = "used"
-    IGNORED = "ignored"
-    """It is taken, so that flags can be copied, and means nothing here."""
+    IGNORED = "ignored"  # It is taken, so that flags can be copied, and means nothing here
     REFUSED = "refused"
 
 
 class FlagGroup(StrEnum):
-    """Titles of the help."""
-
     INSTALL = "what is installed"
     REPOSITORY = "the Git repository"
     SYNC = "what Flux reconciles"
@@ -51,21 +44,17 @@ class Flag(NamedTuple):
     """One flag, with Flux's name."""
 
     name: str
-    meaning: str
-    """Without its capital and full stop. Of one that is refused: why, and what there is instead."""
+    meaning: str  # Without its capital and full stop. Of one that is refused: why, and what there is instead.
     kind: FlagKind = FlagKind.TEXT
     default: str = ""
-    since: str = ""
-    """The first release that has it; empty: v2.0.0 or earlier."""
-    providers: tuple[Provider, ...] = tuple(Provider)
-    """For ``Source.GIT``; an artifact has no provider."""
+    since: str = ""  # The first release that has it; empty: v2.0.0 or earlier
+    providers: tuple[Provider, ...] = tuple(Provider)  # For `Source.GIT`; an artifact has no provider
     sources: tuple[Source, ...] = (Source.GIT,)
     choices: tuple[str, ...] = ()
     group: FlagGroup = FlagGroup.INSTALL
     short: str = ""
     use: FlagUse = FlagUse.USED
-    is_secret: bool = False
-    """Its value is shown nowhere, and has no place in a file of the repository."""
+    is_secret: bool = False  # Its value is shown nowhere, and has no place in a file of the repository
     is_local: bool = False
 
     @property
@@ -217,8 +206,7 @@ _TABLE = (
     _refused("ssh-signing-password", _UNSIGNED, since="v2.9.0", is_secret=True),
     _refused("ssh-signing-reuse-private-key", _UNSIGNED, FlagKind.BOOLEAN, since="v2.9.0"),
 )
-FLAGS = {flag.name: flag for flag in _TABLE}
-"""Name → flag, in the order of the help."""
+FLAGS = {flag.name: flag for flag in _TABLE}  # Name → flag, in the order of the help
 
 _OF_THE_RUN = ("kubeconfig", "context", "timeout", "app-private-key")
 _OF_THE_KUBECONFIG = (

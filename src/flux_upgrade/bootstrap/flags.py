@@ -18,8 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-Read = str | bool | tuple[str, ...]
-"""As its kind has it: a boolean, a list, text for everything else."""
+Read = str | bool | tuple[str, ...]  # As its kind has it: a boolean, a list, text for everything else
 
 _FROM_THE_CHECKOUT = ("owner", "repository", "hostname", "ssh-hostname", "url")
 

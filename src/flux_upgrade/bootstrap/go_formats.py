@@ -12,8 +12,7 @@ import re
 from flux_upgrade.model.errors import UsageError
 
 _BEST_WIDTH = 80
-_PLANE = 0xFFFF
-"""The last character that the emitter takes to be printable."""
+_PLANE = 0xFFFF  # The last character that the emitter takes to be printable
 _MOST = 2**64
 _LEAST = -(2**63)
 _WORD = re.compile(

@@ -21,8 +21,7 @@ _DEFAULT_PORT = "22"
 class Host(NamedTuple):
     """An SSH server."""
 
-    name: str
-    """In lower case; an IPv6 address without brackets."""
+    name: str  # In lower case; an IPv6 address without brackets
     port: str = _DEFAULT_PORT
 
     @property

@@ -25,8 +25,7 @@ _SEPARATOR = re.compile(r"^---(?=[ \t\r\n]|\Z)|^\.\.\.[ \t\r]*$", re.MULTILINE)
 
 DEFAULT = f"{_HEAD}\n- {COMPONENTS_FILE}\n".encode()
 """As ``flux bootstrap`` writes it, less the sync, which is not in an artifact."""
-EMPTY = f"{_HEAD} []\n".encode()
-"""An overlay that holds nothing yet."""
+EMPTY = f"{_HEAD} []\n".encode()  # An overlay that holds nothing yet
 
 _LISTS = (
     *("resources", "bases", "components", "crds", "configurations"),
@@ -36,8 +35,7 @@ _LISTS = (
 _WITH_PATH = ("patches", "patchesJson6902", "replacements")
 _GENERATORS = ("configMapGenerator", "secretGenerator")
 _REMOTE = ("git@", "git::", "github.com/", "github.com:")
-_REMOTE_PARTS = ("://", "?ref=", ".git//")
-"""kustomize ``api/internal/git/repospec.go``."""
+_REMOTE_PARTS = ("://", "?ref=", ".git//")  # kustomize `api/internal/git/repospec.go`
 
 
 def render_kustomization(tree: Tree, folder: str, ours: Iterable[str]) -> bytes:

@@ -34,16 +34,12 @@ from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.oci.tar import EntryType
 from flux_upgrade.model.values import NamedTuple
 
-CREATED = datetime(1970, 1, 1, tzinfo=UTC)
-"""fluxcd/flux2 ``cmd/flux/push_artifact.go``, ``--reproducible``."""
+CREATED = datetime(1970, 1, 1, tzinfo=UTC)  # fluxcd/flux2 `cmd/flux/push_artifact.go`, `--reproducible`
 _HEX = 12
-_MAX_LAYER = 64 * 1024 * 1024
-"""Bytes of a layer that is made anew in memory; Flux's own manifest has below 1 MB."""
+_MAX_LAYER = 64 * 1024 * 1024  # Bytes of a layer that is made anew in memory; Flux's own manifest has below 1 MB
 
 
 class Blob(NamedTuple):
-    """What is uploaded."""
-
     content: bytes
     descriptor: Descriptor
 
@@ -55,8 +51,7 @@ class PackedArtifact(NamedTuple):
     stored: StoredManifest
     config: Blob
     layer: Blob
-    diff_id: str
-    """``sha256:…`` of the uncompressed layer: what its content is known by."""
+    diff_id: str  # `sha256:…` of the uncompressed layer: what its content is known by
 
 
 class ExistingArtifact(NamedTuple):
@@ -64,8 +59,7 @@ class ExistingArtifact(NamedTuple):
 
     pulled: Pulled
     files: Mapping[str, bytes]
-    is_plain: bool
-    """It holds nothing else, and can be packed anew."""
+    is_plain: bool  # It holds nothing else, and can be packed anew
 
     @property
     def components(self) -> str:

@@ -42,14 +42,11 @@ from flux_upgrade.model.values import NamedTuple
 
 
 class OciPlan(NamedTuple):
-    """What is to be pushed."""
-
     options: BootstrapOptions
     addresses: ArtifactAddresses
     files: Mapping[str, bytes]
     manifest: ManifestPlan
-    flux: PackedArtifact | None
-    """None: the tag stands for it already."""
+    flux: PackedArtifact | None  # None: the tag stands for it already
     overlay: PackedArtifact | None = None
     """For the cluster's own tag; None: there is something, or no such tag was named."""
     existing: ExistingArtifact | None = None
@@ -58,8 +55,7 @@ class OciPlan(NamedTuple):
 class PushedArtifact(NamedTuple):
     """An artifact that is in its registry now, and what it can be had by."""
 
-    address: Address
-    """With the tag that clusters follow."""
+    address: Address  # With the tag that clusters follow
     tag: str
     digest: str
 

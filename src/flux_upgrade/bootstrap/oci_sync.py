@@ -33,24 +33,18 @@ SYNC_FILE = "gotk-sync.yaml"
 GENERIC = "generic"
 """Of ``spec.provider``: any registry, with credentials. The others log in with an identity of their own."""
 _GROUP = "source.toolkit.fluxcd.io"
-_V1_SINCE = "v2.6.0"
-"""The first to serve OCIRepository v1; v1beta2 had been there since v0.32, and was gone with v2.8."""
-_CA_CRT_SINCE = "v2.1.0"
-"""source-controller 1.1; before, an OCIRepository read the key ``caFile``."""
-_OLDEST = "v2.0.0-rc.1"
-"""The first to serve Kustomization v1."""
+_V1_SINCE = "v2.6.0"  # The first to serve OCIRepository v1; v1beta2 had been there since v0.32, and was gone with v2.8
+_CA_CRT_SINCE = "v2.1.0"  # source-controller 1.1; before, an OCIRepository read the key `caFile`
+_OLDEST = "v2.0.0-rc.1"  # The first to serve Kustomization v1
 _LIKE = "oci://ghcr.io/org/flux-manifests:production"
 
 
 class ArtifactAddresses(NamedTuple):
     """Where the artifacts are."""
 
-    flux: Address
-    """Of Flux itself; it has a tag."""
-    cluster: Address | None = None
-    """Of the cluster's own manifests; it has a tag. None: Flux alone is reconciled."""
-    folder: str = ""
-    """What the cluster reconciles in its artifact: ``clusters/production``; empty: all of it."""
+    flux: Address  # Of Flux itself; it has a tag
+    cluster: Address | None = None  # Of the cluster's own manifests; it has a tag. None: Flux alone is reconciled.
+    folder: str = ""  # What the cluster reconciles in its artifact: `clusters/production`; empty: all of it
 
     @property
     def sync_path(self) -> str:

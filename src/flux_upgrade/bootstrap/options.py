@@ -50,8 +50,7 @@ class OciOptions(NamedTuple):
     """The flags of the RFC for ``flux bootstrap oci``, less those that every bootstrap has."""
 
     url: str
-    cluster_url: str = ""
-    """Of the artifact that holds the cluster's own manifests; empty: Flux alone is reconciled."""
+    cluster_url: str = ""  # Of the artifact that holds the cluster's own manifests; empty: Flux alone is reconciled
     cluster_path: str = ""
     kustomization: str = ""
     """A ``kustomization.yaml`` for Flux, a file of the user's; empty: one that has the components alone."""
@@ -65,14 +64,12 @@ class BootstrapOptions(NamedTuple):
     provider: Provider
     auth: Auth
     install: InstallOptions
-    url: str = ""
-    """As it stands in ``gotk-sync.yaml``; made from the others where the provider has an owner."""
+    url: str = ""  # As it stands in `gotk-sync.yaml`; made from the others where the provider has an owner
     owner: str = ""
     repository: str = ""
     hostname: str = ""
     branch: str = "main"
-    path: str = ""
-    """As it was given; ``sync_path`` and ``folder`` are made from it."""
+    path: str = ""  # As it was given; `sync_path` and `folder` are made from it
     interval: str = "1m0s"
     secret_name: str = "flux-system"  # noqa: S105 the name of one
     recurse_submodules: bool = False
@@ -82,8 +79,7 @@ class BootstrapOptions(NamedTuple):
     allow_insecure_http: bool = False
     with_bearer_token: bool = False
     personal: bool = False
-    visibility: str = "private"
-    """Of a repository that is created: ``private``, ``internal`` or ``public``."""
+    visibility: str = "private"  # Of a repository that is created: `private`, `internal` or `public`
     teams: tuple[Team, ...] = ()
     read_write_key: bool = False
     reconcile: bool = False
@@ -93,10 +89,8 @@ class BootstrapOptions(NamedTuple):
     author_name: str = "Flux"
     author_email: str = ""
     commit_message_appendix: str = ""
-    registry_creds: str = ""
-    """``user:password`` for ``--image-pull-secret``; shown nowhere."""
-    app_id: str = ""
-    """Of a GitHub App; with it, ``auth`` is ``APP``. The flags of ``flux create secret githubapp``."""
+    registry_creds: str = ""  # `user:password` for `--image-pull-secret`; shown nowhere
+    app_id: str = ""  # Of a GitHub App; with it, `auth` is `APP`. The flags of `flux create secret githubapp`.
     app_installation_id: str = ""
     app_installation_owner: str = ""
     app_base_url: str = ""
@@ -129,8 +123,7 @@ class BootstrapOptions(NamedTuple):
 
 _SECRET_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RESERVED = "GITHUB_"
-_MOST = 255
-"""Characters of a secret's name (docs.github.com, "Naming your secrets")."""
+_MOST = 255  # Characters of a secret's name (docs.github.com, "Naming your secrets")
 
 
 def deploy_key_title(options: BootstrapOptions) -> str:

@@ -19,8 +19,7 @@ SUBJECT = "bootstrap"
 that upgrade leave it alone."""
 _SEVERAL = "clusters"
 _MANIFEST = "gotk-components.yaml"
-_OF_THE_SOURCE = ("url", "branch", "secret-name", "token-auth", "provider")
-"""Flags that the Secret has to fit."""
+_OF_THE_SOURCE = ("url", "branch", "secret-name", "token-auth", "provider")  # Flags that the Secret has to fit
 
 
 class PlaceKind(StrEnum):
@@ -28,8 +27,7 @@ class PlaceKind(StrEnum):
 
     NOWHERE = "nowhere"
     ACTIONS = "actions-secret"
-    FILE = "file"
-    """Its manifest is in a file on the machine of whoever ran the bootstrap."""
+    FILE = "file"  # Its manifest is in a file on the machine of whoever ran the bootstrap
     CLUSTER = "cluster"
 
 
@@ -41,19 +39,15 @@ class Handover(NamedTuple):
     actions_environment: str = ""
     public_key: str = ""
     is_registered: bool = False
-    is_fresh: bool = False
-    """The Secret was put there now, and has to go on to the cluster."""
-    lacks_source: bool = False
-    """What is at the place is not what lets the cluster get at its source."""
-    access: Access = Access()
-    """All that is known of it, less where a file is: that is for the log of its machine alone."""
+    is_fresh: bool = False  # The Secret was put there now, and has to go on to the cluster
+    lacks_source: bool = False  # What is at the place is not what lets the cluster get at its source
+    access: Access = Access()  # All that is known of it, less where a file is: that is for the log of its machine alone
 
 
 class ProposedCluster(NamedTuple):
     """One cluster of a bootstrap. ``cluster_of`` makes it."""
 
-    name: str
-    """In the config file, or its folder; for people. Empty: the root of the repository."""
+    name: str  # In the config file, or its folder; for people. Empty: the root of the repository.
     options: BootstrapOptions
     files: FilesPlan
     handover: Handover = Handover()
@@ -88,17 +82,12 @@ def cluster_of(each: BootstrapCluster, name: str, files: FilesPlan, commands: tu
 
 
 class Bootstrap(NamedTuple):
-    """One pull request."""
-
     slug: str
     branch: str
-    clusters: tuple[ProposedCluster, ...]
-    """At least one."""
+    clusters: tuple[ProposedCluster, ...]  # At least one
     workflow: FileChange | None = None
-    repository: str = ""
-    """``owner/name``, for commands; empty where the provider has no such name."""
-    is_asked: bool = True
-    """A person started the run. Otherwise what people answered to an earlier pull request stands."""
+    repository: str = ""  # `owner/name`, for commands; empty where the provider has no such name
+    is_asked: bool = True  # A person started the run. Otherwise what people answered to an earlier pull request stands.
 
     @property
     def changes(self) -> tuple[FileChange, ...]:

@@ -21,15 +21,12 @@ from flux_upgrade.pullrequests.text import commit
 
 _PATH = 200
 _NAMES = 1000
-_SPARE = 32
-"""One part in so many of the limit is left to people, and to the line that says why it was closed."""
-_LISTS = (40, 12, 4, 1)
-"""Lengths of lists, one after the other, until the text fits."""
+_SPARE = 32  # One part in so many of the limit is left to people, and to the line that says why it was closed
+_LISTS = (40, 12, 4, 1)  # Lengths of lists, one after the other, until the text fits
 _ACCESS = {Auth.SSH: "an SSH key", Auth.TOKEN: "a token", Auth.APP: "a GitHub App"}
 
 
 def title(proposal: Bootstrap, context: ProposalContext) -> str:
-    """The pull request's title."""
     return shortened(_headline(proposal, context, where=True), commit.TITLE)
 
 
@@ -61,7 +58,6 @@ def status(proposal: Bootstrap, context: ProposalContext) -> Status:
 
 
 def state(proposal: Bootstrap, context: ProposalContext) -> MarkerState:
-    """What the next run has to know."""
     return MarkerState(
         group=proposal.slug,
         subject=SUBJECT,

@@ -23,8 +23,7 @@ _HINT = "see `flux-upgrade bootstrap --help` for the flags and their values"
 _OF_REMOTE = "without --url, it is the address of the checkout's remote origin; "
 # Flags that say where the one repository of a pull request is.
 _PLACE = ("url", "owner", "repository", "hostname", "branch")
-_SHORTEST_SECRET = 4
-"""Characters: what is shorter is in many a word."""
+_SHORTEST_SECRET = 4  # Characters: what is shorter is in many a word
 
 
 class CredentialsRequest(NamedTuple):
@@ -33,19 +32,14 @@ class CredentialsRequest(NamedTuple):
     secret_file: str = ""
     actions_secret: str = ""
     actions_environment: str = ""
-    known_hosts: str = ""
-    """A file; empty: the host's own API tells them, if it has one."""
+    known_hosts: str = ""  # A file; empty: the host's own API tells them, if it has one
     rotate_key: bool = False
-    app_private_key: str = ""
-    """A file; empty: ``secrets`` may have it."""
+    app_private_key: str = ""  # A file; empty: `secrets` may have it
     secrets: BootstrapSecrets = BootstrapSecrets()
 
 
 class KubernetesRequest(NamedTuple):
-    """How the cluster is reached."""
-
-    kubeconfig: str = ""
-    """A file, or several as in ``$KUBECONFIG``; empty: no cluster is touched."""
+    kubeconfig: str = ""  # A file, or several as in `$KUBECONFIG`; empty: no cluster is touched
     context: str = ""
     timeout: int = 300
 
@@ -53,10 +47,8 @@ class KubernetesRequest(NamedTuple):
 class BootstrapRequest(NamedTuple):
     """The arguments of one run; what is not of Flux is ours."""
 
-    flags: Mapping[str, FlagValue] = {}
-    """Flux's name → value, not read yet; those of ``--flags`` among them."""
-    provider: str = ""
-    """Empty: from the config file, the flags or the checkout's remote."""
+    flags: Mapping[str, FlagValue] = {}  # Flux's name → value, not read yet; those of `--flags` among them
+    provider: str = ""  # Empty: from the config file, the flags or the checkout's remote
     source: str = ""
     cluster: str = ""
     create_repository: bool = False
@@ -92,10 +84,7 @@ class BootstrapRequest(NamedTuple):
 
 
 class BootstrapCluster(NamedTuple):
-    """One cluster that is set up."""
-
-    name: str
-    """In the config file; empty where there is one alone."""
+    name: str  # In the config file; empty where there is one alone
     options: BootstrapOptions
     configured: tuple[str, ...] | None = None
     """Words of a command line that say it again, beside the config file; None: there is none."""

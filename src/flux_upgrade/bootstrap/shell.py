@@ -14,8 +14,7 @@ from flux_upgrade.model.text import printable
 
 _BACKTICKS = re.compile(r"`+")
 _FENCE = 3
-_WIDTH = 96
-"""Characters of a line, before a command is broken."""
+_WIDTH = 96  # Characters of a line, before a command is broken
 _FIELDS = (
     *("owner", "repository", "hostname", "ssh_hostname", "branch", "path", "interval", "secret_name"),
     *("username", "personal", "read_write_key", "recurse_submodules", "with_bearer_token"),

@@ -22,12 +22,8 @@ _WORD = r"[^\s,:/\x00-\x1f\x7f]+"
 
 
 class Form(NamedTuple):
-    """What a text looks like."""
-
-    pattern: str
-    """A regular expression that Python and ECMAScript read alike, for the whole text."""
-    meaning: str
-    """Ends the sentence "… is not"."""
+    pattern: str  # A regular expression that Python and ECMAScript read alike, for the whole text
+    meaning: str  # Ends the sentence "… is not"
 
 
 _FILE = Form(r"[^\x00-\x1f\x7f]+", "the name of a file")

@@ -13,8 +13,7 @@ from flux_upgrade.model.errors import ForbiddenByForge, UsageError
 
 FOLDER = ".github/workflows/"
 PATH = f"{FOLDER}flux-upgrade.yaml"
-ACTION = "OWNER/flux-upgrade@v0"
-"""Where nobody tells whose action it is: the reader fills in the owner."""
+ACTION = "OWNER/flux-upgrade@v0"  # Where nobody tells whose action it is: the reader fills in the owner
 _ACTION = re.compile(r"[\w.-]+/[\w.-]+(?:/[\w./-]+)?@[\w./-]+")
 _USES = re.compile(r"[ \t]*(?:-[ \t]+)?[\"']?uses[\"']?:[ \t]*[\"']?(?P<what>[^\"'\s#]+)")
 _DOES = re.compile(r"[ \t]*(?:-[ \t]+)?[\"']?mode[\"']?:[ \t]*[\"']?(?:bootstrap|plan|rollback)\b")

@@ -88,7 +88,6 @@ _SWITCHES = (
 
 
 def declare_bootstrap(parser: argparse.ArgumentParser) -> None:
-    """All of them."""
     parser.description = _DESCRIPTION
     parser.usage = "%(prog)s [FLAGS] [CHECKOUT]"
     arguments = {

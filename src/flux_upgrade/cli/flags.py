@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 DEFAULT_SOURCE = "github"
 CONFIG = ".github/flux-upgrade.yaml"
-BOOL = "BOOL"
-"""What a boolean flag takes, or does not: see ``cli.parse``."""
+BOOL = "BOOL"  # What a boolean flag takes, or does not: see `cli.parse`
 _JSON = "as JSON, see docs/reference/{}.schema.json"
 _PLACED = ("policy", "range", "flags", "on-conflict")
 """Keys whose flags stand between others in the help; those of all others follow each other."""
@@ -66,12 +65,10 @@ def truth(message: str, *, default: bool | None) -> dict[str, Any]:
 
 
 def place(metavar: str, message: str, default: str = ".") -> dict[str, Any]:
-    """What a command is about."""
     return {"nargs": "?", "default": default, "metavar": metavar, "help": message}
 
 
 def declare(parser: argparse.ArgumentParser, arguments: Arguments) -> None:
-    """All of them."""
     for names, each in arguments.items():
         parser.add_argument(*names.split(), **each)
 

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 class RenderOptions(NamedTuple):
     """Of ``render``."""
 
-    release_source: str
-    """``github``, a folder, or an http(s) or oci address."""
+    release_source: str  # `github`, a folder, or an http(s) or oci address
     install: InstallOptions
 
 
@@ -27,8 +26,7 @@ class InspectOptions(NamedTuple):
     """Of ``inspect``."""
 
     path: str
-    artifact: Address | None
-    """The artifact that was named instead of a path; ``path`` is the working folder then."""
+    artifact: Address | None  # The artifact that was named instead of a path; `path` is the working folder then
     release_source: str
     json: bool
 
@@ -39,16 +37,12 @@ class UpgradeOptions(NamedTuple):
     path: str
     artifact: Address | None
     release_source: str
-    config: str
-    """A file that has to be there; empty: the usual one, should it be there."""
-    governing: Mapping[str, object]
-    """Keys of the config file that were given as flags, as they were given."""
+    config: str  # A file that has to be there; empty: the usual one, should it be there
+    governing: Mapping[str, object]  # Keys of the config file that were given as flags, as they were given
     request: UpgradeRequest
-    repository: str
-    """``owner/name`` or an address; empty: the checkout's remote says it."""
+    repository: str  # `owner/name` or an address; empty: the checkout's remote says it
     pull_request: bool
-    promote: str
-    """``tag`` or ``pull-request``; empty: what the tree says."""
+    promote: str  # `tag` or `pull-request`; empty: what the tree says
     json: bool = False
 
     @property
@@ -64,8 +58,7 @@ class ApiUsesOptions(NamedTuple):
     path: str
     release_source: str
     to: str
-    running: tuple[str, ...]
-    """Releases that clusters run today; empty: those that the repository installs."""
+    running: tuple[str, ...]  # Releases that clusters run today; empty: those that the repository installs
     governing: Mapping[str, object]
     json: bool
     is_dry: bool
@@ -77,8 +70,7 @@ class RollbackOptions(NamedTuple):
     """Of ``rollback``."""
 
     artifact: Address
-    to: str
-    """A tag or a digest; empty: what there was before."""
+    to: str  # A tag or a digest; empty: what there was before
     is_dry: bool
 
 
@@ -111,15 +103,10 @@ Options = (
 
 
 class Invocation(NamedTuple):
-    """One command line with its environment."""
-
     command: str
-    options: Options | None
-    """None: of ``action``, which has inputs instead."""
+    options: Options | None  # None: of `action`, which has inputs instead
     environment: Environment
-    secrets: tuple[str, ...] = ()
-    """Values of flags that are to be masked wherever something is printed."""
+    secrets: tuple[str, ...] = ()  # Values of flags that are to be masked wherever something is printed
 
     def __repr__(self) -> str:
-        """Without what may hold a secret."""
         return f"Invocation({self.command})"

@@ -22,26 +22,21 @@ from flux_upgrade.pins.registry import PIN_KINDS
 
 COPIES = frozenset({"kustomize-remote-base", "terraform", "eksctl"})
 """Kinds that begin or restore a cluster that other files keep running: they stand anywhere."""
-TOOLS = "flux-cli"
-"""The name of a set of CLI pins that is of no single cluster."""
-WORKFLOWS = ".github/workflows/"
-"""The folder of GitHub's workflows, which not every token may change."""
+TOOLS = "flux-cli"  # The name of a set of CLI pins that is of no single cluster
+WORKFLOWS = ".github/workflows/"  # The folder of GitHub's workflows, which not every token may change
 _HIDDEN = re.compile(r"(?:^|/)\.[^/].*")
 _FILE = "gotk-components.yaml"
 _GROUP = "kustomize.toolkit.fluxcd.io/"
-_NAMESPACE = "flux-system"
-"""Also how `flux bootstrap` and the flux-operator name the source that is this repository."""
+_NAMESPACE = "flux-system"  # Also how `flux bootstrap` and the flux-operator name the source that is this repository
 _BOOTSTRAP = "gotk-sync.yaml"
-OF_CLUSTERS = (Role.INSTALLS, Role.OPERATOR)
-"""Roles of what a cluster moves together."""
+OF_CLUSTERS = (Role.INSTALLS, Role.OPERATOR)  # Roles of what a cluster moves together
 
 
 class Member(NamedTuple):
     """A vendored manifest or a pin, and where it stands in the repository."""
 
     pin: Pin
-    path: str
-    """Relative to the repository's root."""
+    path: str  # Relative to the repository's root
 
     @property
     def place(self) -> str:
@@ -50,16 +45,11 @@ class Member(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """What belongs together."""
-
-    name: str
-    """For people: a folder, or who the file says that the cluster is."""
-    path: str
-    """Where a manifest of ``flux bootstrap`` would be: branches are named after it."""
+    name: str  # For people: a folder, or who the file says that the cluster is
+    path: str  # Where a manifest of `flux bootstrap` would be: branches are named after it
     members: tuple[Member, ...]
     """Vendored manifests first, then pins by kind, then those of the flux-operator, and of the CLI last."""
-    served: tuple[str, ...] = ()
-    """Names of the clusters that a set of CLI pins serves, where it is of no single one."""
+    served: tuple[str, ...] = ()  # Names of the clusters that a set of CLI pins serves, where it is of no single one
 
     @property
     def is_tools(self) -> bool:
@@ -70,12 +60,9 @@ class Cluster(NamedTuple):
 class _FluxKustomization(NamedTuple):
     """A Kustomization of Flux's that reconciles a folder of this repository."""
 
-    path: str
-    """Its own file; relative to the repository's root."""
-    target: str
-    """``spec.path``, cleaned; empty for the root."""
-    is_remote: bool
-    """Whether ``spec.kubeConfig`` leads to another cluster than the one that reconciles it."""
+    path: str  # Its own file; relative to the repository's root
+    target: str  # `spec.path`, cleaned; empty for the root
+    is_remote: bool  # Whether `spec.kubeConfig` leads to another cluster than the one that reconciles it
 
     @property
     def is_of_itself(self) -> bool:
@@ -84,12 +71,8 @@ class _FluxKustomization(NamedTuple):
 
 
 class _Key(NamedTuple):
-    """What identifies a cluster."""
-
-    folder: str
-    """``.`` for the root."""
-    owner: str = ""
-    """Who the file says that the cluster is, where the folder does not tell."""
+    folder: str  # `.` for the root
+    owner: str = ""  # Who the file says that the cluster is, where the folder does not tell
 
     @property
     def home(self) -> str:

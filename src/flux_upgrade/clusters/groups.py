@@ -16,29 +16,23 @@ from flux_upgrade.pins.pin import Pin, PinState, Role
 from flux_upgrade.policy.decision import BumpKind
 
 ROOT = "root"
-_USUAL = re.compile(r"(?:(.+)/)?flux-system/gotk-components\.yaml")
-"""Where ``flux bootstrap`` puts its manifest."""
+_USUAL = re.compile(r"(?:(.+)/)?flux-system/gotk-components\.yaml")  # Where `flux bootstrap` puts its manifest
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]*(?:/[a-z0-9][a-z0-9_-]*)*")
 _HASHED = re.compile(r".*-[0-9a-f]{6,}")
 _ARTIFACT = re.compile(r".*\.oci-[0-9a-f]{6}")
-_LONGEST = 100
-"""Characters; Git keeps each part of a branch's name as a file or folder."""
+_LONGEST = 100  # Characters; Git keeps each part of a branch's name as a file or folder
 
 
 class UpdateGroup(NamedTuple):
     """Clusters that share their pull requests: those of a group, or one by itself."""
 
-    name: str
-    """For people: the group's name, or the folder of the one cluster."""
-    slug: str
-    """A part of the branches' names: unique, and the same whatever other installations come or go."""
+    name: str  # For people: the group's name, or the folder of the one cluster
+    slug: str  # A part of the branches' names: unique, and the same whatever other installations come or go
     group: Group
-    clusters: tuple[Cluster, ...]
-    """At least one, in the order of the tree."""
+    clusters: tuple[Cluster, ...]  # At least one, in the order of the tree
 
     @property
     def members(self) -> tuple[Member, ...]:
-        """Of all its clusters."""
         return tuple(member for cluster in self.clusters for member in cluster.members)
 
 

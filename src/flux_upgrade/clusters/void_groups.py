@@ -19,8 +19,7 @@ from flux_upgrade.pins.pin import Role
 
 _USUAL = "/flux-system"
 _GLOB = re.compile(r"[*?\[\]\\]")
-_NEAR = 0.6
-"""As ``difflib.get_close_matches`` has it."""
+_NEAR = 0.6  # As `difflib.get_close_matches` has it
 _FEW = 3
 _ANY = ("",)
 _MANIFESTS = ("gotk-components.yaml", "gotk-components.yml")
@@ -30,10 +29,8 @@ _ARTIFACTS = (b"OCIRepository", b"oci://")
 class GroupPaths(NamedTuple):
     """Paths in the repository that a pattern can be about, relative to its root."""
 
-    pinned: tuple[str, ...]
-    """Of every installation and pin, ignored ones included."""
-    installed: tuple[str, ...]
-    """Of those that install Flux, without ignored ones."""
+    pinned: tuple[str, ...]  # Of every installation and pin, ignored ones included
+    installed: tuple[str, ...]  # Of those that install Flux, without ignored ones
 
 
 class Void(NamedTuple):
@@ -51,7 +48,6 @@ class Void(NamedTuple):
 
     @property
     def hint(self) -> str:
-        """What to do about it."""
         return f"Try: {self.remedy}"
 
     @property
@@ -97,7 +93,6 @@ def groups_without_match(
 
 
 def _used(config: Config, names: set[str], tree: Tree, *, is_all: bool) -> Iterator[str]:
-    """Those of the groups that other runs may need."""
     for path in tree.named(_ANY):
         group = config.group_of(path)
         if group is None or group.name not in names or config.is_ignored(path):

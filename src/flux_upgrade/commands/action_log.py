@@ -18,13 +18,10 @@ from flux_upgrade.model.errors import WriteFailed
 from flux_upgrade.model.markdown import fenced, plain
 from flux_upgrade.report.wording import Annotation, Level
 
-_LONGEST_NOTE = 1000
-"""Characters: of a message and what to do about it."""
+_LONGEST_NOTE = 1000  # Characters: of a message and what to do about it
 
 
 class RunnerLog:
-    """Masks tokens in all of it."""
-
     def __init__(self, console: Console, where: Runner, tokens: Iterable[str]) -> None:
         self._console, self._where = console, where
         self._tokens: list[str] = []
@@ -65,7 +62,6 @@ class RunnerLog:
         self.annotate(Annotation(Level.ERROR, text, title=f"flux-upgrade: {slug}"))
 
     def report(self, result: ActionResult) -> None:
-        """Everything that came of the run."""
         value = self.masked(json.dumps(result.value, ensure_ascii=False)) if result.value is not None else ""
         for slug, message, hint in result.failures:
             self.failed(slug, message, hint)

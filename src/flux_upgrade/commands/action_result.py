@@ -20,24 +20,17 @@ from flux_upgrade.report.wording import Annotation
 
 
 class ActionResult(NamedTuple):
-    """All that is printed or written at the end."""
-
     text: str
     summary: str
-    outputs: Mapping[str, str]
-    """But for those about the report."""
-    value: Mapping[str, Any] | None = None
-    """The report; None: there is none."""
-    failures: tuple[tuple[str, str, str], ...] = ()
-    """Slug, what is wrong and what to do."""
+    outputs: Mapping[str, str]  # But for those about the report
+    value: Mapping[str, Any] | None = None  # The report; None: there is none
+    failures: tuple[tuple[str, str, str], ...] = ()  # Slug, what is wrong and what to do
     warnings: tuple[str, ...] = ()
     errors: tuple[type[FluxUpgradeError], ...] = ()
-    annotations: tuple[Annotation, ...] = ()
-    """On lines of the repository's files."""
+    annotations: tuple[Annotation, ...] = ()  # On lines of the repository's files
 
 
 def result_of(applied: Applied, options: UpgradeOptions, where: Runner) -> ActionResult:
-    """The result of an upgrade."""
     if isinstance(applied.done, Round):
         return _of_round(applied, applied.done, where, written=options.request.writes)
     return _of_artifact(applied, where, written=options.request.writes)

@@ -42,7 +42,6 @@ class ArtifactRun:
         return PinSink(options, self.environment, warn, details or RunDetails(command), self.stack, self)
 
     def pins(self) -> Inventory:
-        """What pins the artifact in the checkout."""
         return read_artifact_pins(self.options, self.environment, self.references, self.spool)
 
 

@@ -38,8 +38,6 @@ def bootstrap_git(inventory: BootstrapInventory, caller: BootstrapCaller) -> Boo
 
 
 class _Run:
-    """What was done so far."""
-
     def __init__(
         self, inventory: BootstrapInventory, caller: BootstrapCaller, preflight: Preflight, proposal: Bootstrap
     ) -> None:

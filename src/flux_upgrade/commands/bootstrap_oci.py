@@ -56,8 +56,7 @@ class _Ready(NamedTuple):
     credentials: AccessPlan
     credential_means: AccessPorts
     cluster: ProposedCluster
-    paths: Mapping[str, bytes]
-    """What a person applies, as ``handover`` gives it."""
+    paths: Mapping[str, bytes]  # What a person applies, as `handover` gives it
 
 
 def bootstrap_oci(inventory: BootstrapInventory, caller: BootstrapCaller) -> BootstrapResult:

@@ -38,7 +38,6 @@ def run(options: InspectOptions, environment: Environment, console: Console) -> 
 
 
 def _artifact(options: InspectOptions, address: Address, environment: Environment, console: Console) -> int:
-    """Say what is really in an artifact."""
     # Late: of a checkout it is not needed.
     from flux_upgrade.artifacts.pull import pull
     from flux_upgrade.commands.read_artifact import build_means

@@ -28,13 +28,11 @@ class PullRequestSink:
     options: UpgradeOptions
     environment: Environment
     warn: Callable[[str], None]
-    details: RunDetails | None
-    """None: of a run on a laptop."""
+    details: RunDetails | None  # None: of a run on a laptop
     stack: ExitStack
 
     @cached_property
     def _forge(self) -> Forge:
-        """Closed with the stack."""
         forge = build_forge(self.environment, source_of(self.options, self.inventory.config))
         return self.stack.enter_context(closing(forge if self.options.request.writes else RecordingForge(forge)))
 

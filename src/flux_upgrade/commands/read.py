@@ -92,12 +92,9 @@ class Scope(NamedTuple):
     """What is looked at, and the repository that it is a part of."""
 
     place: CheckoutLocation
-    tree: Tree
-    """What the user named."""
-    whole: Tree
-    """The whole repository, as far as it is checked out."""
-    below: str
-    """Where paths of ``tree`` begin in the repository: ``deploy/``; empty for its root."""
+    tree: Tree  # What the user named
+    whole: Tree  # The whole repository, as far as it is checked out
+    below: str  # Where paths of `tree` begin in the repository: `deploy/`; empty for its root
     is_file: bool
     is_whole: bool
 

@@ -85,7 +85,6 @@ def read_artifact(
 def build_means(
     environment: Environment, address: Address, spool: Spool, source: Releases, *, writes: bool = True
 ) -> ArtifactPorts:
-    """What an artifact is pulled and pushed with."""
     return ArtifactPorts(
         build_registry(environment, address, writes=writes),
         build_regenerator(environment, source),

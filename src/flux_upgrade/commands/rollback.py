@@ -11,7 +11,6 @@ from flux_upgrade.config.environment import Environment
 
 
 def run(options: RollbackOptions, environment: Environment, console: Console) -> int:
-    """Have a tag stand for what it stood for before."""
     registry = build_registry(environment, options.artifact, writes=not options.is_dry)
     planned = plan_rollback(options.artifact, options.to, registry)
     roll_back(planned, registry)

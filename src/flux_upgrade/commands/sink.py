@@ -12,16 +12,11 @@ from flux_upgrade.model.values import NamedTuple
 
 
 class Applied(NamedTuple):
-    """What came of a run."""
-
     text: str
-    failures: tuple[tuple[str, str, str], ...]
-    """Slug, what is wrong and what to do."""
+    failures: tuple[tuple[str, str, str], ...]  # Slug, what is wrong and what to do
     errors: tuple[type[FluxUpgradeError], ...]
-    done: Any = None
-    """What the Action reports: a ``Round``, or an ``ArtifactOutcome``."""
-    calls: int = 0
-    """To the forge."""
+    done: Any = None  # What the Action reports: a `Round`, or an `ArtifactOutcome`
+    calls: int = 0  # To the forge
 
 
 class Sink(Protocol):

@@ -194,7 +194,6 @@ def build_flux(environment: Environment) -> FluxCli:
 
 
 def build_regenerator(environment: Environment, releases: Releases) -> Regenerator:
-    """Renders what the release source holds."""
     from flux_upgrade.manifests.regenerate import Regenerator
 
     return Regenerator(releases, build_flux(environment))

@@ -58,15 +58,12 @@ def repository_of(options: BootstrapOptions) -> str:
 class BootstrapInventory(NamedTuple):
     """One run, as far as it is settled before anybody is asked."""
 
-    environment: Environment
-    """For the server that the options name."""
+    environment: Environment  # For the server that the options name
     asked: BootstrapRequest
-    url: str
-    """Of the repository as it was given, not as Flux takes it."""
+    url: str  # Of the repository as it was given, not as Flux takes it
     checkout: CheckoutLocation
     release_source: str
-    path: str
-    """The folder that was named."""
+    path: str  # The folder that was named
     config: Config
     clusters: tuple[BootstrapCluster, ...]
     regenerator: Regenerator

@@ -23,14 +23,9 @@ _GITHUB = "github"
 
 
 class RepositorySource(NamedTuple):
-    """What says where the repository is."""
-
-    path: str
-    """In the checkout."""
-    repository: str
-    """As ``--repository``; empty: the checkout's remote ``origin``."""
-    forge: str
-    """As the config file has it; empty: the remote's host decides."""
+    path: str  # In the checkout
+    repository: str  # As `--repository`; empty: the checkout's remote `origin`
+    forge: str  # As the config file has it; empty: the remote's host decides
 
     @property
     def is_name(self) -> bool:
@@ -46,7 +41,6 @@ class RepositorySource(NamedTuple):
 
 
 def source_of(options: UpgradeOptions, config: Config) -> RepositorySource:
-    """What flags and config file say of it."""
     return RepositorySource(options.path, options.repository, config.forge)
 
 

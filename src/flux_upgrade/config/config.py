@@ -27,12 +27,9 @@ def slug(name: str) -> str:
 class Migrate(StrEnum):
     """When manifests with API versions that the target does not serve are moved."""
 
-    BEFORE = "before"
-    """In a pull request of their own, which the upgrade waits for."""
-    WITH_UPGRADE = "with-upgrade"
-    """In the pull request of the upgrade."""
-    OFF = "off"
-    """By people: the upgrade waits until they have."""
+    BEFORE = "before"  # In a pull request of their own, which the upgrade waits for
+    WITH_UPGRADE = "with-upgrade"  # In the pull request of the upgrade
+    OFF = "off"  # By people: the upgrade waits until they have
 
 
 class Governance(NamedTuple):
@@ -47,19 +44,14 @@ class Governance(NamedTuple):
     labels: tuple[str, ...] = ()
     reviewers: tuple[str, ...] = ()
     assignees: tuple[str, ...] = ()
-    auto_merge: bool = False
-    """Patches only."""
-    take_release: bool = False
-    """Where a release changed what was edited by hand, its own value is taken."""
-    check_images: bool = True
-    """Whether a registry other than Flux's own is asked for the target's images."""
+    auto_merge: bool = False  # Patches only
+    take_release: bool = False  # Where a release changed what was edited by hand, its own value is taken
+    check_images: bool = True  # Whether a registry other than Flux's own is asked for the target's images
     migrate: Migrate = Migrate.BEFORE
-    ladder: bool = True
-    """Whether a jump that cannot be made in one step is proposed hop by hop."""
+    ladder: bool = True  # Whether a jump that cannot be made in one step is proposed hop by hop
     scan: tuple[str, ...] = ()
     """Patterns of the files that are searched for uses of Flux's APIs; empty: all of the repository's."""
-    kubernetes_version: str = ""
-    """What the clusters run, ``1.33``; empty: unknown."""
+    kubernetes_version: str = ""  # What the clusters run, `1.33`; empty: unknown
     needs_approval: tuple[str, ...] = ()
     """Values of ``policy.decision.ChangeKind`` whose bump waits for approval, whatever its size."""
 
@@ -67,22 +59,17 @@ class Governance(NamedTuple):
 class Group(NamedTuple):
     """Installations that are governed alike and, if ``name`` is given, share a pull request."""
 
-    name: str = ""
-    """Empty: the defaults, where each installation has a pull request of its own."""
-    paths: tuple[str, ...] = ()
-    """Patterns as in .gitignore, relative to the repository's root."""
+    name: str = ""  # Empty: the defaults, where each installation has a pull request of its own
+    paths: tuple[str, ...] = ()  # Patterns as in .gitignore, relative to the repository's root
     governance: Governance = Governance()
 
 
 class BootstrapConfig(NamedTuple):
     """The key ``bootstrap``; flags of the command beat it."""
 
-    provider: str = ""
-    """As ``--provider``; empty: the flags or the checkout's remote decide."""
-    source: str = ""
-    """``git`` or ``oci``; empty: ``git``."""
-    flags: Mapping[str, FlagValue] = {}
-    """Flux's name → value, each of its kind; for all clusters."""
+    provider: str = ""  # As `--provider`; empty: the flags or the checkout's remote decide
+    source: str = ""  # `git` or `oci`; empty: `git`
+    flags: Mapping[str, FlagValue] = {}  # Flux's name → value, each of its kind; for all clusters
     clusters: tuple[tuple[str, Mapping[str, FlagValue]], ...] = ()
     """Names, and the flags that differ; empty: there is one, without a name."""
 
@@ -94,10 +81,8 @@ class Config(NamedTuple):
     groups: tuple[Group, ...] = ()
     ignore: tuple[str, ...] = ()
     branch_prefix: str = "flux-upgrade/"
-    forge: str = ""
-    """``github``, ``gitlab``, ``gitea``, ``forgejo``, ``git``; empty: the remote's host decides."""
-    moves_operator: bool = False
-    """Whether the flux-operator's own pins move along with Flux; else they are named alone."""
+    forge: str = ""  # `github`, `gitlab`, `gitea`, `forgejo`, `git`; empty: the remote's host decides
+    moves_operator: bool = False  # Whether the flux-operator's own pins move along with Flux; else they are named alone
     bootstrap: BootstrapConfig | None = None
 
     def group_of(self, path: str) -> Group | None:

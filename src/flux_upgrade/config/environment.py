@@ -61,15 +61,11 @@ class GitHub(NamedTuple):
 class Tokens(NamedTuple):
     """Each for one place, and shown nowhere."""
 
-    repository: str = ""
-    """For the GitHub that the environment names; empty: anonymous."""
-    git: str = ""
-    """For any other Git server; empty: the user's own credential helpers and keys."""
-    releases: str = ""
-    """For the API that Flux's releases come from; empty: anonymous."""
+    repository: str = ""  # For the GitHub that the environment names; empty: anonymous
+    git: str = ""  # For any other Git server; empty: the user's own credential helpers and keys
+    releases: str = ""  # For the API that Flux's releases come from; empty: anonymous
 
     def __repr__(self) -> str:
-        """Without them."""
         return "Tokens()"
 
 
@@ -79,17 +75,14 @@ class RegistryAccess(NamedTuple):
     host: str = ""
     username: str = ""
     password: str = ""
-    is_password_on_stdin: bool = False
-    """``main`` reads it, and sets ``password``."""
+    is_password_on_stdin: bool = False  # `main` reads it, and sets `password`
     plain_http: bool = False
-    docker_config: str = ""
-    """A ``config.json`` that has to be there; empty: ``found_config``, should it be there."""
+    docker_config: str = ""  # A `config.json` that has to be there; empty: `found_config`, should it be there
     found_config: str = ""
     environment: Mapping[str, str] = {}
     """What Docker's credential helpers are run with: that of the user, without our own secrets."""
 
     def __repr__(self) -> str:
-        """Without the password."""
         return "RegistryAccess()"
 
 
@@ -100,43 +93,34 @@ class Environment(NamedTuple):
     github: GitHub = GitHub()
     registry: RegistryAccess = RegistryAccess()
     home: str = ""
-    search_path: str = ""
-    """``PATH``: where a ``flux`` binary is looked for."""
-    git: Mapping[str, str] = {}
-    """What Git and SSH read (``GIT_SSH_COMMAND`` …), and whose runner it is."""
+    search_path: str = ""  # `PATH`: where a `flux` binary is looked for
+    git: Mapping[str, str] = {}  # What Git and SSH read (`GIT_SSH_COMMAND` …), and whose runner it is
     cache_dir: str = ""
     ca_file: str = ""
     timing: Timing | None = None
 
     def __repr__(self) -> str:
-        """Without what may hold a secret."""
         return "Environment()"
 
     @property
     def of_programs(self) -> dict[str, str]:
-        """What other programs are run with."""
         return {"HOME": self.home, "PATH": self.search_path}
 
     @property
     def of_runner(self) -> dict[str, str]:
-        """Whose runner it is."""
         return {**self.git, "GITHUB_SERVER_URL": self.github.server_url}
 
 
 class BootstrapSecrets(NamedTuple):
     """What a bootstrap may hand over, and whom it works as; shown nowhere."""
 
-    sync_token: str = ""
-    """What Flux in the cluster gets with ``--token-auth``, as it was given for that."""
-    app_private_key: str = ""
-    """PEM."""
+    sync_token: str = ""  # What Flux in the cluster gets with `--token-auth`, as it was given for that
+    app_private_key: str = ""  # PEM
     cluster_username: str = ""
     cluster_password: str = ""
-    own: Mapping[str, str] = {}
-    """Provider → the user's own token for it."""
+    own: Mapping[str, str] = {}  # Provider → the user's own token for it
 
     def __repr__(self) -> str:
-        """Without them."""
         return "BootstrapSecrets()"
 
     def token_for(self, provider: str) -> str:
@@ -196,8 +180,6 @@ def environment_of(env: Mapping[str, str]) -> Environment:
 
 
 def bootstrap_secrets_of(env: Mapping[str, str]) -> BootstrapSecrets:
-    """What the environment says of a bootstrap."""
-
     def said(name: str) -> str:
         return env.get(name, "").strip()
 

@@ -25,9 +25,7 @@ class Vocabulary(Protocol[V_co]):
         """Why a flag cannot be given; empty for one that can."""
         ...
 
-    def called(self, name: str) -> str:
-        """What messages call it."""
-        ...
+    def called(self, name: str) -> str: ...
 
     def is_list(self, name: str) -> bool:
         """Whether it may be given again."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from flux_upgrade.config.yaml_text import YamlText
 
     class OwnShape(Protocol):
-        """A kind of value that another room has."""
-
         @property
         def description(self) -> str:
             """What it is, for the reference; Markdown."""
@@ -51,19 +49,13 @@ class PlainShape(StrEnum):
 
 
 class ChoiceShape(NamedTuple):
-    """One of a few words."""
-
     words: tuple[str, ...]
     values: tuple[Any, ...] = ()
 
 
 class TextShape(NamedTuple):
-    """A text of some form."""
-
-    description: str
-    """As it ends the sentence "… is not"."""
-    pattern: str
-    """A regular expression that Python and ECMAScript read alike, for the whole text."""
+    description: str  # As it ends the sentence "… is not"
+    pattern: str  # A regular expression that Python and ECMAScript read alike, for the whole text
     longest: int = 1000
     problem: Callable[[str], str] | None = None
     """What is wrong with a text that the pattern lets pass, to follow the text itself; empty: nothing."""
@@ -73,25 +65,19 @@ class ListShape(NamedTuple):
     """A list of texts, each of them once."""
 
     item: TextShape | ChoiceShape
-    items: str = ""
-    """What several of them are called; Markdown. Empty: each is what ``item`` says."""
+    items: str = ""  # What several of them are called; Markdown. Empty: each is what `item` says.
     are_patterns: bool = False
     """Whether their order matters, so that one may be there again, and none can begin with an exception."""
     least: int = 0
 
 
 class MappingShape(NamedTuple):
-    """A mapping with known keys."""
-
     keys: tuple[Key, ...]
     required: tuple[str, ...] = ()
-    elsewhere: Mapping[str, str] = {}
-    """Key that is known, but not here → what to say of it."""
+    elsewhere: Mapping[str, str] = {}  # Key that is known, but not here → what to say of it
 
 
 class GroupsShape(NamedTuple):
-    """Groups by their names."""
-
     group: MappingShape
     name: TextShape = TextShape(
         "the name of a group (a-z, A-Z, 0-9, and after the first '.', '_' and '-')",
@@ -109,21 +95,15 @@ class Key(NamedTuple):
 
     name: str
     shape: Shape
-    meaning: str
-    """Sentences for the reference and the schema; Markdown."""
-    default: str = ""
-    """As it would be written in YAML; empty where there is none."""
+    meaning: str  # Sentences for the reference and the schema; Markdown
+    default: str = ""  # As it would be written in YAML; empty where there is none
     at_top: bool = True
     in_group: bool = True
-    field: str = ""
-    """Of ``config.Governance``; empty: the one of the key's name, if there is one."""
+    field: str = ""  # Of `config.Governance`; empty: the one of the key's name, if there is one
     flag: str = ""
-    metavar: str = ""
-    """Of the flag; empty: argparse has one, of the words that there are."""
-    hint: str = ""
-    """What to do about a flag's value that cannot be read; empty: a pointer to the reference."""
-    input: str = ""
-    """What ``action.yml`` says of the input of that name; empty: there is none."""
+    metavar: str = ""  # Of the flag; empty: argparse has one, of the words that there are
+    hint: str = ""  # What to do about a flag's value that cannot be read; empty: a pointer to the reference
+    input: str = ""  # What `action.yml` says of the input of that name; empty: there is none
 
 
 FORGES = ("github", "gitlab", "gitea", "forgejo", "git")

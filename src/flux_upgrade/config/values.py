@@ -27,8 +27,7 @@ _FLOAT = "tag:yaml.org,2002:float"
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 KUBERNETES_PATCH = r"(?:\.[0-9]{1,3}(?:[-+][0-9A-Za-z.+-]{1,60})?)?"
 """A regular expression for what may follow the minor of a version of Kubernetes."""
-_OLDEST = 16
-"""Flux 0.1 needed Kubernetes 1.16: what is older is 1.30 that lost its zero, or no version of Kubernetes."""
+_OLDEST = 16  # Flux 0.1 needed Kubernetes 1.16: what is older is 1.30 that lost its zero, or no version of Kubernetes
 
 
 def read(shape: Shape, name: str, node: Node, source: YamlText) -> Any:

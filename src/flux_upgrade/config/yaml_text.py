@@ -25,16 +25,13 @@ _TYPES = {
 }
 _MOST_CHARACTERS = 1_000_000
 _LONGEST = 400
-_DEEPEST = 50
-"""Levels. The file has five; libyaml's composer recurses in C."""
+_DEEPEST = 50  # Levels. The file has five; libyaml's composer recurses in C.
 _UNDECODED = re.compile("[\ud800-\udfff]")
 
 Entries = Mapping[str, tuple[Node, Node]]
 
 
 class KeyReader(Protocol):
-    """Reads the value of a key that another room owns."""
-
     def __call__(self, name: str, node: Node, source: YamlText, /) -> BootstrapConfig | None:
         """The value; None where it has problems, which are refused in ``source``."""
         ...
@@ -124,7 +121,6 @@ class YamlText:
 
 
 def is_text(node: Node) -> bool:
-    """Whether a node is a string."""
     return isinstance(node, ScalarNode) and node.tag == _STR
 
 

@@ -30,8 +30,7 @@ class Managed(NamedTuple):
     evidence: Evidence
     detail: str  # a path of the HISTORY; why it is UNKNOWN
     cli: str  # the minor of the Flux CLI to run it with
-    is_after: bool
-    """Whether it runs right after the merge: before, manifests in Git would bring the old version back."""
+    is_after: bool  # Whether it runs right after the merge: before, manifests in Git would bring the old version back
     is_done: bool = False  # whether it is confirmed that it ran
 
 
@@ -47,8 +46,7 @@ class Hit(NamedTuple):
     kind: str
     name: str
     namespace: str
-    keep: str
-    """The line that keeps the old behaviour, as it would stand in the file; empty where there is none."""
+    keep: str  # The line that keeps the old behaviour, as it would stand in the file; empty where there is none
     hint: str = ""  # what else to do; a sentence without markup
 
 
@@ -57,8 +55,7 @@ class PastRelease(NamedTuple):
 
     tag: str  # empty where the content names none
     since: str  # RFC 3339, UTC: when it was committed; empty where that is unknown
-    storage: tuple[tuple[str, str], ...]
-    """Name of each CRD of the installation, and the version that it stored; sorted."""
+    storage: tuple[tuple[str, str], ...]  # Name of each CRD of the installation, and the version that it stored; sorted
 
 
 class Refused(NamedTuple):
@@ -80,10 +77,8 @@ class Stored(NamedTuple):
     refused: tuple[Refused, ...] = ()  # what would be refused as the cluster may be now
     after_migrate: tuple[Refused, ...] = ()
     """What would be refused even if `flux migrate` ran at the current release: another stop is needed."""
-    cli: str = ""
-    """The minor of the Flux CLI to run `flux migrate` with: that of the current release, 2.7 at least."""
-    unknown: str = ""
-    """Why older releases may have run that are not visible: a shallow checkout; empty: none can have."""
+    cli: str = ""  # The minor of the Flux CLI to run `flux migrate` with: that of the current release, 2.7 at least
+    unknown: str = ""  # Why older releases may have run that are not visible: a shallow checkout; empty: none can have
     resolved: tuple[Refused, ...] = ()
     """What would be refused, had it not been confirmed that `flux migrate` ran at the current release."""
 
@@ -92,11 +87,9 @@ class Impact(NamedTuple):
     """Everything that is known of one transition, before it is made."""
 
     changes: Changes | None = None  # None: of a pin, whose manifests are not in the repository
-    files: tuple[Migrated, ...] = ()
-    """Files that use what the target does not serve, in the order of their paths."""
+    files: tuple[Migrated, ...] = ()  # Files that use what the target does not serve, in the order of their paths
     stored: Stored = Stored()
-    managed: Managed | None = None
-    """None: the target drops no API version that the repository uses or has used."""
+    managed: Managed | None = None  # None: the target drops no API version that the repository uses or has used
     breaks: tuple[Hit, ...] = ()
     overlay: Overlay | None = None  # None: there is no kustomization beside the manifest
     kubernetes: Fit | None = None  # None: the version that the clusters run is not declared
@@ -104,8 +97,7 @@ class Impact(NamedTuple):
     upgrade_path: tuple[Version, ...] = ()
     """The releases to go to, one after the other, where one step is not enough; the last is the goal."""
 
-    migrated: tuple[str, ...] = ()
-    """The releases at which `flux migrate` ran in the cluster, as confirmed; tags."""
+    migrated: tuple[str, ...] = ()  # The releases at which `flux migrate` ran in the cluster, as confirmed; tags
 
     @property
     def has_to_migrate(self) -> bool:

@@ -20,8 +20,7 @@ class Support(NamedTuple):
     """What one minor of Flux says of Kubernetes."""
 
     least: Minor  # what its code refuses to go below
-    tested: tuple[Minor, Minor] | None = None
-    """The first and the last that it was tested with; None: not known."""
+    tested: tuple[Minor, Minor] | None = None  # The first and the last that it was tested with; None: not known
 
 
 SUPPORT: dict[Minor, Support] = {
@@ -59,7 +58,6 @@ class Fit(NamedTuple):
 
     @property
     def is_too_old(self) -> bool:
-        """Whether the release's own code refuses it."""
         minor = minor_of(self.version)
         return minor is not None and minor < self.support.least
 

@@ -47,8 +47,6 @@ class UnverifiedInstallation(NamedTuple):
 
 
 class Running(NamedTuple):
-    """What the clusters run."""
-
     releases: tuple[str, ...] = ()  # tags, oldest first
     unverified: tuple[UnverifiedInstallation, ...] = ()  # in the order of the installations
     homes: tuple[str, ...] = ()  # folders that are the own ones of clusters with a verified manifest
@@ -199,7 +197,6 @@ class Installations:
         self._everywhere = running([*(member for each in clusters for member in each.members), *elsewhere])
 
     def besides(self, cluster: Cluster) -> OtherClusters:
-        """What is there besides one of the clusters."""
         lead = cluster.members[0]
         own = Counter(() if cluster.is_tools else running([lead]).releases)
         # A pin may stand in a folder that several clusters share; a manifest stands in its cluster's own.

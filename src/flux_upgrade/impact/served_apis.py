@@ -18,8 +18,6 @@ from flux_upgrade.model.versions import Version
 
 
 class ServedApis:
-    """What the releases of one source serve."""
-
     def __init__(self, regenerator: Regenerator) -> None:
         self._regenerator = regenerator
         self._served: dict[str, ReleaseApis] = {}

@@ -39,16 +39,12 @@ from flux_upgrade.model.text import TextEdit, edited
 class Carried:
     """The upgraded manifest, and what became of each edit."""
 
-    content: bytes
-    """The file's new content; only to be written where there is no conflict and no stray."""
+    content: bytes  # The file's new content; only to be written where there is no conflict and no stray
     kept: tuple[Edit, ...] = ()
-    absorbed: tuple[Edit, ...] = ()
-    """Edits that the release has made itself."""
-    dropped: tuple[Edit, ...] = ()
-    """Edits given up for the release's own value (``--on-conflict take-release``)."""
+    absorbed: tuple[Edit, ...] = ()  # Edits that the release has made itself
+    dropped: tuple[Edit, ...] = ()  # Edits given up for the release's own value (`--on-conflict take-release`)
     conflicts: tuple[Conflict, ...] = ()
-    controllers: tuple[Controller, ...] = ()
-    """Those of the new content, each beside the target's image."""
+    controllers: tuple[Controller, ...] = ()  # Those of the new content, each beside the target's image
 
 
 @dataclass

@@ -19,24 +19,17 @@ _HASH = re.compile(r"(?:^|(?<=[ \t]))#", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment and the entry that it belongs to."""
-
-    path: Path
-    """The entry that it stands before, or in whose line it stands; empty: at the object's end."""
-    inline: bool
-    """Behind the entry, in its line; else in a line of its own above it."""
-    text: str
-    """With its ``#``; several lines above the same entry are several comments."""
+    path: Path  # The entry that it stands before, or in whose line it stands; empty: at the object's end
+    inline: bool  # Behind the entry, in its line; else in a line of its own above it
+    text: str  # With its `#`; several lines above the same entry are several comments
 
 
 class _EntryPosition(NamedTuple):
     path: Path
-    offset: int
-    """In characters, from the text's begin."""
+    offset: int  # In characters, from the text's begin
     line: int
     column: int
-    last_line: int
-    """Where an inline comment of this entry stands."""
+    last_line: int  # Where an inline comment of this entry stands
 
 
 def extract(text: str, node: Node) -> tuple[Comment, ...]:

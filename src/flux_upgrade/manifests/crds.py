@@ -22,8 +22,7 @@ _SCHEMA = re.compile(r"^    schema:\n(?:(?: {6}.*)?\n)+", re.MULTILINE)
 class ApiVersion:
     """One entry of ``spec.versions``."""
 
-    document: Document
-    """The whole CRD."""
+    document: Document  # The whole CRD
     index: int
     name: str
     served: bool

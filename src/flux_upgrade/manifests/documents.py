@@ -25,8 +25,7 @@ _HEADER = re.compile(
     rf"^{re.escape(_GENERATED)}\n(?:\s*^{_VERSION_LINE})?{_COMPONENTS_LINE}|^{_VERSION_LINE}{_COMPONENTS_LINE}",
     re.MULTILINE,
 )
-_HAS_CONTENT = re.compile(r"^\s*[^\s#]", re.MULTILINE)
-"""A line that is neither blank nor a comment."""
+_HAS_CONTENT = re.compile(r"^\s*[^\s#]", re.MULTILINE)  # A line that is neither blank nor a comment
 _IMAGE_LINE = re.compile(r"^( +(?:- )?image: ).*$", re.MULTILINE)
 _UNLIKE_LINE = re.compile(r"^( +(?:(?:- )?image|app\.kubernetes\.io/version): ).*$", re.MULTILINE)
 _CONFLICT = re.compile(r"^(?:<{7}|>{7})(?: .*)?$", re.MULTILINE)
@@ -56,8 +55,7 @@ class Document:
     """One YAML document of a file: LF line ends, one final newline, no separator."""
 
     text: str
-    line: int
-    """1-based number of its first line in the file."""
+    line: int  # 1-based number of its first line in the file
 
     @cached_property
     def node(self) -> Node:
@@ -89,25 +87,18 @@ class Document:
 class Manifest:
     """A whole file, cut into documents."""
 
-    text: str
-    """LF line ends, no byte order mark."""
-    header_version: str
-    """What ``# Flux Version:`` says; empty without such a line. Hearsay."""
+    text: str  # LF line ends, no byte order mark
+    header_version: str  # What `# Flux Version:` says; empty without such a line. Hearsay.
     header_components: tuple[str, ...]
-    header_line: int
-    """1-based; 0 without a header."""
-    comments_above: str
-    """Comment lines above Flux's header, such as a modeline or a licence."""
-    comments_below: str
-    """Comment lines between Flux's header and the first document."""
+    header_line: int  # 1-based; 0 without a header
+    comments_above: str  # Comment lines above Flux's header, such as a modeline or a licence
+    comments_below: str  # Comment lines between Flux's header and the first document
     documents: tuple[Document, ...]
     crlf: bool
     bom: bool
     final_newline: bool
-    mixed_line_ends: bool
-    """Some lines end otherwise than the others; ``encode`` makes them all alike."""
-    pristine: bool
-    """Whether ``text`` is the file, byte for byte."""
+    mixed_line_ends: bool  # Some lines end otherwise than the others; `encode` makes them all alike
+    pristine: bool  # Whether `text` is the file, byte for byte
 
     @cached_property
     def objects(self) -> dict[ObjectKey, Document]:

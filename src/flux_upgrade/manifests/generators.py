@@ -18,15 +18,13 @@ class Generator(NamedTuple):
     """One set of rules; ``since`` is the first Flux release that had it."""
 
     since: str
-    legacy_order: bool = False
-    """Documents sorted by kind, apiVersion, namespace, name (kustomize's legacy order)."""
+    legacy_order: bool = False  # Documents sorted by kind, apiVersion, namespace, name (kustomize's legacy order)
     pod_labels: bool = False
     """The labels stand on the Deployments' pod templates as well; the feature gate for
     ExternalArtifact is set where source-watcher is installed."""
     storage_host_of_component: bool = False
     """source-watcher serves its artifacts under its own name (fluxcd/flux2 v2.7.2)."""
-    runtime_namespace: bool = False
-    """The events address names the namespace by variable (fluxcd/flux2 v2.7.2)."""
+    runtime_namespace: bool = False  # The events address names the namespace by variable (fluxcd/flux2 v2.7.2)
 
 
 LEGACY = Generator("v0.28.0", legacy_order=True)

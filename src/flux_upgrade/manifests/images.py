@@ -43,13 +43,10 @@ class ImageState(StrEnum):
     """How a controller's image compares with the one that the body's release ships."""
 
     RELEASE = "release"
-    AHEAD = "ahead"
-    """Bumped in place to a newer tag of Flux's."""
+    AHEAD = "ahead"  # Bumped in place to a newer tag of Flux's
     BEHIND = "behind"
-    PINNED = "pinned"
-    """The release's tag with a digest."""
-    CUSTOM = "custom"
-    """A registry of its own, or a tag that is no version: the user's edit, which is carried."""
+    PINNED = "pinned"  # The release's tag with a digest
+    CUSTOM = "custom"  # A registry of its own, or a tag that is no version: the user's edit, which is carried
 
 
 def tag_order(tag: str) -> Version | None:
@@ -75,14 +72,10 @@ def controller_index(containers: Sequence[tuple[str, str]], controller: str) -> 
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """One controller as it stands in a file."""
-
     name: str
     image: Image
-    release_image: Image
-    """What the body's release ships for it, in the installation's registry."""
-    line: int
-    """1-based line of its Deployment in the file."""
+    release_image: Image  # What the body's release ships for it, in the installation's registry
+    line: int  # 1-based line of its Deployment in the file
 
     @property
     def state(self) -> ImageState:

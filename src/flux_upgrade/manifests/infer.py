@@ -27,14 +27,10 @@ INSTANCE, PART_OF = "app.kubernetes.io/instance", "app.kubernetes.io/part-of"
 class Inferred:
     """The flags that a manifest was generated with, and the version labels in it."""
 
-    options: InstallOptions
-    """``version`` is empty: the body does not name it reliably."""
-    lines: dict[str, int]
-    """Flag → 1-based line that it was read from; a flag that left no line is absent."""
-    components: tuple[tuple[str, ...], ...]
-    """Those in the body, and those in the header if it lists any."""
-    versions: tuple[str, ...]
-    """Values of the version label, the most frequent first."""
+    options: InstallOptions  # `version` is empty: the body does not name it reliably
+    lines: dict[str, int]  # Flag → 1-based line that it was read from; a flag that left no line is absent
+    components: tuple[tuple[str, ...], ...]  # Those in the body, and those in the header if it lists any
+    versions: tuple[str, ...]  # Values of the version label, the most frequent first
 
 
 def deployments(manifest: Manifest) -> Iterator[tuple[str, Document]]:

@@ -19,8 +19,7 @@ from yaml.resolver import Resolver
 from flux_upgrade.model.errors import Unreadable
 
 _MOST_NODES = 1_000_000
-_DEEPEST = 200
-"""Levels. The deepest schema of Flux has some forty."""
+_DEEPEST = 200  # Levels. The deepest schema of Flux has some forty.
 _STR = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
 _TEXT_AS_VALUE = (_MERGE, "tag:yaml.org,2002:value")
@@ -210,7 +209,6 @@ def clone(node: Node | None) -> Any:
 
 
 def clone_scalar(node: Node) -> ScalarNode:
-    """A copy with the quotes that the original has."""
     return ScalarNode(node.tag, node.value, style=getattr(node, "style", None))
 
 

@@ -47,13 +47,11 @@ def ambiguous(value: str) -> bool:
 class InstallOptions(NamedTuple):
     """The flags of ``flux install``, less ``--export``; field names are the flags' with ``_``."""
 
-    version: str
-    """The release's tag, with its leading ``v``: what header and labels say."""
+    version: str  # The release's tag, with its leading `v`: what header and labels say
     namespace: str = "flux-system"
     components: tuple[str, ...] = DEFAULT_COMPONENTS
     """``--components`` followed by ``--components-extra``; Flux keeps the order."""
-    registry: str = "ghcr.io/fluxcd"
-    """Verbatim, a trailing slash included; empty leaves ``fluxcd/<component>``."""
+    registry: str = "ghcr.io/fluxcd"  # Verbatim, a trailing slash included; empty leaves `fluxcd/<component>`
     image_pull_secret: str = ""
     watch_all_namespaces: bool = True
     network_policy: bool = True

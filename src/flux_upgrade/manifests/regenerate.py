@@ -34,8 +34,7 @@ class Regenerated:
 
     text: str
     options: InstallOptions
-    foreign: Generator | None
-    """Whose rules it was made by, where they are not those of the manifests' own release."""
+    foreign: Generator | None  # Whose rules it was made by, where they are not those of the manifests' own release
 
     @cached_property
     def manifest(self) -> Manifest:

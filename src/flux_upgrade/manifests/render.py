@@ -153,12 +153,9 @@ class Rules(NamedTuple):
     """How one release is rendered, and why that is right."""
 
     render: Callable[[InstallOptions], str]
-    generator: Generator | None
-    """None where the Flux CLI renders."""
-    evidence: str = ""
-    """Empty for a release that the rules were compared with; else a sentence for the report."""
-    not_covered: bool = False
-    """True where the evidence speaks for default flags only."""
+    generator: Generator | None  # None where the Flux CLI renders
+    evidence: str = ""  # Empty for a release that the rules were compared with; else a sentence for the report
+    not_covered: bool = False  # True where the evidence speaks for default flags only
 
 
 def rules_for(manifests: ReleaseManifests, releases: Releases, flux: FluxCli) -> Rules:

@@ -25,8 +25,6 @@ _PLAIN_SEGMENT = re.compile(r"[A-Za-z0-9_$-]+")
 
 
 class Op(StrEnum):
-    """What was done at a path."""
-
     ADD = "add"
     REMOVE = "remove"
     REPLACE = "replace"
@@ -35,20 +33,14 @@ class Op(StrEnum):
 
 @dataclass(frozen=True)
 class Edit:
-    """One change of the user's."""
-
     object: ObjectKey
-    path: Path
-    """Keys and list labels from the object's root; empty for the object as a whole."""
+    path: Path  # Keys and list labels from the object's root; empty for the object as a whole
     op: Op
-    old: Any = None
-    """Plain value in the regeneration; None where there is none."""
-    new: Any = None
-    """Plain value in the user's file; the text of a comment; None where there is none."""
+    old: Any = None  # Plain value in the regeneration; None where there is none
+    new: Any = None  # Plain value in the user's file; the text of a comment; None where there is none
 
     @property
     def identity(self) -> str:
-        """Equal for the same edit on two releases."""
         return json.dumps([self.object, self.path, self.op, self.new], default=str, sort_keys=True)
 
     @property
@@ -124,7 +116,6 @@ def _image(key: ObjectKey, path: Path, base: Image, mine: Image) -> Iterator[Edi
 
 
 def is_image(path: Path) -> bool:
-    """Whether the path is a container's image."""
     return len(path) >= 3 and path[-1] == "image" and path[-3] in ("containers", "initContainers")  # noqa: PLR2004
 
 

@@ -38,8 +38,6 @@ class Tree(Protocol):
 
 
 class Worktree(Protocol):
-    """The one place that writes."""
-
     def write(self, path: str, content: bytes, old: bytes | None = None) -> None:
         """Replace a file atomically. Raises WriteFailed; then the old file is untouched.
 
@@ -81,33 +79,23 @@ class Remote(Protocol):
 
 
 class FileRevision(NamedTuple):
-    """A file as one commit left it."""
-
-    commit: str
-    """Its oid."""
-    date: str
-    """RFC 3339, UTC: when it was committed."""
+    commit: str  # Its oid
+    date: str  # RFC 3339, UTC: when it was committed
     content: bytes
-    is_aside: bool = False
-    """It was so on a branch that was merged: the branch itself may never have been."""
+    is_aside: bool = False  # It was so on a branch that was merged: the branch itself may never have been
 
 
 class FileRevisions(NamedTuple):
-    """What a file was."""
-
     versions: tuple[FileRevision, ...] = ()
     """Oldest first, the present one too; a content that came back is there again."""
-    missing: str = ""
-    """Why there may be older ones: a shallow checkout, no repository; empty: these are all."""
+    missing: str = ""  # Why there may be older ones: a shallow checkout, no repository; empty: these are all
 
 
 class Mentions(NamedTuple):
     """Which manifests named a version of an API, in any commit."""
 
-    paths: tuple[str, ...] = ()
-    """Of YAML and JSON files, as they were called then; sorted."""
-    missing: str = ""
-    """Why there may be others: a shallow checkout, no repository; empty: these are all."""
+    paths: tuple[str, ...] = ()  # Of YAML and JSON files, as they were called then; sorted
+    missing: str = ""  # Why there may be others: a shallow checkout, no repository; empty: these are all
 
 
 class Checkout(Protocol):
@@ -119,8 +107,6 @@ class Checkout(Protocol):
 
 
 class FileHistory(Protocol):
-    """What the files of the repository were."""
-
     def mentions(self, versions: Sequence[str]) -> Mentions:
         """Files that had ``apiVersion:`` with one of ``versions``, such as ``helm.toolkit.fluxcd.io/v2``.
 

@@ -14,8 +14,6 @@ from flux_upgrade.model.values import NamedTuple
 
 
 class PullState(StrEnum):
-    """GitHub's states of a pull request."""
-
     OPEN = "open"
     CLOSED = "closed"
     MERGED = "merged"
@@ -36,21 +34,17 @@ class PullRequest(NamedTuple):
     """A pull request whose head is in the repository itself."""
 
     number: int
-    id: str
-    """GraphQL's node id; empty where the forge has none."""
+    id: str  # GraphQL's node id; empty where the forge has none
     url: str
     state: PullState
     is_draft: bool
     title: str
     body: str
     labels: tuple[str, ...]
-    head: Commit | None
-    """Its last commit, also after the branch is gone."""
-    is_conflicting: bool
-    """It cannot be merged as it is. False while the forge does not know yet."""
+    head: Commit | None  # Its last commit, also after the branch is gone
+    is_conflicting: bool  # It cannot be merged as it is. False while the forge does not know yet.
     created_at: str
-    closed_at: str = ""
-    """RFC 3339, UTC; of a closed or merged one."""
+    closed_at: str = ""  # RFC 3339, UTC; of a closed or merged one
 
 
 class Issue(NamedTuple):
@@ -62,20 +56,17 @@ class Issue(NamedTuple):
     body: str
     labels: tuple[str, ...]
     is_open: bool = True
-    closed_at: str = ""
-    """RFC 3339, UTC; of a closed one."""
+    closed_at: str = ""  # RFC 3339, UTC; of a closed one
 
 
 class Branch(NamedTuple):
     """One of our branches, as asked for."""
 
     name: str
-    head: Commit | None
-    """None: there is no such branch."""
+    head: Commit | None  # None: there is no such branch
     pulls: tuple[PullRequest, ...] = ()
     """Newest first, at most ten; those into the base alone, as far as the forge can tell."""
-    elsewhere: str = ""
-    """Address of an open pull request of it into another base; empty where there is none."""
+    elsewhere: str = ""  # Address of an open pull request of it into another base; empty where there is none
 
     @property
     def open_pull(self) -> PullRequest | None:
@@ -83,14 +74,9 @@ class Branch(NamedTuple):
 
 
 class BaseFile(NamedTuple):
-    """A path at the head of the base branch."""
-
-    oid: str
-    """Git's blob id; empty where there is no such file."""
-    mode: str = "100644"
-    """Git's file mode, six octal digits."""
-    history: tuple[str, ...] = ()
-    """Messages of the last commits that touched it, newest first, at most five."""
+    oid: str  # Git's blob id; empty where there is no such file
+    mode: str = "100644"  # Git's file mode, six octal digits
+    history: tuple[str, ...] = ()  # Messages of the last commits that touched it, newest first, at most five
 
     def holds(self, content: bytes) -> bool:
         return self.oid == blob_id(content, self.oid)
@@ -100,41 +86,29 @@ class Question(NamedTuple):
     """What ``Forge.fetch`` is to read."""
 
     branches: tuple[str, ...]
-    paths: tuple[str, ...]
-    """Of files at the base, relative to the repository's root."""
-    base: str = ""
-    """Branch that pull requests go into; empty: the default branch."""
-    prefix: str = ""
-    """What the names of our branches begin with, up to a slash; empty: others are not asked for."""
+    paths: tuple[str, ...]  # Of files at the base, relative to the repository's root
+    base: str = ""  # Branch that pull requests go into; empty: the default branch
+    prefix: str = ""  # What the names of our branches begin with, up to a slash; empty: others are not asked for
 
 
 class Repository(NamedTuple):
     """What ``Forge.fetch`` read."""
 
-    name: str
-    """``owner/name``, or the remote's address."""
-    url: str
-    """For a browser; no trailing slash."""
+    name: str  # `owner/name`, or the remote's address
+    url: str  # For a browser; no trailing slash
     base: str
     base_oid: str
     base_tree: str
-    files: Mapping[str, BaseFile]
-    """One for each path of the question."""
-    branches: Mapping[str, Branch]
-    """One for each branch of the question."""
+    files: Mapping[str, BaseFile]  # One for each path of the question
+    branches: Mapping[str, Branch]  # One for each branch of the question
     issues: tuple[Issue, ...] = ()
-    recent: tuple[str, ...] = ()
-    """Headlines of the last twenty commits of the base."""
-    ancestry: tuple[str, ...] = ()
-    """Oids of the last hundred commits of the base; none where the forge does not tell."""
-    others: tuple[str, ...] = ()
-    """Branches with the question's prefix that it does not name, at most a hundred."""
-    viewer: str = ""
-    """Login that the token acts as; empty where the forge does not tell."""
+    recent: tuple[str, ...] = ()  # Headlines of the last twenty commits of the base
+    ancestry: tuple[str, ...] = ()  # Oids of the last hundred commits of the base; none where the forge does not tell
+    others: tuple[str, ...] = ()  # Branches with the question's prefix that it does not name, at most a hundred
+    viewer: str = ""  # Login that the token acts as; empty where the forge does not tell
     warnings: tuple[str, ...] = ()
     """What a person should know before a write, like a rule that demands signed commits of a PAT."""
-    sees_statuses: bool = True
-    """False: the token may not read the statuses of commits, and so not set one."""
+    sees_statuses: bool = True  # False: the token may not read the statuses of commits, and so not set one
     lists_pulls: bool = True
     """False: a Git server. A branch of ours stands for an open pull request, whose text nobody can read."""
 
@@ -148,28 +122,22 @@ class NewCommit(NamedTuple):
     message: str
     parent: str
     parent_tree: str
-    files: Mapping[str, tuple[str, bytes]]
-    """Path → file mode and content."""
+    files: Mapping[str, tuple[str, bytes]]  # Path → file mode and content
 
 
 class Status(NamedTuple):
     """A commit status, so that branch protection has something to require."""
 
     context: str
-    state: str
-    """``success`` or ``failure``."""
-    description: str
-    """At most 140 characters (GitHub's limit)."""
+    state: str  # `success` or `failure`
+    description: str  # At most 140 characters (GitHub's limit)
     url: str = ""
 
 
 class Extras(NamedTuple):
-    """What a new pull request gets besides."""
-
     labels: tuple[str, ...] = ()
     assignees: tuple[str, ...] = ()
-    reviewers: tuple[str, ...] = ()
-    """Logins, and teams as ``org/team``."""
+    reviewers: tuple[str, ...] = ()  # Logins, and teams as `org/team`
     auto_merge: bool = False
 
 
@@ -178,10 +146,8 @@ class OpenPull(NamedTuple):
 
     branch: str
     base: str
-    before: str
-    """Oid that the branch has now and is replaced; empty: there is no such branch."""
-    commit: NewCommit | None
-    """None: the branch is as it should be (an earlier run was cut off), its head is ``before``."""
+    before: str  # Oid that the branch has now and is replaced; empty: there is no such branch
+    commit: NewCommit | None  # None: the branch is as it should be (an earlier run was cut off), its head is `before`
     title: str
     body: str
     is_draft: bool
@@ -201,8 +167,7 @@ class UpdatePull(NamedTuple):
     make_ready: bool = False
     make_draft: bool = False
     status: Status | None = None
-    extras: Extras | None = None
-    """What a run that was cut off may not have come to; added to what is there."""
+    extras: Extras | None = None  # What a run that was cut off may not have come to; added to what is there
     drop_labels: tuple[str, ...] = ()
 
 
@@ -233,12 +198,8 @@ Step = OpenPull | UpdatePull | ClosePull | OpenIssue | UpdateIssue
 
 
 class Done(NamedTuple):
-    """What came of a step."""
-
-    number: int = 0
-    """0: the forge gives no number (a Git server that only answers with text)."""
+    number: int = 0  # 0: the forge gives no number (a Git server that only answers with text)
     url: str = ""
-    head: str = ""
-    """Oid of the branch's head now."""
+    head: str = ""  # Oid of the branch's head now
     warnings: tuple[str, ...] = ()
     """What did not work and does not matter enough to fail: labels, reviewers, auto-merge, the status."""

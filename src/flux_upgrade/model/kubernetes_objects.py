@@ -11,25 +11,19 @@ from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import Secret
 from flux_upgrade.model.values import NamedTuple
 
-Object = Mapping[str, Any]
-"""An object as JSON has it: ``apiVersion``, ``kind``, ``metadata`` and the rest."""
+Object = Mapping[str, Any]  # An object as JSON has it: `apiVersion`, `kind`, `metadata` and the rest
 
 
 class Kind(NamedTuple):
     """A kind of objects, whatever version its API is at."""
 
-    group: str
-    """``apps``; empty for the core's own."""
-    name: str
-    """``Deployment``."""
+    group: str  # `apps`; empty for the core's own
+    name: str  # `Deployment`
 
 
 class ObjectReference(NamedTuple):
-    """One object of a cluster."""
-
     kind: Kind
-    namespace: str
-    """Empty for an object of the whole cluster."""
+    namespace: str  # Empty for an object of the whole cluster
     name: str
 
     def __str__(self) -> str:
@@ -45,12 +39,10 @@ POD = Kind("", "Pod")
 DEPLOYMENT = Kind("apps", "Deployment")
 KUSTOMIZATION = Kind("kustomize.toolkit.fluxcd.io", "Kustomization")
 FLUX_INSTANCE = Kind("fluxcd.controlplane.io", "FluxInstance")
-SOURCES = "source.toolkit.fluxcd.io"
-"""The group of GitRepository, OCIRepository and Bucket."""
+SOURCES = "source.toolkit.fluxcd.io"  # The group of GitRepository, OCIRepository and Bucket
 
 
 def reference(obj: Object) -> ObjectReference:
-    """What identifies an object."""
     metadata = part(obj, "metadata")
     group = str(obj.get("apiVersion", "")).rpartition("/")[0]
     kind = Kind(group, str(obj.get("kind", "")))

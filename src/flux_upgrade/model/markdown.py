@@ -13,8 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from flux_upgrade.model.text import printable
 
-BREAK = "\u200b"
-"""Zero width space: takes mentions, references and tags apart, and is not seen."""
+BREAK = "\u200b"  # Zero width space: takes mentions, references and tags apart, and is not seen
 _LONGEST = 120
 # A backslash may stand before any punctuation, and is gone once Markdown has read the text.
 _MENTION = re.compile(r"@(?=\S)")
@@ -74,7 +73,6 @@ def prose(text: str) -> str:
 
 
 def _inner(text: str) -> str:
-    """As running text between two others."""
     before, after = (" " if text != bare else "" for bare in (text.lstrip(), text.rstrip()))
     return f"{before}{plain(text)}{after}" if text.strip() else before
 

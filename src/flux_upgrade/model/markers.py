@@ -26,12 +26,9 @@ OPENING = "Flux-Upgrade-Opening"
 TARGET = "Flux-Upgrade-Target"
 REBASE = "rebase"
 SKIP = "skip"
-MIGRATED = "migrated"
-"""The box by which people say that `flux migrate` ran in the cluster."""
-PROOF = "flux-upgrade/proof"
-"""The context of the commit status."""
-PENDING = "flux-upgrade/pending"
-"""The label of the issues that stand in for drafts."""
+MIGRATED = "migrated"  # The box by which people say that `flux migrate` ran in the cluster
+PROOF = "flux-upgrade/proof"  # The context of the commit status
+PENDING = "flux-upgrade/pending"  # The label of the issues that stand in for drafts
 _TRAILER = re.compile(r"^(Flux-Upgrade-[A-Za-z]+): (.+)$", re.MULTILINE)
 # What is written has neither < nor >: a body of anybody's cannot make the search long.
 _BEGIN = re.compile(r"<!-- flux-upgrade (\{[^<>\n]*\}) -->\r?\n")
@@ -41,29 +38,19 @@ _END = "<!-- /flux-upgrade -->"
 class MarkerState(NamedTuple):
     """What the next run has to know of a pull request (or issue) of ours."""
 
-    group: str
-    """The slug."""
+    group: str  # The slug
     subject: str
-    target: Version
-    """The highest release that it proposes."""
-    pending: bool = False
-    """We made it a draft because it needs approval."""
-    approval: str = ""
-    """What was approved: ``2.9`` or ``v2.9.4``."""
-    title: str = ""
-    """Digest of the title that we gave it: another title is a person's."""
+    target: Version  # The highest release that it proposes
+    pending: bool = False  # We made it a draft because it needs approval
+    approval: str = ""  # What was approved: `2.9` or `v2.9.4`
+    title: str = ""  # Digest of the title that we gave it: another title is a person's
     paths: tuple[str, ...] = ()
     """``digest_of`` each file that it changes, and ``@v2.8.8`` where that one goes to another release."""
-    closed: str = ""
-    """Why we closed it; empty for one that a person closed."""
-    migrate: str = ""
-    """The releases at which `flux migrate` has run once the box is ticked, tags with commas between."""
-    stored: tuple[str, ...] = ()
-    """What was read in the history, see ``stored.memory``."""
-    held: str = ""
-    """That it must not be merged now: ``draft`` where we made it one for that, else ``said``."""
-    moved: tuple[str, ...] = ()
-    """``content_entry`` of each file whose resources are moved, as far as there is room."""
+    closed: str = ""  # Why we closed it; empty for one that a person closed
+    migrate: str = ""  # The releases at which `flux migrate` has run once the box is ticked, tags with commas between
+    stored: tuple[str, ...] = ()  # What was read in the history, see `stored.memory`
+    held: str = ""  # That it must not be merged now: `draft` where we made it one for that, else `said`
+    moved: tuple[str, ...] = ()  # `content_entry` of each file whose resources are moved, as far as there is room
 
 
 def content_entry(path: str, content: bytes) -> str:
@@ -102,7 +89,6 @@ def is_ours(commit: Commit) -> bool:
 
 
 def trailers(message: str) -> dict[str, str]:
-    """Our trailers by name."""
     return dict(_TRAILER.findall(_plain(message, keep_digest=True)))
 
 
@@ -117,7 +103,6 @@ def _plain(message: str, *, keep_digest: bool = False) -> str:
 
 
 def block(text: str, state: MarkerState) -> str:
-    """Our part of a body."""
     content = json.dumps({key: value for key, value in state._asdict().items() if value})
     # A comment ends at the first `-->`, whatever stands in the JSON.
     safe = content.replace("<", "\\u003c").replace(">", "\\u003e").replace("--", "-\\u002d")
@@ -174,5 +159,4 @@ def checkbox(name: str, text: str, *, is_ticked: bool = False) -> str:
 
 
 def is_ticked(body: str, name: str) -> bool:
-    """Whether a person ticked the box."""
     return re.search(rf"^[ \t]*- \[[xX]\] <!-- flux-upgrade:{re.escape(name)} -->", body, re.MULTILINE) is not None

@@ -67,8 +67,7 @@ def joined_path(folder: str, entry: str) -> str:
 class TextEdit(NamedTuple):
     """``old`` between ``start`` and ``end`` gives way to ``new``; every other character stays."""
 
-    start: int
-    """Offset in characters of the text as ``decoded`` gives it."""
+    start: int  # Offset in characters of the text as `decoded` gives it
     end: int
     old: str
     new: str

@@ -100,8 +100,7 @@ class Version(str):
         return _parsed(self) >= _parsed(other)
 
 
-NO_VERSION = Version("")
-"""Where there is none, or it is unknown: the empty text, which stands in no order."""
+NO_VERSION = Version("")  # Where there is none, or it is unknown: the empty text, which stands in no order
 
 
 class Release(NamedTuple):
@@ -109,20 +108,16 @@ class Release(NamedTuple):
 
     tag: Version
     prerelease: bool = False
-    published_at: str = ""
-    """RFC 3339, UTC; empty where the source does not tell."""
-    notes: str = ""
-    """The release notes, Markdown of anybody's; empty where the source has none."""
+    published_at: str = ""  # RFC 3339, UTC; empty where the source does not tell
+    notes: str = ""  # The release notes, Markdown of anybody's; empty where the source has none
 
 
 class ReleaseManifests(NamedTuple):
     """What a release's ``manifests.tar.gz`` holds."""
 
     tag: str
-    files: Mapping[str, str]
-    """File name (``source-controller.yaml``, ``rbac.yaml`` …) → text."""
-    verified: bool
-    """False where the release publishes no checksum for its manifests (before v0.25.3)."""
+    files: Mapping[str, str]  # File name (`source-controller.yaml`, `rbac.yaml` …) → text
+    verified: bool  # False where the release publishes no checksum for its manifests (before v0.25.3)
 
     @property
     def components(self) -> tuple[str, ...]:

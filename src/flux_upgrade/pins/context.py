@@ -19,33 +19,25 @@ from flux_upgrade.policy.decision import Hold
 class ArtifactRelease(NamedTuple):
     """The release of Flux that an artifact holds."""
 
-    version: Version
-    """The release of Flux, a tag; empty if it is unknown."""
-    reason: str = ""
-    """Why it is unknown, or why it cannot be rebased; else empty."""
+    version: Version  # The release of Flux, a tag; empty if it is unknown
+    reason: str = ""  # Why it is unknown, or why it cannot be rebased; else empty
     hint: str = ""
-    digest: str = ""
-    """``sha256:…`` of its manifest; empty where there is no such artifact."""
+    digest: str = ""  # `sha256:…` of its manifest; empty where there is no such artifact
 
 
 class RebasedArtifact(NamedTuple):
     """An artifact rebased to another release, which need not have been pushed yet."""
 
-    tag: str
-    """The immutable one."""
-    digest: str
-    """``sha256:…`` of its manifest."""
-    remarks: tuple[str, ...] = ()
-    """What there is to know of it, a sentence each, without markup."""
-    is_signed: bool = False
-    """Whether there is a signature of it in the registry."""
+    tag: str  # The immutable one
+    digest: str  # `sha256:…` of its manifest
+    remarks: tuple[str, ...] = ()  # What there is to know of it, a sentence each, without markup
+    is_signed: bool = False  # Whether there is a signature of it in the registry
 
 
 class OwnArtifacts(Protocol):
     """The artifacts of one repository in a registry. A ``reference`` is a tag or ``sha256:…``."""
 
-    address: Address
-    """Of the repository; its tag is the one that moves."""
+    address: Address  # Of the repository; its tag is the one that moves
 
     def at(self, reference: str) -> ArtifactRelease:
         """What is there. Raises SourceUnavailable, UntrustedArchive."""
@@ -71,15 +63,11 @@ class OwnArtifacts(Protocol):
 
 @dataclass(frozen=True)
 class PinContext:
-    """What all kinds share in one run."""
-
     tree: Tree
-    regenerator: Regenerator
-    """``stable_tags()``: Flux's releases, newest first."""
+    regenerator: Regenerator  # `stable_tags()`: Flux's releases, newest first
     artifacts: Artifacts
     charts: Charts
-    moves_operator: bool = False
-    """Whether the flux-operator's own pins are updated with Flux, instead of only reported."""
+    moves_operator: bool = False  # Whether the flux-operator's own pins are updated with Flux, instead of only reported
     own: OwnArtifacts | None = None
     """Where Flux is in an artifact that pull requests promote; None: nobody asked about one."""
 

@@ -16,8 +16,7 @@ from flux_upgrade.pins.registry import PIN_KINDS, KindModule, may_take
 _ANY = ("",)
 _OF_FLUX = frozenset(mark for kind in PIN_KINDS for mark in (*kind.marks, *kind.beside) if b"flux" in mark.lower())
 _NEAR = max(map(len, _OF_FLUX))
-_MOST = 4 * 1024 * 1024
-"""Bytes: what people write by hand is smaller."""
+_MOST = 4 * 1024 * 1024  # Bytes: what people write by hand is smaller
 _YAML = (".yaml", ".yml")
 _DEFINITION = b"\nkind: CustomResourceDefinition"
 
@@ -54,8 +53,7 @@ def looked_at(tree: Tree) -> list[str]:
 class PinHints(NamedTuple):
     """Why ``discover`` may find something in a file."""
 
-    is_manifest: bool
-    """Whether it may be a vendored manifest."""
+    is_manifest: bool  # Whether it may be a vendored manifest
     kinds: tuple[tuple[str, bool], ...]
     """Names of the kinds that have to look at it, and whether it is reason enough to look at all."""
 
@@ -90,8 +88,6 @@ def discover_pins(context: PinContext) -> Iterator[Pin]:
 
 
 class _Chosen:
-    """The files that each kind has to look at."""
-
     def __init__(self) -> None:
         self._files: dict[str, list[SourceFile]] = {}
         self._found: set[str] = set()
@@ -159,5 +155,4 @@ def _without_definitions(content: bytes) -> bytes:
 
 
 def kind_of(pin: Pin) -> KindModule:
-    """The module that found it."""
     return next(kind.module for kind in PIN_KINDS if kind.name == pin.kind)

@@ -19,82 +19,54 @@ if TYPE_CHECKING:
 
 
 class Role(StrEnum):
-    """What depends on a pin."""
-
-    INSTALLS = "installs"
-    """It decides which Flux runs in a cluster."""
-    CLI = "cli"
-    """It decides which Flux CLI people or workflows use."""
+    INSTALLS = "installs"  # It decides which Flux runs in a cluster
+    CLI = "cli"  # It decides which Flux CLI people or workflows use
     OPERATOR = "operator"
     """It decides which releases of Flux the flux-operator can install, see ``PinContext.moves_operator``."""
-    REPORTED = "named"
-    """It is reported, with the next step, and never changed."""
+    REPORTED = "named"  # It is reported, with the next step, and never changed
     RESOURCES = "resources"
     """It is no pin: resources are moved to other versions of their APIs for the sake of a cluster."""
 
 
 class PinState(StrEnum):
-    """What a pin says."""
-
-    EXACT = "exact"
-    """One release."""
-    RANGE = "range"
-    """A semver range: something else picks the release, and no pull request is needed within it."""
-    FLOATING = "floating"
-    """No release at all: a branch, ``latest``, or nothing."""
-    UNKNOWN = "unknown"
-    """What it says is unknown, or cannot be changed safely: ``reason`` says why."""
+    EXACT = "exact"  # One release
+    RANGE = "range"  # A semver range: something else picks the release, and no pull request is needed within it
+    FLOATING = "floating"  # No release at all: a branch, `latest`, or nothing
+    UNKNOWN = "unknown"  # What it says is unknown, or cannot be changed safely: `reason` says why
 
 
 class SourceFile(NamedTuple):
-    """A file that may hold pins."""
-
-    path: str
-    """Relative to the tree's root, with ``/``."""
+    path: str  # Relative to the tree's root, with `/`
     content: bytes
 
 
-NO_PROOF = Proof(Verdict.UNPROVED)
-"""Of every pin that is no vendored manifest."""
+NO_PROOF = Proof(Verdict.UNPROVED)  # Of every pin that is no vendored manifest
 
 
 class Pin(NamedTuple):
     """One place in one file, or a vendored manifest."""
 
-    path: str
-    """Relative to the tree's root, with ``/``."""
-    kind: str
-    """``NAME`` of the kind's module; ``install`` for Flux's install.yaml."""
-    content: bytes
-    """Of the whole file."""
-    line: int = 0
-    """1-based: where the version stands; 0 for a manifest, which is a version throughout."""
-    where: str = ""
-    """Which place of the file, in the words of its format: ``FluxInstance flux, distribution.version``."""
-    raw: str = ""
-    """The raw value: what stands in the file, without quotes; empty if nothing does."""
+    path: str  # Relative to the tree's root, with `/`
+    kind: str  # `NAME` of the kind's module; `install` for Flux's install.yaml
+    content: bytes  # Of the whole file
+    line: int = 0  # 1-based: where the version stands; 0 for a manifest, which is a version throughout
+    where: str = ""  # Which place of the file, in the words of its format: `FluxInstance flux, distribution.version`
+    raw: str = ""  # The raw value: what stands in the file, without quotes; empty if nothing does
     state: PinState = PinState.EXACT
     role: Role = Role.INSTALLS
-    version: Version = NO_VERSION
-    """The release of Flux that it comes to today, a tag; empty if that is unknown."""
-    reason: str = ""
-    """Why nothing is changed there: for UNKNOWN always, for the others where there is something to say."""
-    hint: str = ""
-    """What to do about it."""
-    remarks: tuple[str, ...] = ()
-    """What else to know of it, a sentence each, without markup."""
+    version: Version = NO_VERSION  # The release of Flux that it comes to today, a tag; empty if that is unknown
+    reason: str = ""  # Why nothing is changed there: for UNKNOWN always, for the others where there is something to say
+    hint: str = ""  # What to do about it
+    remarks: tuple[str, ...] = ()  # What else to know of it, a sentence each, without markup
     folder: str | None = None
     """The folder of the repository that the cluster is reconciled from, where the pin itself says so;
     empty for the root. None: it does not say."""
     owner: str = ""
     """What names the cluster, where the file does: ``Shoot garden-dev/a``. Pins with another owner are
     of another cluster, even in the same file."""
-    held: Hold | None = None
-    """What kept it from being looked at; None: nothing."""
-    details: object = None
-    """What the kind's ``change`` has to know; of no concern to anybody else."""
-    proof: Proof = NO_PROOF
-    """Of a vendored manifest: what it really is."""
+    held: Hold | None = None  # What kept it from being looked at; None: nothing
+    details: object = None  # What the kind's `change` has to know; of no concern to anybody else
+    proof: Proof = NO_PROOF  # Of a vendored manifest: what it really is
 
     @property
     def is_manifest(self) -> bool:
@@ -108,7 +80,6 @@ class Pin(NamedTuple):
 
     @property
     def is_movable(self) -> bool:
-        """Whether there is something that could be changed."""
         return not self.is_reported_only and self.state in (PinState.EXACT, PinState.RANGE)
 
     def place(self, path: str) -> str:
@@ -120,30 +91,20 @@ class ManifestChange(NamedTuple):
     """How a vendored manifest is made again; the same for all that are identical."""
 
     carried: Carried
-    images: tuple[tuple[str, str, str], ...]
-    """Controller, its image in the file, its image afterwards."""
-    evidence: str
-    """Why a release newer than the rules is rendered rightly; empty for a known one."""
-    verified: bool
-    """False where the release has no checksum for its manifests."""
-    not_covered: tuple[str, ...]
-    """Flags away from their default that the evidence does not speak for."""
-    seen: tuple[str, ...] = ()
-    """Controllers whose image afterwards its registry was asked for, and has."""
+    images: tuple[tuple[str, str, str], ...]  # Controller, its image in the file, its image afterwards
+    evidence: str  # Why a release newer than the rules is rendered rightly; empty for a known one
+    verified: bool  # False where the release has no checksum for its manifests
+    not_covered: tuple[str, ...]  # Flags away from their default that the evidence does not speak for
+    seen: tuple[str, ...] = ()  # Controllers whose image afterwards its registry was asked for, and has
 
     @property
     def new(self) -> bytes:
-        """The file's content."""
         return self.carried.content
 
 
 class PinChange(NamedTuple):
-    """What takes a pin to another release."""
-
-    replacements: tuple[TextEdit, ...] = ()
-    """In the pin's own file; none where it admits the release as it is."""
-    raw: str = ""
-    """The raw value afterwards, as ``Pin.raw``."""
+    replacements: tuple[TextEdit, ...] = ()  # In the pin's own file; none where it admits the release as it is
+    raw: str = ""  # The raw value afterwards, as `Pin.raw`
     remarks: tuple[str, ...] = ()
     """What the change brings along, a sentence each, without markup: said in the pull request."""
     beyond: Version = NO_VERSION
@@ -152,10 +113,8 @@ class PinChange(NamedTuple):
     """What a person, or another program, has to do before it is merged, a sentence each, without markup."""
     artifact: str = ""
     """``HOST/REPOSITORY:TAG@DIGEST`` that it stands for then, where that is an artifact of the user's."""
-    hold: Hold | None = None
-    """Why nothing is changed after all; its subject and target are the caller's to fill in."""
-    manifest: ManifestChange | None = None
-    """What stands in the file's place, if it is a vendored manifest."""
+    hold: Hold | None = None  # Why nothing is changed after all; its subject and target are the caller's to fill in
+    manifest: ManifestChange | None = None  # What stands in the file's place, if it is a vendored manifest
 
 
 def reported_pin(file: SourceFile, kind: str, spot: tuple[int, str, str], reason: str, hint: str) -> Pin:

@@ -19,10 +19,7 @@ from flux_upgrade.pins.pin import Pin, PinChange, SourceFile
 
 
 class KindModule(Protocol):
-    """What the module of a kind provides."""
-
-    NAME: str
-    """Of the kind, in reports and JSON: ``flux-instance``."""
+    NAME: str  # Of the kind, in reports and JSON: `flux-instance`
 
     def find(self, files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
         """Every pin in ``files``, which fit the kind's row. What is unclear is UNKNOWN."""
@@ -38,20 +35,13 @@ class KindModule(Protocol):
 
 
 class PinKind(NamedTuple):
-    """A kind of pins."""
-
-    name: str
-    """``NAME`` of its module."""
-    where: str
-    """Its module below ``flux_upgrade.pins``: ``flux_instance.pin``."""
-    files: tuple[str, ...]
-    """How the paths of the files end that it looks at."""
-    marks: tuple[bytes, ...]
-    """Where no file has any of these, in its path or in its text, there is no pin of this kind."""
+    name: str  # `NAME` of its module
+    where: str  # Its module below `flux_upgrade.pins`: `flux_instance.pin`
+    files: tuple[str, ...]  # How the paths of the files end that it looks at
+    marks: tuple[bytes, ...]  # Where no file has any of these, in its path or in its text, there is no pin of this kind
     beside: tuple[bytes, ...] = ()
     """Files that have one of these are looked at, too, where there are others: patches, repositories."""
-    begins: tuple[str, ...] = ()
-    """How the names of further files begin: ``Dockerfile.``."""
+    begins: tuple[str, ...] = ()  # How the names of further files begin: `Dockerfile.`
 
     @property
     def module(self) -> KindModule:
@@ -59,7 +49,6 @@ class PinKind(NamedTuple):
         return cast("KindModule", import_module(f"flux_upgrade.pins.{self.where}"))
 
     def takes(self, path: str) -> bool:
-        """Whether a file of that name may hold such a pin."""
         return path.endswith(self.files) or path.rpartition("/")[2].startswith(self.begins or ("/",))
 
 

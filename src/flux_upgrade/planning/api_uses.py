@@ -29,18 +29,12 @@ if TYPE_CHECKING:
 
 
 class Sources(NamedTuple):
-    """What the analysis reads."""
-
-    pin_context: PinContext
-    """Of the whole repository."""
+    pin_context: PinContext  # Of the whole repository
     config: Config
     history: FileHistory
-    builder: Builder | None = None
-    """What builds kustomizations on this machine; None: nothing does."""
-    planned: frozenset[str] = frozenset()
-    """Paths of the pins that something is planned for."""
-    members: Sequence[Member] | None = ()
-    """All pins of the repository; None: they are looked for once they are needed."""
+    builder: Builder | None = None  # What builds kustomizations on this machine; None: nothing does
+    planned: frozenset[str] = frozenset()  # Paths of the pins that something is planned for
+    members: Sequence[Member] | None = ()  # All pins of the repository; None: they are looked for once they are needed
 
     @property
     def tree(self) -> Tree:
@@ -48,10 +42,7 @@ class Sources(NamedTuple):
 
 
 class Transition(NamedTuple):
-    """One upgrade of one installation."""
-
-    path: str
-    """Of the installation, relative to the repository's root."""
+    path: str  # Of the installation, relative to the repository's root
     found: Pin
     upgrade: Upgrade
     terms: Terms
@@ -77,7 +68,6 @@ class ApiUses:
 
     @cached_property
     def apis(self) -> ServedApis:
-        """What each release serves."""
         from flux_upgrade.impact.served_apis import ServedApis
 
         return ServedApis(self._sources.pin_context.regenerator)

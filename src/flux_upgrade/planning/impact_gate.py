@@ -34,8 +34,7 @@ class GateResult(NamedTuple):
     """A plan, and what is to be done before it can go on."""
 
     plan: Plan
-    migrations: tuple[Plan, ...] = ()
-    """Of files, each with one upgrade of the kind MIGRATION."""
+    migrations: tuple[Plan, ...] = ()  # Of files, each with one upgrade of the kind MIGRATION
 
 
 class ImpactGate:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from flux_upgrade.impact.impact import Impact
     from flux_upgrade.impact.migrate.result import Migrated
 
-_NAMED = 3
-"""Places that a hold names; the report has all of them."""
+_NAMED = 3  # Places that a hold names; the report has all of them
 
 
 def held_by(upgrade: Upgrade, impact: Impact, terms: Terms) -> Hold | None:

@@ -30,8 +30,7 @@ from flux_upgrade.policy.decision import Bump, BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import decide
 
-_NAMED = 3
-"""Conflicts that a hold names; the report has all of them."""
+_NAMED = 3  # Conflicts that a hold names; the report has all of them
 
 
 def newest_stable(regenerator: Regenerator) -> Version:

@@ -23,25 +23,17 @@ if TYPE_CHECKING:
 class UpgradeRequest(NamedTuple):
     """What the user asked of this run, beyond the config."""
 
-    to: Version = NO_VERSION
-    """A tag, whatever the policy says."""
-    approve: tuple[str, ...] = ()
-    """``2.9`` or ``v2.9.4``."""
-    base: str = ""
-    """Branch that pull requests go into; empty: the default branch."""
-    writes: bool = True
-    """False: what would be done is shown, from any checkout."""
-    migrated: bool = False
-    """Whether `flux migrate` ran in the clusters, at the releases that they are at."""
+    to: Version = NO_VERSION  # A tag, whatever the policy says
+    approve: tuple[str, ...] = ()  # `2.9` or `v2.9.4`
+    base: str = ""  # Branch that pull requests go into; empty: the default branch
+    writes: bool = True  # False: what would be done is shown, from any checkout
+    migrated: bool = False  # Whether `flux migrate` ran in the clusters, at the releases that they are at
 
 
 class Terms(NamedTuple):
-    """What some installations are planned by."""
-
     governance: Governance = Governance()
     feedback: Feedback = Feedback()
-    to: Version = NO_VERSION
-    """A tag that was asked for, whatever the policy says; empty: the policy decides."""
+    to: Version = NO_VERSION  # A tag that was asked for, whatever the policy says; empty: the policy decides
 
     @property
     def value(self) -> tuple[object, ...]:
@@ -56,8 +48,7 @@ class PlannedTarget(NamedTuple):
     pin: Pin
     path: str
     terms: Terms
-    blocked: Hold | None = None
-    """What keeps it as it is, whatever there is to upgrade to."""
+    blocked: Hold | None = None  # What keeps it as it is, whatever there is to upgrade to
 
 
 class Upgrade(NamedTuple):
@@ -67,16 +58,13 @@ class Upgrade(NamedTuple):
     change: PinChange
     flags: tuple[tuple[str, str, str], ...] = ()
     """Install flags that are to change, as was asked for: name, value before, value afterwards."""
-    impact: Impact | None = None
-    """What it means for the repository; None: that was not analyzed."""
-    moved: tuple[Migrated, ...] = ()
-    """Files with resources that go to other versions of their APIs in the same commit."""
+    impact: Impact | None = None  # What it means for the repository; None: that was not analyzed
+    moved: tuple[Migrated, ...] = ()  # Files with resources that go to other versions of their APIs in the same commit
     waiting: tuple[str, ...] = ()
     """Paths of the pins that wait until it is merged, if it migrates resources and no more."""
 
     @property
     def bump_kind(self) -> BumpKind:
-        """What it is about."""
         return self.bump.bump_kind
 
     @property
@@ -91,17 +79,11 @@ class Upgrade(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """One installation and what is to become of it."""
-
     pin: Pin
-    path: str
-    """Relative to the repository's root."""
-    decisions: tuple[Upgrade | Hold, ...]
-    """At least one."""
-    tried: Mapping[BumpKind, ManifestChange] = {}
-    """What was tried and held for a conflict, to show its conflicts."""
-    impacts: Mapping[BumpKind, Impact] = {}
-    """What is known of that which is held."""
+    path: str  # Relative to the repository's root
+    decisions: tuple[Upgrade | Hold, ...]  # At least one
+    tried: Mapping[BumpKind, ManifestChange] = {}  # What was tried and held for a conflict, to show its conflicts
+    impacts: Mapping[BumpKind, Impact] = {}  # What is known of that which is held
 
     @property
     def line(self) -> int:
@@ -131,7 +113,6 @@ class Plan(NamedTuple):
 
     @property
     def holds(self) -> tuple[Hold, ...]:
-        """The others."""
         return tuple(each for each in self.decisions if isinstance(each, Hold))
 
 
@@ -139,10 +120,8 @@ class UpdateGroupPlan(NamedTuple):
     """The plans of installations that share their pull requests."""
 
     update_group: UpdateGroup
-    plans: tuple[Plan, ...]
-    """In the order of the update group's members."""
-    migrations: tuple[Plan, ...] = ()
-    """Of the files whose resources are moved before, each with one decision."""
+    plans: tuple[Plan, ...]  # In the order of the update group's members
+    migrations: tuple[Plan, ...] = ()  # Of the files whose resources are moved before, each with one decision
 
     @property
     def sets(self) -> Iterator[tuple[Plan, ...]]:

@@ -32,26 +32,20 @@ if TYPE_CHECKING:
 
 
 class Inventory(NamedTuple):
-    """What was read before anything is decided."""
-
     update_groups: tuple[UpdateGroup, ...]
     config: Config
     releases: tuple[Release, ...]
     pin_context: PinContext
     ownership: Ownership
-    reported_only: tuple[Member, ...]
-    """Pins that are recognized and reported, and never changed."""
+    reported_only: tuple[Member, ...]  # Pins that are recognized and reported, and never changed
     request: UpgradeRequest
     now: datetime
-    head: str
-    """Oid of the commit that is checked out; empty where it is unknown."""
+    head: str  # Oid of the commit that is checked out; empty where it is unknown
     all_paths: frozenset[str] | None
     """Paths of all installations, ignored ones too; None: only a part of the repository was looked at."""
     checkout: Checkout
-    analyzer: ImpactAnalyzer | None = None
-    """What upgrades mean for the repository; None: nobody looks."""
-    void: tuple[Void, ...] = ()
-    """Groups of the config file that match nothing."""
+    analyzer: ImpactAnalyzer | None = None  # What upgrades mean for the repository; None: nobody looks
+    void: tuple[Void, ...] = ()  # Groups of the config file that match nothing
 
 
 def plan_update_groups(inventory: Inventory, repository: Repository | None = None) -> tuple[UpdateGroupPlan, ...]:

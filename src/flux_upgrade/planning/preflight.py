@@ -29,15 +29,12 @@ _TERRAFORM = "terraform"
 class PreflightChecks(NamedTuple):
     """What is known of the repository when a plan has been made."""
 
-    repository: Repository | None
-    """None: nobody was asked."""
+    repository: Repository | None  # None: nobody was asked
     ownership: Ownership
-    members: Sequence[Member]
-    """Of all clusters."""
+    members: Sequence[Member]  # Of all clusters
     checkout: Checkout
     writes: bool
-    is_asked: bool
-    """A release was asked for by name: other writers are the user's to see to."""
+    is_asked: bool  # A release was asked for by name: other writers are the user's to see to
 
     def checked(self, plan: Plan, cluster: Cluster, *, has_open: bool) -> Plan:
         """The plan, or the hold that stands above it. ``has_open``: its pull request may be closed now."""

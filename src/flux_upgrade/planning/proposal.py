@@ -24,21 +24,15 @@ if TYPE_CHECKING:
 class Proposal(NamedTuple):
     """Everything that a pull request is made of; pure data, the same every day."""
 
-    slug: str
-    """Of the group, or of the one installation: as it stands in the branch's name."""
-    name: str
-    """For people: the group's name, or the folder of the one installation."""
+    slug: str  # Of the group, or of the one installation: as it stands in the branch's name
+    name: str  # For people: the group's name, or the folder of the one installation
     group: Group
     bump_kind: BumpKind
     branch: str
-    upgrades: tuple[tuple[Plan, Upgrade], ...]
-    """At least one."""
-    is_asked: bool = False
-    """This run approves it: the user asked for that."""
-    drifting: tuple[Cluster, ...] = ()
-    """Clusters of the group whose pins disagree."""
-    held: tuple[Plan, ...] = ()
-    """Installations of the group that stay as they are, and not because they are up to date."""
+    upgrades: tuple[tuple[Plan, Upgrade], ...]  # At least one
+    is_asked: bool = False  # This run approves it: the user asked for that
+    drifting: tuple[Cluster, ...] = ()  # Clusters of the group whose pins disagree
+    held: tuple[Plan, ...] = ()  # Installations of the group that stay as they are, and not because they are up to date
 
     @property
     def target(self) -> Version:
@@ -89,38 +83,30 @@ def _first_of(approval: str) -> Version:
 
 
 class RunDetails(NamedTuple):
-    """What the texts say of the run."""
-
     approve_command: str = "flux-upgrade upgrade --pull-request --approve="
-    run_url: str = ""
-    """Of the workflow's run, for a browser."""
+    run_url: str = ""  # Of the workflow's run, for a browser
 
 
 class ProposalContext(NamedTuple):
     """Facts about the repository and the run that the text of a pull request shows."""
 
-    releases: tuple[Release, ...]
-    """All that the source lists, with their notes."""
+    releases: tuple[Release, ...]  # All that the source lists, with their notes
     remarks: tuple[str, ...] = ()
     """Markdown, each a paragraph: other writers, and the rule to paste that keeps them off."""
-    conventional: str = ""
-    """``chore(deps)`` or the like where the history uses conventional commits; else empty."""
+    conventional: str = ""  # `chore(deps)` or the like where the history uses conventional commits; else empty
     approve_command: str = ""
     """``gh workflow run flux-upgrade.yaml -f approve=``, the version is appended; empty: unknown."""
     waits_for_checks: bool = False
     """The token is GITHUB_TOKEN, whose pull requests run no workflows until a person lets them."""
-    run_url: str = ""
-    """Of the run, for the status alone: texts are the same every day."""
-    limit: int = 65_536
-    """Characters that the forge takes in a body (GitHub: 65,536)."""
+    run_url: str = ""  # Of the run, for the status alone: texts are the same every day
+    limit: int = 65_536  # Characters that the forge takes in a body (GitHub: 65,536)
 
 
 class Action(StrEnum):
     """What was done about one pull request, the most severe last."""
 
     NONE = "none"
-    UNCHANGED = "unchanged"
-    """It is open, and as it should be."""
+    UNCHANGED = "unchanged"  # It is open, and as it should be
     CLOSED = "closed"
     UPDATED = "updated"
     OPENED = "opened"
@@ -129,8 +115,6 @@ class Action(StrEnum):
 
 
 class Result(NamedTuple):
-    """What came of one kind of bump of one update group."""
-
     update_group: UpdateGroup
     bump_kind: BumpKind
     branch: str
@@ -141,19 +125,13 @@ class Result(NamedTuple):
     hold: Hold | None = None
     error: FluxUpgradeError | None = None
     warnings: tuple[str, ...] = ()
-    attempted: Action = Action.NONE
-    """What failed."""
-    is_issue: bool = False
-    """``number`` and ``url`` are those of an issue that stands in for a draft."""
-    is_draft: bool = False
-    """The pull request is a draft."""
+    attempted: Action = Action.NONE  # What failed
+    is_issue: bool = False  # `number` and `url` are those of an issue that stands in for a draft
+    is_draft: bool = False  # The pull request is a draft
 
 
 class Round(NamedTuple):
-    """What a run ends with."""
-
     repository: Repository
     plans: tuple[UpdateGroupPlan, ...]
     results: tuple[Result, ...]
-    void: tuple[Void, ...] = ()
-    """Groups of the config file that match nothing."""
+    void: tuple[Void, ...] = ()  # Groups of the config file that match nothing

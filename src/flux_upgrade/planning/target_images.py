@@ -20,10 +20,8 @@ from flux_upgrade.pins.pin import ManifestChange
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 
-_PUBLISHED = "ghcr.io/fluxcd/"
-"""Where Flux's releases are published; what they name is there."""
-_Tagged = tuple[str, str]
-"""A repository and a tag in it."""
+_PUBLISHED = "ghcr.io/fluxcd/"  # Where Flux's releases are published; what they name is there
+_Tagged = tuple[str, str]  # A repository and a tag in it
 _Digests = Mapping[_Tagged, str | FluxUpgradeError | None]
 
 
@@ -32,10 +30,8 @@ class _Wanted(NamedTuple):
 
     name: str
     before: Image
-    after: Image
-    """Without a digest."""
-    asked: _Tagged | None
-    """What is to be there; None: nothing is asked, the image stays."""
+    after: Image  # Without a digest
+    asked: _Tagged | None  # What is to be there; None: nothing is asked, the image stays
     origin: _Tagged | None = None
     """Only if this stands for the digest in the file, the image follows the release; None: it does."""
 
@@ -81,7 +77,6 @@ def _wanted(change: ManifestChange, proof: Proof, *, checks: bool) -> Iterator[_
 
 
 def _renewed(was: Controller, new: Controller) -> _Wanted:
-    """What becomes of a digest pin."""
     repository = new.image.repository
     # An image without a tag is the release's; one in a registry of its own may be any.
     old_tag, new_tag = was.image.tag or was.release_image.tag, new.image.tag or new.release_image.tag

@@ -15,8 +15,7 @@ class WriteResult(NamedTuple):
 
     plan: Plan
     written: bool = False
-    failure: FluxUpgradeError | None = None
-    """The file could not be written."""
+    failure: FluxUpgradeError | None = None  # The file could not be written
 
     @property
     def errors(self) -> tuple[type[FluxUpgradeError], ...]:

@@ -14,10 +14,8 @@ from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.decision import BumpKind, Feedback, Rejection
 from flux_upgrade.policy.hold_reasons import HoldReason
 
-APPROVED = "flux-upgrade/approved"
-"""The label that approves a bump; a reviewer sets it."""
-REBASE = "flux-upgrade/rebase"
-"""The label that has an edited branch recreated; a reviewer sets it."""
+APPROVED = "flux-upgrade/approved"  # The label that approves a bump; a reviewer sets it
+REBASE = "flux-upgrade/rebase"  # The label that has an edited branch recreated; a reviewer sets it
 
 
 def feedback_of(  # noqa: PLR0913 two sources, and the four facts that select from them

@@ -15,33 +15,24 @@ if TYPE_CHECKING:
 class OpenPullRequest(Enum):
     """What becomes of a pull request that was open before the hold."""
 
-    STAYS = auto()
-    """What is in the way now may pass."""
-    CLOSED = auto()
-    """There is nothing left to propose."""
-    DRAFT = auto()
-    """Merging it would break something now."""
+    STAYS = auto()  # What is in the way now may pass
+    CLOSED = auto()  # There is nothing left to propose
+    DRAFT = auto()  # Merging it would break something now
 
 
 class Effect(NamedTuple):
     """What leads to a reason, and what it does, beyond holding its installation."""
 
-    exit_codes: str = ""
-    """Empty: those of ``raised``, or 0."""
+    exit_codes: str = ""  # Empty: those of `raised`, or 0
     raised: tuple[type[errors.FluxUpgradeError], ...] = ()
     """A pin is held for this reason if changing it raises one of these."""
     passing: tuple[type[errors.FluxUpgradeError], ...] = ()
     """Those of them that are no failure: what is published a little later than the release."""
-    verb: str = ""
-    """What you did to the proposal, where that is the reason: ``turned down``."""
-    is_moved_first: bool = False
-    """Manifests that are migrated in a pull request of their own may end it."""
-    is_expected: bool = False
-    """Nobody has to know: the installation is as it should be, or waits as the settings say."""
-    holds_cluster: bool = False
-    """Manifests and pins of a cluster move together, so that it holds all of them."""
-    is_of_file: bool = False
-    """It holds the file at every release, and names one as an example."""
+    verb: str = ""  # What you did to the proposal, where that is the reason: `turned down`
+    is_moved_first: bool = False  # Manifests that are migrated in a pull request of their own may end it
+    is_expected: bool = False  # Nobody has to know: the installation is as it should be, or waits as the settings say
+    holds_cluster: bool = False  # Manifests and pins of a cluster move together, so that it holds all of them
+    is_of_file: bool = False  # It holds the file at every release, and names one as an example
     pull_request: OpenPullRequest = OpenPullRequest.STAYS
 
 
@@ -52,8 +43,7 @@ class HoldReason(StrEnum):
     """A reason is its slug, as reports and outputs have it. docs/reference/hold-reasons.md is made of this."""
 
     meaning: str
-    remedy: str
-    """Both in Markdown, with links as docs/reference has them."""
+    remedy: str  # Both in Markdown, with links as docs/reference has them
     exit_codes: str
     effect: Effect
 

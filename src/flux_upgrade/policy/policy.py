@@ -38,14 +38,11 @@ class Pending(StrEnum):
 
 
 class Policy(NamedTuple):
-    """What the user allows."""
-
     bump: MaxBump = MaxBump.PATCH
     range: Constraint | None = None
     pending: Pending = Pending.DRAFT
     patch_cool_down: timedelta = timedelta(0)
-    minor_cool_down: timedelta = timedelta(days=7)
-    """By the age of the minor's ``.0``; majors too."""
+    minor_cool_down: timedelta = timedelta(days=7)  # By the age of the minor's `.0`; majors too
 
 
 def decide(
@@ -82,8 +79,7 @@ def decide(
 
 class _StableRelease(NamedTuple):
     version: Version
-    published: datetime | None
-    """None where the source does not tell."""
+    published: datetime | None  # None where the source does not tell
 
 
 def _stable(releases: Iterable[Release]) -> tuple[_StableRelease, ...]:

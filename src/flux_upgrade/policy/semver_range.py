@@ -27,10 +27,8 @@ _VERSION = re.compile(r"v?([^-+]+)(.*)")
 
 class _Comparison(NamedTuple):
     operator: str
-    base: Version
-    """What was not given is 0."""
-    depth: int
-    """How many numbers were given: 2 for ``2.8`` and ``2.8.x``."""
+    base: Version  # What was not given is 0
+    depth: int  # How many numbers were given: 2 for `2.8` and `2.8.x`
 
     def holds(self, version: Version) -> bool:
         given, numbers = self.base.numbers[: self.depth], version.numbers[: self.depth]

@@ -35,15 +35,10 @@ _PLAN = "Flux-Upgrade-Plan"
 
 @dataclass(frozen=True)
 class Reconciliation:
-    """What is to be done for one branch."""
-
     steps: tuple[Step, ...] = ()
-    hold: Hold | None = None
-    """Hands off, and why."""
-    pull: PullRequest | None = None
-    """The open pull request, should there be one."""
-    issue: Issue | None = None
-    """The issue that stands in for it, should it stay open."""
+    hold: Hold | None = None  # Hands off, and why
+    pull: PullRequest | None = None  # The open pull request, should there be one
+    issue: Issue | None = None  # The issue that stands in for it, should it stay open
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,20 +46,15 @@ class DesiredPull(ABC):
     """What the pull request of a branch should be: of an upgrade, or of a bootstrap."""
 
     branch: str
-    digest: str
-    """Of the plan: a commit with the digest of another one is made again."""
+    digest: str  # Of the plan: a commit with the digest of another one is made again
     title: str
-    state: MarkerState
-    """Written into the body."""
+    state: MarkerState  # Written into the body
     status: Status
     extras: Extras
-    is_draft: bool = False
-    """For a pull request that is opened."""
-    make_ready: bool = False
-    """For one that is open, as is ``make_draft``."""
+    is_draft: bool = False  # For a pull request that is opened
+    make_ready: bool = False  # For one that is open, as is `make_draft`
     make_draft: bool = False
-    answered: tuple[str, ...] = (REBASE,)
-    """Labels with which a person asks for what is done now: they are dropped."""
+    answered: tuple[str, ...] = (REBASE,)  # Labels with which a person asks for what is done now: they are dropped
 
     @abstractmethod
     def body(self, state: MarkerState) -> str:
@@ -182,7 +172,6 @@ def _may_replace(branch: Branch) -> bool:
 
 
 def _is_merged(branch: Branch) -> bool:
-    """Whether the branch was merged as it is now."""
     merged = (pull.head for pull in branch.pulls if pull.state is PullState.MERGED)
     return any(each is not None and branch.head is not None and each.oid == branch.head.oid for each in merged)
 
@@ -198,7 +187,6 @@ def _edited(where: str) -> Hold:
 
 
 def _taken(branch: Branch) -> Hold:
-    """The branch is another base's."""
     return Hold(
         HoldReason.BRANCH_EDITED,
         f"the branch {branch.name} has a pull request into another base: {branch.elsewhere}",

@@ -10,10 +10,8 @@ from flux_upgrade.model.forge import ClosePull, Done, OpenIssue, OpenPull, Step,
 from flux_upgrade.planning.proposal import Action
 from flux_upgrade.pullrequests.desired import Reconciliation
 
-_ROUNDS = 3
-"""Somebody who is faster three times in a row is at work on the same branch."""
-_TRIES = 2
-"""Rounds where a server gives no answer: a write may have been applied all the same."""
+_ROUNDS = 3  # Somebody who is faster three times in a row is at work on the same branch
+_TRIES = 2  # Rounds where a server gives no answer: a write may have been applied all the same
 
 ACTIONS: dict[type[Step], Action] = {
     OpenPull: Action.OPENED,

@@ -23,8 +23,7 @@ class ManifestWithoutRelease(NamedTuple):
     """A manifest that no release speaks for: Flux v0, a development build, edited CRDs."""
 
     path: str
-    version: str
-    """As ``inspect`` shows it; empty where it shows none."""
+    version: str  # As `inspect` shows it; empty where it shows none
     is_read: bool = True
 
     @property
@@ -33,16 +32,11 @@ class ManifestWithoutRelease(NamedTuple):
 
 
 class Between(NamedTuple):
-    """From which releases to which one."""
-
     target: str
-    running: tuple[str, ...]
-    """What the clusters run, oldest first; empty: nobody knows."""
+    running: tuple[str, ...]  # What the clusters run, oldest first; empty: nobody knows
     is_given: bool = False
-    unknown: tuple[str, ...] = ()
-    """What was found, and the source does not have."""
-    unverified: tuple[ManifestWithoutRelease, ...] = ()
-    """What runs by manifests that no release speaks for."""
+    unknown: tuple[str, ...] = ()  # What was found, and the source does not have
+    unverified: tuple[ManifestWithoutRelease, ...] = ()  # What runs by manifests that no release speaks for
 
     @property
     def versions(self) -> tuple[str, ...]:
@@ -55,17 +49,13 @@ class ApiUsesReport(NamedTuple):
     """What ``check`` and ``migrate`` report."""
 
     between: Between
-    uses: Impact
-    """What the target does not serve, of all that is known of the step to it."""
+    uses: Impact  # What the target does not serve, of all that is known of the step to it
     root: str
-    below: str
-    """Where it begins in the repository."""
+    below: str  # Where it begins in the repository
     failures: Mapping[str, FluxUpgradeError] = {}
-    moved: frozenset[str] = frozenset()
-    """Paths of the files that were written, or, in a dry run, would be."""
+    moved: frozenset[str] = frozenset()  # Paths of the files that were written, or, in a dry run, would be
     is_dry: bool = True
-    ignored: int = 0
-    """Files that name Flux's APIs, and that the config file wants to be left alone."""
+    ignored: int = 0  # Files that name Flux's APIs, and that the config file wants to be left alone
 
     @property
     def breaking(self) -> tuple[Move | Left, ...]:
@@ -193,7 +183,6 @@ def _running(between: Between) -> Iterator[str]:
 
 
 def remedy(found: ApiUsesReport) -> str:
-    """What to do about what breaks."""
     moves = sum(isinstance(each, Move) for each in found.breaking)
     others = len(found.breaking) - moves
     by_hand = "what to do by hand is said of each" if others else ""

@@ -193,7 +193,6 @@ def _patch(each: OverlayFinding, target: Version, style: Style) -> Finding:
 
 
 def patch_line(each: OverlayFinding, style: Style) -> str:
-    """What becomes of a patch."""
     where = style.code(f"{each.path}:{each.line}")
     verdict = sentences(style, each.detail or each.verdict, each.hint)
     dropped = f" Kept out: {', '.join(map(style.code, each.drops))}." if each.drops else ""

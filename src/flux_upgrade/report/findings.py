@@ -25,58 +25,40 @@ _KEYS = {"change": "detail", "content": "kind", "drops": "kept-out", "hint": "re
 class Severity(IntEnum):
     """The most severe first: the order of the tasks in a pull request."""
 
-    BREAKS = 0
-    """It fails, or something is lost."""
-    CHANGES = 1
-    """It goes on to work, and does something else."""
-    REVIEW = 2
-    """It works, and misses something that is new, or that nobody has tested."""
+    BREAKS = 0  # It fails, or something is lost
+    CHANGES = 1  # It goes on to work, and does something else
+    REVIEW = 2  # It works, and misses something that is new, or that nobody has tested
     NOTE = 3
 
 
 class KnownChange(NamedTuple):
     """A change of a release, told once for all places that it concerns."""
 
-    since: str
-    """The minor: ``2.9``."""
+    since: str  # The minor: `2.9`
     rule: str
     what: str
-    source: str
-    """Where Flux says so: an address."""
+    source: str  # Where Flux says so: an address
     hint: str = ""
 
 
 class Finding(NamedTuple):
-    """One thing that an upgrade breaks or changes."""
-
     severity: Severity
-    path: str = ""
-    """Relative to the repository's root; empty: it concerns the cluster as a whole."""
+    path: str = ""  # Relative to the repository's root; empty: it concerns the cluster as a whole
     line: int = 0
-    names: tuple[str, ...] = ()
-    """What is there: a resource, an API version."""
+    names: tuple[str, ...] = ()  # What is there: a resource, an API version
     what: str = ""
-    remedy: str = ""
-    """What to do about it; of a known change the line that keeps the old behaviour."""
-    heading: str | None = None
-    """What it stands below in text; empty: nothing, None: text leaves it out."""
-    task: str = ""
-    """What to do about it and its like, in Markdown; ``{target}`` is the release. Empty: nothing."""
+    remedy: str = ""  # What to do about it; of a known change the line that keeps the old behaviour
+    heading: str | None = None  # What it stands below in text; empty: nothing, None: text leaves it out
+    task: str = ""  # What to do about it and its like, in Markdown; `{target}` is the release. Empty: nothing.
     holds: tuple[HoldReason, ...] = ()
-    title: str = ""
-    """Of an annotation on its line; empty: it gets none."""
-    message: str = ""
-    """Of the annotation, where it is not ``what`` and ``remedy``."""
-    wording: str = ""
-    """Its line in a list, if it is not made from its other fields."""
-    item: str = ""
-    """Its line below ``task``, if that is another one."""
-    order: tuple[Any, ...] = ()
-    """Its place below ``task``; findings of several clusters with the same one are the same."""
+    title: str = ""  # Of an annotation on its line; empty: it gets none
+    message: str = ""  # Of the annotation, where it is not `what` and `remedy`
+    wording: str = ""  # Its line in a list, if it is not made from its other fields
+    item: str = ""  # Its line below `task`, if that is another one
+    order: tuple[Any, ...] = ()  # Its place below `task`; findings of several clusters with the same one are the same
     change: KnownChange | None = None
 
     def worded(self, style: Style) -> str:
-        """Its line in a list."""
         if self.wording or not self.path:
             return self.wording or sentences(style, self.what, self.remedy)
         where = ", ".join(map(style.code, self.names))
@@ -89,12 +71,10 @@ class FindingKind(NamedTuple):
 
     find: Callable[[Impact, Version, Style], Iterable[Finding]]
     """From what is known of an upgrade to a release; what is worded, in a style."""
-    key: str = ""
-    """Of its list in JSON; empty: it has none."""
+    key: str = ""  # Of its list in JSON; empty: it has none
     values: Callable[[Impact], list[dict[str, Any]]] | None = None
     """The entries of that list, if they are not made from the findings."""
-    rank: int = 9
-    """Which annotations come first: GitHub shows a few."""
+    rank: int = 9  # Which annotations come first: GitHub shows a few
     is_for_minors: bool = False
     """Whether a pull request of a patch leaves it out: a patch asks for what the release before it did."""
 
@@ -116,7 +96,6 @@ def uses_value(files: Iterable[Migrated]) -> list[dict[str, Any]]:
 
 
 def use_value(each: Move | Left) -> dict[str, Any]:
-    """One of them."""
     left = each if isinstance(each, Left) else None
     return place_value(each.use) | {
         "action": "move" if left is None else "leave",

@@ -17,8 +17,7 @@ from flux_upgrade.report.findings import FindingKind, fields
 from flux_upgrade.report.impact_phrases import TEXT, minor_text, sentences
 from flux_upgrade.report.wording import Annotation, Level
 
-_MOST = 25
-"""Annotations of one run: GitHub shows ten of a level, and what is over stands above the summary."""
+_MOST = 25  # Annotations of one run: GitHub shows ten of a level, and what is over stands above the summary
 
 
 def impact_value(impact: Impact, target: Version = NO_VERSION) -> dict[str, Any]:

@@ -31,7 +31,6 @@ MARKDOWN = Style(code, prose)
 
 
 def place(use: ApiUse) -> str:
-    """File and line."""
     return f"{use.path}:{use.line}"
 
 
@@ -58,7 +57,6 @@ def names(use: ApiUse) -> tuple[str, ...]:
 
 
 def api(use: ApiUse) -> str:
-    """Group and version."""
     return f"{use.group}/{use.version}"
 
 
@@ -152,7 +150,6 @@ def _tested(support: Support) -> str:
 
 
 def sentences(style: Style, *texts: str) -> str:
-    """Each as a sentence of its own."""
     return " ".join(style.plain(_sentence(each)) for each in texts if each)
 
 

@@ -13,8 +13,7 @@ from flux_upgrade.report.finding_kinds import FINDING_KINDS, in_the_way
 from flux_upgrade.report.findings import Finding, by_change
 from flux_upgrade.report.impact_phrases import TEXT, hops_line, in_cluster, move_line, said_apart, sentences, uses_of
 
-_MOST = 12
-"""Of the lines of one list; the JSON has all of it."""
+_MOST = 12  # Of the lines of one list; the JSON has all of it
 
 
 def upgrade_lines(upgrade: Upgrade, *, is_done: bool = False) -> Iterator[str]:

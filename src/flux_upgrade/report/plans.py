@@ -94,7 +94,6 @@ def dates(hold: Hold) -> str:
 
 
 def step(plan: Plan, upgrade: Upgrade) -> str:
-    """From where to where."""
     if upgrade.waiting:
         from flux_upgrade.report.impact_phrases import uses_of  # late: nearly every run has none
 

@@ -53,12 +53,10 @@ def round_failures(done: Round) -> Iterator[tuple[str, str, str]]:
 
 
 def all_plans(plans: Sequence[UpdateGroupPlan]) -> tuple[Plan, ...]:
-    """The plans of all update groups."""
     return tuple(plan for group in plans for plan in group.plans)
 
 
 def round_errors(done: Round) -> Iterator[type[FluxUpgradeError]]:
-    """What the run ends with."""
     for plan in all_plans(done.plans):
         yield from (hold.error for hold in plan.holds if hold.error is not None)
     yield from (type(result.error) for result in done.results if result.error is not None)

@@ -17,8 +17,6 @@ from flux_upgrade.policy.decision import BumpKind
 
 
 class Level(StrEnum):
-    """Of an annotation."""
-
     ERROR = "error"
     WARNING = "warning"
 
@@ -30,8 +28,7 @@ class Annotation(NamedTuple):
     message: str
     title: str = ""
     file: str = ""
-    line: int = 0
-    """Counted from 1; 0: the file as a whole."""
+    line: int = 0  # Counted from 1; 0: the file as a whole
 
     @property
     def note(self) -> str:
@@ -76,8 +73,7 @@ def place_of(edit: Edit, place: Callable[[str], str]) -> str:
     return "the file" if edit.object == FILE else place(" ".join(filter(None, (str(edit.object), edit.where))))
 
 
-MOST_LINES = 40
-"""Of a list in a text report; the JSON has all of it."""
+MOST_LINES = 40  # Of a list in a text report; the JSON has all of it
 _WIDTH = 60
 
 
@@ -116,12 +112,10 @@ def hearsay(proof: Proof) -> Iterator[str]:
 
 
 def tag(image: Image) -> str:
-    """What tells one image of a controller from another."""
     return image.tag or image.digest or "without a tag"
 
 
 def edit_line(edit: Edit) -> str:
-    """One edit in one line."""
     return edit_phrase(edit, str, short)
 
 

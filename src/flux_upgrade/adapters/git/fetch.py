@@ -34,8 +34,6 @@ _TRIES = 3
 
 @dataclass(frozen=True)
 class ServerRef:
-    """One of our branches at the server."""
-
     ref: str  # `refs/heads/…`, or `refs/pull/…/head`
     oid: str
     number: int = 0

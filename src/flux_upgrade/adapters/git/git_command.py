@@ -15,8 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-Settings = tuple[tuple[str, str], ...]
-"""Keys of Git's configuration, with their values; a key may stand there again."""
+Settings = tuple[tuple[str, str], ...]  # Keys of Git's configuration, with their values; a key may stand there again
 
 TIMEOUT = 600.0  # seconds that one call of Git may take
 

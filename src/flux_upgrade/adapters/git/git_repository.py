@@ -30,8 +30,6 @@ _ON_TOP = 20
 
 @dataclass(frozen=True)
 class Refs:
-    """What a server has."""
-
     head: str  # its default branch; empty where it does not tell
     oids: Mapping[str, str]  # full names of refs → oids
 

@@ -113,13 +113,10 @@ _COMMENT = re.compile(r"<!-- flux-upgrade \{.*?\} -->")
 
 @dataclass(frozen=True)
 class Memory:
-    """What a later run has to know of a pull request."""
-
     topic: str = ""  # the branch's name: AGit has no branches
     title: str = ""
     is_draft: bool = False
-    state: str = ""
-    """The opening comment of our block in the body, with a ``MarkerState``; empty if there is none."""
+    state: str = ""  # The opening comment of our block in the body, with a `MarkerState`; empty if there is none
     statuses: dict[str, str] = field(default_factory=dict)
 
 

@@ -50,8 +50,6 @@ _REDIRECTED = re.compile(r"returned error: 30[1278]|unable to update url base fr
 
 @dataclass(frozen=True)
 class PushAnswer:
-    """What a server answered to a push that it took."""
-
     number: int = 0
     url: str = ""  # of the merge request; without a number, of the page that opens one
     lines: str = ""  # the server's own lines, on one

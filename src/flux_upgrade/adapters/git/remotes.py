@@ -63,8 +63,6 @@ class RemoteAccess:
 
 @dataclass(frozen=True)
 class GitAddress:
-    """The parts of a remote's address."""
-
     scheme: str  # `https`, `http`, `ssh`, `git`, or `file`
     host: str
     port: int | None

@@ -19,7 +19,6 @@ def _tokens(right: str) -> str:
 
 
 def asking_who(name: str) -> Attempt:
-    """Ask whom the token acts for."""
     advice = (
         "a personal repository takes a personal token: GITHUB_TOKEN and the tokens of apps act for no "
         f"person; create {name} by hand, empty, and leave out `--create-repository`"
@@ -28,7 +27,6 @@ def asking_who(name: str) -> Attempt:
 
 
 def creating(name: str) -> Attempt:
-    """Create the repository."""
     owner = one_line(name.partition("/")[0])
     right = f"'Administration: read and write' for all repositories of {owner}"
     advice = f"{_tokens(right)}; or create it by hand, empty, and leave out `--create-repository`"
@@ -36,7 +34,6 @@ def creating(name: str) -> Attempt:
 
 
 def granting(team: str, name: str) -> Attempt:
-    """Give a team access."""
     right = "'Administration: read and write', and 'Members: read' of the organization"
     advice = (
         f"check the team's slug, and that the token may: {_tokens(right)}; or give the team access by hand, "

@@ -107,8 +107,6 @@ def _places(error: Json) -> set[str]:
 
 
 class Query(NamedTuple):
-    """A query's text and its variables."""
-
     text: str
     variables: Mapping[str, object]
 
@@ -155,7 +153,6 @@ class _Builder:
 
 
 def first(who: Who, question: Question, parts: Parts) -> Query:
-    """The one query of most runs."""
     builder = _Builder(who, parts)
     field = "defaultBranchRef"
     if question.base:
@@ -181,7 +178,6 @@ def more(who: Who, question: Question, base_oid: str, number: int, parts: Parts)
 
 
 def chunks(question: Question) -> int:
-    """How many queries it takes."""
     return max(1, -(-len(question.branches) // MAX_BRANCHES), -(-len(question.paths) // MAX_PATHS))
 
 

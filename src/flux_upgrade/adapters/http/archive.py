@@ -22,8 +22,7 @@ from flux_upgrade.model.versions import ReleaseManifests, Version
 MAX_COMPRESSED = 10 * 1024 * 1024  # bytes. Real archives are below 100 kB.
 MAX_UNCOMPRESSED = 64 * 1024 * 1024  # bytes, headers and padding included. Real archives hold below 1 MB.
 MAX_ENTRIES = 64  # entries of any kind of a release's archive. Real ones hold nine.
-_MAX_LISTED = 4096
-"""Entries of an archive that is only listed: flux-operator's holds a folder for each release of Flux."""
+_MAX_LISTED = 4096  # Entries of an archive that is only listed: flux-operator's holds a folder for each release of Flux
 
 REQUIRED = (
     "rbac.yaml",

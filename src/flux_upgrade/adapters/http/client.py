@@ -44,8 +44,6 @@ class Credential:
 
 @dataclass(frozen=True, slots=True)
 class RequestOptions:
-    """What is special about one request."""
-
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """An ``Authorization`` here goes to the origin of the URL, and to none that it redirects to."""
     limit: int = MAX_BODY  # bytes; a longer answer raises BodyTooLarge
@@ -53,8 +51,7 @@ class RequestOptions:
     """Statuses to return, beside those of success; not where they tell of a rate limit."""
     conditional: bool = False  # send the ETag that is kept, keep the new one
     verbatim: bool = False  # take the body's bytes as they are sent, without decoding a Content-Encoding
-    keeps_plain_host: bool = False
-    """Follow no redirect to another host over plain http, though this one is asked so."""
+    keeps_plain_host: bool = False  # Follow no redirect to another host over plain http, though this one is asked so
     method: str = "GET"  # set by the client; none but GET and HEAD follow a redirect
     body: bytes | BinaryIO | None = field(default=None, repr=False)
     """What to send, a file from where it stands; JSON unless ``headers`` say otherwise. Set by the client."""

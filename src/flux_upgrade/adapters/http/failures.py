@@ -91,8 +91,6 @@ class NotTls(SourceUnavailable):
 
 
 class FailedAttempt(NamedTuple):
-    """A failed attempt."""
-
     error: SourceUnavailable
     wait: float | None = None  # seconds that the server asks for
     is_final: bool = False  # trying again would give the same

@@ -69,8 +69,6 @@ _MISSING = 404
 
 
 class ApiRequest(NamedTuple):
-    """What is sent."""
-
     path: str  # quoted, with a leading slash
     doing: str  # what it is for, in an error's words: `read Namespace flux-system`
     query: tuple[tuple[str, str], ...] = ()

@@ -13,8 +13,6 @@ from flux_upgrade.model.versions import is_tag
 
 
 class ProgramResult(NamedTuple):
-    """What came of a program that ended well or not."""
-
     code: int
     out: bytes
     err: str  # what it complained of; bytes that are no UTF-8 replaced

@@ -19,8 +19,7 @@ from flux_upgrade.model.text import one_line
 
 _NOT_FOUND, _NOT_ALLOWED = 404, 405
 _KEPT = (405, 409, 412)  # statuses for a tag that may not be moved: a locked one of ACR, Quay's, Harbor's
-_PERHAPS_KEPT = (400, 403)
-"""Those that say so with one of ``_KEPT_WORDS``: ECR (TAG_INVALID), Artifactory, GitLab."""
+_PERHAPS_KEPT = (400, 403)  # Those that say so with one of `_KEPT_WORDS`: ECR (TAG_INVALID), Artifactory, GitLab
 _KEPT_WORDS = ("immutable", "tag_invalid", "overwrit", "already exist", "protected")
 _BYTES = "application/octet-stream"
 
@@ -33,7 +32,6 @@ class RegistryWrites:
         self._repository = repository
 
     def blob(self, blob: BinaryIO, descriptor: Descriptor) -> None:
-        """Upload a file from its beginning to its end."""
         self._client.persist(lambda: self._uploaded(blob, descriptor))
 
     def manifest(self, manifest: StoredManifest, tag: str) -> None:

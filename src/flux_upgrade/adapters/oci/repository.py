@@ -38,8 +38,6 @@ _DOCKER_HUB_NAMES = ("docker.io", "index.docker.io")
 
 
 class PulledManifest(NamedTuple):
-    """What a tag or a digest stands for."""
-
     digest: str  # `sha256:…` of its bytes
     content: dict[str, object]
 
@@ -61,8 +59,6 @@ class PulledManifest(NamedTuple):
 
 
 class RegistryRepository:
-    """One repository of one registry."""
-
     def __init__(
         self, client: Client, base: str, path: str, remedy: str = ANONYMOUS, credentials: CredentialSource | None = None
     ) -> None:

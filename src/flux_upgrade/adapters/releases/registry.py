@@ -73,8 +73,7 @@ _DAY = 86400  # seconds
 class Derivation(NamedTuple):
     """How a published manifest is read, as ``manifests.derive`` does."""
 
-    at_default_registry: Callable[[str], str]
-    """The text with Flux's own registry, whatever registry this copy names."""
+    at_default_registry: Callable[[str], str]  # The text with Flux's own registry, whatever registry this copy names
     derive: Callable[[str, str], ReleaseManifests]
     """Tag and text → the manifests. Raises UnsupportedRelease, UntrustedArchive."""
 

@@ -35,8 +35,7 @@ kustomize-controller takes over what is applied by this name, as by ``kubectl ap
 it undoes): a field that is removed in Git later is removed in the cluster. Fields that ``flux bootstrap``
 applied as ``flux`` stay there for good.
 """
-REQUESTER = "flux-upgrade"
-"""Who owns the annotation that asks Flux to look again."""
+REQUESTER = "flux-upgrade"  # Who owns the annotation that asks Flux to look again
 _REQUESTED = "reconcile.fluxcd.io/requestedAt"
 _REFS = {"GitRepository": "branch", "OCIRepository": "tag"}
 

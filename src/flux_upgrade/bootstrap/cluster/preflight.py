@@ -32,13 +32,10 @@ _OWNER = ("kustomize.toolkit.fluxcd.io/namespace", "kustomize.toolkit.fluxcd.io/
 
 
 class Desired(NamedTuple):
-    """What is to be in the cluster."""
-
     version: str
     namespace: str
     components: tuple[Object, ...]
-    sync: tuple[Object, ...]
-    """Sources and Kustomizations; of the Kustomizations, Flux's own is the first."""
+    sync: tuple[Object, ...]  # Sources and Kustomizations; of the Kustomizations, Flux's own is the first
     revisions: Mapping[str, str]
     """Name of a source → what it has to come to, ``main@sha1:…``; others may come to anything."""
     secrets: tuple[Secret, ...] = ()
@@ -48,12 +45,8 @@ class Desired(NamedTuple):
 
 
 class ClusterState(NamedTuple):
-    """What there is."""
-
-    reconciles_itself: bool = False
-    """Flux has applied its own manifests from the source already, and is left to do so."""
-    has_secret: bool = False
-    """The one that Flux gets at its source with."""
+    reconciles_itself: bool = False  # Flux has applied its own manifests from the source already, and is left to do so
+    has_secret: bool = False  # The one that Flux gets at its source with
     warnings: tuple[str, ...] = ()
 
 

@@ -28,32 +28,22 @@ _LONGEST = 300
 _EVENTS = 3
 _PODS = 3
 _USER = re.compile(r"(?<=://)[^/@\s]+@")
-POLL = 2.0
-"""Seconds between two looks where the cluster tells of no changes."""
-_WATCH = 10.0
-"""Seconds that one object is watched before the others are looked at again."""
+POLL = 2.0  # Seconds between two looks where the cluster tells of no changes
+_WATCH = 10.0  # Seconds that one object is watched before the others are looked at again
 
 
 class ReadinessState(StrEnum):
-    """What is to be done about an object."""
-
     READY = "ready"
     WAITING = "waiting"
-    FAILED = "failed"
-    """It will not become ready, however long one waits."""
+    FAILED = "failed"  # It will not become ready, however long one waits
 
 
 class Awaited(NamedTuple):
-    """An object that has to become ready."""
-
     what: ObjectReference
-    revision: str = ""
-    """What it has to be ready at, ``main@sha1:…`` or ``v2.9.4@sha256:…``; empty: whatever it is at."""
+    revision: str = ""  # What it has to be ready at, `main@sha1:…` or `v2.9.4@sha256:…`; empty: whatever it is at
 
 
 class Readiness(NamedTuple):
-    """How it stands with an object."""
-
     state: ReadinessState
     words: str
 
@@ -126,12 +116,9 @@ def revisions(what: ObjectReference, status: Object) -> tuple[str, ...]:
 
 
 class Run(NamedTuple):
-    """What a run does its waiting with."""
-
     timing: Timing
     tell: Callable[[str], None]
-    deadline: float
-    """Epoch seconds."""
+    deadline: float  # Epoch seconds
 
     @property
     def left(self) -> float:
@@ -139,8 +126,6 @@ class Run(NamedTuple):
 
 
 class _Progress:
-    """Says each object's state when it changes."""
-
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
         self._said: dict[Awaited, str] = {}

@@ -20,10 +20,8 @@ _ADMITS = re.compile(r"[0-9xX*]-[0-9A-Za-z]")
 class Promotion(StrEnum):
     """How clusters get another release of what an artifact holds."""
 
-    TAG = "tag"
-    """The tag that they follow is moved."""
-    PULL_REQUEST = "pull-request"
-    """What pins it in Git is changed."""
+    TAG = "tag"  # The tag that they follow is moved
+    PULL_REQUEST = "pull-request"  # What pins it in Git is changed
 
 
 def references(tree: Tree, address: Address) -> tuple[ArtifactReference, ...]:

@@ -32,19 +32,13 @@ _VARIABLE = re.compile(r"\$\{|\{\{|<<")
 class _Index:
     """What the kustomizations of a tree refer to; paths are relative to its root."""
 
-    is_empty: bool = True
-    """There is no kustomization of either kind: people apply by other means."""
-    is_open: bool = False
-    """Something refers to a place that is unknown."""
+    is_empty: bool = True  # There is no kustomization of either kind: people apply by other means
+    is_open: bool = False  # Something refers to a place that is unknown
     files: set[str] = field(default_factory=set)
-    folders: set[str] = field(default_factory=set)
-    """All that is below them counts."""
-    dangling: set[str] = field(default_factory=set)
-    """Last names of what is not in the listing, such as links."""
-    flux_paths: set[str] = field(default_factory=set)
-    """``spec.path`` of Flux's Kustomizations; empty for the root."""
-    own: set[str] = field(default_factory=set)
-    """Folders with a kustomization of their own."""
+    folders: set[str] = field(default_factory=set)  # All that is below them counts
+    dangling: set[str] = field(default_factory=set)  # Last names of what is not in the listing, such as links
+    flux_paths: set[str] = field(default_factory=set)  # `spec.path` of Flux's Kustomizations; empty for the root
+    own: set[str] = field(default_factory=set)  # Folders with a kustomization of their own
 
 
 class References:

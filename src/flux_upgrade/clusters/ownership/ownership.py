@@ -17,8 +17,7 @@ from flux_upgrade.pins.registry import TERRAFORM_FILES
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 
-_MOST = 5
-"""Commits: what is older tells little of who writes today."""
+_MOST = 5  # Commits: what is older tells little of who writes today
 _SQUASHED = r"(?: \(#\d+\))?"
 
 

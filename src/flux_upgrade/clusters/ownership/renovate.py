@@ -48,14 +48,11 @@ _CUSTOM = "custom.regex"
 
 @dataclass(frozen=True)
 class Dependency:
-    """What a manager finds in a file."""
-
     manager: str
     datasource: str
     name: str
     categories: tuple[str, ...]
-    source: str = ""
-    """Address of its repository; empty where that is looked up."""
+    source: str = ""  # Address of its repository; empty where that is looked up
 
 
 def remarks(tree: Tree, manifests: Mapping[str, bytes]) -> Iterator[str]:

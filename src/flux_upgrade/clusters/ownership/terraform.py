@@ -31,24 +31,17 @@ _ANYTHING = Attribute(0, "", None)
 class TerraformOwner:
     """A resource ``flux_bootstrap_git``."""
 
-    path: str
-    """The Terraform file, relative to the tree's root."""
-    line: int
-    """Of the resource, 1-based."""
-    version_line: int = 0
-    """0: it has no attribute ``version``, and the provider's own version decides."""
-    version: str = ""
-    """The attribute's expression as it stands: ``"v2.8.7"``, quotes included, or ``var.flux_version``."""
-    is_embedded: bool = False
-    """``embedded_manifests``: ``version`` has no effect, the provider's own version decides."""
+    path: str  # The Terraform file, relative to the tree's root
+    line: int  # Of the resource, 1-based
+    version_line: int = 0  # 0: it has no attribute `version`, and the provider's own version decides
+    version: str = ""  # The attribute's expression as it stands: `"v2.8.7"`, quotes included, or `var.flux_version`
+    is_embedded: bool = False  # `embedded_manifests`: `version` has no effect, the provider's own version decides
     cluster_path: str | None = ""
     """Its ``path``, ``${…}`` included; empty for the root; None for an expression that is no string."""
-    namespace: str | None = "flux-system"
-    """None for an expression that is no string."""
+    namespace: str | None = "flux-system"  # None for an expression that is no string
 
     @property
     def is_certain(self) -> bool:
-        """Whether the file tells which cluster it is for."""
         return self.cluster_path is not None and INTERPOLATION.search(self.cluster_path) is None
 
     def writes(self, path: str) -> bool:
@@ -67,11 +60,8 @@ class TerraformOwner:
 
 @dataclass(frozen=True)
 class TerraformOwnership:
-    """Terraform writes an installation's file."""
-
     owner: TerraformOwner
-    is_certain: bool
-    """False: it may, but the Terraform file does not tell which cluster it is for."""
+    is_certain: bool  # False: it may, but the Terraform file does not tell which cluster it is for
 
 
 def owners(tree: Tree) -> tuple[TerraformOwner, ...]:

@@ -11,15 +11,11 @@ from flux_upgrade.pins.formats.yaml_places import Object
 
 
 class UsePlace(StrEnum):
-    """In what kind of place a version is named."""
-
     RESOURCE = "resource"  # the `apiVersion` of a resource: a document, an item of a List, YAML or JSON
-    EMBEDDED = "embedded"
-    """The same of a resource inside of another one: a ResourceSet, the values of a chart."""
+    EMBEDDED = "embedded"  # The same of a resource inside of another one: a ResourceSet, the values of a chart
     PATCH = "patch"  # the `apiVersion` of a strategic merge patch, in a file of its own or inline
     TARGET = "target"  # `group` and `version` that select what is patched or replaced
-    REFERENCE = "reference"
-    """An ``apiVersion`` by which a resource refers to another: a health check, a dependency."""
+    REFERENCE = "reference"  # An `apiVersion` by which a resource refers to another: a health check, a dependency
     TEXT = "text"  # part of a text: the data of a ConfigMap, documentation, a comment
     TEMPLATE = "template"  # in a document that is no YAML before something has been put in
 

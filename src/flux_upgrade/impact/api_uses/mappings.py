@@ -31,8 +31,6 @@ _DECIDED = "a template decides on it"
 
 
 class NamedVersion(NamedTuple):
-    """A scalar that names a version."""
-
     node: ScalarNode
     group: str  # empty where it is more than one name, and each mention in it counts
     version: str
@@ -46,13 +44,11 @@ class NodeContext(NamedTuple):
     """Where a node is in its document, and what an object there is."""
 
     path: Path  # from the document of the file on, through texts
-    role: UsePlace | None
-    """What an object there is; TEXT: a text, and all that is in it; None: its own keys say it."""
+    role: UsePlace | None  # What an object there is; TEXT: a text, and all that is in it; None: its own keys say it
     target: Subject  # what is patched there, where the keys beside it say that
 
     @property
     def is_item(self) -> bool:
-        """Whether it is one of a list."""
         return bool(self.path) and isinstance(self.path[-1], int)
 
 
@@ -73,7 +69,6 @@ def role_of(path: Path) -> UsePlace | None:
 
 
 def named_versions(entries: Entries, context: NodeContext, groups: ApiGroups) -> Iterator[NamedVersion]:
-    """The versions that a mapping names by its own keys."""
     yield from _resource(entries, context, groups)
     yield from _pair(entries, context, groups)
     yield from _operation(entries, context, groups)
@@ -142,7 +137,6 @@ def is_list(entries: Entries) -> bool:
 
 
 def selected(entries: Entries) -> Subject:
-    """What the keys beside a patch say that it is for."""
     return _subject_of(entries_of(entries.get("target")), is_whole=False)
 
 

@@ -45,7 +45,6 @@ class Mention(NamedTuple):
 
     @property
     def is_put_in(self) -> bool:
-        """Whether something else puts the version there."""
         return not is_version(self.version)
 
 
@@ -122,8 +121,6 @@ UNKNOWN_SUBJECT = Subject()
 
 
 class TextLine(NamedTuple):
-    """A line of a text."""
-
     column: int  # in which its key stands
     key: str  # empty where it has none
     value: str  # without quotes, to the next blank
@@ -150,7 +147,6 @@ def subject(text: str, begin: int, end: int) -> Subject:
 
 
 def text_line_at(text: str, position: int) -> TextLine:
-    """The line that a position stands in."""
     begin = text.rfind("\n", 0, position) + 1
     line = text[begin : _end_of_line(text, position)]
     match = _ROW.match(line)

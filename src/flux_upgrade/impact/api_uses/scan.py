@@ -34,8 +34,7 @@ _CONFLICT = re.compile(r"^(?:<{7}|>{7})(?= |\r?$)", re.MULTILINE)
 _PUT_IN = re.compile(r"%\{|\[%|\[\[")
 """How further templates begin: Terraform's, and those of Go and Jinja with other delimiters."""
 _KEY = re.compile(r"\b(?:apiVersion|group)\W{1,6}$")
-_CAPABILITY = re.compile(r"\.Capabilities\.[^\n]*$")
-"""https://helm.sh/docs/chart_template_guide/builtin_objects/"""
+_CAPABILITY = re.compile(r"\.Capabilities\.[^\n]*$")  # https://helm.sh/docs/chart_template_guide/builtin_objects/
 _MANIFESTS = (".yaml", ".yml", ".json")
 _TEMPLATES = (".tmpl", ".tpl", ".gotmpl", ".tftpl", ".template", ".j2", ".jinja", ".jinja2", ".erb")
 _DOCUMENTS = (".md", ".mdx", ".markdown", ".txt", ".adoc", ".asciidoc", ".rst")

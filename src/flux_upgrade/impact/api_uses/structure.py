@@ -43,8 +43,7 @@ class _PendingNode(NamedTuple):
     document: YamlDocument
     node: Node
     context: NodeContext
-    is_promising: bool
-    """Whether it may name a version without a mention in it: by aliases, by group and version apart."""
+    is_promising: bool  # Whether it may name a version without a mention in it: by aliases, by group and version apart
     is_shared: bool = False  # an anchor or an alias stands for it, or for something that it is a part of
 
 

@@ -26,8 +26,7 @@ _HOSTS = {
     "azure": re.compile(r".+\.azurecr\.(?:io|cn|de|us)"),
     "gcp": re.compile(r"(?:.+\.)?gcr\.io|.+-docker\.pkg\.dev"),
 }
-_PRIVATE = ("aws", "azure")
-"""Whose registries are rarely read without logging in; of Google's, many are public."""
+_PRIVATE = ("aws", "azure")  # Whose registries are rarely read without logging in; of Google's, many are public
 _RECEIVERS = "9292"
 _SERVICE = re.compile(r"https?://notification-controller\.([a-z0-9-]+)(?:\.svc[a-z0-9.-]*)?\.?(?::([0-9]+))?(?=/|$)")
 Path = tuple[str, ...]  # keys that lead to a field
@@ -41,8 +40,6 @@ class AffectedLine(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Releases that behave in the new way."""
-
     first: str  # `v2.9.0`
     end: str = ""  # the first that does so no longer; empty: there is none yet
 
@@ -58,10 +55,8 @@ class BreakRule(NamedTuple):
     kinds: tuple[str, ...]  # of the resources that may be concerned
     change: str  # what changes, a sentence without markup
     source: str  # where Flux says so: an address
-    match: Callable[[FluxObject], Iterable[AffectedLine]]
-    """The places of a resource of these kinds that are concerned."""
-    keep: str = ""
-    """The line that keeps the old behaviour; empty where there is none, or where each has its own."""
+    match: Callable[[FluxObject], Iterable[AffectedLine]]  # The places of a resource of these kinds that are concerned
+    keep: str = ""  # The line that keeps the old behaviour; empty where there is none, or where each has its own
     keep_since: str = ""  # the first release that knows the field in it; empty: all of them
     hint: str = ""  # what else to do, sentences without markup
     kept_by: tuple[Path, ...] = ()  # fields that decide it already: a resource that has one is not concerned
@@ -131,13 +126,11 @@ def variables_substituted(kustomization: FluxObject) -> Iterator[AffectedLine]:
 
 
 def components_used(kustomization: FluxObject) -> Iterator[AffectedLine]:
-    """Those with components."""
     if kustomization.count("spec", "components"):
         yield AffectedLine(kustomization.key_line_at("spec", "components"))
 
 
 def post_renderers_used(release: FluxObject) -> Iterator[AffectedLine]:
-    """Those that post-render."""
     if release.count("spec", "postRenderers"):
         yield AffectedLine(release.key_line_at("spec", "postRenderers"))
 
@@ -150,7 +143,6 @@ def waits_for_resources(release: FluxObject) -> Iterator[AffectedLine]:
 
 
 def any_release(release: FluxObject) -> Iterator[AffectedLine]:
-    """All of them."""
     if release.keys("spec"):
         yield AffectedLine(release.line_at("spec"))
 
@@ -180,7 +172,6 @@ def foreign_provider(resource: FluxObject) -> Iterator[AffectedLine]:
 
 
 def service_account(resource: FluxObject) -> Iterator[AffectedLine]:
-    """Those that name an account beside a cloud."""
     value = resource.at("spec", "serviceAccountName")
     if value is not None and value.text and resource.text_at("spec", "provider") in _HOSTS:
         yield AffectedLine(value.line)

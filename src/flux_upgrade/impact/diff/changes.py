@@ -20,8 +20,7 @@ _QUOTED = re.compile(r"`([^`]*)`")
 class FieldChange(NamedTuple):
     """One field of a schema, in one version of a CRD."""
 
-    path: str
-    """``spec.chart.spec.valuesFile``; items of a list with ``[]``."""
+    path: str  # `spec.chart.spec.valuesFile`; items of a list with `[]`
     what: str
     """What became of it.
 
@@ -29,8 +28,7 @@ class FieldChange(NamedTuple):
     ``validation``; ``added``, the topmost field that is new; ``optional``; ``loosened``, a
     validation that lets through all that it did before, and more.
     """
-    old: Any = None
-    """Default or type; of a validation the constraints that changed, by keyword."""
+    old: Any = None  # Default or type; of a validation the constraints that changed, by keyword
     new: Any = None
 
     @property
@@ -42,54 +40,39 @@ class FieldChange(NamedTuple):
 class CrdChange(NamedTuple):
     """One CRD that both manifests have."""
 
-    name: str
-    """``alerts.notification.toolkit.fluxcd.io``."""
+    name: str  # `alerts.notification.toolkit.fluxcd.io`
     kind: str
     group: str
-    added: tuple[str, ...] = ()
-    """Versions that were not there before."""
-    deprecated: tuple[str, ...] = ()
-    """Versions that are deprecated from now on."""
-    unserved: tuple[str, ...] = ()
-    """Versions that are still there, and no longer served."""
-    removed: tuple[str, ...] = ()
-    """Versions that are gone."""
-    storage: tuple[str, str] | None = None
-    """Storage version before and now, where it changed."""
-    fields: tuple[tuple[str, FieldChange], ...] = ()
-    """Version and field; of versions that both have."""
-    other: tuple[str, ...] = ()
-    """Paths of whatever else changed: scope, short names, printer columns …"""
+    added: tuple[str, ...] = ()  # Versions that were not there before
+    deprecated: tuple[str, ...] = ()  # Versions that are deprecated from now on
+    unserved: tuple[str, ...] = ()  # Versions that are still there, and no longer served
+    removed: tuple[str, ...] = ()  # Versions that are gone
+    storage: tuple[str, str] | None = None  # Storage version before and now, where it changed
+    fields: tuple[tuple[str, FieldChange], ...] = ()  # Version and field; of versions that both have
+    other: tuple[str, ...] = ()  # Paths of whatever else changed: scope, short names, printer columns …
 
 
 class RuleChange(NamedTuple):
     """One role, or one binding."""
 
-    object: str
-    """``ClusterRole/crd-controller-flux-system``."""
+    object: str  # `ClusterRole/crd-controller-flux-system`
     widened: tuple[str, ...] = ()
     """What it may do from now on, one permission each: ``get secrets``.
 
     Of a binding: who may do what a role may, ``ClusterRole/admin for ServiceAccount/ns/name``.
     """
     narrowed: tuple[str, ...] = ()
-    state: str = ""
-    """``added`` or ``removed``: the object as a whole."""
-    left: tuple[str, ...] = ()
-    """What is left of the permissions that were narrowed: ``get secrets named x``."""
+    state: str = ""  # `added` or `removed`: the object as a whole
+    left: tuple[str, ...] = ()  # What is left of the permissions that were narrowed: `get secrets named x`
 
 
 class ObjectChange(NamedTuple):
     """Anything else that changed in an object, by its path."""
 
-    content: ChangeKind | None
-    """None: nothing that a policy can name."""
-    object: str
-    """``NetworkPolicy/allow-webhooks``."""
-    path: str
-    """``spec.ingress``, as ``residue.Edit.where`` spells it; empty for the object as a whole."""
-    phrase: str
-    """A phrase; what stands in the files, names and values, is in backticks: see ``quoted``."""
+    content: ChangeKind | None  # None: nothing that a policy can name
+    object: str  # `NetworkPolicy/allow-webhooks`
+    path: str  # `spec.ingress`, as `residue.Edit.where` spells it; empty for the object as a whole
+    phrase: str  # A phrase; what stands in the files, names and values, is in backticks: see `quoted`
     old: Any = None
     new: Any = None
 
@@ -99,8 +82,7 @@ class Changes(NamedTuple):
 
     controllers: tuple[tuple[str, str, str], ...] = ()
     """Name, image before, image now; an empty image where the controller was added or removed."""
-    crds_added: tuple[str, ...] = ()
-    """Their names."""
+    crds_added: tuple[str, ...] = ()  # Their names
     crds_removed: tuple[str, ...] = ()
     crds: tuple[CrdChange, ...] = ()
     rules: tuple[RuleChange, ...] = ()

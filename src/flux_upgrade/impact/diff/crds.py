@@ -17,8 +17,7 @@ _DESCRIPTIONS = "descriptions"
 _FILLED_IN = "required fields with a default"
 _SCHEMA_PROSE = ("description", "example", "externalDocs", "title")
 Schema = Mapping[str, Any]
-Keyword = tuple[str, str]
-"""The keyword; of a CEL rule its text beside it, for a schema has many."""
+Keyword = tuple[str, str]  # The keyword; of a CEL rule its text beside it, for a schema has many
 _VERSIONS: Path = ("spec", "versions")
 # What `Crd` reads of a version.
 _READ = frozenset({"deprecated", "name", "schema", "served", "storage"})
@@ -223,7 +222,6 @@ def _set(values: list[Any]) -> set[str]:
 
 
 def _lets_more(keyword: str, old: Any, new: Any) -> bool:
-    """Whether everything that was valid stays valid."""
     if keyword in _FREEDOMS:
         return new is True
     if new is None:

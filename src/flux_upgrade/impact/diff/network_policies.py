@@ -20,11 +20,9 @@ _PROTOCOLS = ("TCP", "UDP", "SCTP")
 class Direction(NamedTuple):
     """What comes in, or what goes out."""
 
-    kind: str
-    """As in ``policyTypes``."""
+    kind: str  # As in `policyTypes`
     field: str
-    peers: str
-    """The field of its peers, and the preposition in front of them."""
+    peers: str  # The field of its peers, and the preposition in front of them
     word: str
 
 
@@ -103,7 +101,6 @@ def _compared(key: ObjectKey, before: Document | None, after: Document | None) -
 
 
 def _differences(before: NetworkPolicy | None, after: NetworkPolicy | None) -> Iterator[tuple[str, str]]:
-    """Each with its path."""
     if before is None or after is None:
         for state, each in (("added", after), ("removed", before)):
             if each is not None:

@@ -22,10 +22,8 @@ _GENERATOR, _FILLED_IN = "controller-gen annotations", "fields that the API serv
 _ANY_ORDER = frozenset({"args", "containers", "imagePullSecrets", "ports", "volumeMounts", "volumes"})
 _DONE = {Op.ADD: "added", Op.REMOVE: "removed"}
 
-Noise = Counter[str]
-"""What is counted, and how often there is some."""
-Meaning = tuple[ChangeKind | None, str]
-"""The kind of a change, None where no policy can name it, and its phrase."""
+Noise = Counter[str]  # What is counted, and how often there is some
+Meaning = tuple[ChangeKind | None, str]  # The kind of a change, None where no policy can name it, and its phrase
 
 
 def edits(

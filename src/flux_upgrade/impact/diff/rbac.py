@@ -13,8 +13,7 @@ from flux_upgrade.manifests.residue import Edit
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.policy.decision import ChangeKind
 
-_MOST = 100_000
-"""Permissions of one role; the largest of Kubernetes' own has a thousand or so."""
+_MOST = 100_000  # Permissions of one role; the largest of Kubernetes' own has a thousand or so
 _FIELDS = ("verbs", "nonResourceURLs", "apiGroups", "resources", "resourceNames")
 _AGGREGATED = "rbac.authorization.k8s.io/aggregate-to-"
 _GRANTING = frozenset({"aggregationRule", "roleRef", "rules", "subjects"})
@@ -55,11 +54,8 @@ def _left(before: _Grants, after: _Grants) -> tuple[str, ...]:
 
 
 class _Grants(NamedTuple):
-    """What an object grants."""
-
     permissions: Mapping[Permission, None]
-    others: tuple[str, ...]
-    """Whose permissions a role takes over or passes on; whom a binding gives a role to."""
+    others: tuple[str, ...]  # Whose permissions a role takes over or passes on; whom a binding gives a role to
 
 
 def _of(document: Document | None) -> _Grants:
@@ -107,15 +103,10 @@ def _bound(role: str, subjects: Any) -> Iterator[str]:
 
 
 class Permission(NamedTuple):
-    """One verb on one thing."""
-
     verb: str
-    resource: str
-    """With its subresource, or a path of the API server."""
-    group: str | None = None
-    """None: a path."""
-    name: str = ""
-    """Of the one object; empty for all."""
+    resource: str  # With its subresource, or a path of the API server
+    group: str | None = None  # None: a path
+    name: str = ""  # Of the one object; empty for all
 
     def __str__(self) -> str:
         """``get secrets``, ``create deployments/scale.apps``, ``head /livez/ping``."""
@@ -138,7 +129,6 @@ class Permission(NamedTuple):
 
 
 def is_granted(permission: Permission, by: Container[Permission]) -> bool:
-    """Whether one of some permissions includes it."""
     return any(each in by for each in permission.wider)
 
 

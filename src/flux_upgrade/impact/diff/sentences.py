@@ -25,8 +25,7 @@ _ORDER = (*ChangeKind, None)
 _ADDED = "added"
 _ONE_NAME = re.compile(r"([^`]*)(`[^`]*`)([^`]*)")
 _COLUMNS = re.compile(r"spec\.versions\[.*?\]\.additionalPrinterColumns")
-_FEW = 4
-"""So many kinds are named, more are counted."""
+_FEW = 4  # So many kinds are named, more are counted
 _LISTED = {
     "removed": "gone: ",
     "required": "required from now on: ",
@@ -44,8 +43,7 @@ _WORDS = {
     "pattern": "must match {}",
 }
 """Of a schema's keywords, those that are met in Flux's CRDs; others are listed by their names."""
-_LOOSENED = ("added", "optional", "loosened")
-"""What is new, and what lets more through."""
+_LOOSENED = ("added", "optional", "loosened")  # What is new, and what lets more through
 
 
 def lines(changes: Changes, mark: Callable[[str], str] = str) -> list[str]:

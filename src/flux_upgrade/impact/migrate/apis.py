@@ -37,8 +37,7 @@ class Apis:
 
     current: ReleaseApis | None  # what the cluster serves today; None: unknown
     target: ReleaseApis
-    others: Sequence[ReleaseApis] = ()
-    """What other clusters of the repository serve today: a move must not break them."""
+    others: Sequence[ReleaseApis] = ()  # What other clusters of the repository serve today: a move must not break them
     schema: Callable[[str, str, str], Schema | None] = lambda *_: None
     """By group, kind and version: of a version that neither serves any more; None: not known."""
     between: Callable[[], Iterable[ReleaseApis]] = tuple

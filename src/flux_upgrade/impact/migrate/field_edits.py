@@ -50,7 +50,6 @@ class DocumentText:
         return self.text.rfind("\n", 0, at) + 1
 
     def line_end(self, at: int) -> int:
-        """The index before the line break."""
         found = self.text.find("\n", at)
         end = len(self.text) if found < 0 else found
         return end - (end > at and self.text[end - 1] == "\r")

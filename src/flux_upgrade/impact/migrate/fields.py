@@ -19,8 +19,6 @@ from flux_upgrade.pins.formats.yaml_places import readable
 
 
 class Fields(NamedTuple):
-    """What is done with the fields of a resource."""
-
     edits: tuple[TextEdit, ...] = ()
     sentences: tuple[str, ...] = ()
 

@@ -22,8 +22,7 @@ _METADATA = "sops"
 _MADE = "It is a template: what it becomes is not known from here."
 _HELM = re.compile(rb"\{\{[^}\n]*(?:\.(?:Values|Release|Chart|Capabilities|Files|Template)\b|\b(?:include|template) )")
 """https://helm.sh/docs/chart_template_guide/builtin_objects/"""
-_TEMPLATES = "templates"
-"""The folder of a chart: https://helm.sh/docs/topics/charts/#the-chart-file-structure"""
+_TEMPLATES = "templates"  # The folder of a chart: https://helm.sh/docs/topics/charts/#the-chart-file-structure
 _AS_TEXT = "It is part of a text: nothing applies it from here."
 _BY_SOPS = "The file is encrypted by SOPS, whose MAC covers this value."
 _EDIT = "Use `sops edit`."

@@ -62,7 +62,6 @@ def _dashes(found: Field) -> int:
 
 
 def _joined(before: Field, found: Field) -> TextEdit:
-    """The key between two lists goes."""
     page = found.page
     if in_flow(found.value):
         start, end = page.end(before.value) - 1, found.value.start_mark.index + 1

@@ -10,31 +10,24 @@ from flux_upgrade.model.values import NamedTuple
 
 
 class Reason(StrEnum):
-    """Why a use is left as it is."""
-
     TEXT = "text"  # it is no use at all: a part of a text, and no manifest
     TEMPLATE = "template"  # what the file becomes is not known before something is put in
     NEEDS_HAND = "needs-hand"  # a field has no counterpart in the new version: a person has to decide
-    NO_BRIDGE = "no-bridge"
-    """No version is served by the current release (or by another cluster's) and by the target."""
+    NO_BRIDGE = "no-bridge"  # No version is served by the current release (or by another cluster's) and by the target
     UNKNOWN_KIND = "unknown-kind"  # the target has no such kind at all
     SPELLING = "spelling"
     """It cannot be changed safely as it stands: an alias, a variable, a pattern, another program's input."""
-    UNREADABLE = "unreadable"
-    """It stands in what is no valid YAML and no template either: nothing can apply it today."""
+    UNREADABLE = "unreadable"  # It stands in what is no valid YAML and no template either: nothing can apply it today
 
 
 HARMLESS = (Reason.TEXT, Reason.UNREADABLE)  # an upgrade breaks none of these
 
 
 class Move(NamedTuple):
-    """A use that goes to another version."""
-
     use: ApiUse
     to: str  # `v1`
     edits: tuple[TextEdit, ...]  # the version, and the fields that go with it
-    fields: tuple[str, ...] = ()
-    """What was done with fields, a sentence each, without markup, with its source."""
+    fields: tuple[str, ...] = ()  # What was done with fields, a sentence each, without markup, with its source
     was_served: bool = True
     """Whether a cluster serves the old version today, as far as anybody knows: else it is broken already."""
     kept_by: tuple[str, ...] = ()
@@ -42,8 +35,6 @@ class Move(NamedTuple):
 
 
 class Left(NamedTuple):
-    """A use that stays."""
-
     use: ApiUse
     reason: Reason
     detail: str  # a sentence without markup: the field, the value, what is missing

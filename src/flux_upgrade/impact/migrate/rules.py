@@ -125,5 +125,4 @@ TEMPLATES = (
 
 
 def rule_of(kind: str, path: Path) -> Rule | None:
-    """The row about what stands at a path of a resource."""
     return next((each for each in RULES if each.covers(kind, path)), None)

@@ -25,10 +25,7 @@ _DIRECTIVE = "$"  # how the keys of a strategic merge patch begin that are for w
 
 
 class What(StrEnum):
-    """What is wrong."""
-
-    UNKNOWN = "unknown"
-    """There is no such field: server-side apply refuses it, anything else drops it in silence."""
+    UNKNOWN = "unknown"  # There is no such field: server-side apply refuses it, anything else drops it in silence
     MISSING = "missing"
     TYPE = "type"
     VALUE = "value"

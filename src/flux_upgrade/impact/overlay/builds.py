@@ -18,8 +18,7 @@ from flux_upgrade.pins.formats.yaml_places import readable
 Files = Mapping[str, bytes]
 _MOST_FILES = 2_000
 _SYNC = "gotk-sync.yaml"
-_USUAL = "flux-system"
-"""What `flux bootstrap` calls the Kustomization in it."""
+_USUAL = "flux-system"  # What `flux bootstrap` calls the Kustomization in it
 # Fields that name files, and the key of an entry that does; an empty key: the entry itself.
 _NAME_FILES = (
     *((field, "") for field in (*TAKES_IN, "crds", "configurations", "generators", "transformers")),

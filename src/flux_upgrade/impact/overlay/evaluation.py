@@ -17,8 +17,7 @@ from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.values import NamedTuple
 
-_DEEPEST = 20
-"""Kustomizations below each other."""
+_DEEPEST = 20  # Kustomizations below each other
 _GENERATED = (("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret"))
 _MAKE_MORE = ("generators", "helmCharts", "helmChartInflationGenerator")
 
@@ -95,7 +94,6 @@ class Evaluation:
         return sides
 
     def _joined(self, location: Location, text: str, sides: Sides, more: Sides) -> Sides:
-        """No object may be there twice."""
         was, now = _twice(sides.old, more.old), _twice(sides.new, more.new)
         if now is not None:
             fault = CannotBuild(f"{now} is there already", hint="remove one of the two")

@@ -60,12 +60,10 @@ class Id(NamedTuple):
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Equal for what kustomize takes for one object."""
         return self.version, *self.unversioned
 
     @property
     def unversioned(self) -> tuple[str, str, str, str]:
-        """Equal for one object in two releases."""
         return self.group, self.kind, self.effective_namespace, self.name
 
     def __str__(self) -> str:
@@ -74,7 +72,6 @@ class Id(NamedTuple):
 
     @property
     def spelled(self) -> str:
-        """As kustomize writes it in its errors."""
         gvk = f"{self.kind}.{self.version or '[noVer]'}.{self.group or '[noGrp]'}"
         return f"{gvk}/{self.name}.{self.namespace or '[noNs]'}"
 
@@ -95,13 +92,10 @@ def id_of(data: Mapping[str, Any]) -> Id:
 class Item:
     """One object; nothing changes its data, a step puts another item in its place."""
 
-    ids: tuple[Id, ...]
-    """Every name that it has had, the present one last."""
+    ids: tuple[Id, ...]  # Every name that it has had, the present one last
     load: Callable[[], Any]
-    is_release: bool = False
-    """It stands in the manifest."""
-    is_opaque: bool = False
-    """Only its name is known: a generator makes it."""
+    is_release: bool = False  # It stands in the manifest
+    is_opaque: bool = False  # Only its name is known: a generator makes it
 
     @cached_property
     def data(self) -> Any:
@@ -110,7 +104,6 @@ class Item:
 
     @property
     def original(self) -> Id:
-        """The name that stands in its file."""
         return self.ids[0]
 
     @property
@@ -123,7 +116,6 @@ class Item:
 
 
 def held(data: Any) -> Callable[[], Any]:
-    """What gives data that are there already."""
     return lambda: data
 
 
@@ -163,38 +155,25 @@ def _objects(data: Any) -> Iterator[Mapping[str, Any]]:
 
 
 class Touch(NamedTuple):
-    """What a step did to one object."""
-
     before: Item
-    after: Item | None
-    """None: it is gone."""
+    after: Item | None  # None: it is gone
     is_changed: bool
     landings: tuple[Landing, ...] = ()
 
 
 class StepResult(NamedTuple):
-    """What a step did to all objects."""
-
     items: Items
     touched: tuple[Touch, ...] = ()
-    fault: CannotBuild | CannotTell | None = None
-    """Why it was not taken; then the items are those that it was given."""
+    fault: CannotBuild | CannotTell | None = None  # Why it was not taken; then the items are those that it was given
 
 
 class Step(NamedTuple):
-    """One entry of a kustomization."""
-
     location: Location
-    what: str
-    """``patch of Deployment/source-controller``, without markup."""
-    apply: Callable[[Items], StepResult]
-    """Raises CannotBuild, CannotTell, Unreadable."""
-    is_reported: bool = True
-    """Whether it gets a verdict also where it does not fail."""
-    follows_tag: bool = False
-    """Whether it puts a suffix behind the release's own tag, whatever that is."""
-    removes: bool = False
-    """Whether it is a JSON patch that removes something."""
+    what: str  # `patch of Deployment/source-controller`, without markup
+    apply: Callable[[Items], StepResult]  # Raises CannotBuild, CannotTell, Unreadable
+    is_reported: bool = True  # Whether it gets a verdict also where it does not fail
+    follows_tag: bool = False  # Whether it puts a suffix behind the release's own tag, whatever that is
+    removes: bool = False  # Whether it is a JSON patch that removes something
 
 
 def each_of(items: Items, targets: Sequence[Item], change: Callable[[Item], Touch]) -> StepResult:
@@ -218,5 +197,4 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 
 def put(item: Item, data: Any) -> Touch:
-    """The object with other data."""
     return Touch(item, item.with_data(data), is_changed=data != item.data)

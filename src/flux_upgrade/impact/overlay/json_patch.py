@@ -22,23 +22,18 @@ class JsonPatchOperation(NamedTuple):
 
     op: str
     path: str
-    line: int
-    """1-based, in the file that it stands in."""
+    line: int  # 1-based, in the file that it stands in
     value: Any = None
-    source: str = ""
-    """``from``, of ``move`` and ``copy``."""
+    source: str = ""  # `from`, of `move` and `copy`
 
 
 class Landing(NamedTuple):
     """An item of a list that an operation found by counting."""
 
     operation: JsonPatchOperation
-    pointer: str
-    """Of the list."""
-    items: Sequence[Any]
-    """The list as the operation found it."""
-    at: int
-    """Its index."""
+    pointer: str  # Of the list
+    items: Sequence[Any]  # The list as the operation found it
+    at: int  # Its index
 
 
 class Applied(NamedTuple):
@@ -46,8 +41,7 @@ class Applied(NamedTuple):
 
     data: Any
     landings: tuple[Landing, ...]
-    is_changed: bool
-    """False also where all that it appends stands in the list already."""
+    is_changed: bool  # False also where all that it appends stands in the list already
 
 
 def apply(data: Any, operations: Sequence[JsonPatchOperation]) -> Applied:

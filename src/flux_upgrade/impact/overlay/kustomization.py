@@ -17,8 +17,7 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.kustomize_files import NAMES, is_kustomization
 from flux_upgrade.pins.formats.yaml_places import Object, objects
 
-TAKES_IN = ("resources", "bases", "components")
-"""Its fields that name files and folders with objects."""
+TAKES_IN = ("resources", "bases", "components")  # Its fields that name files and folders with objects
 _BLOCK = "|>"
 
 
@@ -26,8 +25,7 @@ class Location(NamedTuple):
     """Where an entry begins."""
 
     path: str
-    line: int
-    """1-based."""
+    line: int  # 1-based
 
 
 class PatchText(NamedTuple):
@@ -35,10 +33,8 @@ class PatchText(NamedTuple):
 
     path: str
     content: bytes
-    before: int = 0
-    """Lines of the file above its first."""
-    is_one_line: bool = False
-    """Its lines are not the file's: it stands in quotes."""
+    before: int = 0  # Lines of the file above its first
+    is_one_line: bool = False  # Its lines are not the file's: it stands in quotes
 
     def location(self, line: int) -> Location:
         """Where a line of the text is; 1-based."""

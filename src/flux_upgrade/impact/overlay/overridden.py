@@ -16,8 +16,7 @@ from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, Sequence
 from flux_upgrade.manifests.residue import Path, children, is_image, labelled, spelled
 from flux_upgrade.model.values import NamedTuple
 
-UNNAMED = "[{"
-"""How the label of an item without a name begins: it is all that the item holds."""
+UNNAMED = "[{"  # How the label of an item without a name begins: it is all that the item holds
 _Named = Mapping[str, Node]
 _Trio = tuple[str, Node | None, Node | None, Node | None]
 
@@ -26,12 +25,9 @@ class OverriddenField(NamedTuple):
     """What the release changes, and the kustomization does not let through."""
 
     path: Path
-    old: Any
-    """Plain value in the old release; None: it has none."""
-    new: Any
-    """Plain value in the new release; None: it has none any more."""
-    mine: Any
-    """Plain value that is applied; None: there is none."""
+    old: Any  # Plain value in the old release; None: it has none
+    new: Any  # Plain value in the new release; None: it has none any more
+    mine: Any  # Plain value that is applied; None: there is none
 
     @property
     def is_dropped(self) -> bool:

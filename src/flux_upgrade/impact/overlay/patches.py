@@ -22,8 +22,6 @@ _MARK = "internal.config.kubernetes.io/previousNames"
 
 
 class StrategicMergePatch(NamedTuple):
-    """One strategic merge patch."""
-
     patch: Mapping[str, Any]
     target: Selector | None
     options: frozenset[str]
@@ -66,8 +64,7 @@ class JsonPatch(NamedTuple):
 
     operations: tuple[JsonPatchOperation, ...]
     target: Selector | None
-    marks: bool
-    """Whether kustomize notes the name that an object had; it does in ``patches``."""
+    marks: bool  # Whether kustomize notes the name that an object had; it does in `patches`
 
     def apply(self, items: Items) -> StepResult:
         """With its targets patched. Raises CannotBuild, CannotTell."""

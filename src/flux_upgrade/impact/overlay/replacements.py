@@ -22,8 +22,7 @@ class FieldReplacement(NamedTuple):
 
     source: Mapping[str, Any]
     targets: Sequence[Mapping[str, Any]]
-    value: str | None
-    """Given instead of a source."""
+    value: str | None  # Given instead of a source
 
     def __str__(self) -> str:
         """``replacement from Deployment/source-controller metadata.name``."""

@@ -11,36 +11,25 @@ from flux_upgrade.model.values import NamedTuple
 class OverlayVerdict(StrEnum):
     """What becomes of one patch, image override or replacement."""
 
-    APPLIES = "applies"
-    """It does what it did."""
-    BREAKS = "breaks"
-    """The build fails, or it lands on another item than before."""
-    IDLE = "idle"
-    """It changes nothing any more: the release has it, or its target is gone without an error."""
-    FROZEN = "frozen"
-    """It applies, and keeps out what the release adds."""
-    UNKNOWN = "unknown"
-    """It is unknown: it depends on something that is not in the repository, a generator, a plugin."""
+    APPLIES = "applies"  # It does what it did
+    BREAKS = "breaks"  # The build fails, or it lands on another item than before
+    IDLE = "idle"  # It changes nothing any more: the release has it, or its target is gone without an error
+    FROZEN = "frozen"  # It applies, and keeps out what the release adds
+    UNKNOWN = "unknown"  # It is unknown: it depends on something that is not in the repository, a generator, a plugin
 
 
 class OverlayFinding(NamedTuple):
     """What becomes of one patch, image override or replacement, and where it is."""
 
     path: str
-    line: int
-    """1-based: where it begins."""
-    what: str
-    """``patch of Deployment/source-controller``, without markup."""
+    line: int  # 1-based: where it begins
+    what: str  # `patch of Deployment/source-controller`, without markup
     verdict: OverlayVerdict
-    detail: str = ""
-    """A sentence without markup; empty where it applies."""
+    detail: str = ""  # A sentence without markup; empty where it applies
     hint: str = ""
-    drops: tuple[str, ...] = ()
-    """Entries of the release that a whole list in its place keeps out, new ones only."""
-    fails: bool = False
-    """Whether kustomize ends with an error because of it; else what breaks lands elsewhere."""
-    already: bool = False
-    """Whether it was so before the upgrade: broken or idle with the old manifest, too."""
+    drops: tuple[str, ...] = ()  # Entries of the release that a whole list in its place keeps out, new ones only
+    fails: bool = False  # Whether kustomize ends with an error because of it; else what breaks lands elsewhere
+    already: bool = False  # Whether it was so before the upgrade: broken or idle with the old manifest, too
 
     @property
     def holds(self) -> bool:
@@ -51,17 +40,12 @@ class OverlayFinding(NamedTuple):
 class Overlay(NamedTuple):
     """The findings of one kustomization, and what a build of it gave."""
 
-    path: str
-    """Of ``kustomization.yaml``, relative to the repository's root."""
+    path: str  # Of `kustomization.yaml`, relative to the repository's root
     findings: tuple[OverlayFinding, ...]
-    builder: str = ""
-    """The program that built it before and after: ``kustomize``; empty where there is none."""
-    failed: str = ""
-    """What it said where the new build failed and the old one did not; empty where it did not."""
-    unbuilt: str = ""
-    """Why it was not built although there is a program; empty where it was, or nothing had to be."""
-    built: Changes | None = None
-    """What changes in the result of the build; None where it was not built."""
+    builder: str = ""  # The program that built it before and after: `kustomize`; empty where there is none
+    failed: str = ""  # What it said where the new build failed and the old one did not; empty where it did not
+    unbuilt: str = ""  # Why it was not built although there is a program; empty where it was, or nothing had to be
+    built: Changes | None = None  # What changes in the result of the build; None where it was not built
 
 
 class CannotBuild(Exception):

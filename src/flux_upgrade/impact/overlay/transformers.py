@@ -59,15 +59,12 @@ def _renamed(item: Item, field: str, text: str) -> Item:
 class Marks(NamedTuple):
     """An entry of ``labels``, or ``commonLabels`` or ``commonAnnotations``."""
 
-    field: str
-    """``labels`` or ``annotations``."""
+    field: str  # `labels` or `annotations`
     pairs: Mapping[str, Any]
-    in_templates: bool
-    """On pods, too."""
+    in_templates: bool  # On pods, too
     in_selectors: bool
 
     def apply(self, items: Items) -> StepResult:
-        """With its pairs on all objects."""
         return StepResult(tuple(map(self._marked, items)))
 
     def _marked(self, item: Item) -> Item:
@@ -165,7 +162,6 @@ class Images(NamedTuple):
 
 
 def _images_of(data: Any, field: str = "") -> Iterator[str]:
-    """The images of all containers of an object."""
     if isinstance(data, dict):
         for key, value in data.items():
             yield from _images_of(value, key)

@@ -26,8 +26,6 @@ _FIELDS = (str, str, str, str, str)
 
 
 class HistoryQuery(NamedTuple):
-    """What the answer of a history depends on."""
-
     path: str
     content: bytes  # of the installation
     current: Version

@@ -40,8 +40,7 @@ _CONFLICT = (b"\n<<<<<<< ", b"\n>>>>>>> ")
 _FIRST_CLI = (2, 7)
 """`flux migrate` came with Flux 2.7.0. It asks the cluster for its CRDs (those labelled
 ``app.kubernetes.io/part-of: flux``) and goes by what they say, whatever release they are of."""
-_Held = dict[tuple[str, str], PastRelease]
-"""CRD and version → the release that stored it first; in the order of time."""
+_Held = dict[tuple[str, str], PastRelease]  # CRD and version → the release that stored it first; in the order of time
 
 
 class Definition(NamedTuple):

@@ -21,8 +21,7 @@ from flux_upgrade.model.values import NamedTuple
 
 MAX_UNCOMPRESSED = 4 * 1024 * 1024 * 1024
 """Bytes. Flux itself extracts 100 MiB unless it is set otherwise (fluxcd/pkg/tar, untar.go)."""
-MAX_READ = 64 * 1024 * 1024
-"""Bytes of a file that are read into memory."""
+MAX_READ = 64 * 1024 * 1024  # Bytes of a file that are read into memory
 
 _GZIP = b"\x1f\x8b"
 _USTAR, _USTAR_AT = b"ustar", 257
@@ -34,20 +33,12 @@ _PACKED = 16 * 1024
 
 
 class Spliced(NamedTuple):
-    """A layer with one file's content replaced."""
-
-    file: BinaryIO
-    """The layer's, uncompressed."""
-    before: int
-    """So many of its bytes come first."""
-    middle: bytes
-    """Then these."""
-    after: int
-    """Then what is in the file from here."""
-    end: int
-    """To here."""
-    diff_id: str = ""
-    """``sha256:…`` of all of it."""
+    file: BinaryIO  # The layer's, uncompressed
+    before: int  # So many of its bytes come first
+    middle: bytes  # Then these
+    after: int  # Then what is in the file from here
+    end: int  # To here
+    diff_id: str = ""  # `sha256:…` of all of it
 
     @property
     def size(self) -> int:
@@ -60,12 +51,8 @@ class Spliced(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """A layer's tar file."""
-
-    file: BinaryIO
-    """Uncompressed, open as long as the layer is used."""
-    diff_id: str
-    """``sha256:…`` of it."""
+    file: BinaryIO  # Uncompressed, open as long as the layer is used
+    diff_id: str  # `sha256:…` of it
     size: int
 
     def entries(self, wanted: Callable[[str], bool] = bool) -> tuple[TarEntry, ...]:

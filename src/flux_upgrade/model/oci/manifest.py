@@ -25,8 +25,7 @@ SOURCE = "org.opencontainers.image.source"
 REVISION = "org.opencontainers.image.revision"
 FLUX_SOURCE = "https://github.com/fluxcd/flux2"
 """What Flux's RFC on bootstrapping from OCI has for ``SOURCE``: where the revision is from."""
-PREVIOUS = "flux-upgrade.previous"
-"""Digest of the manifest that an artifact was made from: the way back."""
+PREVIOUS = "flux-upgrade.previous"  # Digest of the manifest that an artifact was made from: the way back
 
 
 CONFIG = (
@@ -36,8 +35,7 @@ CONFIG = (
 """The config blob of every artifact that Flux v2.9 pushes; older ones held the layer's digest."""
 
 _WHAT = "the artifact's manifest"
-_DOCKER_TYPE = "application/vnd.docker.distribution.manifest.v2+json"
-"""What Flux v0.32 to v0.39 pushed."""
+_DOCKER_TYPE = "application/vnd.docker.distribution.manifest.v2+json"  # What Flux v0.32 to v0.39 pushed
 _INDEX_TYPES = ("application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _SCHEMA = 2
@@ -53,11 +51,8 @@ _ANNOTATIONS_OF_THE_BYTES = (
 
 
 class Descriptor(NamedTuple):
-    """What a manifest says of a blob."""
-
     media_type: str
-    digest: str
-    """``sha256:…``."""
+    digest: str  # `sha256:…`
     size: int
 
 
@@ -66,23 +61,16 @@ class StoredManifest(NamedTuple):
 
     media_type: str
     content: bytes
-    digest: str
-    """``sha256:…`` of ``content``."""
+    digest: str  # `sha256:…` of `content`
 
 
 class ImageManifest(NamedTuple):
-    """What a manifest says."""
-
     media_type: str
-    config: Descriptor | None
-    """None: it is an index."""
-    layers: tuple[Descriptor, ...]
-    """None where it is an index."""
+    config: Descriptor | None  # None: it is an index
+    layers: tuple[Descriptor, ...]  # None where it is an index
     annotations: Mapping[str, str]
-    is_index: bool
-    """Whether it only names images, one for each platform."""
-    stated_layers: tuple[Mapping[str, object], ...] = ()
-    """``layers`` with all that is said of them, as JSON has it."""
+    is_index: bool  # Whether it only names images, one for each platform
+    stated_layers: tuple[Mapping[str, object], ...] = ()  # `layers` with all that is said of them, as JSON has it
 
 
 def parse(stored: StoredManifest) -> ImageManifest:

@@ -15,8 +15,7 @@ from hashlib import sha256
 from flux_upgrade.model.oci.tar import BLOCK, padding
 from flux_upgrade.model.values import NamedTuple
 
-LONGEST = 100
-"""Characters of a path in a header."""
+LONGEST = 100  # Characters of a path in a header
 
 _HEADER = struct.Struct("100s8s8s8s12s12s8s1s100s6s2s32s32s8s8s155s12x")
 _FILE, _FOLDER = b"0", b"5"
@@ -25,11 +24,8 @@ _ZERO = b"%07o" % 0
 
 
 class Packed(NamedTuple):
-    """A layer before compression."""
-
     content: bytes
-    diff_id: str
-    """``sha256:…`` of it."""
+    diff_id: str  # `sha256:…` of it
 
 
 def is_packable(path: str) -> bool:

@@ -25,8 +25,7 @@ def with_host(repository: str) -> str:
 _PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 HOST = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?")
 """Of a registry, with its port."""
-PATH = re.compile(rf"{_PART}(?:/{_PART})*")
-"""Of a repository in it."""
+PATH = re.compile(rf"{_PART}(?:/{_PART})*")  # Of a repository in it
 TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 _ADDRESS = re.compile(
     rf"(?P<host>{HOST.pattern})/(?P<path>{PATH.pattern})"
@@ -38,12 +37,10 @@ _EXAMPLE = "write it like oci://ghcr.io/org/flux-manifests:production"
 class Address(NamedTuple):
     """A repository of a registry, and what in it is meant."""
 
-    host: str
-    """With its port, if it is named: ``ghcr.io``, ``127.0.0.1:5000``."""
+    host: str  # With its port, if it is named: `ghcr.io`, `127.0.0.1:5000`
     path: str
     tag: str = ""
-    digest: str = ""
-    """``sha256:…``."""
+    digest: str = ""  # `sha256:…`
 
     @property
     def repository(self) -> str:
@@ -64,8 +61,7 @@ def parse_address(text: str) -> Address:
 
 
 _HEX = 12
-_LONGEST = 128
-"""Characters of a tag: OCI Distribution Specification 1.1, "Pulling manifests"."""
+_LONGEST = 128  # Characters of a tag: OCI Distribution Specification 1.1, "Pulling manifests"
 _LONGEST_VERSION = "v999.999.999"
 _DIGEST = rf"[0-9a-f]{{{_HEX}}}"
 _IMMUTABLE = re.compile(rf"(?P<version>v[0-9].*?)-{_DIGEST}(?:-{_DIGEST})?")

@@ -23,17 +23,12 @@ from flux_upgrade.model.oci.reference import refused
 from flux_upgrade.model.values import NamedTuple
 
 WHAT = "the artifact's layer"
-BLOCK = 512
-"""Bytes. Headers and contents begin at multiples of it."""
-CHUNK = 256 * 1024
-"""Bytes that are in memory at once."""
-MAX_ENTRIES = 1_000_000
-"""Entries of any kind."""
+BLOCK = 512  # Bytes. Headers and contents begin at multiples of it.
+CHUNK = 256 * 1024  # Bytes that are in memory at once
+MAX_ENTRIES = 1_000_000  # Entries of any kind
 
-_MAX_HEADERS = 256 * 1024
-"""Bytes of all headers of one entry. A path has at most 4096, and there is little else."""
-_MAX_GLOBALS = 1000
-"""Records of the headers that are for all entries; `git archive` writes one."""
+_MAX_HEADERS = 256 * 1024  # Bytes of all headers of one entry. A path has at most 4096, and there is little else.
+_MAX_GLOBALS = 1000  # Records of the headers that are for all entries; `git archive` writes one
 # What moves or renames entries, if it is said for all of them: readers do not agree on that.
 _ONE_ENTRY_ONLY = ("path", "linkpath", "size", "GNU.sparse.")
 _SIZE = slice(124, 136)
@@ -55,19 +50,13 @@ class EntryType(StrEnum):
 
 
 class TarEntry(NamedTuple):
-    """One entry of a tar file."""
-
-    name: str
-    """Without ``./`` and doubled slashes: ``apps/patch.yaml``; ``.`` for the top. Nothing is resolved."""
+    name: str  # Without `./` and doubled slashes: `apps/patch.yaml`; `.` for the top. Nothing is resolved.
     kind: EntryType
-    data_offset: int
-    """Where the content begins; the header is the block before it."""
+    data_offset: int  # Where the content begins; the header is the block before it
     size: int
     mode: int
-    link: str
-    """What a hard link points to, written like ``name``."""
-    is_resizable: bool
-    """Whether nothing but its header tells how long its content is."""
+    link: str  # What a hard link points to, written like `name`
+    is_resizable: bool  # Whether nothing but its header tells how long its content is
 
     @property
     def is_file(self) -> bool:

@@ -146,7 +146,6 @@ class Dockerfile:
             yield where, self._value(match, 1)
 
     def arguments(self) -> Iterator[Argument]:
-        """The build arguments that have a default."""
         for match in _ARGUMENT.finditer(self._text):
             yield Argument(match[1], self._value(match, 2))
 

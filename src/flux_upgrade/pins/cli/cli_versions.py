@@ -23,7 +23,6 @@ def cli_pin(kind: str, file: SourceFile, value: Value, where: str, reading: Read
 
 
 def _one_line(text: str) -> str:
-    """Names and values of a file may hold line ends."""
     return " ".join(text.split())
 
 
@@ -49,7 +48,6 @@ def of_script(script: str, *, is_set: bool) -> tuple[str, Reading] | None:
 
 
 def base_name(path: str) -> str:
-    """The file's own name."""
     return path.rpartition("/")[2]
 
 

@@ -14,8 +14,7 @@ from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 
 NAME = "devbox"
 _FILE, _LOCK, _PACKAGE = "devbox.json", "devbox.lock", "fluxcd"
-_SERIES = re.compile(r"\d+(?:\.\d+)?")
-"""The first numbers of a release: devbox takes the newest that begins with them."""
+_SERIES = re.compile(r"\d+(?:\.\d+)?")  # The first numbers of a release: devbox takes the newest that begins with them
 
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:

@@ -25,8 +25,7 @@ _REFERENCE = re.compile(rf"(?:docker://)?({REPOSITORY})(?::([\w.-]+))?(?:@(\S+))
 _VARIABLE = re.compile(r"\S*fluxcd/flux-cli(?:[:@].*)?")
 _VERSION = re.compile(r"([\w.-]*)(?:@(\S+))?")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_ONE_MACHINE = re.compile(r"(.+)-(?:amd64|arm64|arm|armv7)")
-"""Tags of single architectures, as Flux 0.x published them."""
+_ONE_MACHINE = re.compile(r"(.+)-(?:amd64|arm64|arm|armv7)")  # Tags of single architectures, as Flux 0.x published them
 _SCANNED = ("ImageRepository", "ImagePolicy", "OCIRepository", "ArtifactGenerator")
 """Kinds of Flux that read what a repository has, and run nothing of it."""
 _KEY = re.compile(r"\b(?:image|container|uses)[\"']?:[ \t]")
@@ -43,14 +42,11 @@ class CliImageReference(NamedTuple):
     """The CLI's image at a place."""
 
     where: str
-    repository: str
-    """With its host: ``docker.io/fluxcd/flux-cli``; empty where a variable is in it."""
-    version: Value
-    """Tag and digest as they stand together: ``v2.9.4@sha256:…``; empty text: neither."""
+    repository: str  # With its host: `docker.io/fluxcd/flux-cli`; empty where a variable is in it
+    version: Value  # Tag and digest as they stand together: `v2.9.4@sha256:…`; empty text: neither
     tag: str = ""
     digest: str = ""
-    known: Reading | None = None
-    """What is known without a look at the tag: why it stays as it is."""
+    known: Reading | None = None  # What is known without a look at the tag: why it stays as it is
 
 
 def reference_of(where: str, value: Value) -> CliImageReference | None:
@@ -80,7 +76,6 @@ def split_reference(where: str, repository: str, version: Value) -> CliImageRefe
 
 
 def reading_of(image: CliImageReference) -> Reading:
-    """What the reference comes to."""
     if image.version.reason:
         return unknown(image.version.reason)
     if image.known is not None:

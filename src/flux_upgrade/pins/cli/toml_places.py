@@ -15,10 +15,8 @@ from flux_upgrade.pins.formats.ranges import tag_of
 from flux_upgrade.pins.formats.yaml_places import Value
 
 _MARK = "flux-upgrade-was-here"
-_LONGEST = 200_000
-"""Characters: it is read once for each place that may be the right one."""
-_MOST = 50
-"""Such places."""
+_LONGEST = 200_000  # Characters: it is read once for each place that may be the right one
+_MOST = 50  # Such places
 _BYTE_ORDER_MARK = "\ufeff"
 
 Path = tuple[str | int, ...]
@@ -28,8 +26,7 @@ _FLUX = re.compile(
     r"|go:github\.com/fluxcd/flux2/v2/cmd/flux)(?:\[[^]]*\])?"
 )
 """The short name of mise's registry, and the backends; options may follow in brackets."""
-_OWN_NAMES = ("flux", "fluxcd")
-"""What people call it themselves, when they add the plugin."""
+_OWN_NAMES = ("flux", "fluxcd")  # What people call it themselves, when they add the plugin
 
 
 def parsed(text: str) -> dict[str, Any]:
@@ -75,16 +72,12 @@ def place_of(text: str, path: Path, written: str) -> Value | None:
 class Tool(NamedTuple):
     """The CLI in a file."""
 
-    path: Path
-    """Where its (first) version stands: ``("tools", "flux2", "version")``."""
-    version: object
-    """Text, unless something else stands there."""
-    others: tuple[str, ...] = ()
-    """Versions that follow the first, which is what ``flux`` runs."""
+    path: Path  # Where its (first) version stands: `("tools", "flux2", "version")`
+    version: object  # Text, unless something else stands there
+    others: tuple[str, ...] = ()  # Versions that follow the first, which is what `flux` runs
 
 
 def is_mise_file(path: str) -> bool:
-    """Whether mise reads a file of that name."""
     return _FILE.fullmatch(path) is not None
 
 

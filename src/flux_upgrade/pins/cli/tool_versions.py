@@ -28,8 +28,7 @@ NAME = "tool-versions"
 _LINE = re.compile(r"^\ufeff?[ \t]*([^\s#]+)([^\n#]*)", re.MULTILINE)
 _PREFIX = re.compile(r"((?:prefix:|latest:)?)(v?\d+(?:\.\d+)?)")
 """The newest release that begins so: mise's ``2.9`` and ``prefix:2.9``, asdf's ``latest:2.9``."""
-_AQUA = re.compile(r"(?:.*/)?\.?aqua(?:/.+)?\.ya?ml")
-"""Also what it imports from a folder of its own."""
+_AQUA = re.compile(r"(?:.*/)?\.?aqua(?:/.+)?\.ya?ml")  # Also what it imports from a folder of its own
 _AQUA_NAME = "fluxcd/flux2"
 _LOOSE = re.compile(r"^[ \t]*[\"']?(?:flux2|(?:aqua|ubi|github):fluxcd/flux2)[\"']?[ \t]*=", re.MULTILINE)
 _NO_RELEASE = "it names no release of Flux"

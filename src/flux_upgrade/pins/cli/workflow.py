@@ -36,11 +36,8 @@ _PINNED_FILES = (".tool-versions", ".flux-version")
 
 
 class _WorkflowStep(NamedTuple):
-    """A step of a workflow or of a composite action."""
-
     root: Object
-    job: tuple[Step, ...]
-    """Path of its job; empty in an action."""
+    job: tuple[Step, ...]  # Path of its job; empty in an action
     step: tuple[Step, ...]
     where: str
 

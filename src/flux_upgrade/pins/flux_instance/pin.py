@@ -36,8 +36,7 @@ NAME = "flux-instance"
 _RELEASE = re.compile(r"\d+\.\d+\.\d+.*")
 _RAISE = "raise the artifact to that of a flux-operator that holds the release of Flux that is wanted"
 _WHOLE = "change it by hand, or state version and registry in one place"
-_PUBLIC = ("ghcr.io/fluxcd", "docker.io/fluxcd")
-"""Registries in which Flux itself publishes its images."""
+_PUBLIC = ("ghcr.io/fluxcd", "docker.io/fluxcd")  # Registries in which Flux itself publishes its images
 
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:

@@ -28,19 +28,12 @@ _CHARTS_OWN = DistributionArtifact("ghcr.io/controlplaneio-fluxcd/flux-operator-
 
 
 class ReleaseChoice(NamedTuple):
-    """The releases that a distribution can come to."""
-
     releases: tuple[str, ...]
-    origin: str
-    """Where they come from, in words."""
-    is_frozen: bool = False
-    """Whether later ones come only with another artifact."""
-    is_single: bool = False
-    """Whether the one release is installed, whatever is asked for."""
-    latest: tuple[str, ...] = ()
-    """All releases that there are."""
-    doubt: str = ""
-    """Why that may be wrong, a sentence."""
+    origin: str  # Where they come from, in words
+    is_frozen: bool = False  # Whether later ones come only with another artifact
+    is_single: bool = False  # Whether the one release is installed, whatever is asked for
+    latest: tuple[str, ...] = ()  # All releases that there are
+    doubt: str = ""  # Why that may be wrong, a sentence
     remarks: tuple[str, ...] = ()
 
     def release(self, text: str) -> str:

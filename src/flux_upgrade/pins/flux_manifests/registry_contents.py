@@ -16,13 +16,11 @@ from flux_upgrade.pins.formats.yaml_places import Value, as_number, is_variable
 from flux_upgrade.pins.objects.flux_manifests_reference import NO_SEMVER, FluxManifestsReference, doubts
 from flux_upgrade.pins.pin import PinState
 
-TROUBLE = (SourceUnavailable, UntrustedArchive)
-"""What the registry, or the source of releases, may raise."""
+TROUBLE = (SourceUnavailable, UntrustedArchive)  # What the registry, or the source of releases, may raise
 _HEADER = "# Components: "
 _GAINED = (("v2.9.3", "source-watcher"),)
 """Flux .github/workflows/release.yaml: since when the artifact is made with a component more."""
-_KNOWN = "v2.9.4"
-"""The last release of which that is known."""
+_KNOWN = "v2.9.4"  # The last release of which that is known
 _LATEST = "latest"
 _LONGEST_FILTER = 100  # characters
 

@@ -22,8 +22,7 @@ from flux_upgrade.pins.objects.operator_releases import (
 )
 from flux_upgrade.pins.pin import Pin, PinChange, PinState
 
-NEWEST = ("", "latest", "main")
-"""What stands where nothing is pinned."""
+NEWEST = ("", "latest", "main")  # What stands where nothing is pinned
 _EXACT = re.compile(r"(=?)(v?)(\d+\.\d+\.\d+)(-ubi)?")
 """With the variant of the image for OpenShift (flux-operator docs, ``distro verify artifacts``)."""
 _PUBLIC = ("ghcr.io/controlplaneio-fluxcd/", "quay.io/fluxoperatordev/")

@@ -29,8 +29,7 @@ _URL = re.compile(
     r"https://github\.com/controlplaneio-fluxcd/flux-operator"
     r"(?:/releases/(?:download/(?P<tag>[^/?#]+)|latest/download)/[^?#]+|(?:\.git)?(?://?[^?]*)?(?:\?(?:.*&)?ref=(?P<ref>[^&#]+).*)?)"
 )
-_OVERRIDE = ("spec", "values", "image")
-"""Values of the chart that go before its own ``appVersion``."""
+_OVERRIDE = ("spec", "values", "image")  # Values of the chart that go before its own `appVersion`
 
 
 class OperatorPlace(NamedTuple):
@@ -38,19 +37,13 @@ class OperatorPlace(NamedTuple):
 
     where: str
     line: int
-    raw: str
-    """Empty where nothing is stated."""
-    value: Value | None
-    """In which it stands."""
-    version: Value | None = None
-    """The characters that say which release, or range of releases, it is; None: none do."""
+    raw: str  # Empty where nothing is stated
+    value: Value | None  # In which it stands
+    version: Value | None = None  # The characters that say which release, or range of releases, it is; None: none do
     digest: Value | None = None
-    repository: str = ""
-    """What is pinned, as in a reference to an image; empty where that stands somewhere else."""
-    is_range: bool = False
-    """Whether Flux or Helm reads the version as a range."""
-    folder: str | None = None
-    """The folder that the cluster is reconciled from, as ``Pin.folder``."""
+    repository: str = ""  # What is pinned, as in a reference to an image; empty where that stands somewhere else
+    is_range: bool = False  # Whether Flux or Helm reads the version as a range
+    folder: str | None = None  # The folder that the cluster is reconciled from, as `Pin.folder`
 
     @property
     def start(self) -> int:
@@ -63,7 +56,6 @@ class OperatorPlace(NamedTuple):
 
 
 def places(file: SourceFile, each: Object) -> Iterator[OperatorPlace]:
-    """The places in an object of the file."""
     kind = each.text_at("kind")
     if kind in _PODS:
         yield from images(each)

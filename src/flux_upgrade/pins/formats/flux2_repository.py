@@ -62,20 +62,13 @@ _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 class RepositoryReference(NamedTuple):
     """A URL, cut into what counts."""
 
-    host: str
-    """``github.com``; ``gh:`` for an abbreviation in the configuration of git; else a host, or ``file:``."""
-    repository: str
-    """``fluxcd/flux2``, in lower case, without ``.git``."""
-    path: str
-    """Below the repository's root, or the name of a release's file; without ``/`` around it."""
-    form: str
-    """``git``, ``release``, ``raw``, ``page`` or ``archive``."""
-    ref: str | None
-    """What is named of it: a tag, a branch, a commit. None: nothing is."""
-    start: int
-    """Offset of ``ref`` in the URL."""
-    reason: str = ""
-    """Why it is not clear what kustomize makes of it."""
+    host: str  # `github.com`; `gh:` for an abbreviation in the configuration of git; else a host, or `file:`
+    repository: str  # `fluxcd/flux2`, in lower case, without `.git`
+    path: str  # Below the repository's root, or the name of a release's file; without `/` around it
+    form: str  # `git`, `release`, `raw`, `page` or `archive`
+    ref: str | None  # What is named of it: a tag, a branch, a commit. None: nothing is.
+    start: int  # Offset of `ref` in the URL
+    reason: str = ""  # Why it is not clear what kustomize makes of it
 
     @property
     def is_flux2(self) -> bool:

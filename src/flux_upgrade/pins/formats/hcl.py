@@ -23,27 +23,19 @@ _TOKEN = re.compile(
 _IN_STRING = re.compile(r'\\.|\$\$\{|%%\{|[$%]\{|"|[^\\$%"]+|.', re.DOTALL)
 _IN_TEMPLATE = re.compile(r'[{}"]|[^{}"]+', re.DOTALL)
 _OPEN, _CLOSE = "{[(", "}])"
-_DEEPEST = 100
-"""Brackets in brackets: people write ten."""
-_MARK = "\ufeff"
-"""Terraform accepts a byte order mark."""
+_DEEPEST = 100  # Brackets in brackets: people write ten
+_MARK = "\ufeff"  # Terraform accepts a byte order mark
 
 
 class Attribute(NamedTuple):
     """``name = expression`` at the top of a body, or an item of an expression."""
 
-    line: int
-    """1-based."""
-    text: str
-    """The expression as it stands, on one line, without comments and gaps."""
-    literal: str | None
-    """What is between the quotes of an expression that is a string, ``${…}`` included; else None."""
-    start: int = 0
-    """Offset of the literal's first character, behind the quote; see ``TextEdit``."""
-    members: Mapping[str, Attribute] = {}
-    """Of an expression that is an object."""
-    items: Sequence[Attribute] = ()
-    """Of an expression that is a list."""
+    line: int  # 1-based
+    text: str  # The expression as it stands, on one line, without comments and gaps
+    literal: str | None  # What is between the quotes of an expression that is a string, `${…}` included; else None
+    start: int = 0  # Offset of the literal's first character, behind the quote; see `TextEdit`
+    members: Mapping[str, Attribute] = {}  # Of an expression that is an object
+    items: Sequence[Attribute] = ()  # Of an expression that is a list
 
 
 class Block(NamedTuple):
@@ -51,8 +43,7 @@ class Block(NamedTuple):
 
     type: str
     labels: tuple[str, ...]
-    line: int
-    """1-based."""
+    line: int  # 1-based
     attributes: Mapping[str, Attribute] = {}
     blocks: tuple[Block, ...] = ()
 
@@ -68,8 +59,7 @@ class _Token(NamedTuple):
     kind: str
     text: str
     line: int
-    start: int
-    """Of a string: behind its quote."""
+    start: int  # Of a string: behind its quote
 
     def is_one_of(self, signs: str) -> bool:
         return self.kind == "other" and self.text in signs

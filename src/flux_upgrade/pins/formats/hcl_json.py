@@ -17,8 +17,7 @@ from flux_upgrade.pins.formats.yaml_places import Object, Step, objects
 _LABELS = {"resource": 2, "data": 2, "variable": 1, "provider": 1, "terraform": 0, "locals": 0}
 """How many labels the blocks of a type have: so many levels of the JSON are their names."""
 _EXPRESSION = re.compile(r"\$\{[^{}]*\}")
-_PAIR = re.compile(r"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w")
-"""A character as two escapes, which YAML does not know."""
+_PAIR = re.compile(r"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w")  # A character as two escapes, which YAML does not know
 _PLAIN_PAIR = "\\u0020\\u0020"
 
 
@@ -68,7 +67,6 @@ class _File:
             yield Block(names[0], tuple(names[1:]), line, self.attributes(data, path))
 
     def attributes(self, data: Mapping[str, Any], path: tuple[Step, ...]) -> dict[str, Attribute]:
-        """The members of the object at a path."""
         return {key: self._attribute(value, (*path, key)) for key, value in data.items()}
 
     def _attribute(self, data: Any, path: tuple[Step, ...]) -> Attribute:

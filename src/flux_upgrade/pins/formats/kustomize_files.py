@@ -14,8 +14,7 @@ from flux_upgrade.pins.pin import SourceFile
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """kustomize api/konfig/general.go: RecognizedKustomizationFileNames."""
-TEMPLATES = tuple(f"{name}{end}" for name in NAMES for end in ENDS)
-"""What something else makes a kustomization of."""
+TEMPLATES = tuple(f"{name}{end}" for name in NAMES for end in ENDS)  # What something else makes a kustomization of
 _OF_KUSTOMIZE = "kustomize.config.k8s.io/"
 
 
@@ -43,13 +42,10 @@ def joined(folder: str, path: str) -> str:
 class Generated(NamedTuple):
     """A key of a ConfigMap that a kustomization makes from a file."""
 
-    folder: str
-    """Of the kustomization."""
-    name: str
-    """Of the ConfigMap, before kustomize puts a hash behind it."""
+    folder: str  # Of the kustomization
+    name: str  # Of the ConfigMap, before kustomize puts a hash behind it
     key: str
-    path: str
-    """Of the file, relative to the root."""
+    path: str  # Of the file, relative to the root
 
 
 class Kustomizations:

@@ -25,13 +25,9 @@ _LISTS: tuple[tuple[tuple[Step, ...], tuple[Step, ...]], ...] = (
 
 
 class InlinePatch(NamedTuple):
-    """The text of a patch that stands in a file."""
-
     content: bytes
-    before: int
-    """Lines of the file above its first."""
-    target_kind: str = ""
-    """Of the objects that it is for, a regular expression; empty: what it says itself, or any."""
+    before: int  # Lines of the file above its first
+    target_kind: str = ""  # Of the objects that it is for, a regular expression; empty: what it says itself, or any
     target_name: str = ""
 
 
@@ -39,25 +35,19 @@ class PatchedPlace(NamedTuple):
     """Where a patch changes what is a pin in another object, be it in the same file."""
 
     file: SourceFile
-    line: int
-    """1-based, in the file."""
+    line: int  # 1-based, in the file
     where: str
-    raw: str
-    """What it puts there; empty where that is not a plain value."""
-    of: str = ""
-    """What is patched: ``HelmRelease flux``."""
-    removes: bool = False
-    """It takes the field away."""
+    raw: str  # What it puts there; empty where that is not a plain value
+    of: str = ""  # What is patched: `HelmRelease flux`
+    removes: bool = False  # It takes the field away
 
 
 class PatchOperation(NamedTuple):
     """One of a JSON patch."""
 
-    path: tuple[str, ...]
-    """Keys from the object's root; of a list an index or ``-``."""
+    path: tuple[str, ...]  # Keys from the object's root; of a list an index or `-`
     value: Node | None
-    line: int
-    """1-based, in the text of the patch."""
+    line: int  # 1-based, in the text of the patch
 
     @property
     def text(self) -> str:

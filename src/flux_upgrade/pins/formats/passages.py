@@ -24,8 +24,7 @@ _QUOTED = {
 }
 _ESCAPES = dict(zip("0abtnvfreN_LP", "\0\a\b\t\n\v\f\r\x1b\x85\xa0\u2028\u2029", strict=True))
 """https://yaml.org/spec/1.2.2/#57-escaped-characters; any other character stands for itself."""
-ENDS = (".j2", ".jinja", ".tmpl", ".tpl", ".gotmpl")
-"""How the names of templates end."""
+ENDS = (".j2", ".jinja", ".tmpl", ".tpl", ".gotmpl")  # How the names of templates end
 _KEY = re.compile(r"""([ \t]*(?:-[ \t]+)*)["']?([\w.-]+)["']?:(?:[ \t]+(.*?))?(?:[ \t]#.*)?[ \t\r]*""")
 
 
@@ -33,13 +32,10 @@ _KEY = re.compile(r"""([ \t]*(?:-[ \t]+)*)["']?([\w.-]+)["']?:(?:[ \t]+(.*?))?(?
 class Passage:
     """A text, with the offset of each of its characters in the file."""
 
-    file: str
-    """The text of the file."""
+    file: str  # The text of the file
     text: str
-    offsets: Sequence[int]
-    """Of each character of ``text`` in the file, and of what stands behind the last."""
-    breaks: Sequence[int]
-    """Offsets of the file's line ends."""
+    offsets: Sequence[int]  # Of each character of `text` in the file, and of what stands behind the last
+    breaks: Sequence[int]  # Offsets of the file's line ends
 
     def line(self, offset: int) -> int:
         """Of a character of the file, 1-based."""
@@ -64,7 +60,6 @@ class Passage:
 
 
 def whole(file: str) -> Passage:
-    """A file as it is."""
     return Passage(file, file, range(len(file) + 1), [match.start() for match in _BREAK.finditer(file)])
 
 

@@ -36,7 +36,6 @@ def unknown(reason: str, hint: str = BY_HAND, version: str = "") -> Reading:
 
 
 def floating(reason: str, hint: str = "") -> Reading:
-    """No release in particular."""
     return Reading(PinState.FLOATING, "", reason, hint)
 
 

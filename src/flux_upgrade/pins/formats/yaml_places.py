@@ -35,15 +35,11 @@ def is_variable(text: str) -> bool:
 class Value(NamedTuple):
     """A scalar, and where it stands."""
 
-    text: str
-    """As it stands in the file: ``2.10`` is no number here."""
-    start: int
-    """Offset of its first character, behind the quote; see ``TextEdit``."""
+    text: str  # As it stands in the file: `2.10` is no number here
+    start: int  # Offset of its first character, behind the quote; see `TextEdit`
     end: int
-    line: int
-    """1-based."""
-    reason: str = ""
-    """Why its text must not be replaced; empty where it may be."""
+    line: int  # 1-based
+    reason: str = ""  # Why its text must not be replaced; empty where it may be
 
     def replaced(self, new: str) -> TextEdit:
         """Its text gives way to ``new``, which needs no other quotes than ``text`` did."""
@@ -66,11 +62,8 @@ def as_number(value: Value, content: bytes) -> str:
 
 @dataclass(frozen=True)
 class YamlDocument:
-    """What stands between two separators of a passage."""
-
     passage: Passage
-    begin: int
-    """Offset in the passage of its first character; libyaml does not count a byte order mark before it."""
+    begin: int  # Offset in the passage of its first character; libyaml does not count a byte order mark before it
     end: int
 
     @cached_property
@@ -135,7 +128,6 @@ class Object:
         return self.document.value(node, is_shared=is_shared)
 
     def has(self, *path: Step) -> bool:
-        """Whether there is anything at the path."""
         return self._walk(path)[0] is not None
 
     def line_at(self, *path: Step) -> int:
@@ -170,7 +162,6 @@ class Object:
         return len(node.value) if isinstance(node, SequenceNode) else 0
 
     def entries(self, *path: Step) -> Iterator[tuple[Step, ...]]:
-        """The path of each item of the list at the path."""
         return ((*path, index) for index in range(self.count(*path)))
 
     def scalars(self, *path: Step) -> Iterator[Value]:

@@ -38,8 +38,7 @@ _PLACES: tuple[tuple[Step, ...], ...] = (
 class Dropped(NamedTuple):
     """An API that the extension uses beside installing Flux, and that Flux has dropped."""
 
-    release: str
-    """The first that does not serve it."""
+    release: str  # The first that does not serve it
     remark: str
 
 

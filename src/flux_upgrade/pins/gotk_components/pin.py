@@ -22,8 +22,7 @@ NAME = "gotk-components"
 INSTALL = "install"
 
 _HEADER = re.compile(rb"^# Flux [Vv]ersion:", re.MULTILINE)
-_LABELS = b"app.kubernetes.io/"
-"""How the names of both labels begin."""
+_LABELS = b"app.kubernetes.io/"  # How the names of both labels begin
 _FILE_NAMES = ("gotk-components.yaml", "gotk-components.yml")
 
 

@@ -35,7 +35,6 @@ _DIGEST = ("a digest stands beside the version", "leave the digest out, or upgra
 
 
 def places(files: Files, tree: Tree) -> Iterator[ChartVersionPlace]:
-    """Every one of them."""
     for file in files.naming_the_chart():
         name = file.path.rpartition("/")[2]
         for each in files.readable(file):

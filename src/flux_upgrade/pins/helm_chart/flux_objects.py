@@ -29,7 +29,6 @@ _CHART_LAYER = "application/vnd.cncf.helm.chart.content"
 
 
 def places(files: Files) -> Iterator[ChartVersionPlace]:
-    """Every one of them."""
     for file in files.naming_the_chart():
         for each in files.readable(file):
             group, kind, _, _ = identity(each)

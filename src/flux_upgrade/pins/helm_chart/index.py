@@ -16,14 +16,9 @@ _PREFIX = re.compile(r"=?\s*v?")
 
 
 class ChartRelease(NamedTuple):
-    """What a version or a range of the chart comes to."""
-
-    chart: str = ""
-    """The chart's version; empty where there is none."""
-    flux: str = ""
-    """The release of Flux, a tag; empty if it is unknown."""
-    reason: str = ""
-    """Why it is unknown."""
+    chart: str = ""  # The chart's version; empty where there is none
+    flux: str = ""  # The release of Flux, a tag; empty if it is unknown
+    reason: str = ""  # Why it is unknown
     hint: str = ""
 
 
@@ -143,7 +138,6 @@ def flux_of(app_version: str) -> str:
 
 
 def _key(versions: Mapping[str, str], version: str) -> str:
-    """How the index itself spells a version."""
     return next(each for each in versions if each.removeprefix("v") == version)
 
 

@@ -29,13 +29,10 @@ _LISTS: tuple[tuple[Step, ...], ...] = (
 )
 
 
-Target = tuple[str, str]
-"""Kind and name."""
+Target = tuple[str, str]  # Kind and name
 
 
 class ChartPatches:
-    """The patches in a tree."""
-
     def __init__(self, files: Files, tree: Tree) -> None:
         self._files, self._tree = files, tree
 

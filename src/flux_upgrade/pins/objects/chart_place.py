@@ -33,10 +33,8 @@ _CONTROLLER = ("controller", "watcher")
 class ChartSource(NamedTuple):
     """Where the chart comes from."""
 
-    repository: str
-    """As the port Charts takes it; empty if it is unknown."""
-    reason: str = ""
-    """Why it is unknown."""
+    repository: str  # As the port Charts takes it; empty if it is unknown
+    reason: str = ""  # Why it is unknown
     hint: str = ""
 
 
@@ -44,10 +42,8 @@ class Lock(NamedTuple):
     """What another file says of the same version, and would be left behind."""
 
     path: str
-    command: str
-    """What writes it anew."""
-    versions: tuple[str, ...] = ()
-    """Of the chart, in the order of the file."""
+    command: str  # What writes it anew
+    versions: tuple[str, ...] = ()  # Of the chart, in the order of the file
 
 
 class ChartVersionPlace(NamedTuple):
@@ -57,18 +53,13 @@ class ChartVersionPlace(NamedTuple):
     line: int
     where: str
     source: ChartSource
-    version: Value | None
-    """Of the chart: exact or a range. None: nothing is stated."""
-    digest: Value | None = None
-    """Of the chart's OCI manifest, where it is stated beside the version."""
-    is_tag: bool = False
-    """Whether the version is an OCI tag, which has to be there to the letter."""
+    version: Value | None  # Of the chart: exact or a range. None: nothing is stated.
+    digest: Value | None = None  # Of the chart's OCI manifest, where it is stated beside the version
+    is_tag: bool = False  # Whether the version is an OCI tag, which has to be there to the letter
     lock: Lock | None = None
     remarks: tuple[str, ...] = ()
-    trouble: tuple[str, str] = ("", "")
-    """Why the place as a whole is none that could be changed, and what to do."""
-    target: tuple[str, str] | None = None
-    """Kind and name of the Kubernetes object, which patches may aim at."""
+    trouble: tuple[str, str] = ("", "")  # Why the place as a whole is none that could be changed, and what to do
+    target: tuple[str, str] | None = None  # Kind and name of the Kubernetes object, which patches may aim at
 
 
 class Files:

@@ -14,12 +14,10 @@ from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, readable
 from flux_upgrade.pins.pin import SourceFile
 
 CHART = "flux-instance"
-CHART_RANGE = "2.x"
-"""The chart's own default."""
+CHART_RANGE = "2.x"  # The chart's own default
 INSTANCE = ("spec",)
 VALUES = ("instance",)
-INLINE = ("spec", "values", "instance")
-"""Where the chart's values stand in a HelmRelease."""
+INLINE = ("spec", "values", "instance")  # Where the chart's values stand in a HelmRelease
 _RECONCILE = "fluxcd.controlplane.io/reconcile"
 
 
@@ -28,31 +26,23 @@ class Stated(NamedTuple):
 
     file: SourceFile
     value: Value
-    field: str
-    """``spec.distribution.version``."""
+    field: str  # `spec.distribution.version`
 
 
 class Distribution(NamedTuple):
     """What is stated of one, wherever."""
 
-    owner: str
-    """``FluxInstance flux-system/flux``."""
-    file: SourceFile
-    """Of the owner."""
-    line: int
-    """1-based, where the version stands, or would."""
-    field: str
-    """``spec.distribution``."""
+    owner: str  # `FluxInstance flux-system/flux`
+    file: SourceFile  # Of the owner
+    line: int  # 1-based, where the version stands, or would
+    field: str  # `spec.distribution`
     version: Stated | None
     artifact: Stated | None
     registry: Stated | None
-    folder: str | None
-    """The folder that the cluster is reconciled from, as ``Pin.folder``."""
+    folder: str | None  # The folder that the cluster is reconciled from, as `Pin.folder`
     of_chart: bool = False
-    unread: str = ""
-    """Values that are not among the files, in words; they may state what is stated nowhere else."""
-    is_disabled: bool = False
-    """Whether the annotation ``fluxcd.controlplane.io/reconcile`` is ``disabled``."""
+    unread: str = ""  # Values that are not among the files, in words; they may state what is stated nowhere else
+    is_disabled: bool = False  # Whether the annotation `fluxcd.controlplane.io/reconcile` is `disabled`
 
 
 class _DistributionSource(NamedTuple):
@@ -155,5 +145,4 @@ def _folder(sources: Sequence[_DistributionSource]) -> str | None:
 
 
 def _deepest(each: Object, path: tuple[Step, ...]) -> tuple[Step, ...]:
-    """As much of the path as there is."""
     return next(path[:length] for length in range(len(path), -1, -1) if not length or each.has(*path[:length]))

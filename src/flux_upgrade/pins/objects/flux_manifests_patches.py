@@ -19,15 +19,10 @@ _REGULAR = re.compile(r"[^\w.-]")
 
 
 class Aim(NamedTuple):
-    """Which patches are looked for."""
-
-    names: Collection[str]
-    """Of the objects that are patched."""
-    kind: str = REPOSITORY
-    """Of these objects."""
+    names: Collection[str]  # Of the objects that are patched
+    kind: str = REPOSITORY  # Of these objects
     fields: tuple[tuple[str, ...], ...] = _FIELDS
-    whole: tuple[str, ...] = ("spec", "url")
-    """What an object has that is no patch."""
+    whole: tuple[str, ...] = ("spec", "url")  # What an object has that is no patch
     is_theirs: Callable[[Object], bool] = lambda _: False
     """Whether something that is a patch is of them, though its name does not say so."""
 
@@ -122,5 +117,4 @@ def _targets(files: Sequence[SourceFile]) -> Iterator[tuple[str, InlinePatch]]:
 
 
 def _own(each: Object) -> InlinePatch:
-    """What a strategic merge patch is for by itself."""
     return InlinePatch(b"", 0, each.text_at("kind"), each.text_at("metadata", "name"))

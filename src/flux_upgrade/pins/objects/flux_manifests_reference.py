@@ -31,22 +31,16 @@ _BETA, _BETA_ENDS = "source.toolkit.fluxcd.io/v1beta2", "v2.8.0"
 class FluxManifestsReference(NamedTuple):
     """What is stated of an artifact; None, or empty, what is not."""
 
-    repository: str
-    """``ghcr.io/fluxcd/flux-manifests``; it may be a variable in part."""
-    place: str
-    """What holds the parts, as ``OCIRepository flux-system/flux-manifests``."""
-    line: int
-    """1-based, of the address."""
-    field: str = ""
-    """The field that has the parts, or the last word in them: ``spec.ref.tag``."""
+    repository: str  # `ghcr.io/fluxcd/flux-manifests`; it may be a variable in part
+    place: str  # What holds the parts, as `OCIRepository flux-system/flux-manifests`
+    line: int  # 1-based, of the address
+    field: str = ""  # The field that has the parts, or the last word in them: `spec.ref.tag`
     tag: Value | None = None
     digest: Value | None = None
     semver: Value | None = None
-    filter: str = ""
-    """``spec.ref.semverFilter``: a regular expression that a tag has to match (Go's)."""
+    filter: str = ""  # `spec.ref.semverFilter`: a regular expression that a tag has to match (Go's)
     api_version: str = ""
-    problem: str = ""
-    """Why it is unknown; empty if it is known."""
+    problem: str = ""  # Why it is unknown; empty if it is known
     remedy: str = "write one tag, digest or range there, as plain text"
 
     @property
@@ -58,7 +52,6 @@ class FluxManifestsReference(NamedTuple):
 
     @property
     def raw(self) -> str:
-        """As it would be written in one word."""
         if self.semver is not None and self.digest is None:
             return self.semver.text.strip()
         tag = "" if self.tag is None else self.tag.text.strip()

@@ -24,8 +24,7 @@ _FOLDER = re.compile(r"(?:\./)?flux/(v[^/]+)/.")
 """flux-operator internal/controller/fluxinstance_controller.go: it looks for ``flux/<version>``."""
 _SHORT = len("sha256:") + 12
 MANIFESTS = "flux-operator-manifests"
-PUBLISHED = f"ghcr.io/controlplaneio-fluxcd/{MANIFESTS}"
-"""What is asked about charts and images."""
+PUBLISHED = f"ghcr.io/controlplaneio-fluxcd/{MANIFESTS}"  # What is asked about charts and images
 
 
 class DistributionArtifact(NamedTuple):

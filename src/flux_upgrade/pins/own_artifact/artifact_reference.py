@@ -20,8 +20,7 @@ from flux_upgrade.pins.objects import flux_manifests_reference as parts
 from flux_upgrade.pins.objects.flux_distribution import INLINE, INSTANCE, is_instance
 from flux_upgrade.pins.pin import SourceFile
 
-LATEST = "latest"
-"""What Flux takes where no tag is named."""
+LATEST = "latest"  # What Flux takes where no tag is named
 _HUB = frozenset({"docker.io", "index.docker.io", "registry-1.docker.io"})
 _URL = re.compile(r"oci://(?P<host>[^/]+)/(?P<path>[^:@]*[^:@/])/?(?P<rest>[:@].*)?")
 _PLACEHOLDER = re.compile(r"\$\{[^}]*\}|\$[A-Za-z_]\w*|\$\([^)]*\)|\{\{.*?\}\}|<<.*?>>")
@@ -38,20 +37,14 @@ class ArtifactReference(NamedTuple):
 
     file: SourceFile
     stated: parts.FluxManifestsReference
-    source: str = ""
-    """The name of the OCIRepository, also of the one that the flux-operator makes."""
-    instance: str = ""
-    """The name of the FluxInstance, where it is one."""
-    is_verified: bool = False
-    """Flux takes nothing without a signature (``spec.verify``)."""
+    source: str = ""  # The name of the OCIRepository, also of the one that the flux-operator makes
+    instance: str = ""  # The name of the FluxInstance, where it is one
+    is_verified: bool = False  # Flux takes nothing without a signature (`spec.verify`)
     is_suspended: bool = False
-    is_selective: bool = False
-    """It takes the layer that ``spec.layerSelector`` names, which need not be the first."""
-    reason: str = ""
-    """Why it is unknown what is taken, or why that cannot be changed; else empty."""
+    is_selective: bool = False  # It takes the layer that `spec.layerSelector` names, which need not be the first
+    reason: str = ""  # Why it is unknown what is taken, or why that cannot be changed; else empty
     hint: str = ""
-    is_made: bool = False
-    """What is taken is known, but the object is generated from what stands there."""
+    is_made: bool = False  # What is taken is known, but the object is generated from what stands there
 
     @property
     def is_known(self) -> bool:
@@ -91,7 +84,6 @@ def names_one(tag: str) -> bool:
 
 
 def in_object(file: SourceFile, each: Object, address: Address) -> Iterator[ArtifactReference]:
-    """The references of one document."""
     yield from _of(file, each, address)
     if each.text_at("kind") != "ResourceSet":
         return

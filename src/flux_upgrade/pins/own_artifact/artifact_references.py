@@ -16,8 +16,7 @@ from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference,
 from flux_upgrade.pins.pin import SourceFile
 
 SUFFIXES = (".yaml", ".yml", ".json", *ENDS)
-_MOST = 4 * 1024 * 1024
-"""Bytes: what people write by hand is smaller."""
+_MOST = 4 * 1024 * 1024  # Bytes: what people write by hand is smaller
 _BESIDE = (b"OCIRepository", b"FluxInstance", b"/spec")
 """Files without the address that have one of these may hold patches."""
 _REF = (("spec", "ref"), *(("spec", "ref", field) for field in ("digest", "semver", "tag")), ("spec", "url"))

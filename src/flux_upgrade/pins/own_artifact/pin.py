@@ -29,7 +29,6 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
 
 
 def pins_of(reference: Iterable[ArtifactReference], own: OwnArtifacts) -> Iterator[Pin]:
-    """A pin for each reference to the artifact."""
     return (_judged(each, own) for each in reference)
 
 

@@ -23,8 +23,7 @@ _URL = re.compile(r"^\s*url: *[\"']?([^\s\"'#]+)[\"']?\s*$", re.MULTILINE)
 _CHANGES_REF = re.compile(r"/spec/ref\b|^\s*ref:", re.MULTILINE)
 _PATCHED = re.compile(r"kind: GitRepository\b(?:.|\n)*?\bname: *([\w.-]+)")
 
-Key = tuple[str, str]
-"""Namespace and name."""
+Key = tuple[str, str]  # Namespace and name
 
 
 class _Flux2Source(NamedTuple):

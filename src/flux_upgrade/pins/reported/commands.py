@@ -60,12 +60,9 @@ _OF_CHART = "raise the version by hand; the chart's appVersion says which Flux i
 
 
 class _CommandVersion(NamedTuple):
-    """A version in a command."""
-
     where: str
     text: str
-    start: int
-    """Offset in the file."""
+    start: int  # Offset in the file
     hint: str
 
 

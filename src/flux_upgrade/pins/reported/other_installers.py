@@ -24,15 +24,13 @@ _FOLDER = r"(?:\./)?manifests/(?:install|crds)/?"
 _RELEASE = r"https://github\.com/fluxcd/flux2/releases/.*/install\.yaml"
 _OF_CHART = "raise the version by hand; the chart's appVersion says which Flux it installs"
 _BY_HAND = "raise the version by hand"
-_EACH = "*"
-"""In a path: every item of the list."""
+_EACH = "*"  # In a path: every item of the list
 
 
 class _Installer(NamedTuple):
     """How an object of another system installs Flux."""
 
-    group: str
-    """Of ``apiVersion``; empty where the file has none."""
+    group: str  # Of `apiVersion`; empty where the file has none
     kind: str
     conditions: tuple[tuple[tuple[str, ...], str], ...]
     """Paths below the object, and what has to stand there, as a regular expression."""

@@ -28,7 +28,6 @@ _HINT = "take it away when the release has what you need: images that run ahead 
 
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
-    """Every image and every base of a single controller."""
     del context
     for file in files:
         # A vendored manifest has all those marks, and is large.

@@ -23,16 +23,12 @@ _VALUES = (".tfvars", ".tfvars.json")
 # developer.hashicorp.com/terraform/language/files/override
 _OVERRIDE = re.compile(r"(?:.+_)?override\.(?:tf|tofu)(?:\.json)?")
 _REFERENCE = re.compile(r'(?:"?\$\{)?(var|local)\.([\w-]+)(?:\}"?)?')
-_MOST = 100
-"""Characters of an expression that are shown."""
+_MOST = 100  # Characters of an expression that are shown
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 
 class TerraformBlock(NamedTuple):
-    """A block at the top of a file of the module."""
-
-    path: str
-    """Relative to the tree's root."""
+    path: str  # Relative to the tree's root
     block: Block
 
     @property
@@ -50,12 +46,10 @@ class TerraformBlock(NamedTuple):
 class Module(NamedTuple):
     """The files of a folder; what cannot be read is left out."""
 
-    places: tuple[TerraformBlock, ...]
-    """Every block at the top of a file."""
+    places: tuple[TerraformBlock, ...]  # Every block at the top of a file
     values: tuple[tuple[str, Mapping[str, Attribute]], ...]
     """Path of each file with values for variables → what it sets."""
-    lock: TerraformBlock | None
-    """The block of ``.terraform.lock.hcl`` for the provider of Flux."""
+    lock: TerraformBlock | None  # The block of `.terraform.lock.hcl` for the provider of Flux
 
     def same(self, place: TerraformBlock) -> Iterator[TerraformBlock]:
         """The other blocks of the same address: overrides of it, or what it overrides."""

@@ -28,10 +28,8 @@ _OPERATORS = {"=": eq, "!=": ne, ">": gt, "<": lt, ">=": ge, "<=": le}
 class ProviderConstraint(NamedTuple):
     """What a file says about the versions of the provider."""
 
-    place: str
-    """``infra/versions.tf:6``."""
-    text: str
-    """``~> 1.8``."""
+    place: str  # `infra/versions.tf:6`
+    text: str  # `~> 1.8`
     is_literal: bool
 
     def admits(self, minor: int) -> bool | None:

@@ -15,12 +15,10 @@ from flux_upgrade.pullrequests.text.commit import title
 from flux_upgrade.pullrequests.text.notes import notes
 from flux_upgrade.pullrequests.text.view import View
 
-_SPARE = 32
-"""One part in so many of the limit is left to people, and to the line that says why it was closed."""
+_SPARE = 32  # One part in so many of the limit is left to people, and to the line that says why it was closed
 _FEW = 5
 _ROWS = 10
-_LISTS = (40, 12, 4, 1)
-"""Lengths of lists, one after the other, until the text fits."""
+_LISTS = (40, 12, 4, 1)  # Lengths of lists, one after the other, until the text fits
 
 
 def body(proposal: Proposal, context: ProposalContext, state: MarkerState) -> str:

@@ -32,11 +32,9 @@ from flux_upgrade.report.impact_phrases import (
     way_back,
 )
 
-_SHORT = 8
-"""Lines of what changes that are not folded."""
+_SHORT = 8  # Lines of what changes that are not folded
 _FEW = 3
-_VALUE = 60
-"""Characters of a tag that are shown."""
+_VALUE = 60  # Characters of a tag that are shown
 
 
 def upgrade_path(view: View) -> Iterator[str]:

@@ -21,8 +21,7 @@ from flux_upgrade.pullrequests.text.verification import checksums, pins_phrase, 
 from flux_upgrade.pullrequests.text.view import View
 from flux_upgrade.report.wording import proof_phrase
 
-TITLE = 250
-"""GitHub takes 256 characters."""
+TITLE = 250  # GitHub takes 256 characters
 _FEW = 2
 _LEAST = 4
 # The types of commitlint's conventional preset. Others would take "staging: fix x" for one.
@@ -32,18 +31,14 @@ _CONVENTIONAL = re.compile(
 )
 _UPDATES = {"bump", "update", "upgrade"}
 _PREFIXES = ("chore(deps)", "build(deps)", "fix(deps)", "chore", "build")
-_SUBJECT = 72
-"""Characters that Git's own tools show of a subject line."""
-DESCRIPTION = 140
-"""What GitHub takes."""
+_SUBJECT = 72  # Characters that Git's own tools show of a subject line
+DESCRIPTION = 140  # What GitHub takes
 _MOST_MOVED = 300
-_ROOM = 8_000
-"""Characters of a body for what was read in histories."""
+_ROOM = 8_000  # Characters of a body for what was read in histories
 _HELD = "**Do not merge this now**"
 
 
 def title(proposal: Proposal, context: ProposalContext) -> str:
-    """The pull request's title."""
     return shortened(headline(proposal, context, where=True), TITLE)
 
 
@@ -78,7 +73,6 @@ def headline(proposal: Proposal, context: ProposalContext, *, where: bool) -> st
 
 
 def as_in_history(text: str, context: ProposalContext) -> str:
-    """A headline as this repository writes them."""
     if context.conventional:
         text = f"{context.conventional}: {text[0].lower()}{text[1:].replace('Flux', 'flux', 1)}"
     return inert(text)

@@ -37,7 +37,6 @@ def history_sentence(view: View) -> str:
 
 
 def along(view: View) -> Iterator[str]:
-    """What an upgrade moves in its own commit."""
     if view.moved:
         files = counted(len(view.moved), "file")
         phrase = f"{uses_of(_moves(view))} in {files}, to API versions that {view.proposal.target} serves"
@@ -63,7 +62,6 @@ def refusal(view: View) -> str:
 
 
 def roll_back(view: View) -> str:
-    """What undoes it."""
     broken, way = (len(_broken(view)), f"revert this pull request, as long as {enumeration(_versions(view))} runs")
     return f"{way}; what Flux cannot apply today, it cannot then either." if broken else f"{way}."
 

@@ -39,7 +39,6 @@ def summed(said: Iterable[str]) -> str:
 
 
 def checksums(view: View) -> str:
-    """Whether the releases' manifests were checked."""
     bad = sorted({each.upgrade.target for each in view.manifests if not each.change.verified})
     if bad:
         return f"There is no checksum for the manifests of {', '.join(bad)}"
@@ -70,7 +69,6 @@ def drift(view: View) -> Iterator[str]:
 
 
 def _afterwards(view: View, pins: Sequence[Member]) -> str:
-    """What becomes of a drift."""
     moves = {plan.pin.place(plan.path): upgrade.target for plan, upgrade in view.upgrades}
     targets = {moves[pin.place] for pin in pins if pin.place in moves}
     apart = [pin for pin in pins if pin.place not in moves and not any(agrees(pin.pin, target) for target in targets)]

@@ -30,8 +30,6 @@ _FOLDER = "flux-system"
 
 
 class ManifestUpgrade(NamedTuple):
-    """What becomes of a vendored manifest."""
-
     plan: Plan
     upgrade: Upgrade
     proof: Proof
@@ -39,8 +37,6 @@ class ManifestUpgrade(NamedTuple):
 
 
 class PinUpgrade(NamedTuple):
-    """What becomes of a pin."""
-
     plan: Plan
     upgrade: Upgrade
     pin: Pin
@@ -48,8 +44,6 @@ class PinUpgrade(NamedTuple):
 
 
 class AnalyzedUpgrade(NamedTuple):
-    """An upgrade of which it is known what it means."""
-
     plan: Plan
     upgrade: Upgrade
     impact: Impact
@@ -57,14 +51,10 @@ class AnalyzedUpgrade(NamedTuple):
 
 @dataclass(frozen=True)
 class View:
-    """What the parts of the text are made from."""
-
     proposal: Proposal
     context: ProposalContext
-    most: int = 40
-    """Of the lines of one list; the others are counted."""
-    has_boxes: bool = True
-    """Whether there is anybody who looks at what is ticked."""
+    most: int = 40  # Of the lines of one list; the others are counted
+    has_boxes: bool = True  # Whether there is anybody who looks at what is ticked
 
     @cached_property
     def upgrades(self) -> tuple[tuple[Plan, Upgrade], ...]:
@@ -151,7 +141,6 @@ class View:
 
     @property
     def moves(self) -> bool:
-        """Whether any installation goes to another release."""
         return any(plan.pin.version != upgrade.target for plan, upgrade in self.upgrades)
 
     @property
