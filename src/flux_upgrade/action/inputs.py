@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from flux_upgrade.action.action_yml import INPUTS
 from flux_upgrade.action.runner import Runner
@@ -15,7 +16,6 @@ from flux_upgrade.config.keys import GOVERNING
 from flux_upgrade.manifests.options import nearest
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.oci import SCHEME
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.policy.policy import MaxBump
 
 _PREFIX = "INPUT_"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from typing import NamedTuple
 
 from flux_upgrade.bootstrap import kustomization, sync
 from flux_upgrade.bootstrap.components import FlagChange, ManifestPlan, RenderedComponents
@@ -12,7 +13,6 @@ from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.model.errors import AlreadyBootstrapped, ResidueConflict, Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import is_below, repository_path
-from flux_upgrade.model.values import NamedTuple
 
 MANIFEST = "gotk-components.yaml"
 _NAMES = (MANIFEST, sync.NAME, kustomization.NAME)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping, Sequence
 from io import BytesIO
+from typing import NamedTuple
 
 from flux_upgrade.artifacts.promote import keep, move, note
 from flux_upgrade.artifacts.promotion_plan import manifest_with, other_than_its_name
@@ -38,7 +39,6 @@ from flux_upgrade.model.oci.manifest import StoredManifest
 from flux_upgrade.model.oci.packing import pack
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.ports import ArtifactRegistry
-from flux_upgrade.model.values import NamedTuple
 
 
 class OciPlan(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
+from typing import NamedTuple
 
 from flux_upgrade.bootstrap import addresses
 from flux_upgrade.bootstrap.flag_table import FLAGS
@@ -13,7 +14,6 @@ from flux_upgrade.config.config import FlagValue
 from flux_upgrade.config.environment import BootstrapSecrets
 from flux_upgrade.manifests.options import nearest, spell
 from flux_upgrade.model.errors import UsageError
-from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from flux_upgrade.bootstrap.addresses import url_of
 from flux_upgrade.bootstrap.components import FlagChange
@@ -25,7 +25,6 @@ from flux_upgrade.manifests.nodes import MappingNode, Node, child, clone, compos
 from flux_upgrade.manifests.options import refuse, spell
 from flux_upgrade.manifests.proof import object_edits
 from flux_upgrade.model.errors import ResidueConflict, Unreadable
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 
 NAME = "gotk-sync.yaml"

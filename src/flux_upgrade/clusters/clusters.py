@@ -11,11 +11,11 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import is_below, repository_path
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.yaml_places import is_variable, readable
 from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.pins.registry import PIN_KINDS

@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
+from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.config.config import Config, Group, match
@@ -13,7 +14,6 @@ from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.markdown import visible
 from flux_upgrade.model.text import first_few
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.discover import may_pin
 from flux_upgrade.pins.pin import Role
 

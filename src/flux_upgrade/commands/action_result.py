@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from flux_upgrade.action.job_summary import summary
 from flux_upgrade.action.report import outputs, run_value
@@ -13,7 +13,6 @@ from flux_upgrade.commands.sink import Applied
 from flux_upgrade.commands.wiring import build_registry
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import FluxUpgradeError
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.proposal import Round
 from flux_upgrade.report.pull_requests import all_plans
 from flux_upgrade.report.wording import Annotation

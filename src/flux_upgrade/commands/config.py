@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from flux_upgrade.adapters.git.checkout import find, is_sparse
 from flux_upgrade.adapters.recording import NoArtifacts, NoCharts, NoReleases
 from flux_upgrade.cli.options import ConfigOptions
@@ -16,7 +18,6 @@ from flux_upgrade.config.reader import lines_of_groups, load
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import InvalidConfig
 from flux_upgrade.model.markdown import counted
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover
 from flux_upgrade.pins.pin import Role

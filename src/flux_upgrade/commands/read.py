@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import CheckoutLocation, find, head_of, is_sparse
 from flux_upgrade.cli.options import UpgradeOptions
@@ -31,7 +32,6 @@ from flux_upgrade.commands.wiring_repository import build_history, source_of
 from flux_upgrade.config.config import PATH, Config
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.files import Tree
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.discover import discover
 from flux_upgrade.planning.api_uses import Sources
 from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import find, head_of, is_sparse
 from flux_upgrade.adapters.local.worktree import Spool
@@ -34,7 +35,6 @@ from flux_upgrade.model.errors import NothingFound, UsageError
 from flux_upgrade.model.oci import reference
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.ports import Releases
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.own_artifact import pin
 from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
 from flux_upgrade.planning.api_uses import Sources

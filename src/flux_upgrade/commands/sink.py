@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from flux_upgrade.model.errors import FluxUpgradeError
-from flux_upgrade.model.values import NamedTuple
 
 
 class Applied(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.cli.options import UpgradeOptions
@@ -12,7 +13,6 @@ from flux_upgrade.config.config import Config
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.files import FileHistory
 from flux_upgrade.model.ports import Forge
-from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import cache
+from typing import NamedTuple
 
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.policy.policy import Policy
 
 TYPE_CHECKING = False

@@ -7,10 +7,10 @@ describes, and ``config.schema`` says the same as JSON Schema and as Markdown.
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import NamedTuple
 
 from flux_upgrade.config.config import Migrate, problem
 from flux_upgrade.model.errors import UsageError
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.policy.decision import ChangeKind
 from flux_upgrade.policy.policy import MaxBump, Pending
 from flux_upgrade.policy.semver_range import Constraint

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from flux_upgrade.config.config import Config, match
 from flux_upgrade.impact.api_uses.mentions import groups_of
@@ -19,7 +20,6 @@ from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.ports import Spread
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.discover import PinHints, pin_hints, pinning_files
 
 _AT_A_TIME = 4

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse
 from flux_upgrade.impact.diff.changes import Changes
 from flux_upgrade.impact.kubernetes_versions import Fit
 from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move
 from flux_upgrade.impact.overlay.result import Overlay
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 
 

@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.manifests.crds import Crd, ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import Manifest, parse
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import is_below
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.pin import Pin, Role
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from flux_upgrade.model.errors import CheckoutDiffers
-from flux_upgrade.model.values import NamedTuple
 
 _SHA1_DIGITS = 40
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from typing import NamedTuple
 
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 
 TYPE_CHECKING = False

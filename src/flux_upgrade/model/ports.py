@@ -7,10 +7,9 @@ provider's API in ``model.hosting``, that of a cluster in ``model.kubernetes_obj
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import BinaryIO, Protocol, TypeVar
+from typing import BinaryIO, NamedTuple, Protocol, TypeVar
 
 from flux_upgrade.model.errors import FluxUpgradeError
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Release, ReleaseManifests
 
 TYPE_CHECKING = False

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
 
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.gotk_components import pin as gotk
 from flux_upgrade.pins.pin import Pin, SourceFile

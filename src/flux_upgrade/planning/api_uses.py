@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
+from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.config.config import Config, match
 from flux_upgrade.model.errors import ReleaseNotFound
 from flux_upgrade.model.files import FileHistory, Tree
 from flux_upgrade.model.ports import Builder
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.plan import Terms, Upgrade

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.config.config import Migrate
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import Pin, PinChange, Role
 from flux_upgrade.planning.api_uses import Transition

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
+from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.groups import UpdateGroup, branches_of
@@ -12,7 +13,6 @@ from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.config.config import Config
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Checkout
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Release, Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer

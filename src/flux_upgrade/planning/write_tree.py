@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from flux_upgrade.model.errors import FluxUpgradeError, WriteFailed
 from flux_upgrade.model.files import Worktree
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.plan import Plan, files_after, files_before
 
 

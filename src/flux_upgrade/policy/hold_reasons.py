@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import Enum, StrEnum, auto
+from typing import NamedTuple
 
 from flux_upgrade.model import errors
-from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

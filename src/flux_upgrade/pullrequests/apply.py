@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from flux_upgrade.clusters.groups import UpdateGroup, branch_name, branches_of
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import CheckoutDiffers, DraftsUnavailable, FluxUpgradeError
 from flux_upgrade.model.forge import Done, OpenIssue, OpenPull, Question, Repository, Step, UpdateIssue, UpdatePull
 from flux_upgrade.model.ports import Forge
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION
 from flux_upgrade.pins.context import OwnArtifacts
 from flux_upgrade.pins.own_artifact import pin as own_artifact

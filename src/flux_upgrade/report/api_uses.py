@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse
 from flux_upgrade.impact.impact import Impact
@@ -12,7 +12,6 @@ from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move, R
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import printable, printable_lines
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.report.findings import use_value
 from flux_upgrade.report.impact_phrases import api, in_order, kept_sentence

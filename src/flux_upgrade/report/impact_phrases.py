@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.impact.diff.changes import Changes, CrdChange
@@ -12,7 +13,6 @@ from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
 from flux_upgrade.model.markdown import code, counted, prose
 from flux_upgrade.model.text import enumeration
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.decision import ChangeKind
 

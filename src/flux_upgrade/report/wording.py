@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.proof import FILE, Proof, Verdict
 from flux_upgrade.manifests.residue import Edit, Op
 from flux_upgrade.model.markdown import counted
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.decision import BumpKind
 

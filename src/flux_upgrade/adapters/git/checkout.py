@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 from flux_upgrade.adapters.git.git_command import GitCommand, Settings
 from flux_upgrade.adapters.local.files import read_regular
 from flux_upgrade.model.errors import CheckoutDiffers, UsageError
 from flux_upgrade.model.files import blob_id
 from flux_upgrade.model.text import one_line
-from flux_upgrade.model.values import NamedTuple
 
 _MAX_FILE = 32 * 1024 * 1024
 _MAX_LINE = 4096

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from flux_upgrade.adapters.local import programs
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.text import one_line
-from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
+from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import Checkout
 from flux_upgrade.adapters.git.git_command import rfc3339
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.files import FileHistory, FileRevision, FileRevisions, Mentions
-from flux_upgrade.model.values import NamedTuple
 
 _NO_COMMIT = "it is in no Git checkout, or nothing was committed there yet"
 DEEPER = "check it out with `fetch-depth: 0` (actions/checkout), or run `git fetch --unshallow`"

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from flux_upgrade.model.forge import BaseFile, Branch, Commit, Issue, PullRequest, PullState, Question
 from flux_upgrade.model.markers import PENDING, PROOF
-from flux_upgrade.model.values import NamedTuple
 
 MAX_BRANCHES = 50
 MAX_PATHS = 100  # of one query: more of them would come near GitHub's limits of cost and time

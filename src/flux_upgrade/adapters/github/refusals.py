@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 from flux_upgrade.adapters.http import failures
 from flux_upgrade.adapters.http.failures import RateLimited
@@ -24,7 +24,6 @@ from flux_upgrade.model.errors import (
 )
 from flux_upgrade.model.markers import PROOF
 from flux_upgrade.model.text import one_line
-from flux_upgrade.model.values import NamedTuple
 
 _LATER = "the next run goes on where this one ended"
 _NETWORK = f"check the network, the proxy, the API's address and the CA file; {_LATER}"

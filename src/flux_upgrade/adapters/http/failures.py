@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from flux_upgrade.adapters.http import origins
 from flux_upgrade.model.errors import SourceUnavailable
 from flux_upgrade.model.text import one_line
-from flux_upgrade.model.values import NamedTuple
 
 ATTEMPTS = 5
 MAX_WAIT = 60.0  # seconds that one call waits in all, between its attempts

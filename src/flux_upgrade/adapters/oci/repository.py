@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
+from typing import NamedTuple
 
 from flux_upgrade.adapters.http import archive, failures, origins
 from flux_upgrade.adapters.http.archive import MAX_COMPRESSED, parse_json, refused
@@ -20,7 +21,6 @@ from flux_upgrade.model.errors import SourceUnavailable
 from flux_upgrade.model.oci.manifest import MANIFEST_TYPE, StoredManifest
 from flux_upgrade.model.oci.reference import HOST, PATH, TAG
 from flux_upgrade.model.text import one_line
-from flux_upgrade.model.values import NamedTuple
 
 INDEX_TYPE = "application/vnd.oci.image.index.v1+json"
 _DOCKER_TYPES = (

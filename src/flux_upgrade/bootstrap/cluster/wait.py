@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from enum import StrEnum
+from typing import NamedTuple
 
 from flux_upgrade.model.errors import ClusterUnavailable, NotReady
 from flux_upgrade.model.kubernetes_objects import (
@@ -22,7 +23,6 @@ from flux_upgrade.model.kubernetes_objects import (
 )
 from flux_upgrade.model.ports import Timing
 from flux_upgrade.model.text import printable
-from flux_upgrade.model.values import NamedTuple
 
 _LONGEST = 300
 _EVENTS = 3

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.yaml_places import Object
 
 

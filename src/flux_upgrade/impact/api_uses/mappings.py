@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import UsePlace
 from flux_upgrade.impact.api_uses.mentions import UNKNOWN_SUBJECT, ApiGroups, Subject, is_version
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.yaml_places import Step, is_variable
 
 Path = tuple[Step, ...]

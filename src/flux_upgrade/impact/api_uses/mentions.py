@@ -6,8 +6,7 @@ import posixpath
 import re
 from collections.abc import Collection, Iterator
 from functools import cache
-
-from flux_upgrade.model.values import NamedTuple
+from typing import NamedTuple
 
 _VERSION = r"v\d+(?:(?:alpha|beta)\d+)?(?![\w-]|\.\d)"
 """https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/"""

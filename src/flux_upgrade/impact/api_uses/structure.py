@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable
+from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxObject, UsePlace
 from flux_upgrade.impact.api_uses.mappings import (
@@ -20,7 +21,6 @@ from flux_upgrade.impact.api_uses.mappings import (
 from flux_upgrade.impact.api_uses.mentions import UNKNOWN_SUBJECT, ApiGroups, Mention, Subject, subject
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.passages import Passage
 from flux_upgrade.pins.formats.yaml_places import Step, Value, YamlDocument, documents
 

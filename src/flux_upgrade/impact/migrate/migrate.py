@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, FluxObject, UsePlace
 from flux_upgrade.impact.api_uses.scan import find
@@ -14,7 +15,6 @@ from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move, R
 from flux_upgrade.manifests.nodes import MappingNode
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import TextEdit, decoded, edited
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.passages import whole
 from flux_upgrade.pins.formats.yaml_places import Object, documents
 

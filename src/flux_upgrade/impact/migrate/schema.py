@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.yaml_places import is_variable
 
 Path = tuple[str | int, ...]

@@ -6,6 +6,7 @@ What is not in the repository is left out, and what may depend on it is not judg
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from flux_upgrade.impact.overlay import kustomization, kustomization_steps
 from flux_upgrade.impact.overlay.items import Id, Item, Items, Step, StepResult, held, id_of, items_of
@@ -15,7 +16,6 @@ from flux_upgrade.impact.overlay.kustomization_steps import FaultyEntry
 from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell, OverlayFinding
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
-from flux_upgrade.model.values import NamedTuple
 
 _DEEPEST = 20  # Kustomizations below each other
 _GENERATED = (("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret"))

@@ -10,14 +10,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from flux_upgrade.impact.overlay.json_patch import Landing
 from flux_upgrade.impact.overlay.kustomization import Location
 from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.values import NamedTuple
 
 _API_VERSION = re.compile(r"^apiVersion:[ \t]*[\"']?([^\s\"'#]+)", re.MULTILINE)
 # kyaml openapi/openapi.go: precomputedIsNamespaceScoped; whatever it does not know counts as namespaced.

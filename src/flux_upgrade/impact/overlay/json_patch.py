@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from flux_upgrade.impact.overlay.result import CannotBuild
-from flux_upgrade.model.values import NamedTuple
 
 _INDEX = re.compile(r"[+-]?\d{1,9}")
 _NOTHING: Any = object()

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.kustomize_files import NAMES, is_kustomization
 from flux_upgrade.pins.formats.yaml_places import Object, objects
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from flux_upgrade.impact.overlay import patches
 from flux_upgrade.impact.overlay.items import Items, Step, StepResult
@@ -19,7 +19,6 @@ from flux_upgrade.impact.overlay.transformers import Images, Marks, affixed, in_
 from flux_upgrade.manifests.nodes import SequenceNode, compose, construct
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded
-from flux_upgrade.model.values import NamedTuple
 
 _NOT_EVALUATED = ("transformers", "validators", "configurations", "openapi", "generators", "helmCharts")
 """What these do is not worked out here."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from flux_upgrade.impact.overlay import json_patch, strategic
 from flux_upgrade.impact.overlay.items import Id, Item, Items, Step, StepResult, Touch, each_of, id_of, mapping, put
@@ -15,7 +15,6 @@ from flux_upgrade.impact.overlay.selectors import Selector
 from flux_upgrade.manifests.nodes import MappingNode, Node, SequenceNode, child, compose, construct
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded, line_of
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, objects
 
 _MARK = "internal.config.kubernetes.io/previousNames"

@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from flux_upgrade.impact.overlay.items import Item, Items, StepResult, Touch, each_of, mapping, put
 from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
 from flux_upgrade.manifests.images import Image
-from flux_upgrade.model.values import NamedTuple
 
 _SAME_NAME = ("CustomResourceDefinition", "APIService", "Namespace")
 _WITH_PODS = ("Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", "Job", "ReplicationController")

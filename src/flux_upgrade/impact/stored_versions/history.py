@@ -14,12 +14,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
 from flux_upgrade.impact.impact import Evidence, Managed, PastRelease, Refused, Stored
 from flux_upgrade.impact.stored_versions.refused import cli_for, refusals
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.files import Mentions
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 
 _FIELDS = (str, str, str, str, str)

@@ -6,11 +6,10 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded, line_of
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.ranges import tag_of
 from flux_upgrade.pins.formats.yaml_places import Value
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.cli.cli_versions import NEWEST, base_name, cli_pin, of_script, place_of
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.ranges import respelled, tag_of

@@ -6,8 +6,9 @@ flux-operator internal/controller/fluxinstance_controller.go: it takes the manif
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from flux_upgrade.model.errors import ReleaseNotFound, UnsupportedPin
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.ranges import is_nothing

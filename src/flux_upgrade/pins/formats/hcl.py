@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
-
-from flux_upgrade.model.values import NamedTuple
+from typing import NamedTuple
 
 _TOKEN = re.compile(
     r"""(?P<comment>\#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z))

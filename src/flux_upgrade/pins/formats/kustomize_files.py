@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import posixpath
 from functools import cached_property
+from typing import NamedTuple
 
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.passages import ENDS
 from flux_upgrade.pins.formats.yaml_places import Object, readable
 from flux_upgrade.pins.pin import SourceFile

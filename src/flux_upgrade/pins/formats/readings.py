@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from flux_upgrade.model.errors import ReleaseNotFound, UnsupportedPin
 from flux_upgrade.model.ports import Artifacts
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile

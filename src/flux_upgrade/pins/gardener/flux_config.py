@@ -5,7 +5,8 @@ gardener-extension-shoot-flux pkg/apis/flux/v1alpha1/types.go and defaults.go.
 
 from __future__ import annotations
 
-from flux_upgrade.model.values import NamedTuple
+from typing import NamedTuple
+
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.ranges import folder_of
 from flux_upgrade.pins.formats.yaml_places import Object, Step

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
 from flux_upgrade.model.ports import Charts
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.objects.chart_place import CHART

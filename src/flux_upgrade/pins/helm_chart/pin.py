@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
 from flux_upgrade.model.text import TextEdit
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.readings import BY_HAND, Reading, floating, judged, unknown, unknown_pin

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from flux_upgrade.model.files import Tree
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.kustomize_files import read
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, is_variable, objects, readable
 from flux_upgrade.pins.pin import SourceFile

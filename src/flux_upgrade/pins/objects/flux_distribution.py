@@ -6,8 +6,8 @@ flux-operator docs/api/v1/fluxinstance.md; controlplaneio-fluxcd/charts flux-ins
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.ranges import folder_of, is_nothing
 from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, readable

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.oci.reference import Address, is_immutable
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.passages import ENDS
 from flux_upgrade.pins.formats.readings import MADE, RESOURCE_SET, TEMPLATE
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, is_variable

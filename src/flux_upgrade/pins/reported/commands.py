@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from flux_upgrade.model.text import decoded, line_of
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import judge, parse

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import judge, parse

@@ -5,10 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded, repository_path
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats import hcl, hcl_json
 from flux_upgrade.pins.formats.hcl import Attribute, Block
 from flux_upgrade.pins.formats.kustomize_files import read

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import TOOLS
 from flux_upgrade.clusters.groups import ROOT
 from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.model.markdown import bullets, code, table
 from flux_upgrade.model.text import capped, enumeration, first_few
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.pin import ManifestChange, Pin, PinChange, Role
 from flux_upgrade.planning.plan import Plan, Upgrade
