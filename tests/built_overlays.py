@@ -13,9 +13,9 @@ from typing import Any
 
 import yaml
 
-from flux_upgrade.impact.overlay import kustomization
 from flux_upgrade.impact.overlay.evaluation import Evaluation, Sides
-from flux_upgrade.impact.overlay.items import Item, Items, items_of
+from flux_upgrade.kustomize import kustomization
+from flux_upgrade.kustomize.items import Item, Items, items_of
 from memory import MemoryTree
 
 Objects = dict[tuple[str, ...], Any]

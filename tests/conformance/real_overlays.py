@@ -16,8 +16,8 @@ from typing import Any
 import yaml
 
 from conformance.real_files import TARGET, members, regenerator_of, rows
-from flux_upgrade.impact.overlay import kustomization
-from flux_upgrade.impact.overlay.kustomization import TAKES_IN, Kustomization, is_remote
+from flux_upgrade.kustomize import kustomization
+from flux_upgrade.kustomize.kustomization import TAKES_IN, Kustomization, is_remote
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.pins.formats.kustomize_files import NAMES

@@ -9,8 +9,8 @@ import pytest
 
 from flux_upgrade.impact.overlay.check import check_overlay
 from flux_upgrade.impact.overlay.evaluation import evaluated
-from flux_upgrade.impact.overlay.kustomization import read
 from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
+from flux_upgrade.kustomize.kustomization import read
 from memory import MemoryTree
 from mutation import mutate
 from overlay_cases import CASES, case_of, manifest

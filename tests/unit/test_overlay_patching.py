@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from built_overlays import Kustomize, objects
-from flux_upgrade.impact.overlay import json_patch, strategic
 from flux_upgrade.impact.overlay.evaluation import Evaluation
-from flux_upgrade.impact.overlay.json_patch import JsonPatchOperation
-from flux_upgrade.impact.overlay.kustomization import read
-from flux_upgrade.impact.overlay.result import CannotBuild
+from flux_upgrade.kustomize import json_patch, strategic
+from flux_upgrade.kustomize.errors import CannotBuild
+from flux_upgrade.kustomize.json_patch import JsonPatchOperation
+from flux_upgrade.kustomize.kustomization import read
 from memory import MemoryTree
 from real_parts import require_program
 

@@ -6,9 +6,10 @@ import posixpath
 from collections.abc import Iterator, Mapping
 
 from flux_upgrade.impact.diff.compare import manifest_changes
-from flux_upgrade.impact.overlay import kustomization
-from flux_upgrade.impact.overlay.kustomization import TAKES_IN, Kustomization
-from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell, Overlay, OverlayVerdict
+from flux_upgrade.impact.overlay.result import Overlay, OverlayVerdict
+from flux_upgrade.kustomize import kustomization
+from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
+from flux_upgrade.kustomize.kustomization import TAKES_IN, Kustomization
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import FluxUpgradeError, Unreadable
 from flux_upgrade.model.files import Tree

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import posixpath
 
-from flux_upgrade.impact.overlay.kustomization import Kustomization, read
-from flux_upgrade.impact.overlay.result import CannotTell, Overlay
+from flux_upgrade.impact.overlay.result import Overlay
+from flux_upgrade.kustomize.errors import CannotTell
+from flux_upgrade.kustomize.kustomization import Kustomization, read
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree

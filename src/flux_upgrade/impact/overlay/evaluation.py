@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from flux_upgrade.impact.overlay import kustomization, kustomization_steps
-from flux_upgrade.impact.overlay.items import Id, Item, Items, Step, StepResult, held, id_of, items_of
 from flux_upgrade.impact.overlay.judging import at, faulty, judge
-from flux_upgrade.impact.overlay.kustomization import Kustomization, Location
-from flux_upgrade.impact.overlay.kustomization_steps import FaultyEntry
-from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell, OverlayFinding
+from flux_upgrade.impact.overlay.result import OverlayFinding
+from flux_upgrade.kustomize import kustomization, steps
+from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
+from flux_upgrade.kustomize.items import Id, Item, Items, Step, StepResult, held, id_of, items_of
+from flux_upgrade.kustomize.kustomization import Kustomization, Location
+from flux_upgrade.kustomize.steps import FaultyEntry
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 
@@ -72,7 +73,7 @@ class Evaluation:
         """What comes of a kustomization; ``given``: what a component is for."""
         self._above.append(of.folder)
         sides = self._taken_in(of, given or _both(()))
-        for step in (*kustomization_steps.steps(of), *kustomization_steps.variables(of)):
+        for step in (*steps.steps(of), *steps.variables(of)):
             sides = self._stepped(step, sides)
         self._above.pop()
         return sides

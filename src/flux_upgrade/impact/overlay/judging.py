@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from flux_upgrade.impact.overlay.items import Step, StepResult, Touch
-from flux_upgrade.impact.overlay.json_patch import Landing
-from flux_upgrade.impact.overlay.kustomization import Location
 from flux_upgrade.impact.overlay.overridden import UNNAMED, OverriddenField, overridden_fields, overridden_images
-from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell, OverlayFinding, OverlayVerdict
+from flux_upgrade.impact.overlay.result import OverlayFinding, OverlayVerdict
+from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
+from flux_upgrade.kustomize.items import Step, StepResult, Touch
+from flux_upgrade.kustomize.json_patch import Landing
+from flux_upgrade.kustomize.kustomization import Location
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.nodes import SequenceNode, represent
 from flux_upgrade.manifests.residue import labelled

@@ -46,22 +46,3 @@ class Overlay(NamedTuple):
     failed: str = ""  # What it said where the new build failed and the old one did not; empty where it did not
     unbuilt: str = ""  # Why it was not built although there is a program; empty where it was, or nothing had to be
     built: Changes | None = None  # What changes in the result of the build; None where it was not built
-
-
-class CannotBuild(Exception):
-    """kustomize would end with an error; the message is what is wrong, a sentence without markup."""
-
-    def __init__(self, message: str, line: int = 0, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.line = line
-        """1-based, in the file of the step; 0: that of the step itself."""
-        self.hint = hint
-
-
-class CannotTell(Exception):
-    """What kustomize would do is not known here; the message says why."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message

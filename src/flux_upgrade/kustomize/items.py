@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from flux_upgrade.impact.overlay.json_patch import Landing
-from flux_upgrade.impact.overlay.kustomization import Location
-from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
+from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
+from flux_upgrade.kustomize.json_patch import Landing
+from flux_upgrade.kustomize.kustomization import Location
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.model.errors import Unreadable
 

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from flux_upgrade.impact.overlay import json_patch, strategic
-from flux_upgrade.impact.overlay.items import Id, Item, Items, Step, StepResult, Touch, each_of, id_of, mapping, put
-from flux_upgrade.impact.overlay.json_patch import JsonPatchOperation
-from flux_upgrade.impact.overlay.kustomization import Location, PatchText
-from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
-from flux_upgrade.impact.overlay.selectors import Selector
+from flux_upgrade.kustomize import json_patch, strategic
+from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
+from flux_upgrade.kustomize.items import Id, Item, Items, Step, StepResult, Touch, each_of, id_of, mapping, put
+from flux_upgrade.kustomize.json_patch import JsonPatchOperation
+from flux_upgrade.kustomize.kustomization import Location, PatchText
+from flux_upgrade.kustomize.selectors import Selector
 from flux_upgrade.manifests.nodes import MappingNode, Node, SequenceNode, child, compose, construct
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded, line_of

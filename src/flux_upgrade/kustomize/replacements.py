@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from flux_upgrade.impact.overlay.items import Id, Item, Items, StepResult, Touch, each_of, mapping, put
-from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
-from flux_upgrade.impact.overlay.selectors import Selector, exact, refers_to
+from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
+from flux_upgrade.kustomize.items import Id, Item, Items, StepResult, Touch, each_of, mapping, put
+from flux_upgrade.kustomize.selectors import Selector, exact, refers_to
 
 NAME = "metadata.name"
 _STEP = re.compile(r"\[([^\[\]]*)\]|((?:\\.|[^.\[\]\\])+)|\.")

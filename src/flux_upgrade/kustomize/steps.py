@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from flux_upgrade.impact.overlay import patches
-from flux_upgrade.impact.overlay.items import Items, Step, StepResult
-from flux_upgrade.impact.overlay.kustomization import Kustomization, Location, PatchText
-from flux_upgrade.impact.overlay.replacements import NAME, FieldReplacement, looked_up
-from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
-from flux_upgrade.impact.overlay.selectors import Selector
-from flux_upgrade.impact.overlay.transformers import Images, Marks, affixed, in_namespace, scaled
+from flux_upgrade.kustomize import patches
+from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
+from flux_upgrade.kustomize.items import Items, Step, StepResult
+from flux_upgrade.kustomize.kustomization import Kustomization, Location, PatchText
+from flux_upgrade.kustomize.replacements import NAME, FieldReplacement, looked_up
+from flux_upgrade.kustomize.selectors import Selector
+from flux_upgrade.kustomize.transformers import Images, Marks, affixed, in_namespace, scaled
 from flux_upgrade.manifests.nodes import SequenceNode, compose, construct
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded

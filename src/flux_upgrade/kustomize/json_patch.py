@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from flux_upgrade.impact.overlay.result import CannotBuild
+from flux_upgrade.kustomize.errors import CannotBuild
 
 _INDEX = re.compile(r"[+-]?\d{1,9}")
 _NOTHING: Any = object()

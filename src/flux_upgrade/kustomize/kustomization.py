@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
+from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded

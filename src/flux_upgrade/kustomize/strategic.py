@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
+from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
 
 Path = tuple[str, ...]
 

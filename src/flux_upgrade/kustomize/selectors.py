@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from flux_upgrade.impact.overlay.items import Id, Item, Items
-from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
+from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
+from flux_upgrade.kustomize.items import Id, Item, Items
 
 _FIELDS = ("group", "version", "kind", "namespace", "name")
 # What Go's regular expressions have and Python's have not, or read otherwise.

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from flux_upgrade.impact.overlay.items import Item, Items, StepResult, Touch, each_of, mapping, put
-from flux_upgrade.impact.overlay.result import CannotBuild, CannotTell
+from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
+from flux_upgrade.kustomize.items import Item, Items, StepResult, Touch, each_of, mapping, put
 from flux_upgrade.manifests.images import Image
 
 _SAME_NAME = ("CustomResourceDefinition", "APIService", "Namespace")

@@ -1,0 +1,1 @@
+"""What kustomize does with the objects of a kustomization."""
