@@ -157,7 +157,8 @@ def declare_render(parser: argparse.ArgumentParser) -> None:
 def declare_inspect(parser: argparse.ArgumentParser) -> None:
     """Of ``inspect``."""
     parser.description = "Find every Flux installation and say what is really there, with the proof."
-    declare(parser, {**PATH, **SOURCE, **REGISTRY, "--json": switch(_JSON.format("inspect"))})
+    graph = switch("show which files each cluster reads, and what no cluster reads")
+    declare(parser, {**PATH, **SOURCE, **REGISTRY, "--graph": graph, "--json": switch(_JSON.format("inspect"))})
 
 
 def declare_plan(parser: argparse.ArgumentParser) -> None:

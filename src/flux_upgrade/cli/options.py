@@ -29,6 +29,7 @@ class InspectOptions(NamedTuple):
     artifact: Address | None  # The artifact that was named instead of a path; `path` is the working folder then
     release_source: str
     json: bool
+    graph: bool = False
 
 
 class UpgradeOptions(NamedTuple):

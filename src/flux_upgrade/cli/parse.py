@@ -122,7 +122,7 @@ def parse_command(argv: Sequence[str], env: Mapping[str, str], timing: Timing | 
             options = RenderOptions(args.release_source, _install(args))
         case "inspect":
             environment = _with_registry(environment, args)
-            options = InspectOptions(*_location(args), args.release_source, args.json)
+            options = InspectOptions(*_location(args), args.release_source, args.json, args.graph)
         case "plan" | "upgrade":
             environment = _with_registry(environment, args)
             options = _upgrade(args, writes=command == "upgrade" and not args.dry_run)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from flux_upgrade.cli.options import InspectOptions
 from flux_upgrade.clusters.clusters import Member, clusters_of
 from flux_upgrade.commands.output import Console, require_any
-from flux_upgrade.commands.read import scope_of
+from flux_upgrade.commands.read import build_graph, scope_of
 from flux_upgrade.commands.wiring import build_pin_context, build_releases, build_spool
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.manifests.proof import Verdict
-from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.errors import Unreadable, UsageError
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.pins.discover import discover
+from flux_upgrade.report.graph import graph_text
 from flux_upgrade.report.inspection import Inspected, inspection_json, inspection_text
 from flux_upgrade.report.wording import located
 
@@ -19,6 +20,8 @@ from flux_upgrade.report.wording import located
 def run(options: InspectOptions, environment: Environment, console: Console) -> int:
     """Say what every installation really is, and what pins it."""
     if options.artifact is not None:
+        if options.graph:
+            raise UsageError("--graph is about a repository, not an artifact", hint="name a directory")
         return _artifact(options, options.artifact, environment, console)
     scope = scope_of(options.path)
     context = build_pin_context(environment, scope.tree, build_releases(environment, options.release_source))
@@ -27,8 +30,11 @@ def run(options: InspectOptions, environment: Environment, console: Console) -> 
     pins = tuple(each for each in everything if not each.is_manifest)
     members = (Member(each, scope.below + each.path) for each in everything if not each.is_reported_only)
     clusters = clusters_of(members, scope.whole)
-    found = Inspected(installations, pins, clusters)
-    console.show(inspection_json(found) if options.json else inspection_text(found, options.path))
+    found = Inspected(installations, pins, clusters, build_graph(scope, clusters) if options.graph else None)
+    if options.json:
+        console.show(inspection_json(found))
+    else:
+        console.show(graph_text(found.graph) if found.graph else inspection_text(found, options.path))
     require_any(everything, options.path)
     broken = [each for each in installations if each.proof.verdict is Verdict.UNREADABLE]
     for each in broken:

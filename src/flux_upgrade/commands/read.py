@@ -11,11 +11,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from flux_upgrade.adapters.git.checkout import CheckoutLocation, find, head_of, is_sparse
+from flux_upgrade.adapters.git.checkout import CheckoutLocation, find, head_of, is_sparse, origin_of
 from flux_upgrade.cli.options import UpgradeOptions
-from flux_upgrade.clusters.clusters import Member
+from flux_upgrade.clusters.clusters import Cluster, Member
+from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.clusters.groups import assign
 from flux_upgrade.clusters.ownership.ownership import Ownership
+from flux_upgrade.clusters.roots import roots_of
 from flux_upgrade.clusters.void_groups import Void, groups_without_match
 from flux_upgrade.commands.output import require_any
 from flux_upgrade.commands.wiring import (
@@ -107,6 +109,12 @@ def scope_of(path: str) -> Scope:
     is_whole = not folder and not is_file and not is_sparse(place.root)
     whole = tree if is_whole else build_tree(place.root)
     return Scope(place, tree, whole, f"{folder}/" if folder else "", is_file, is_whole)
+
+
+def build_graph(scope: Scope, clusters: Sequence[Cluster]) -> ClusterGraph:
+    """Which file is read by which of the clusters."""
+    url = origin_of(scope.place.root)
+    return ClusterGraph(scope.whole, roots_of(clusters, scope.whole), [url] if url else [])
 
 
 def build_config(place: CheckoutLocation, named: str = "", governing: Mapping[str, object] | None = None) -> Config:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,6 +18,13 @@ from flux_upgrade.pins.formats.yaml_places import Object, objects
 
 TAKES_IN = ("resources", "bases", "components")  # Its fields that name files and folders with objects
 _BLOCK = "|>"
+# Its other fields that name files or folders, and the key of an entry that does; an empty key: the entry itself.
+_NAMES_FILES = (
+    *((field, "") for field in ("crds", "configurations", "generators", "transformers", "validators")),
+    ("patchesStrategicMerge", ""),
+    *((field, "path") for field in ("patches", "patchesJson6902", "replacements")),
+)
+_MADE_OF_FILES = ("configMapGenerator", "secretGenerator", "helmCharts", "helmChartInflationGenerator")
 
 
 class Location(NamedTuple):
@@ -77,6 +84,30 @@ class Kustomization:
             for location, text in self.items(name):
                 yield location, name, str(text)
 
+    def names(self) -> Iterator[str]:
+        """What ``takes_in`` has, without the places; nothing where it cannot be read."""
+        with suppress(CannotBuild, Unreadable):
+            yield from [text for _, _, text in self.takes_in()]
+
+    def named(self) -> Iterator[str]:
+        """The files and folders that it names besides: patches, and what it generates and configures with."""
+        for field_name, key in _NAMES_FILES:
+            for entry in self._entries(field_name):
+                name = entry.get(key) if key and isinstance(entry, dict) else entry
+                # A patch may stand there itself.
+                if isinstance(name, str) and name and "\n" not in name:
+                    yield name
+        for field_name in _MADE_OF_FILES:
+            for entry in self._entries(field_name):
+                yield from _files_of(entry)
+        schema = self.data.get("openapi")
+        if isinstance(schema, dict) and isinstance(schema.get("path"), str):
+            yield schema["path"]
+
+    def _entries(self, name: str) -> Sequence[Any]:
+        items = self.data.get(name)
+        return items if isinstance(items, list) else ()
+
     def leads_to(self, path: str) -> bool:
         """Whether it takes in a file or a folder by itself."""
         with suppress(CannotBuild, Unreadable):
@@ -127,6 +158,16 @@ def read(tree: Tree, folder: str) -> Kustomization | None:
         is_one = isinstance(each, Object) and is_kustomization(path, each)
         return Kustomization(path, content, each, tree) if isinstance(each, Object) and is_one else None
     return None
+
+
+def _files_of(entry: Any) -> Iterator[str]:
+    """The files that a generator makes an object from, or that a chart is given."""
+    fields = entry if isinstance(entry, dict) else {}
+    single = [fields[key] for key in ("env", "valuesFile") if fields.get(key)]
+    for names in (fields.get("files"), fields.get("envs"), fields.get("additionalValuesFiles"), single):
+        for name in names if isinstance(names, list) else ():
+            # `key=path`, or the path alone.
+            yield str(name).rpartition("=")[2]
 
 
 def is_remote(text: str) -> bool:

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from flux_upgrade.clusters.clusters import Cluster
+from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.clusters.groups import drift_of
 from flux_upgrade.manifests.images import Controller, ImageState
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import printable_lines
 from flux_upgrade.pins.pin import Pin, Role
+from flux_upgrade.report.graph import graph_value
 from flux_upgrade.report.plans import drift_lines, drift_value
 from flux_upgrade.report.wording import edit_line, hearsay, limited, located, tag
 
@@ -25,17 +27,20 @@ class Inspected(NamedTuple):
     installations: tuple[Pin, ...]
     pins: tuple[Pin, ...]
     clusters: tuple[Cluster, ...]
+    graph: ClusterGraph | None = None  # Where it was asked for
 
 
 def inspection_json(found: Inspected) -> str:
     """What ``inspect --json`` prints: see docs/reference/inspect.schema.json."""
     clusters = {id(member.pin): cluster for cluster in found.clusters for member in cluster.members}
-    report = {
+    report: dict[str, Any] = {
         "drift": drift_value(found.clusters),
         "installations": [_installation(each) for each in found.installations],
         "pins": [_pin(each, clusters.get(id(each))) for each in found.pins],
         "counts": _counts(found),
     }
+    if found.graph is not None:
+        report["graph"] = graph_value(found.graph)
     return json.dumps(report, indent=2, ensure_ascii=False, default=str) + "\n"
 
 

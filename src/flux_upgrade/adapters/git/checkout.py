@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
@@ -40,6 +41,19 @@ def find(path: str) -> CheckoutLocation:
     is_checkout = _is_root(root)
     root = root if is_checkout else start
     return CheckoutLocation(root, real[len(root) :].lstrip("/"), is_checkout)
+
+
+_ORIGIN = re.compile(r'^\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)', re.MULTILINE)
+
+
+def origin_of(root: str) -> str:
+    """The address of the remote ``origin`` as ``.git/config`` has it; empty where it has none. Runs no Git."""
+    try:
+        config = read_regular(os.path.join(root, ".git", "config"), _MAX_FILE).decode(errors="replace")
+    except OSError:
+        return ""
+    match = _ORIGIN.search(config)
+    return match[1] if match else ""
 
 
 def is_folder(path: str) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from flux_upgrade.impact.diff.compare import manifest_changes
 from flux_upgrade.impact.overlay.result import Overlay, OverlayVerdict
 from flux_upgrade.kustomize import kustomization
-from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
-from flux_upgrade.kustomize.kustomization import TAKES_IN, Kustomization
+from flux_upgrade.kustomize.errors import CannotTell
+from flux_upgrade.kustomize.kustomization import Kustomization
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import FluxUpgradeError, Unreadable
 from flux_upgrade.model.files import Tree
@@ -20,13 +20,6 @@ Files = Mapping[str, bytes]
 _MOST_FILES = 2_000
 _SYNC = "gotk-sync.yaml"
 _USUAL = "flux-system"  # What `flux bootstrap` calls the Kustomization in it
-# Fields that name files, and the key of an entry that does; an empty key: the entry itself.
-_NAME_FILES = (
-    *((field, "") for field in (*TAKES_IN, "crds", "configurations", "generators", "transformers")),
-    *((field, "") for field in ("validators", "patchesStrategicMerge")),
-    *((field, "path") for field in ("patches", "patchesJson6902", "replacements")),
-)
-_MADE_OF_FILES = ("configMapGenerator", "secretGenerator")
 
 
 def with_build(
@@ -76,7 +69,7 @@ def _files_of(tree: Tree, of: Kustomization) -> dict[str, bytes]:
             continue
         files[each.path] = each.content
         _add(tree, files, posixpath.join(each.folder, _SYNC))
-        for name in _named(each):
+        for name in (*each.names(), *each.named()):
             path = each.joined(name)
             below = None if _add(tree, files, path) else kustomization.read(tree, path)
             waiting += [below] if below is not None else []
@@ -91,34 +84,6 @@ def _add(tree: Tree, files: dict[str, bytes], path: str) -> bool:
     except Unreadable:
         return False
     return True
-
-
-def _named(of: Kustomization) -> Iterator[str]:
-    for field, key in _NAME_FILES:
-        for entry in _entries(of, field):
-            name = entry.get(key) if key and isinstance(entry, dict) else entry
-            # A patch may stand there itself.
-            if isinstance(name, str) and name and "\n" not in name:
-                yield name
-    for field in _MADE_OF_FILES:
-        for entry in _entries(of, field):
-            fields = entry if isinstance(entry, dict) else {}
-            lists = (fields.get(each) for each in ("files", "envs"))
-            for name in (each for names in lists if isinstance(names, list) for each in names):
-                # ``key=path``, or the path alone.
-                yield str(name).rpartition("=")[2]
-            if isinstance(fields.get("env"), str):
-                yield fields["env"]
-    schema = of.data.get("openapi")
-    if isinstance(schema, dict) and isinstance(schema.get("path"), str):
-        yield schema["path"]
-
-
-def _entries(of: Kustomization, field: str) -> Iterator[object]:
-    try:
-        yield from (entry for _, entry in of.items(field))
-    except CannotBuild:
-        return
 
 
 def _called(sync: bytes) -> str:

@@ -1,0 +1,83 @@
+"""Which files of the repository source-controller puts into the artifact of a source.
+
+source-controller v1 leaves out what ``spec.ignore`` says, or else its defaults, and what a ``.sourceignore``
+of any folder says (https://fluxcd.io/flux/components/source/gitrepositories/#excluding-files).
+"""
+
+from __future__ import annotations
+
+import posixpath
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import cached_property
+
+from flux_upgrade.config.config import match
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.files import Tree
+from flux_upgrade.model.text import decoded, is_below
+from flux_upgrade.pins.formats.kustomize_files import NAMES
+
+# sourceignore.ExcludeVCS, ExcludeExt, ExcludeCI and ExcludeExtra of github.com/fluxcd/pkg/sourceignore.
+_DEFAULTS = (
+    *(".git/", ".gitignore", ".gitmodules", ".gitattributes"),
+    *("*.jpg", "*.jpeg", "*.gif", "*.png", "*.wmv", "*.flv", "*.tar.gz", "*.zip"),
+    *(".github/", ".circleci/", ".travis.yml", ".gitlab-ci.yml", "appveyor.yml", ".drone.yml"),
+    *("cloudbuild.yaml", "codeship-services.yml", "codeship-steps.yml"),
+    *("**/.goreleaser.yml", "**/.sops.yaml", "**/.flux.yaml"),
+)
+_NAME = ".sourceignore"
+
+
+class ArtifactFiles:
+    """The files of a tree, as far as a source takes them."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+
+    def yaml_below(self, folder: str, ignore: str | None = None) -> Iterator[str]:
+        """Paths of the YAML files in a folder and below it. ``ignore``: ``spec.ignore`` of the source."""
+        for path in _below(self.yaml, folder):
+            if not self._is_left_out(path, ignore):
+                yield path
+
+    def kustomizations_below(self, folder: str) -> frozenset[str]:
+        """The folders below it that have a ``kustomization.yaml``."""
+        return frozenset(posixpath.dirname(path) for path in _below(self._kustomizations, folder))
+
+    def has(self, folder: str) -> bool:
+        """Whether there is a YAML file in a folder or below it."""
+        return bool(_below(self.yaml, folder))
+
+    @cached_property
+    def yaml(self) -> list[str]:
+        return list(self.tree.candidates())
+
+    @cached_property
+    def _kustomizations(self) -> list[str]:
+        return [path for path in self.tree.named(NAMES) if posixpath.basename(path) in NAMES]
+
+    def _is_left_out(self, path: str, ignore: str | None) -> bool:
+        patterns = _DEFAULTS if ignore is None else tuple(ignore.splitlines())
+        if match((*patterns, *self._own.get("", ())), path):
+            return True
+        nested = ((folder, own) for folder, own in self._own.items() if folder and is_below(path, folder))
+        return any(match(own, path[len(folder) + 1 :]) for folder, own in nested)
+
+    @cached_property
+    def _own(self) -> dict[str, tuple[str, ...]]:
+        """Folder → the patterns of its ``.sourceignore``."""
+        found: dict[str, tuple[str, ...]] = {}
+        for path in self.tree.named((_NAME,)):
+            try:
+                lines = decoded(self.tree.read(path)).splitlines()
+            except Unreadable:
+                continue
+            found[posixpath.dirname(path)] = tuple(lines)
+        return found
+
+
+def _below(paths: list[str], folder: str) -> list[str]:
+    """Those of sorted paths that are in a folder."""
+    if not folder:
+        return paths
+    return paths[bisect_left(paths, f"{folder}/") : bisect_left(paths, f"{folder}0")]  # "0" follows "/"

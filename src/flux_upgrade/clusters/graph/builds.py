@@ -1,0 +1,219 @@
+"""What kustomize-controller reads when it builds a folder, and which of Flux's objects come of it.
+
+Flux builds without a load restrictor: a kustomization may name files above its folder. For a folder without one,
+kustomize-controller writes it: all YAML files below, and as a whole each folder below that has one
+(github.com/fluxcd/pkg/kustomize, ``Generator.WriteFile``).
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from flux_upgrade.clusters.graph.artifact_files import ArtifactFiles
+from flux_upgrade.clusters.graph.flux_objects import may_lead
+from flux_upgrade.kustomize import kustomization
+from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
+from flux_upgrade.kustomize.items import Item, Items, held, id_of
+from flux_upgrade.kustomize.kustomization import Kustomization
+from flux_upgrade.kustomize.steps import FaultyEntry, steps
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.files import Tree
+from flux_upgrade.model.text import repository_path
+from flux_upgrade.pins.formats.yaml_places import Object, objects, readable
+
+_DEEPEST = 50  # Kustomizations below each other
+_MOST = 10_000  # Kustomizations that are gone through for one repository
+_PLAIN = {"apiVersion", "kind", "metadata", "resources", "bases", "components"}
+
+
+class Trouble(NamedTuple):
+    """Something that could not be followed."""
+
+    path: str  # The file that leads there
+    line: int  # 1-based
+    message: str  # A sentence without markup
+
+
+@dataclass(frozen=True)
+class PlacedItem(Item):
+    """An object, with the file that it stands in."""
+
+    path: str = ""
+    line: int = 0
+
+
+class Build(NamedTuple):
+    files: frozenset[str] = frozenset()
+    items: Items = ()  # Those that may lead on
+    troubles: tuple[Trouble, ...] = ()
+
+    def plus(self, other: Build) -> Build:
+        return Build(self.files | other.files, self.items + other.items, self.troubles + other.troubles)
+
+
+class Builds:
+    """Builds of one repository; each folder is gone through once."""
+
+    def __init__(self, files: ArtifactFiles) -> None:
+        self._files, self._tree = files, files.tree
+        self._known: dict[tuple[str, str | None], Build] = {}
+        self._above: list[str] = []
+        self._count = 0
+
+    def of(self, folder: str, spec: Mapping[str, Any], ignore: str | None = None) -> Build:
+        """What a Kustomization with ``spec`` builds of a folder; ``ignore``: as ``ArtifactFiles``."""
+        build = self._folder(folder, ignore)
+        names = spec.get("components")
+        for name in names if isinstance(names, list) else ():
+            below = kustomization.read(self._tree, repository_path(posixpath.join(folder, str(name))))
+            if below is None:
+                trouble = Trouble(folder, 0, f"there is no component {name}")
+                build = build._replace(troubles=(*build.troubles, trouble))
+            else:
+                build = self._run(below, build)
+        patches = spec.get("patches")
+        if build.items and isinstance(patches, list) and patches:
+            build = build._replace(items=_stepped(_kustomization({"patches": patches}, self._tree), build.items))
+        return build
+
+    def _folder(self, folder: str, ignore: str | None = None) -> Build:
+        key = folder, ignore
+        if key not in self._known:
+            of = kustomization.read(self._tree, folder)
+            self._known[key] = self._generated(folder, ignore) if of is None else self._run(of, Build())
+        return self._known[key]
+
+    def _generated(self, folder: str, ignore: str | None) -> Build:
+        """What kustomize-controller makes of a folder without a kustomization."""
+        build, whole = Build(), self._files.kustomizations_below(folder)
+        taken: set[str] = set()
+        for path in self._files.yaml_below(folder, ignore):
+            above = _outermost(path, folder, whole)
+            if above is None:
+                build = build.plus(self._file(path))
+            elif above not in taken:
+                taken.add(above)
+                build = build.plus(self._folder(above))
+        return build
+
+    def _run(self, of: Kustomization, given: Build) -> Build:
+        """A kustomization; ``given``: what a component is for."""
+        self._count += 1
+        if of.folder in self._above or len(self._above) > _DEEPEST or self._count > _MOST:
+            why = "it leads back to itself" if of.folder in self._above else "there are too many below each other"
+            return given.plus(Build(troubles=(Trouble(of.path, 1, why),)))
+        self._above.append(of.folder)
+        build = given.plus(Build(frozenset([of.path])))
+        try:
+            taken = list(of.takes_in())
+            for location, field, text in sorted(taken, key=lambda each: each[1] == "components"):
+                build = self._taken(of, location.line, text, build, is_component=field == "components")
+            build = build.plus(self._named(of))
+            if build.items and not _PLAIN.issuperset(of.data):
+                build = build._replace(items=_stepped(of, build.items))
+        except (CannotBuild, Unreadable) as error:
+            build = build.plus(Build(troubles=(Trouble(of.path, 1, error.message),)))
+        self._above.pop()
+        return build
+
+    def _taken(self, of: Kustomization, line: int, text: str, build: Build, *, is_component: bool) -> Build:
+        """``build`` with a file, or with what a folder comes to."""
+        try:
+            path = of.joined(text)
+        except CannotTell as error:
+            trouble = () if kustomization.is_remote(text) else (Trouble(of.path, line, error.message),)
+            return build.plus(Build(troubles=trouble))
+        found = self._file(path)
+        if found.files:
+            return build.plus(found)
+        below = kustomization.read(self._tree, path)
+        if below is None:
+            return build.plus(Build(troubles=(Trouble(of.path, line, f"there is no {text}"),)))
+        if is_component:
+            return self._run(below, build)
+        return build.plus(self._run(below, Build()) if path in self._above else self._folder(path))
+
+    def _file(self, path: str) -> Build:
+        """A file's objects that may lead on; no files where there is none."""
+        try:
+            content = self._tree.read(path)
+        except Unreadable:
+            return Build()
+        return Build(frozenset([path]), _items(path, content) if may_lead(content) else ())
+
+    def _named(self, of: Kustomization) -> Build:
+        """What it names besides: patches, and what it generates and configures with. A folder is a kustomization."""
+        build = Build()
+        for name in of.named():
+            try:
+                path = of.joined(name)
+            except CannotTell:
+                continue
+            found = self._file(path)
+            below = None if found.files else kustomization.read(self._tree, path)
+            if below is not None and path not in self._above:
+                found = self._folder(path)
+            build = build.plus(Build(found.files))
+        return build.plus(Build(items=tuple(_generated_maps(of))))
+
+
+def _items(path: str, content: bytes) -> Items:
+    found: list[Item] = []
+    for each in objects(content):
+        if isinstance(each, Object):
+            try:
+                data = each.data()
+                found.append(PlacedItem((id_of(data),), held(data), path=path, line=each.line))
+            except Unreadable:
+                continue
+    return tuple(found)
+
+
+def _generated_maps(of: Kustomization) -> Sequence[Item]:
+    """ConfigMaps from literals, which may hold values of variables."""
+    found: list[Item] = []
+    entries = of.data.get("configMapGenerator")
+    for each in entries if isinstance(entries, list) else ():
+        if isinstance(each, dict) and each.get("name"):
+            literals = each.get("literals")
+            pairs = (str(text).partition("=") for text in (literals if isinstance(literals, list) else ()))
+            data = {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": str(each["name"]), "namespace": str(each.get("namespace") or "")},
+                "data": {key: value.strip("\"'") for key, _, value in pairs},
+            }
+            found.append(PlacedItem((id_of(data),), held(data), path=of.path))
+    return found
+
+
+def _stepped(of: Kustomization, items: Items) -> Items:
+    """After the steps of a kustomization. What fails here is for other objects, or for kustomize to say."""
+    for step in steps(of):
+        if not isinstance(step, FaultyEntry):
+            try:
+                result = step.apply(items)
+            except (CannotBuild, CannotTell, Unreadable):
+                continue
+            items = result.items if result.fault is None else items
+    return items
+
+
+def _kustomization(data: Mapping[str, Any], tree: Tree) -> Kustomization:
+    """One that stands in no file: the fields of a Kustomization of Flux's."""
+    content = json.dumps(data).encode()
+    return Kustomization("", content, next(readable(content)), tree)
+
+
+def _outermost(path: str, folder: str, folders: frozenset[str]) -> str | None:
+    """The outermost of some folders below ``folder`` that a file is in."""
+    found = None
+    above = posixpath.dirname(path)
+    while above != folder and above:
+        found = above if above in folders else found
+        above = posixpath.dirname(above)
+    return found

@@ -1,0 +1,133 @@
+"""Flux's objects that lead from one file to others, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from flux_upgrade.model.text import repository_path
+
+_FLUX = b".toolkit.fluxcd.io/"
+_KUSTOMIZATION = ("kustomize.toolkit.fluxcd.io", "Kustomization")
+_RELEASE = ("helm.toolkit.fluxcd.io", "HelmRelease")
+_SOURCES = ("GitRepository", "OCIRepository", "Bucket")
+_MARKS = (_FLUX, b"fluxcd.controlplane.io/", b"ConfigMap", b"Secret")
+
+
+class SourceKey(NamedTuple):
+    """What a ``sourceRef`` names."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+class FluxSource(NamedTuple):
+    """A GitRepository, an OCIRepository or a Bucket."""
+
+    key: SourceKey
+    url: str
+    ignore: str | None  # `spec.ignore`; None: source-controller's defaults
+
+
+class FluxKustomization(NamedTuple):
+    """A Kustomization of kustomize-controller (kustomize.toolkit.fluxcd.io)."""
+
+    namespace: str
+    name: str
+    path: str  # `spec.path`, as it stands there once variables are put in
+    source: SourceKey
+    is_remote: bool = False  # Whether `spec.kubeConfig` leads to another cluster than the one that reconciles it
+    spec: Mapping[str, Any] = {}
+
+    @property
+    def folder(self) -> str:
+        """Relative to the root of the source; empty for the root."""
+        return repository_path(self.path)
+
+
+class LocalChart(NamedTuple):
+    """A chart in a folder of a repository that a HelmRelease installs."""
+
+    release: str  # `apps/podinfo`
+    path: str
+    source: SourceKey
+    values: tuple[str, ...]  # Files that `spec.chart.spec.valuesFiles` names, relative to the source's root
+
+
+def may_lead(content: bytes) -> bool:
+    """Whether a file may hold something that leads on, or the value of a variable."""
+    return any(mark in content for mark in _MARKS)
+
+
+def is_of_flux(content: bytes) -> bool:
+    """Whether a file names one of the APIs of Flux."""
+    return _FLUX in content
+
+
+def kustomization_of(data: Mapping[str, Any], default: str = "") -> FluxKustomization | None:
+    """None where it is something else. ``default``: the namespace of what states none."""
+    if _kind(data) != _KUSTOMIZATION:
+        return None
+    spec, (namespace, name) = mapping(data, "spec"), _name(data, default)
+    source = _source_key(mapping(spec, "sourceRef"), namespace)
+    return FluxKustomization(namespace, name, str(spec.get("path") or ""), source, "kubeConfig" in spec, spec)
+
+
+def source_of(data: Mapping[str, Any], default: str = "") -> FluxSource | None:
+    """None where it is something else. ``default``: the namespace of what states none."""
+    group, kind = _kind(data)
+    if group != "source.toolkit.fluxcd.io" or kind not in _SOURCES:
+        return None
+    spec = mapping(data, "spec")
+    ignore = spec.get("ignore")
+    key = SourceKey(kind, *_name(data, default))
+    return FluxSource(key, str(spec.get("url") or ""), ignore if isinstance(ignore, str) else None)
+
+
+def chart_of(data: Mapping[str, Any], default: str = "") -> LocalChart | None:
+    """The chart of a HelmRelease that takes it from a repository; None for anything else."""
+    if _kind(data) != _RELEASE:
+        return None
+    namespace, name = _name(data, default)
+    chart = mapping(mapping(mapping(data, "spec"), "chart"), "spec")
+    source = _source_key(mapping(chart, "sourceRef"), namespace)
+    if source.kind not in _SOURCES:
+        return None
+    values = chart.get("valuesFiles")
+    files = tuple(map(str, values)) if isinstance(values, list) else ()
+    return LocalChart(f"{namespace}/{name}".strip("/"), str(chart.get("chart") or ""), source, files)
+
+
+def resources_of(data: Mapping[str, Any]) -> Sequence[Any]:
+    """The objects that a ResourceSet of the flux-operator applies, its inputs not put in; none for anything else."""
+    if _kind(data) != ("fluxcd.controlplane.io", "ResourceSet"):
+        return ()
+    resources = mapping(data, "spec").get("resources")
+    return resources if isinstance(resources, list) else ()
+
+
+def inputs_of(data: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """``spec.inputs`` of a ResourceSet; one without values where it has none."""
+    inputs = mapping(data, "spec").get("inputs")
+    return [each for each in inputs if isinstance(each, dict)] if isinstance(inputs, list) and inputs else [{}]
+
+
+def mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """A field that is a mapping; empty where it is none."""
+    value = data.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _kind(data: Mapping[str, Any]) -> tuple[str, str]:
+    return str(data.get("apiVersion") or "").partition("/")[0], str(data.get("kind") or "")
+
+
+def _name(data: Mapping[str, Any], default: str) -> tuple[str, str]:
+    metadata = mapping(data, "metadata")
+    return str(metadata.get("namespace") or default), str(metadata.get("name") or "")
+
+
+def _source_key(reference: Mapping[str, Any], namespace: str) -> SourceKey:
+    where = str(reference.get("namespace") or namespace)
+    return SourceKey(str(reference.get("kind") or ""), where, str(reference.get("name") or ""))

@@ -1,0 +1,39 @@
+"""``postBuild.substitute``: what becomes of ``${NAME}`` in what a Kustomization builds.
+
+Flux evaluates variables as https://github.com/fluxcd/pkg/tree/main/envsubst does; of its operators, those are known
+here that only need the value: ``${NAME}``, ``${NAME:=default}``, ``${NAME:-default}``, ``${NAME=default}``,
+``${NAME-default}``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_VARIABLE = re.compile(r"(?<!\$)\$\{(?P<name>[_a-zA-Z][_a-zA-Z0-9]*)(?:(?P<op>:?[-=])(?P<default>[^{}]*))?\}")
+
+
+def substituted(text: str, values: Mapping[str, str | None]) -> str:
+    """With the values that are known put in. ``values``: None where there is one, and it is not in Git."""
+
+    def value(match: re.Match[str]) -> str:
+        known = values.get(match["name"], match["default"])
+        return match[0] if known is None else known
+
+    return _VARIABLE.sub(value, text)
+
+
+def substituted_in(data: Any, values: Mapping[str, str | None]) -> Any:
+    """All texts of an object, with the values that are known put in."""
+    if isinstance(data, str):
+        return substituted(data, values)
+    if isinstance(data, dict):
+        return {key: substituted_in(each, values) for key, each in data.items()}
+    return [substituted_in(each, values) for each in data] if isinstance(data, list) else data
+
+
+def unknown_in(text: str) -> str:
+    """The first variable that is left in a text; empty if there is none."""
+    match = re.search(r"\$\{\s*([^}]*)\}", text)
+    return match[1] if match else ""

@@ -1,0 +1,247 @@
+"""From the root of a cluster to every file that Flux reads for it."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from flux_upgrade.clusters.graph.artifact_files import ArtifactFiles
+from flux_upgrade.clusters.graph.builds import Build, Builds, PlacedItem, Trouble
+from flux_upgrade.clusters.graph.flux_objects import (
+    FluxKustomization,
+    FluxSource,
+    LocalChart,
+    SourceKey,
+    chart_of,
+    inputs_of,
+    kustomization_of,
+    mapping,
+    resources_of,
+    source_of,
+)
+from flux_upgrade.clusters.graph.substitution import substituted_in, unknown_in
+from flux_upgrade.kustomize.items import Item
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.text import repository_path
+
+_MOST = 2_000  # Kustomizations of one cluster
+_INPUT = re.compile(r"<<-?\s*inputs\.([\w.]+)\s*-?>>")
+_TEMPLATE = "<<"
+
+
+class Root(NamedTuple):
+    """Where Flux begins to read for a cluster."""
+
+    folder: str  # Relative to the repository's root; empty for the root
+    source: SourceKey  # What stands for this repository in the cluster
+    place: str  # What says so: a file, or a line of one
+
+
+class Reconciliation(NamedTuple):
+    """A Kustomization that the cluster reconciles from this repository."""
+
+    name: str  # `flux-system/apps`; empty for the root itself
+    folder: str
+    parent: int  # Index of the one that built it; -1 for the root
+    files: frozenset[str]
+
+
+class ClusterReads(NamedTuple):
+    """What Flux reads for one cluster."""
+
+    name: str
+    roots: tuple[Root, ...] = ()  # None: it reads the whole repository, as far as anybody knows
+    reconciliations: tuple[Reconciliation, ...] = ()
+    files: frozenset[str] = frozenset()
+    elsewhere: tuple[str, ...] = ()  # Kustomizations from other sources than this repository
+    troubles: tuple[Trouble, ...] = ()
+
+    @property
+    def is_known(self) -> bool:
+        return bool(self.roots)
+
+
+class _Found(NamedTuple):
+    """An object that leads on, and which Kustomization built it."""
+
+    of: FluxKustomization | LocalChart
+    place: PlacedItem
+    parent: int
+
+
+class Walk:
+    """One cluster. ``urls``: the addresses of this repository, normalized; see ``normalized``."""
+
+    def __init__(self, files: ArtifactFiles, builds: Builds, urls: frozenset[str]) -> None:
+        self._files, self._builds, self._urls = files, builds, urls
+        self._here: dict[SourceKey, FluxSource | None] = {}  # Sources that are this repository
+        self._known: set[tuple[str, str]] = set()
+        self._waiting: list[_Found] = []
+        self._maps: dict[tuple[str, str, str], Mapping[str, Any]] = {}  # ConfigMaps and Secrets that are in Git
+        self._done: list[Reconciliation] = []
+        self._charts: set[str] = set()
+        self._troubles: list[Trouble] = []
+
+    def reads(self, name: str, roots: Sequence[Root]) -> ClusterReads:
+        """``name``: of the cluster, for people."""
+        for root in roots:
+            self._here[root.source] = None
+            if self._files.has(root.folder):
+                self._begin(root)
+            else:
+                self._troubles.append(Trouble(root.place, 0, f"there is no directory {root.folder} with YAML files"))
+        progress = True
+        while progress:
+            progress = self._follow()
+        troubles = dict.fromkeys(self._troubles)
+        files = frozenset[str](self._charts).union(*(each.files for each in self._done))
+        left = (each.of for each in self._waiting if isinstance(each.of, FluxKustomization))
+        elsewhere = sorted({"/".join(filter(None, (each.namespace, each.name))) for each in left})
+        return ClusterReads(name, tuple(roots), tuple(self._done), files, tuple(elsewhere), tuple(troubles))
+
+    def _begin(self, root: Root) -> None:
+        """With the Kustomization that reconciles the root's folder, where one is found there."""
+        items = [each for each in self._builds.of(root.folder, {}).items if isinstance(each, PlacedItem)]
+        # Several may read the same directory; what says where the root is knows which one Flux begins with.
+        found = [kustomization_of(_data(each)) for each in sorted(items, key=lambda each: each.path != root.place)]
+        own = next((each for each in found if each is not None and _reads(each, root)), None)
+        if own is None:
+            self._built(Reconciliation("", root.folder, -1, frozenset()), {}, root.source)
+        else:
+            self._known.add((own.namespace, own.name))
+            name = "/".join(filter(None, (own.namespace, own.name)))
+            self._built(Reconciliation(name, root.folder, -1, frozenset()), own.spec, root.source)
+
+    def _follow(self) -> bool:
+        """What can be followed by now; a source may be found later than who names it."""
+        waiting, self._waiting = self._waiting, []
+        progress = False
+        for each in waiting:
+            if each.of.source in self._here:
+                progress = True
+                if isinstance(each.of, LocalChart):
+                    self._chart(each.of, each.place)
+                else:
+                    self._reconcile(each.of, each)
+            else:
+                self._waiting.append(each)
+        return progress
+
+    def _reconcile(self, of: FluxKustomization, found: _Found) -> None:
+        key = of.namespace, of.name
+        if key in self._known:
+            return
+        if len(self._known) >= _MOST:
+            self._trouble(found.place, f"more than {_MOST} Kustomizations")
+            return
+        self._known.add(key)
+        if unknown := unknown_in(of.path):
+            self._trouble(found.place, f"{of.namespace}/{of.name} reads {of.path}, and ${{{unknown}}} is not in Git")
+        elif not self._files.has(of.folder):
+            self._trouble(found.place, f"{of.namespace}/{of.name} reads {of.folder}, which is not in this repository")
+        else:
+            step = Reconciliation("/".join(filter(None, key)), of.folder, found.parent, frozenset())
+            self._built(step, of.spec, of.source)
+
+    def _built(self, step: Reconciliation, spec: Mapping[str, Any], key: SourceKey) -> None:
+        source = self._here[key]
+        build = self._builds.of(step.folder, spec, source.ignore if source is not None else None)
+        self._troubles += build.troubles
+        index = len(self._done)
+        self._done.append(step._replace(files=build.files))
+        self._keep_maps(build)
+        values = self._values(spec, step.name.partition("/")[0])
+        target = str(spec.get("targetNamespace") or "")
+        for item in build.items:
+            if isinstance(item, PlacedItem):
+                self._lead_on(item, _data(item), index, values, target)
+
+    def _keep_maps(self, build: Build) -> None:
+        for item in build.items:
+            now = item.current
+            if not now.group and now.kind in ("ConfigMap", "Secret"):
+                data = _data(item)
+                known = {**mapping(data, "data"), **mapping(data, "stringData")}
+                # What a Secret holds is encoded, or encrypted: its keys are what is known.
+                values = known if now.kind == "ConfigMap" else dict.fromkeys(known)
+                self._maps[now.kind, now.namespace, now.name] = values
+
+    def _values(self, spec: Mapping[str, Any], namespace: str) -> Mapping[str, str | None]:
+        """The values of ``postBuild``; ``substitute`` comes before ``substituteFrom``."""
+        post_build = mapping(spec, "postBuild")
+        found: dict[str, str | None] = {}
+        sources = post_build.get("substituteFrom")
+        for each in sources if isinstance(sources, list) else ():
+            if isinstance(each, dict):
+                kind, name = str(each.get("kind") or ""), str(each.get("name") or "")
+                held = self._maps.get((kind, namespace, name)) or self._maps.get((kind, "", name)) or {}
+                found |= {key: None if value is None else str(value) for key, value in held.items()}
+        return found | {key: str(value) for key, value in mapping(post_build, "substitute").items()}
+
+    def _lead_on(
+        self, item: PlacedItem, data: Any, parent: int, values: Mapping[str, str | None], namespace: str
+    ) -> None:
+        if values:
+            data = substituted_in(data, values)
+        if not isinstance(data, dict):
+            return
+        if (source := source_of(data, namespace)) is not None:
+            if (source.url and normalized(source.url) in self._urls) or source.key in self._here:
+                self._here[source.key] = source
+            return
+        for each in _templated(data):
+            self._lead_on(item, each, parent, {}, namespace)
+        of = kustomization_of(data, namespace) or chart_of(data, namespace)
+        if of is not None:
+            self._waiting.append(_Found(of, item, parent))
+
+    def _chart(self, of: LocalChart, place: PlacedItem) -> None:
+        folder = repository_path(of.path)
+        found = frozenset(self._files.yaml_below(folder))
+        if not found:
+            self._trouble(place, f"HelmRelease {of.release} installs {of.path}, which is not in this repository")
+        values = {repository_path(each) for each in of.values}
+        self._charts |= found | (values & set(self._files.yaml))
+
+    def _trouble(self, place: PlacedItem, message: str) -> None:
+        self._troubles.append(Trouble(place.path, place.line, message))
+
+
+def _reads(of: FluxKustomization, root: Root) -> bool:
+    return of.folder == root.folder and of.source == root.source
+
+
+def _templated(data: Mapping[str, Any]) -> Iterator[Any]:
+    """The objects of a ResourceSet, for each of its inputs; those in which something is left to be put in, too."""
+    resources = resources_of(data)
+    for values in inputs_of(data) if resources else ():
+        for each in resources:
+            yield _put_in(each, values)
+
+
+def _put_in(data: Any, values: Mapping[str, Any]) -> Any:
+    if isinstance(data, str) and _TEMPLATE in data:
+        return _INPUT.sub(lambda match: str(values.get(match[1], match[0])), data)
+    if isinstance(data, dict):
+        return {key: _put_in(each, values) for key, each in data.items()}
+    return [_put_in(each, values) for each in data] if isinstance(data, list) else data
+
+
+def _data(item: Item) -> Any:
+    try:
+        return item.data
+    except Unreadable:
+        return {}
+
+
+def normalized(url: str) -> str:
+    """An address of a repository as its host and path: Git reaches the same one by several.
+
+    ``ssh://git@github.com/org/fleet.git``, ``git@github.com:org/fleet`` and ``https://github.com/org/fleet`` are one.
+    """
+    scheme, separator, rest = url.strip().partition("://")
+    rest = rest if separator else scheme.replace(":", "/", 1)
+    host, _, path = rest.rpartition("@")[2].partition("/")
+    return posixpath.join(host.partition(":")[0].lower(), path.strip("/").removesuffix(".git").lower())

@@ -1,0 +1,119 @@
+"""Which cluster reads which file → text and JSON."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from flux_upgrade.clusters.graph.graph import ClusterGraph
+from flux_upgrade.clusters.graph.walk import ClusterReads
+from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.text import is_below, printable_lines
+
+_MOST_LINES = 40
+
+
+def graph_text(graph: ClusterGraph) -> str:
+    """A tree of Kustomizations for each cluster, and what no cluster reads."""
+    blocks = [*(list(_cluster(each)) for each in graph.clusters), list(_unread(graph))]
+    return "\n".join(map(printable_lines, filter(None, blocks)))
+
+
+def graph_value(graph: ClusterGraph) -> dict[str, Any]:
+    """The field ``graph`` of ``inspect --graph --json``: see docs/reference/inspect.schema.json."""
+    return {
+        "clusters": [_cluster_value(each) for each in graph.clusters],
+        "unread": list(graph.unread),
+        "ignore": ignore_patterns(graph),
+    }
+
+
+def ignore_patterns(graph: ClusterGraph) -> list[str]:
+    """Entries for ``ignore`` in the config file that leave out what no cluster reads, and nothing else.
+
+    A directory where nothing is read stands for all that is in it.
+    """
+    read = frozenset[str]().union(*(each.files for each in graph.clusters))
+    found: dict[str, None] = {}
+    for path in graph.unread:
+        folder = posixpath.dirname(path)
+        if not folder or any(is_below(each, folder) for each in read):
+            found[f"/{path}"] = None
+            continue
+        above = posixpath.dirname(folder)
+        while above and not any(is_below(each, above) for each in read):
+            folder, above = above, posixpath.dirname(above)
+        found[f"/{folder}/"] = None
+    return list(found)
+
+
+def _cluster(reads: ClusterReads) -> Iterator[str]:
+    yield f"{reads.name}: {counted(len(reads.files), 'file')}" if reads.is_known else reads.name
+    if not reads.is_known:
+        yield "  Nothing in this repository says where Flux begins to read, so every file counts as read."
+        return
+    for root in reads.roots:
+        yield f"  root: {root.folder or '.'} ({root.place})"
+    yield from _below(reads, -1, "  ")
+    if reads.elsewhere:
+        yield f"  from other sources: {', '.join(reads.elsewhere)}"
+    if reads.troubles:
+        yield "  could not be followed:"
+        yield from _limited([f"{_place(each.path, each.line)}: {each.message}" for each in reads.troubles])
+
+
+def _below(reads: ClusterReads, parent: int, indent: str) -> Iterator[str]:
+    """One Kustomization on each line, below the one that applies it."""
+    waiting = [(index, indent) for index in _children(reads, parent)]
+    while waiting:
+        index, indent = waiting.pop(0)
+        each = reads.reconciliations[index]
+        name = each.name or "Kustomization"
+        yield f"{indent}{name}: {each.folder or '.'} ({counted(len(each.files), 'file')})"
+        waiting = [*((child, f"{indent}  ") for child in _children(reads, index)), *waiting]
+
+
+def _children(reads: ClusterReads, parent: int) -> list[int]:
+    return [index for index, each in enumerate(reads.reconciliations) if each.parent == parent]
+
+
+def _unread(graph: ClusterGraph) -> Iterator[str]:
+    if not graph.unread:
+        return
+    yield f"No cluster reads {counted(len(graph.unread), 'file')} with Flux's APIs:"
+    yield from _limited(graph.unread)
+    yield "  To leave them out of all runs, add to the config file:"
+    yield "    ignore:"
+    yield from (f"    - {pattern}" for pattern in ignore_patterns(graph))
+
+
+def _limited(lines: Sequence[str]) -> Iterator[str]:
+    yield from (f"    {line}" for line in lines[:_MOST_LINES])
+    if len(lines) > _MOST_LINES:
+        yield f"    … and {len(lines) - _MOST_LINES} more: see `flux-upgrade inspect --graph --json`"
+
+
+def _place(path: str, line: int) -> str:
+    return f"{path}:{line}" if line else path
+
+
+def _cluster_value(reads: ClusterReads) -> dict[str, Any]:
+    return {
+        "name": reads.name,
+        "roots": [{"path": each.folder, "from": each.place} for each in reads.roots],
+        "kustomizations": [
+            {
+                "name": each.name or None,
+                "path": each.folder,
+                "applied-by": reads.reconciliations[each.parent].name or None if each.parent >= 0 else None,
+                "files": sorted(each.files),
+            }
+            for each in reads.reconciliations
+        ],
+        "files": sorted(reads.files),
+        "other-sources": list(reads.elsewhere),
+        "unresolved": [
+            {"path": each.path, "line": each.line or None, "message": each.message} for each in reads.troubles
+        ],
+    }
