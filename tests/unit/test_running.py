@@ -7,7 +7,8 @@ import pytest
 from flows import World, fleet, manifest
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.impact.migrate.apis import Apis
-from flux_upgrade.impact.running import Installations, Running, UnverifiedInstallation, manifest_apis, running, suited
+from flux_upgrade.impact.readership import Installations
+from flux_upgrade.impact.running import Running, UnverifiedInstallation, manifest_apis, running, suited
 from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.pins.gotk_components import pin
 from memory import MemoryTree, regenerator
@@ -110,14 +111,14 @@ def clusters(*folders: str, version: str = "v2.8.8") -> dict[str, Cluster]:
 
 def test_beside_each_other() -> None:
     found = clusters("clusters/a", "clusters/b")
-    elsewhere = clusters("archive/c", "archive/d", version="v2.6.4")["archive/c"].members
+    elsewhere = [clusters("archive/c", "archive/d", version="v2.6.4")["archive/c"]]
     around = Installations([*found.values()], elsewhere).besides(found["clusters/a"])
     assert around.releases == ("v2.6.4", "v2.9.4")
     assert around.is_theirs("archive/c/x.yaml")
-    assert around.is_own("clusters/a/apps/x.yaml")
+    assert not around.releases_reading("clusters/a/apps/x.yaml")
     assert around.is_theirs("clusters/b/x.yaml")
     assert not around.is_theirs("clusters/base/x.yaml")
-    assert not around.is_own("apps/x.yaml")
+    assert around.releases_reading("apps/x.yaml")
 
 
 def test_one_in_the_other() -> None:
@@ -125,12 +126,12 @@ def test_one_in_the_other() -> None:
     outer = Installations([*found.values()]).besides(found["fleet"])
     inner = Installations([*found.values()]).besides(found["fleet/edge"])
     assert outer.is_theirs("fleet/edge/x.yaml")
-    assert inner.is_own("fleet/edge/x.yaml")
+    assert not inner.releases_reading("fleet/edge/x.yaml")
     assert not inner.is_theirs("fleet/x.yaml")
 
 
 def test_what_is_below_an_inner_cluster_is_no_longer_the_outer_ones() -> None:
     found = clusters("fleet", "fleet/edge")
     outer = Installations([*found.values()]).besides(found["fleet"])
-    assert outer.is_own("fleet/x.yaml")
-    assert not outer.is_own("fleet/edge/x.yaml")
+    assert not outer.releases_reading("fleet/x.yaml")
+    assert outer.releases_reading("fleet/edge/x.yaml")

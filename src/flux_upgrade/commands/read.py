@@ -75,6 +75,7 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
                 build_kustomize(environment),
                 frozenset(each.path for each in members if not config.is_ignored(each.path)),
                 members if scope.is_whole else None,
+                urls=_urls(place),
             )
         ),
         void=void_here(options, scope.whole, config, members, is_all=scope.is_whole),
@@ -113,8 +114,12 @@ def scope_of(path: str) -> Scope:
 
 def build_graph(scope: Scope, clusters: Sequence[Cluster]) -> ClusterGraph:
     """Which file is read by which of the clusters."""
-    url = origin_of(scope.place.root)
-    return ClusterGraph(scope.whole, roots_of(clusters, scope.whole), [url] if url else [])
+    return ClusterGraph(scope.whole, roots_of(clusters, scope.whole), _urls(scope.place))
+
+
+def _urls(place: CheckoutLocation) -> tuple[str, ...]:
+    """The addresses of the repository, as far as the checkout tells."""
+    return tuple(filter(None, [origin_of(place.root)]))
 
 
 def build_config(place: CheckoutLocation, named: str = "", governing: Mapping[str, object] | None = None) -> Config:

@@ -1,4 +1,4 @@
-"""Which Flux the clusters of a repository run today, and what else is in the repository of a cluster.
+"""Which Flux the clusters of a repository run today.
 
 A verified manifest or a pin runs a release, and the release says what it serves. A manifest that cannot
 be verified (Flux v0, a development build, install.yaml, edited CRDs) runs all the same: its own CRDs say
@@ -8,13 +8,12 @@ what it serves.
 from __future__ import annotations
 
 import posixpath
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
-from flux_upgrade.clusters.clusters import Cluster, Member
+from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.manifests.crds import Crd, ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import Manifest, parse
 from flux_upgrade.model.errors import Unreadable
@@ -155,60 +154,3 @@ def _crds(manifest: Manifest) -> dict[str, Crd]:
     """Those of Flux, whatever else is in the file. Raises Unreadable, late as well, see ``Crd``."""
     found = crds_of(each for each in manifest.documents if _CRD in each.text)
     return {name: crd for name, crd in found.items() if crd.group.endswith(_FLUX)}
-
-
-class OtherClusters(NamedTuple):
-    """What is in the repository of one cluster besides it."""
-
-    home: str = ""  # the folder that is its own; empty for the repository's root, which everybody shares
-    folders: frozenset[str] = frozenset()  # those of clusters, its own perhaps among them
-    releases: tuple[str, ...] = ()  # the releases that others are at, tags
-    everywhere: Running = NOTHING_RUNS  # what runs in the repository, this cluster included
-
-    @property
-    def around(self) -> list[str]:
-        """The folder that is its own, and those that it is in; the repository's root is the last."""
-        return _with_parents(self.home)
-
-    def owner(self, path: str) -> str:
-        """The nearest folder of a cluster that a file is in; empty where it is in none."""
-        return next((each for each in _with_parents(path) if each in self.folders), "")
-
-    def is_theirs(self, path: str) -> bool:
-        """Whether a file is of another cluster alone: not of one whose folder contains this one's."""
-        return not is_below(self.home, self.owner(path))
-
-    def is_own(self, path: str) -> bool:
-        """Whether a file is of this cluster alone."""
-        return bool(self.home) and is_below(path, self.home) and not self.is_theirs(path)
-
-
-class Installations:
-    """What installs Flux in a repository; looked at once, whatever the number of clusters.
-
-    ``clusters``: all of them. ``elsewhere``: what installs those that the run is not about.
-    """
-
-    def __init__(self, clusters: Sequence[Cluster], elsewhere: Sequence[Member] = ()) -> None:
-        leads = [each.members[0] for each in clusters if not each.is_tools]
-        leads += elsewhere
-        self._folders = frozenset(home_of(each.path) for each in leads if each.pin.is_manifest) - {""}
-        self._releases = Counter(release for each in leads for release in running([each]).releases)
-        self._everywhere = running([*(member for each in clusters for member in each.members), *elsewhere])
-
-    def besides(self, cluster: Cluster) -> OtherClusters:
-        lead = cluster.members[0]
-        own = Counter(() if cluster.is_tools else running([lead]).releases)
-        # A pin may stand in a folder that several clusters share; a manifest stands in its cluster's own.
-        home = home_of(cluster.path) if lead.pin.is_manifest else ""
-        others = tuple(sorted(self._releases - own, key=Version))
-        return OtherClusters(home, self._folders, others, self._everywhere)
-
-
-def _with_parents(path: str) -> list[str]:
-    """A path and the folders that it is in, from the inside out; the root, which is empty, is the last."""
-    found = [path]
-    while path:
-        path = posixpath.dirname(path)
-        found.append(path)
-    return found

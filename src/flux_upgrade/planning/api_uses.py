@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from flux_upgrade.impact.diff.changes import Changes
     from flux_upgrade.impact.migrate.linked import Reach
     from flux_upgrade.impact.migrate.result import Migrated
-    from flux_upgrade.impact.running import OtherClusters
+    from flux_upgrade.impact.readership import OtherClusters
     from flux_upgrade.impact.served_apis import ServedApis
     from flux_upgrade.manifests.crds import ReleaseApis
 
@@ -35,6 +35,7 @@ class Sources(NamedTuple):
     builder: Builder | None = None  # What builds kustomizations on this machine; None: nothing does
     planned: frozenset[str] = frozenset()  # Paths of the pins that something is planned for
     members: Sequence[Member] | None = ()  # All pins of the repository; None: they are looked for once they are needed
+    urls: tuple[str, ...] = ()  # Addresses of the repository
 
     @property
     def tree(self) -> Tree:
@@ -54,15 +55,33 @@ class Transition(NamedTuple):
         return self.found.version.numbers[:2] != self.upgrade.target.numbers[:2]
 
 
+class SearchedFiles:
+    """Files that speak of Flux's APIs, in their order, so that those of a cluster are found without all others.
+
+    ``others``: of any cluster; the folders of clusters count.
+    """
+
+    def __init__(self, files: Sequence[FluxFile], others: OtherClusters) -> None:
+        self._files = {file.path: (index, file) for index, file in enumerate(files)}
+        self._by_owner: dict[str, list[str]] = {}
+        for path in self._files:
+            self._by_owner.setdefault(others.owner(path), []).append(path)
+
+    def of(self, others: OtherClusters) -> list[FluxFile]:
+        """What a cluster reads; if that is unknown, all but what is another cluster's alone."""
+        if others.files is not None:
+            paths: Iterable[str] = self._files.keys() & others.files
+        else:
+            paths = (path for folder in others.around for path in self._by_owner.get(folder, ()))
+        return [file for _, file in sorted((self._files[path] for path in paths), key=lambda pair: pair[0])]
+
+
 class ApiUses:
     """Reads each file, and the APIs of each release, once for all transitions."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
-        self._files: dict[
-            tuple[tuple[str, ...], frozenset[str], frozenset[str]], dict[str, list[tuple[int, FluxFile]]]
-        ] = {}
-        """Files with their places in the order of all, by the folder of the cluster that they are in."""
+        self._files: dict[tuple[tuple[str, ...], frozenset[str], frozenset[str]], SearchedFiles] = {}
         self._reach: Reach | None = None
         self._migrated: dict[tuple[str, str, OtherClusters, tuple[str, ...]], tuple[Migrated, ...]] = {}
 
@@ -91,13 +110,8 @@ class ApiUses:
 
             tree = self._sources.tree
             paths = [path for path in tree.named(SUFFIXES) if self.is_searched(path, scan)]
-            by_owner: dict[str, list[tuple[int, FluxFile]]] = {}
-            for index, file in enumerate(files(tree, groups, paths)):
-                by_owner.setdefault(others.owner(file.path), []).append((index, file))
-            self._files[key] = by_owner
-        # Not one after the other, since every cluster asks, and nearly all files may be of the others.
-        found = [pair for folder in others.around for pair in self._files[key].get(folder, ())]
-        return [file for _, file in sorted(found, key=lambda pair: pair[0])]
+            self._files[key] = SearchedFiles(tuple(files(tree, groups, paths)), others)
+        return self._files[key].of(others)
 
     def is_searched(self, path: str, patterns: tuple[str, ...]) -> bool:
         """``patterns``: of the setting `scan`; empty: all files."""
@@ -124,15 +138,18 @@ class ApiUses:
         shared = Apis(
             next(iter(self.known(transition.found.version)), None),
             self.apis.at(transition.upgrade.target),
-            self.known(*transition.other_clusters.releases),
+            (),
             self.apis.schema,
             lambda: self.apis.between(transition.found.version, transition.upgrade.target),
         )
-        own = replace(shared, others=())
+        of_readers: dict[tuple[str, ...], Apis] = {}
         found = []
         for file in files:
-            apis = own if transition.other_clusters.is_own(file.path) else shared
-            found.append(migrate(file, suited(apis, transition.other_clusters.everywhere.readers(file.path))))
+            releases = transition.other_clusters.releases_reading(file.path)
+            if releases not in of_readers:
+                of_readers[releases] = replace(shared, others=self.known(*releases))
+            unverified = transition.other_clusters.unverified_reading(file.path)
+            found.append(migrate(file, suited(of_readers[releases], unverified)))
         self._reach = self._reach or Reach(self._sources.tree)
         return settle_linked([each for each in found if each is not None], self._reach)
 

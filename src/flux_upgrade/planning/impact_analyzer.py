@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
 
-from flux_upgrade.clusters.clusters import Cluster, Member
+from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
 from flux_upgrade.config.config import Migrate
 from flux_upgrade.manifests.crds import Crd, crds_of
 from flux_upgrade.manifests.documents import parse
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from flux_upgrade.impact.diff.changes import Changes
     from flux_upgrade.impact.impact import Impact, Managed, Stored
     from flux_upgrade.impact.migrate.result import Migrated
-    from flux_upgrade.impact.running import Installations
+    from flux_upgrade.impact.readership import Installations
 
 
 class ImpactAnalyzer:
@@ -78,14 +78,20 @@ class ImpactAnalyzer:
 
     def installations(self, clusters: Sequence[Cluster]) -> Installations:
         """What installs Flux in the repository. ``clusters``: all that are planned for."""
-        from flux_upgrade.impact.running import Installations, installs
+        from flux_upgrade.clusters.graph.graph import ClusterGraph
+        from flux_upgrade.clusters.roots import roots_of
+        from flux_upgrade.impact.readership import Installations
+        from flux_upgrade.impact.running import installs
 
-        pins = self._sources.members
+        pins, tree = self._sources.members, self._sources.tree
         if pins is None:
             pins = [Member(each, each.path) for each in discover(self._sources.pin_context)]
         # Those that are ignored, or outside of what the user named.
         unplanned = [each for each in pins if each.path not in self._sources.planned]
-        return Installations(clusters, [*filter(installs, unplanned)])
+        elsewhere = clusters_of(filter(installs, unplanned), tree)
+        graph = ClusterGraph(tree, roots_of((*clusters, *elsewhere), tree), self._sources.urls)
+        reads = {each.name: each.files for each in graph.clusters if each.is_known}
+        return Installations(clusters, elsewhere, reads)
 
     def looked_back(self, transition: Transition, impact: Impact) -> Impact:
         """With what the histories of the installation and of API uses show.

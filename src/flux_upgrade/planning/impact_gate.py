@@ -27,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.impact.impact import Impact
     from flux_upgrade.impact.migrate.result import Migrated
-    from flux_upgrade.impact.running import Installations, OtherClusters
+    from flux_upgrade.impact.readership import Installations, OtherClusters
 
 
 class GateResult(NamedTuple):
