@@ -23,29 +23,23 @@ class Vocabulary(Protocol[V_co]):
 
     def refusal(self, name: str) -> str:
         """Why a flag cannot be given; empty for one that can."""
-        ...
 
     def called(self, name: str) -> str: ...
 
     def is_list(self, name: str) -> bool:
         """Whether it may be given again."""
-        ...
 
     def is_boolean(self, name: str) -> bool:
         """Whether it needs no value."""
-        ...
 
     def stray(self, number: int, word: str) -> str:
         """What messages call a word that is neither a flag nor its value; ``number``: from 1."""
-        ...
 
     def value(self, name: str, text: str) -> V_co:
         """Raises UsageError."""
-        ...
 
     def mapping(self, root: Node, source: YamlText) -> Mapping[str, V_co] | None:
         """What a mapping says; problems go to ``source``."""
-        ...
 
 
 def read_flag_text(text: str, where: str, vocabulary: Vocabulary[V]) -> Mapping[str, V]:

@@ -34,7 +34,6 @@ Entries = Mapping[str, tuple[Node, Node]]
 class KeyReader(Protocol):
     def __call__(self, name: str, node: Node, source: YamlText, /) -> BootstrapConfig | None:
         """The value; None where it has problems, which are refused in ``source``."""
-        ...
 
 
 class YamlText:
