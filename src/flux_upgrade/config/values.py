@@ -14,7 +14,7 @@ from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
 from flux_upgrade.config.config import slug
 from flux_upgrade.config.install_flags import canonical, default, unknown
-from flux_upgrade.config.keys import ChoiceShape, GroupsShape, ListShape, MappingShape, PlainShape, TextShape
+from flux_upgrade.config.keys import GROUP, GROUP_NAME, ChoiceShape, ListShape, MappingShape, PlainShape, TextShape
 from flux_upgrade.config.yaml_text import YamlText, is_text, kind, quoted, truth
 from flux_upgrade.manifests.options import nearest
 from flux_upgrade.model.errors import UsageError
@@ -41,11 +41,9 @@ def read(shape: Shape, name: str, node: Node, source: YamlText) -> Any:
 
 
 def _read_text(shape: TextShape, name: str, node: Node, source: YamlText) -> str | None:
-    if not is_text(node):
-        remedy = "; put it in quotes" if isinstance(node, ScalarNode) and node.value else ""
-        source.refuse(node, f"{name} wants {shape.description}, not {kind(node)}{remedy}")
+    text = _text_of(name, shape.description, node, source)
+    if text is None:
         return None
-    text = str(node.value)
     if len(text) > shape.longest:
         refusal = f"is longer than {shape.longest} characters"
     elif not re.fullmatch(shape.pattern, text):
@@ -110,18 +108,18 @@ def read_mapping(shape: MappingShape, name: str, node: Node, source: YamlText) -
     return {word: value for word, value in values.items() if value is not None}
 
 
-def _read_groups(shape: GroupsShape, name: str, node: Node, source: YamlText) -> dict[str, dict[str, Any]] | None:
+def _read_groups(name: str, node: Node, source: YamlText) -> dict[str, dict[str, Any]] | None:
     if not isinstance(node, MappingNode):
         source.refuse(node, f"{name} wants a mapping, name to group, not {kind(node)}")
         return None
     groups, slugs = {}, dict[str, str]()
     for word, (key, value) in source.entries(node).items():
-        if read(shape.name, "group", key, source) is None:
+        if _read_text(GROUP_NAME, "group", key, source) is None:
             continue
         first = slugs.setdefault(slug(word), word)
         if first != word:
             source.refuse(key, f"group {quoted(word)} would have the branches of group {quoted(first)}")
-        groups[word] = read_mapping(shape.group, f"group {quoted(word)}", value, source) or {}
+        groups[word] = read_mapping(GROUP, f"group {quoted(word)}", value, source) or {}
     return groups
 
 
@@ -224,7 +222,6 @@ _READERS: Mapping[type, Callable[[Any, str, Node, YamlText], Any]] = {
     ChoiceShape: _read_choice,
     ListShape: _read_list,
     MappingShape: read_mapping,
-    GroupsShape: _read_groups,
 }
 _PLAIN: Mapping[PlainShape, Callable[[str, Node, YamlText], Any]] = {
     PlainShape.BOOLEAN: _read_boolean,
@@ -232,5 +229,6 @@ _PLAIN: Mapping[PlainShape, Callable[[str, Node, YamlText], Any]] = {
     PlainShape.DURATION: _read_duration,
     PlainShape.KUBERNETES_VERSION: _read_kubernetes_version,
     PlainShape.INSTALL_FLAGS: read_install_flags,
+    PlainShape.GROUPS: _read_groups,
     PlainShape.BOOTSTRAP: lambda name, node, source: source.readers[name](name, node, source),
 }
