@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flux_upgrade.cli.options import ApiUsesOptions
-from flux_upgrade.commands.api_uses import finish, read_api_uses, show_report
+from flux_upgrade.commands.api_uses import finish, read_api_uses
 from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.wiring import build_worktree
 from flux_upgrade.config.environment import Environment
@@ -19,9 +19,9 @@ def run(options: ApiUsesOptions, environment: Environment, console: Console) -> 
     """Move what can be moved, and say what cannot."""
     # All is known before the first byte is written.
     found = _written(options, read_api_uses(options, environment))
-    diffs = _diffs(found) if options.is_dry else ()
-    show_report(options, found, "".join((*diffs, migrate_text(found))), console)
-    return finish(options, found, console)
+    moving = _moving(found) if options.is_dry else ()
+    diffs = (f"{diff(found.place(each.path), diff_hunks(each.content, each.new))}\n" for each in moving)
+    return finish(options, found, "".join((*diffs, migrate_text(found))), console)
 
 
 def _written(options: ApiUsesOptions, found: ApiUsesReport) -> ApiUsesReport:
@@ -37,11 +37,6 @@ def _written(options: ApiUsesOptions, found: ApiUsesReport) -> ApiUsesReport:
         else:
             moved.add(file.path)
     return found._replace(failures=failures, moved=frozenset(moved), is_dry=options.is_dry)
-
-
-def _diffs(found: ApiUsesReport) -> Iterator[str]:
-    for file in _moving(found):
-        yield f"{diff(found.place(file.path), diff_hunks(file.content, file.new))}\n"
 
 
 def _moving(found: ApiUsesReport) -> Iterator[Migrated]:
