@@ -20,28 +20,12 @@ from flux_upgrade.policy.policy import MaxBump
 
 _PREFIX = "INPUT_"
 _NAMES = tuple(each.name for each in INPUTS)
-_NO_FLAGS = (
-    "mode",
-    "path",
-    "token",
-    "release-token",
-    "dry-run",
-    "registry-username",
-    "registry-password",
-    "plain-http",
-    "to",
-    "create-repository",
-    "description",
-    "add-workflow",
-    "actions-secret",
-    "actions-environment",
-    "rotate-key",
-    "known-hosts",
-)
-_FLAGS = tuple(name for name in _NAMES if name not in _NO_FLAGS)
 _OF_ROLLBACKS = ("to", "docker-config", "ca-file")  # A rollback is about a registry and nothing else
 _OF_BOOTSTRAPS = ("description", "actions-secret", "actions-environment", "known-hosts")
 _SWITCHES = ("create-repository", "add-workflow", "rotate-key")
+_TOKENS = ("token", "release-token", "registry-password")
+_NO_FLAGS = (*_OF_BOOTSTRAPS, *_SWITCHES, *_TOKENS, "mode", "path", "dry-run", "registry-username", "plain-http", "to")
+_FLAGS = tuple(name for name in _NAMES if name not in _NO_FLAGS)
 _NOT_OF_BOOTSTRAPS = (*(key.name for key in GOVERNING if key.input and key.name != "flags"), "approve", "promote", "to")
 _WITH_BOOTSTRAPS = (*("repository", "config", "release-source", "flags", "ca-file", "docker-config"), *_OF_BOOTSTRAPS)
 _MODES = ("upgrade", "plan", "rollback", "bootstrap")

@@ -53,7 +53,7 @@ def perform(command: BootstrapCommand, environment: Environment, caller: Bootstr
 def act(command: BootstrapCommand, environment: Environment, where: Runner) -> ActionResult:
     """A bootstrap by the Action. Raises as ``action``."""
     caller = BootstrapCaller(
-        _unheard,
+        lambda _: None,  # there is no cluster whose progress could be shown
         where.run_url,
         action_of(where.action_repository, where.action_ref),
         is_asked=where.event not in _BY_ITSELF,
@@ -68,7 +68,3 @@ def act(command: BootstrapCommand, environment: Environment, where: Runner) -> A
         tuple(warnings_of(ran)),
         tuple(type(error) for error in ran.errors),
     )
-
-
-def _unheard(line: str) -> None:
-    """The Action has no cluster whose progress could be shown."""

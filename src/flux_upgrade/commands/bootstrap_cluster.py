@@ -12,7 +12,7 @@ from flux_upgrade.bootstrap.cluster.wait import Run
 from flux_upgrade.bootstrap.proposed import ProposedCluster
 from flux_upgrade.bootstrap.secrets import ClusterSecretPlace
 from flux_upgrade.commands.wiring import build_kustomize, build_timing
-from flux_upgrade.commands.wiring_bootstrap import BootstrapInventory, build_cluster
+from flux_upgrade.commands.wiring_bootstrap import BootstrapInventory
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.kubernetes_objects import KubernetesApi, part
@@ -75,9 +75,10 @@ class ClusterStep:
 
 def open_cluster(inventory: BootstrapInventory, opened: ExitStack, progress: Callable[[str], None]) -> ClusterStep:
     """Connect to what ``--kubeconfig`` and ``--context`` name. Raises UsageError, ClusterUnavailable."""
-    wanted = inventory.asked.kubernetes
-    cluster = build_cluster(inventory.environment, wanted.kubeconfig, wanted.context)
-    opened.enter_context(closing(cluster))
+    from flux_upgrade.adapters.kubernetes.connect import connect
+
+    wanted, timing = inventory.asked.kubernetes, build_timing(inventory.environment)
+    cluster = opened.enter_context(closing(connect(wanted.kubeconfig, wanted.context, timing)))
     return ClusterStep(cluster, inventory, progress)
 
 

@@ -25,12 +25,16 @@ class Console(NamedTuple):
 
     def fail(self, slug: str, message: str, hint: str) -> None:
         """One thing that went wrong, and what to do about it."""
-        self.err.write(f"flux-upgrade: {slug}: {message}\n" + (f"  {hint}\n" if hint else ""))
+        self.err.write(failure(slug, message, hint))
 
     def warn(self, text: str) -> None:
         """A warning; what follows its first line is what to do about it."""
         message, _, hint = text.partition("\n")
         self.fail("warning", message, hint)
+
+
+def failure(slug: str, message: str, hint: str) -> str:
+    return f"flux-upgrade: {slug}: {message}\n" + (f"  {hint}\n" if hint else "")
 
 
 def require_any(installations: Sequence[object], path: str) -> None:
