@@ -77,19 +77,8 @@ class BootstrapCommand(NamedTuple):
     """``owner/name`` on the GitHub that the environment names; empty: the checkout's remote says it."""
 
 
-class ConfigOptions(NamedTuple):
-    path: str
-
-
-Options = (
-    RenderOptions
-    | InspectOptions
-    | UpgradeOptions
-    | ApiUsesOptions
-    | RollbackOptions
-    | BootstrapCommand
-    | ConfigOptions
-)
+Options = RenderOptions | InspectOptions | UpgradeOptions | ApiUsesOptions | RollbackOptions | BootstrapCommand | str
+"""Text: the path, of ``config check``."""
 
 
 class Invocation(NamedTuple):

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 
+from flux_upgrade.adapters.local.worktree import Spool
 from flux_upgrade.artifacts.promote import carry_out
 from flux_upgrade.artifacts.promotion_plan import ArtifactPlan, plan_artifact
 from flux_upgrade.artifacts.report_text import artifact_failures, artifact_plan_json, artifact_plan_text, artifact_text
@@ -16,7 +17,6 @@ from flux_upgrade.commands.pull_request_sink import PullRequestSink
 from flux_upgrade.commands.read_artifact import ArtifactInventory, read_artifact, read_artifact_pins, references_here
 from flux_upgrade.commands.sink import Applied, Sink
 from flux_upgrade.commands.tree_sink import TreeSink
-from flux_upgrade.commands.wiring import build_spool
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.planning.proposal import RunDetails
 
@@ -32,7 +32,7 @@ def artifact_sink(  # noqa: PLR0913 those of `sink_of`, and what closes at its e
 ) -> Sink:
     """Of ``sinks.sink_of``. Raises UsageError."""
     found = references_here(options.path, options.address)
-    spool = stack.enter_context(build_spool())
+    spool = stack.enter_context(Spool())
     if (options.promote or promotion_of(found, options.address)) != Promotion.PULL_REQUEST:
         return TagSink(options, partial(read_artifact, options, environment, found, spool))
     # Pull requests are about what pins the artifact alone, and name what is pushed first.

@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from flux_upgrade.adapters.local.ssh_keys import generate
+from flux_upgrade.adapters.local.worktree import Spool
 from flux_upgrade.artifacts.pull import ArtifactPorts
 from flux_upgrade.bootstrap.access import AccessPlan, AccessPorts, carry_out, foresee
 from flux_upgrade.bootstrap.access_plan import plan_access
@@ -35,7 +36,6 @@ from flux_upgrade.commands.read_bootstrap import given_of, place_of
 from flux_upgrade.commands.wiring import (
     build_registry,
     build_releases,
-    build_spool,
     build_timing,
     build_tree,
     build_worktree,
@@ -100,7 +100,7 @@ def _planned(
     means = ArtifactPorts(
         build_registry(environment, found.flux, writes=writes),
         inventory.regenerator,
-        opened.enter_context(build_spool()),
+        opened.enter_context(Spool()),
         build_releases(environment, inventory.release_source).commit,
         datetime.fromtimestamp(build_timing(environment).now(), UTC),
     )

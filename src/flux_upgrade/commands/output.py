@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from flux_upgrade.model.errors import NothingFound
 from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
@@ -35,13 +32,3 @@ class Console(NamedTuple):
 
 def failure(slug: str, message: str, hint: str) -> str:
     return f"flux-upgrade: {slug}: {message}\n" + (f"  {hint}\n" if hint else "")
-
-
-def require_any(installations: Sequence[object], path: str) -> None:
-    """Raises NothingFound where there is no installation."""
-    if not installations:
-        raise NothingFound(
-            f"there is nothing that pins Flux in {path}",
-            hint="give the root of the repository, or the file or folder of gotk-components.yaml; "
-            "a new one is made with `flux-upgrade render`",
-        )

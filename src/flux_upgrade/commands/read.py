@@ -17,7 +17,6 @@ from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.clusters.void_groups import Void, groups_without_match
-from flux_upgrade.commands.output import require_any
 from flux_upgrade.commands.wiring import (
     KEY_READERS,
     build_checkout,
@@ -31,6 +30,7 @@ from flux_upgrade.commands.wiring import (
 from flux_upgrade.commands.wiring_repository import build_history, source_of
 from flux_upgrade.config.config import PATH, Config
 from flux_upgrade.config.environment import Environment
+from flux_upgrade.model.errors import NothingFound
 from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.discover import discover
 from flux_upgrade.planning.api_uses import Sources
@@ -77,6 +77,16 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
         ),
         void=void_here(options, scope.whole, config, members, is_all=scope.is_whole),
     )
+
+
+def require_any(installations: Sequence[object], path: str) -> None:
+    """Raises NothingFound where there is no installation."""
+    if not installations:
+        raise NothingFound(
+            f"there is nothing that pins Flux in {path}",
+            hint="give the root of the repository, or the file or folder of gotk-components.yaml; "
+            "a new one is made with `flux-upgrade render`",
+        )
 
 
 def void_here(

@@ -19,9 +19,9 @@ from flux_upgrade.bootstrap.request import BootstrapCluster, BootstrapRequest, c
 from flux_upgrade.bootstrap.secrets import ActionsSecret
 from flux_upgrade.cli.options import BootstrapCommand
 from flux_upgrade.commands.read import build_config
-from flux_upgrade.commands.wiring import build_regenerator, build_releases, read_text
+from flux_upgrade.commands.wiring import build_checkout, build_regenerator, build_releases, read_text
 from flux_upgrade.commands.wiring_bootstrap import BootstrapInventory, build_place
-from flux_upgrade.commands.wiring_servers import at_host, known_of, known_of_url, servers_of
+from flux_upgrade.commands.wiring_servers import at_host, known_of, servers_of
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.manifests.options import parse_bool
 from flux_upgrade.model.errors import UsageError
@@ -39,12 +39,10 @@ def read_bootstrap(command: BootstrapCommand, environment: Environment) -> Boots
     _require_folder(command.checkout, asked)
     checkout = find(command.checkout)
     config = build_config(checkout, command.config)
-    known = (
-        known_of_url(environment, f"{environment.github.server_url}/{command.repository}")
-        if command.repository
-        else known_of(environment, checkout)
-    )
-    clusters = clusters_of(asked, config.bootstrap, known, servers_of(environment))
+    url = f"{environment.github.server_url}/{command.repository}" if command.repository else ""
+    if not url and checkout.is_checkout:
+        url = build_checkout(environment, checkout).origin()
+    clusters = clusters_of(asked, config.bootstrap, known_of(environment, url), servers_of(environment))
     if asked.kubernetes.kubeconfig and (asked.credentials.secret_file or asked.credentials.actions_secret):
         raise UsageError(
             "--kubeconfig hands the credentials to the cluster itself, and they go to one place",

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from flux_upgrade.adapters.git.checkout import Checkout, CheckoutLocation
     from flux_upgrade.adapters.http.client import Client
     from flux_upgrade.adapters.local.kustomize import Kustomize
-    from flux_upgrade.adapters.local.worktree import Spool
     from flux_upgrade.adapters.oci.registry_credentials import CredentialSource
     from flux_upgrade.adapters.oci.repository import RegistryRepository
     from flux_upgrade.config.config import BootstrapConfig
@@ -155,13 +154,6 @@ def build_credentials(environment: Environment, *, is_asked: bool = False) -> Cr
     if not access.host or not access.username:
         return source
     return GivenCredentials(access.host, access.username, access.password, source)
-
-
-def build_spool() -> Spool:
-    """Temporary files, which are gone when its block ends."""
-    from flux_upgrade.adapters.local.worktree import Spool
-
-    return Spool()
 
 
 def build_client(environment: Environment, origin: str = "", token: str = "") -> Client:
