@@ -1,7 +1,6 @@
-"""The entry point: argv + environment → options → a command → exit code.
+"""The entry point, and the only catch-all: argv + environment → options → a command → exit code.
 
-The only catch-all, and the only place that prints errors. A command's own modules
-are imported when it runs: imports are most of a short run's time.
+A command's own modules are imported when it runs: imports are most of a short run's time.
 """
 
 from __future__ import annotations
@@ -56,10 +55,7 @@ def run(  # noqa: PLR0913 whatever a process has
     *,
     stdin: IO[str] | None = None,
 ) -> int:
-    """One run. Returns the exit code; output goes to ``out``, errors to ``err``.
-
-    ``timing``: the clock to go by; None: the machine's. ``stdin``: where a password comes from.
-    """
+    """The exit code. ``timing``: the clock to go by; None: the machine's. ``stdin``: where a password comes from."""
     secrets, console = secrets_of(env), Console(out, err)
     try:
         invocation = parse_command(argv, env, timing)

@@ -185,7 +185,6 @@ def most_severe(outcomes: Iterable[Outcome]) -> Outcome:
 
 
 def reference() -> str:
-    """Inputs and outputs as Markdown, for the documentation."""
     inputs = "\n".join(
         f"| `{each.name}` | {_cell(each.description)} | {f'`{each.default}`' if each.default else ''} |"
         for each in INPUTS

@@ -1,7 +1,4 @@
-"""The inputs of the Action, as the arguments of a command line, and checks on them.
-
-Pure: the environment is an argument, and nothing is written here.
-"""
+"""The inputs of the Action, as the arguments of a command line, and checks on them. Pure."""
 
 from __future__ import annotations
 
@@ -46,10 +43,7 @@ class Secrets(NamedTuple):
 
 
 def arguments(env: Mapping[str, str]) -> list[str]:
-    """The command line that the inputs stand for, without the program's name.
-
-    Raises UsageError for a value that is not of an input's vocabulary.
-    """
+    """The command line that the inputs stand for, without the program's name. Raises UsageError."""
     given = _given(env)
     mode = _one_of("mode", given.get("mode", "upgrade"), _MODES)
     if "policy" in given:

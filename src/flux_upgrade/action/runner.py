@@ -108,10 +108,7 @@ def mask(secret: str) -> tuple[str, ...]:
 
 
 def stopped(text: str, token: str) -> str:
-    """Text of anybody's, in which the runner looks for no commands.
-
-    ``token``: random, so that the text cannot end it.
-    """
+    """Text of anybody's, in which the runner looks for no commands. ``token``: random, so that it cannot end it."""
     while token in text:
         token += "-"
     end = "\n" if text and not text.endswith("\n") else ""
@@ -150,7 +147,6 @@ def summary_within(text: str, limit: int = SUMMARY_LIMIT) -> str:
 
 
 def annotation_command(annotation: Annotation) -> str:
-    """The line that makes GitHub show it."""
     where = (("title", annotation.title), ("file", annotation.file), ("line", str(annotation.line or "")))
     escaped = ((key, _data(text).replace(":", "%3A").replace(",", "%2C")) for key, text in where)
     properties = ",".join(f"{key}={text}" for key, text in escaped if text)

@@ -1,7 +1,4 @@
-"""Flags as values: kinds of them, those that several commands share, and those of each command.
-
-``cli.bootstrap_flags`` has those of ``bootstrap``.
-"""
+"""Flags as values: kinds of them, those that several commands share, and those of each but ``bootstrap``."""
 
 from __future__ import annotations
 
@@ -50,12 +47,10 @@ def text(metavar: str, message: str) -> dict[str, Any]:
 
 
 def repeated(metavar: str, message: str) -> dict[str, Any]:
-    """A flag that may be given again."""
     return {"action": "append", "default": [], "metavar": metavar, "help": message}
 
 
 def switch(message: str) -> dict[str, Any]:
-    """A flag without a value."""
     return {"action": "store_true", "help": message}
 
 

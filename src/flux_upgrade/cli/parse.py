@@ -59,10 +59,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
-    """The flags of one command. Raises UsageError, SystemExit for --help.
-
-    Its parser alone is built: to declare the flags of all commands costs time.
-    """
+    """The flags of one command, whose parser alone is built. Raises UsageError, SystemExit for --help."""
     parser = _Parser(prog=f"{PROGRAM} {command}", allow_abbrev=False)
     COMMANDS[command][0](parser)
     actions = parser._actions  # noqa: SLF001 argparse offers no other way to its flags

@@ -24,8 +24,6 @@ _BY_ITSELF = ("push", "schedule")
 
 
 def run(command: BootstrapCommand, environment: Environment, console: Console) -> int:
-    """Bootstrap, and say what is left to do."""
-
     def progress(line: str) -> None:
         console.err.write(f"{line}\n")
         console.err.flush()

@@ -30,7 +30,7 @@ from flux_upgrade.bootstrap.oci_sync import COMPONENTS, addresses_of, oci_option
 from flux_upgrade.bootstrap.proposed import ProposedCluster, bootstrap_of, cluster_of, handover_of
 from flux_upgrade.bootstrap.request import BootstrapCluster
 from flux_upgrade.bootstrap.validation import check_version
-from flux_upgrade.commands.bootstrap_cluster import ClusterStep, open_cluster
+from flux_upgrade.commands.bootstrap_cluster import ClusterStep
 from flux_upgrade.commands.bootstrap_preflight import BootstrapCaller
 from flux_upgrade.commands.read_bootstrap import given_of, place_of
 from flux_upgrade.commands.wiring import (
@@ -47,8 +47,6 @@ from flux_upgrade.model.ports import ArtifactRegistry
 
 
 class _Ready(NamedTuple):
-    """One cluster, planned."""
-
     asked: BootstrapCluster
     plan: OciPlan
     means: ArtifactPorts
@@ -63,7 +61,7 @@ def bootstrap_oci(inventory: BootstrapInventory, caller: BootstrapCaller) -> Boo
     """One whole run. Raises as ``bootstrap_git``."""
     with ExitStack() as opened:
         is_in_cluster = bool(inventory.asked.kubernetes.kubeconfig)
-        step = open_cluster(inventory, opened, caller.progress) if is_in_cluster else None
+        step = ClusterStep(inventory, opened, caller.progress) if is_in_cluster else None
         ready = [_planned(inventory, each, step, opened) for each in inventory.clusters]
         plans = with_shared_overlays([each.plan for each in ready])
         ready = [each._replace(plan=plan) for each, plan in zip(ready, plans, strict=True)]

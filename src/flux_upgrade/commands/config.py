@@ -34,15 +34,12 @@ _SPARSE = "the checkout is sparse: what the groups match is not known\nTry: `git
 
 
 class _Compared(NamedTuple):
-    """What the groups come to in the checkout around the file."""
-
     matches: Mapping[str, Sequence[str]] = {}
     void: tuple[Void, ...] = ()
     warning: str = ""
 
 
 def run(path: str, environment: Environment, console: Console) -> int:
-    """Say what the config file means, or everything that is wrong with it."""
     text = read_text(path, "name the file: flux-upgrade config check FILE")
     config = load(text, path, KEY_READERS)
     compared = _compared(path, environment, config)

@@ -17,7 +17,6 @@ from flux_upgrade.report.wording import located
 
 
 def run(options: InspectOptions, environment: Environment, console: Console) -> int:
-    """Say what every installation really is, and what pins it."""
     if options.artifact is not None:
         return _artifact(options, options.artifact, environment, console)
     scope = scope_of(options.path)

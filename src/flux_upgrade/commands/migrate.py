@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from flux_upgrade.cli.options import ApiUsesOptions
 from flux_upgrade.commands.api_uses import finish, read_api_uses
@@ -16,20 +16,21 @@ from flux_upgrade.report.outcomes import diff, diff_hunks
 
 
 def run(options: ApiUsesOptions, environment: Environment, console: Console) -> int:
-    """Move what can be moved, and say what cannot."""
     # All is known before the first byte is written.
-    found = _written(options, read_api_uses(options, environment))
-    moving = _moving(found) if options.is_dry else ()
-    diffs = (f"{diff(found.place(each.path), diff_hunks(each.content, each.new))}\n" for each in moving)
+    found = read_api_uses(options, environment)
+    moving = [file for file in found.uses.files if file.moves]
+    found = _written(options, found, moving)
+    shown = moving if options.is_dry else ()
+    diffs = (f"{diff(found.place(each.path), diff_hunks(each.content, each.new))}\n" for each in shown)
     return finish(options, found, "".join((*diffs, migrate_text(found))), console)
 
 
-def _written(options: ApiUsesOptions, found: ApiUsesReport) -> ApiUsesReport:
+def _written(options: ApiUsesOptions, found: ApiUsesReport, moving: Iterable[Migrated]) -> ApiUsesReport:
     """With each file written whole or not at all; one that fails does not stop the others."""
     worktree = build_worktree(options.path, writes=not options.is_dry)
     failures: dict[str, FluxUpgradeError] = dict(found.failures)
     moved = set()
-    for file in _moving(found):
+    for file in moving:
         try:
             worktree.write(file.path.removeprefix(found.below), file.new, file.content)
         except WriteFailed as error:
@@ -37,7 +38,3 @@ def _written(options: ApiUsesOptions, found: ApiUsesReport) -> ApiUsesReport:
         else:
             moved.add(file.path)
     return found._replace(failures=failures, moved=frozenset(moved), is_dry=options.is_dry)
-
-
-def _moving(found: ApiUsesReport) -> Iterator[Migrated]:
-    return (file for file in found.uses.files if file.moves)

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
 
 class Console(NamedTuple):
-    """Where a command prints."""
-
     out: IO[bytes]
     err: IO[str]
 
@@ -21,7 +19,6 @@ class Console(NamedTuple):
         self.out.flush()
 
     def fail(self, slug: str, message: str, hint: str) -> None:
-        """One thing that went wrong, and what to do about it."""
         self.err.write(failure(slug, message, hint))
 
     def warn(self, text: str) -> None:

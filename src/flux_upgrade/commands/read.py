@@ -52,6 +52,7 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
     releases = source.list()
     found = discover(context)
     require_any(found, options.path)
+    checkout = build_checkout(environment, place)
     members = [Member(each, below + each.path) for each in found]
     return Inventory(
         update_groups=assign(found, below, config, scope.whole),
@@ -64,12 +65,12 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
         now=datetime.fromtimestamp(build_timing(environment).now(), UTC),
         head=head_of(place.root),
         all_paths=frozenset(each.path for each in found) if scope.is_whole else None,
-        checkout=build_checkout(environment, place),
+        checkout=checkout,
         analyzer=ImpactAnalyzer(
             Sources(
                 context if scope.is_whole else replace(context, tree=scope.whole),
                 config,
-                build_history(environment, source_of(options, config), [each.path for each in members]),
+                build_history(environment, source_of(options, config), checkout, [each.path for each in members]),
                 build_kustomize(environment),
                 frozenset(each.path for each in members if not config.is_ignored(each.path)),
                 members if scope.is_whole else None,

@@ -24,12 +24,11 @@ def sink_of(
     *,
     previews: bool = False,
 ) -> Iterator[Sink]:
-    """The sink that the options ask for; what it opened is closed at the end.
+    """What it opened is closed at the end.
 
     ``warn`` is given what a person should know before anything is written. ``details``: of a run of the
     Action. ``previews``: nothing will be applied.
     """
-    # Late: a run has one sink.
     with ExitStack() as stack:
         if options.artifact is not None:
             from flux_upgrade.commands.artifact_sinks import artifact_sink

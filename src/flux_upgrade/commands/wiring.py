@@ -179,7 +179,6 @@ def build_timing(environment: Environment) -> Timing:
 
 
 def build_flux(environment: Environment) -> FluxCli:
-    """The Flux CLI of this machine, should there be one."""
     from flux_upgrade.adapters.local.programs import LocalFluxCli
 
     return LocalFluxCli(environment.search_path, environment.of_programs)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from flux_upgrade.adapters.git.remotes import RemoteAccess
     from flux_upgrade.bootstrap.components import RenderedComponents
     from flux_upgrade.bootstrap.request import BootstrapCluster, BootstrapRequest
-    from flux_upgrade.bootstrap.secrets import SecretPlace
     from flux_upgrade.config.config import Config
     from flux_upgrade.manifests.regenerate import Regenerator
     from flux_upgrade.model.files import Remote
@@ -154,12 +153,3 @@ def _variables(environment: Environment) -> Mapping[str, str]:
     ca_file = environment.ca_file
     trusted = {"GIT_SSL_CAINFO": os.path.abspath(ca_file)} if ca_file else {}
     return {**environment.of_programs, **environment.git, **trusted}
-
-
-def build_place(path: str, checkout: CheckoutLocation, *, writes: bool) -> SecretPlace:
-    """A file for Secrets outside of the checkout; else it is only read. Raises UsageError."""
-    from flux_upgrade.adapters.local.secret_file import SecretFile
-    from flux_upgrade.bootstrap.secrets import ReadOnlyPlace
-
-    found = SecretFile(path, (checkout.root,))
-    return found if writes else ReadOnlyPlace(found)

@@ -80,7 +80,6 @@ def at_host(
 
 
 def _is_server(host: str, server: str) -> bool:
-    """Whether a host, with or without its port, is that of an address."""
     from flux_upgrade.adapters.git.remotes import parse
 
     one, other = parse(f"https://{host.lower()}"), parse(server.lower())

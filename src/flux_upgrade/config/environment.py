@@ -144,7 +144,6 @@ class BootstrapSecrets(NamedTuple):
 
 
 def environment_of(env: Mapping[str, str]) -> Environment:
-    """What the variables ``env`` say."""
     # The runner's words; on a laptop it is github.com.
     api = env.get("GITHUB_API_URL", "").rstrip("/") or GITHUB_API
     # github.com has /graphql beside its endpoints, an Enterprise Server /api/graphql beside /api/v3.
@@ -207,7 +206,6 @@ def secrets_of(env: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def masked(text: str, secrets: Iterable[str]) -> str:
-    """``text`` as it may be shown."""
     for secret in secrets:
         # Fewer characters than any token has would be found in every other word.
         text = text.replace(secret, "***") if len(secret) >= _SHORTEST_SECRET else text

@@ -16,8 +16,6 @@ V = TypeVar("V")
 
 
 class Vocabulary(NamedTuple, Generic[V]):
-    """The flags that there are, by their names."""
-
     hint: str
     refusal: Callable[[str], str]  # Why a flag cannot be given; empty for one that can
     called: Callable[[str], str]

@@ -17,7 +17,6 @@ Schema = dict[str, Any]
 
 
 def described(key: Key) -> Schema:
-    """A key's schema with its meaning, as an editor shows it."""
     return {"description": key.meaning.replace("`", ""), **schema_of(key.shape)}
 
 
@@ -85,7 +84,6 @@ def type_of(shape: Shape) -> str:
 
 
 def flag_type(flag: str) -> str:
-    """The type of an install flag; as ``type_of``."""
     if flag == "log-level":
         return ", ".join(f"`{level}`" for level in LOG_LEVELS)
     example = default(flag)

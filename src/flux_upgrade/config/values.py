@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any
 
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
@@ -21,7 +21,7 @@ from flux_upgrade.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.config.keys import OwnShape, Shape
+    from flux_upgrade.config.keys import Shape
 
 _FLOAT = "tag:yaml.org,2002:float"
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -32,12 +32,18 @@ _OLDEST = 16  # Flux 0.1 needed Kubernetes 1.16: what is older is 1.30 that lost
 
 def read(shape: Shape, name: str, node: Node, source: YamlText) -> Any:
     """The value; None where it cannot be read, which is noted in ``source``. ``name``: the key's."""
-    if isinstance(shape, PlainShape):
-        return _PLAIN[shape](name, node, source)
-    reader = _READERS.get(type(shape))
-    if reader is not None:
-        return reader(shape, name, node, source)
-    return cast("OwnShape", shape).read(name, node, source)
+    match shape:
+        case PlainShape():
+            return _PLAIN[shape](name, node, source)
+        case TextShape():
+            return _read_text(shape, name, node, source)
+        case ChoiceShape():
+            return _read_choice(shape, name, node, source)
+        case ListShape():
+            return _read_list(shape, name, node, source)
+        case MappingShape():
+            return read_mapping(shape, name, node, source)
+    return shape.read(name, node, source)
 
 
 def _read_text(shape: TextShape, name: str, node: Node, source: YamlText) -> str | None:
@@ -193,7 +199,6 @@ def read_install_flags(name: str, node: Node, source: YamlText) -> dict[str, str
 
 
 def _flag_text(flag: str, node: Node, source: YamlText) -> str | None:
-    """A flag's value as the command line of Flux would have it."""
     example = default(flag)
     if isinstance(example, bool):
         value = _read_boolean(flag, node, source)
@@ -217,12 +222,6 @@ def _text_of(name: str, wanted: str, node: Node, source: YamlText) -> str | None
     return None
 
 
-_READERS: Mapping[type, Callable[[Any, str, Node, YamlText], Any]] = {
-    TextShape: _read_text,
-    ChoiceShape: _read_choice,
-    ListShape: _read_list,
-    MappingShape: read_mapping,
-}
 _PLAIN: Mapping[PlainShape, Callable[[str, Node, YamlText], Any]] = {
     PlainShape.BOOLEAN: _read_boolean,
     PlainShape.SWITCH: _read_switch,

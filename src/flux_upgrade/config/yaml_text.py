@@ -34,8 +34,6 @@ KeyReader = Callable[[str, Node, "YamlText"], BootstrapConfig | None]
 
 
 class YamlText:
-    """One text, and the problems that were found in it."""
-
     def __init__(self, readers: Mapping[str, KeyReader] | None = None) -> None:
         """``readers``: key → what reads it, for keys that another room owns."""
         self.readers = readers or {}
@@ -128,7 +126,6 @@ def truth(node: Node) -> bool | None:
 
 
 def kind(node: Node) -> str:
-    """What a node is, for a message."""
     if isinstance(node, MappingNode):
         return "a mapping"
     if isinstance(node, SequenceNode):
