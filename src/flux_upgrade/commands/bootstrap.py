@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 from flux_upgrade.action.bootstrap_report import bootstrap_outputs, bootstrap_summary, bootstrap_value
 from flux_upgrade.action.runner import Runner
@@ -24,11 +25,7 @@ _BY_ITSELF = ("push", "schedule")
 
 
 def run(command: BootstrapCommand, environment: Environment, console: Console) -> int:
-    def progress(line: str) -> None:
-        console.err.write(f"{line}\n")
-        console.err.flush()
-
-    ran = perform(command, environment, BootstrapCaller(progress))
+    ran = perform(command, environment, BootstrapCaller(partial(print, file=console.err, flush=True)))
     if command.request.json:
         console.show(json.dumps(bootstrap_value(ran), indent=2, ensure_ascii=False) + "\n")
     else:

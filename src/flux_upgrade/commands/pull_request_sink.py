@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from flux_upgrade.adapters.recording import RecordingForge
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.commands.sink import Applied
-from flux_upgrade.commands.wiring_repository import build_forge, source_of
+from flux_upgrade.commands.wiring_repository import RepositorySource, build_forge
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.planning.planner import Inventory
@@ -32,8 +32,10 @@ class PullRequestSink:
     forge: Forge = field(init=False)
 
     def decide(self, inventory: Inventory) -> FetchedPlans:
-        forge = build_forge(self.environment, source_of(self.options, inventory.config))
-        forge = forge if self.options.request.writes else RecordingForge(forge)
+        options = self.options
+        repository = RepositorySource(options.path, options.repository, inventory.config.forge)
+        forge = build_forge(self.environment, repository)
+        forge = forge if options.request.writes else RecordingForge(forge)
         self.forge = self.stack.enter_context(closing(forge))
         return fetch_plans(inventory, self.forge)
 

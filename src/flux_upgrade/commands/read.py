@@ -27,7 +27,7 @@ from flux_upgrade.commands.wiring import (
     build_tree,
     read_text,
 )
-from flux_upgrade.commands.wiring_repository import build_history, source_of
+from flux_upgrade.commands.wiring_repository import RepositorySource, build_history
 from flux_upgrade.config.config import PATH, Config
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import NothingFound
@@ -53,6 +53,7 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
     found = discover(context)
     require_any(found, options.path)
     checkout = build_checkout(environment, place)
+    repository = RepositorySource(options.path, options.repository, config.forge)
     members = [Member(each, below + each.path) for each in found]
     return Inventory(
         update_groups=assign(found, below, config, scope.whole),
@@ -70,7 +71,7 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
             Sources(
                 context if scope.is_whole else replace(context, tree=scope.whole),
                 config,
-                build_history(environment, source_of(options, config), checkout, [each.path for each in members]),
+                build_history(environment, repository, checkout, [each.path for each in members]),
                 build_kustomize(environment),
                 frozenset(each.path for each in members if not config.is_ignored(each.path)),
                 members if scope.is_whole else None,

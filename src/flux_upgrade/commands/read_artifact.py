@@ -29,7 +29,7 @@ from flux_upgrade.commands.wiring import (
     build_timing,
     build_tree,
 )
-from flux_upgrade.commands.wiring_repository import build_history, source_of
+from flux_upgrade.commands.wiring_repository import RepositorySource, build_history
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import NothingFound, UsageError
 from flux_upgrade.model.oci import reference
@@ -129,7 +129,8 @@ def read_artifact_pins(
             "with --promote tag",
         )
     update_groups, checkout = assign(found, "", config, tree), build_checkout(environment, place)
-    history = build_history(environment, source_of(options, config), checkout)
+    repository = RepositorySource(options.path, options.repository, config.forge)
+    history = build_history(environment, repository, checkout)
     context = replace(build_pin_context(environment, tree, source, own=own), regenerator=means.regenerator)
     return Inventory(
         update_groups=tuple(of_artifact(group, address.repository) for group in update_groups),

@@ -73,8 +73,7 @@ class BootstrapInventory(NamedTuple):
     def publishes(self) -> bool:
         """Whether the branch on the server is worked on, and not the local checkout."""
         asked = self.asked
-        is_named = bool(asked.kubernetes.kubeconfig)
-        return asked.pull_request or asked.push or asked.create_repository or is_named
+        return asked.pull_request or asked.push or asked.create_repository or bool(asked.kubernetes.kubeconfig)
 
 
 def build_remote(inventory: BootstrapInventory) -> Remote:

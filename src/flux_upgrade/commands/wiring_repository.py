@@ -7,9 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import find
-from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.commands.wiring import build_checkout, build_client, build_timing
-from flux_upgrade.config.config import Config
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.files import FileHistory
 from flux_upgrade.model.ports import Forge
@@ -37,10 +35,6 @@ class RepositorySource(NamedTuple):
         from flux_upgrade.adapters.git.remotes import flavour_of
 
         return self.forge or flavour_of(url, environment.of_runner)
-
-
-def source_of(options: UpgradeOptions, config: Config) -> RepositorySource:
-    return RepositorySource(options.path, options.repository, config.forge)
 
 
 def build_forge(environment: Environment, source: RepositorySource) -> Forge:
