@@ -1,7 +1,6 @@
-"""The entry point: argv + environment → options → a command → exit code.
+"""The entry point, and the only catch-all: argv + environment → options → a command → exit code.
 
-The only catch-all, and the only place that prints errors. A command's own modules
-are imported when it runs: imports are most of a short run's time.
+A command's own modules are imported when it runs: imports are most of a short run's time.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 from flux_upgrade.cli.parse import parse_command
-from flux_upgrade.commands.output import Console
+from flux_upgrade.commands.output import Console, failure
 from flux_upgrade.config.environment import masked, secrets_of
 from flux_upgrade.model.errors import FluxUpgradeError, UsageError
 
@@ -56,10 +55,7 @@ def run(  # noqa: PLR0913 whatever a process has
     *,
     stdin: IO[str] | None = None,
 ) -> int:
-    """One run. Returns the exit code; output goes to ``out``, errors to ``err``.
-
-    ``timing``: the clock to go by; None: the machine's. ``stdin``: where a password comes from.
-    """
+    """The exit code. ``timing``: the clock to go by; None: the machine's. ``stdin``: where a password comes from."""
     secrets, console = secrets_of(env), Console(out, err)
     try:
         invocation = parse_command(argv, env, timing)
@@ -72,9 +68,10 @@ def run(  # noqa: PLR0913 whatever a process has
             from flux_upgrade.commands import action
 
             return action.run(env, console, timing)
-        return _command(invocation.command)(invocation.options, environment, console)
+        command: Command = import_module(f"flux_upgrade.commands.{invocation.command}").run
+        return command(invocation.options, environment, console)
     except FluxUpgradeError as error:
-        err.write(masked(explain(error), secrets))
+        err.write(masked(failure(error.slug, error.message, error.hint), secrets))
         return error.exit_code
     except KeyboardInterrupt:
         err.write("flux-upgrade: interrupted\n")
@@ -92,16 +89,6 @@ def _password(stdin: IO[str] | None) -> str:
     if not password:
         raise UsageError("there is no password on stdin", hint="pipe it in, or leave --password-stdin out")
     return password
-
-
-def _command(name: str) -> Command:
-    command: Command = import_module(f"flux_upgrade.commands.{name}").run
-    return command
-
-
-def explain(error: FluxUpgradeError) -> str:
-    hint = f"  {error.hint}\n" if error.hint else ""
-    return f"flux-upgrade: {error.slug}: {error.message}\n{hint}"
 
 
 def _defect(error: Exception, *, debug: bool) -> str:

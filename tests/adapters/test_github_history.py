@@ -13,10 +13,12 @@ from github_stand_in import StandIn, Token
 from github_stand_in.faults import FAULTS, to
 
 from adapters.conftest import Clock
+from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.adapters.git.git_history import ChosenHistory, GitHistory
 from flux_upgrade.adapters.github.api import GitHubApi
 from flux_upgrade.adapters.github.history import MOST, GitHubHistory
 from flux_upgrade.adapters.http.client import Client, Credential
+from flux_upgrade.commands.wiring import build_checkout
 from flux_upgrade.commands.wiring_repository import RepositorySource, build_history
 from flux_upgrade.config.environment import Environment, GitHub, Tokens
 from flux_upgrade.model.files import FileRevision, FileRevisions
@@ -239,7 +241,8 @@ def test_git_where_it_has_all_else_github(  # noqa: PLR0913, PLR0917  (a row of 
     world.commit(b"two")
     folder = cloned(world, tmp_path / "clone", option)
     source = RepositorySource(str(folder / "clusters"), str(changes.pop("repository", "")), "")
-    history = build_history(environment(world, **changes), source)
+    variables = environment(world, **changes)
+    history = build_history(variables, source, build_checkout(variables, find(source.path)))
     revisions = history.of(PATH)
     assert isinstance(history, ChosenHistory)
     assert isinstance(history.chosen, asked)
@@ -248,5 +251,6 @@ def test_git_where_it_has_all_else_github(  # noqa: PLR0913, PLR0917  (a row of 
 
 
 def test_there_may_be_no_checkout(world: World, tmp_path: Path) -> None:
-    found = build_history(environment(world), RepositorySource(str(tmp_path), "", "")).of(PATH)
+    variables, source = environment(world), RepositorySource(str(tmp_path), "", "")
+    found = build_history(variables, source, build_checkout(variables, find(source.path))).of(PATH)
     assert found == FileRevisions(missing="it is in no Git checkout, or nothing was committed there yet")

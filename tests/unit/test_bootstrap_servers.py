@@ -8,7 +8,7 @@ import pytest
 
 from flux_upgrade.adapters.git import remotes
 from flux_upgrade.bootstrap.request import BootstrapRequest, clusters_of
-from flux_upgrade.commands.wiring_servers import at_host, known_of_url, servers_of
+from flux_upgrade.commands.wiring_servers import at_host, known_of, servers_of
 from flux_upgrade.config.environment import Environment, GitHub, environment_of
 from flux_upgrade.model.errors import UsageError
 from parsed_options import bootstrap_command
@@ -23,7 +23,7 @@ CLONE = "https://github.com/o/r.git"
 
 
 def remote_facts(url: str, **env: str) -> dict[str, str]:
-    return dict(known_of_url(environment_of(env), url))
+    return dict(known_of(environment_of(env), url))
 
 
 def in_clone(
@@ -32,7 +32,7 @@ def in_clone(
     """Environment and request of a run in a clone."""
     variables = ON_A_LAPTOP if env is None else env
     environment, asked = environment_of(variables), bootstrap_command(*words, env=variables).request
-    of_remote = known_of_url(environment, clone)
+    of_remote = known_of(environment, clone)
     (only,) = clusters_of(asked, None, of_remote, servers_of(environment))
     return at_host(environment, asked, only.options)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.config.flag_text import InstallFlags, read_flag_text
+from flux_upgrade.config.flag_text import INSTALL_FLAGS, read_flag_text
 from flux_upgrade.config.install_flags import MEANINGS, REFUSED, applied
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
 from flux_upgrade.model.errors import UsageError
@@ -31,7 +31,7 @@ from flux_upgrade.model.errors import UsageError
     ],
 )
 def test_flags_are_a_mapping_or_words(text: str, flags: dict[str, str]) -> None:
-    assert read_flag_text(text, "--flags", InstallFlags()) == flags
+    assert read_flag_text(text, "--flags", INSTALL_FLAGS) == flags
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_flags_are_a_mapping_or_words(text: str, flags: dict[str, str]) -> None:
 )
 def test_bad_flags_are_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        read_flag_text(text, "--flags", InstallFlags())
+        read_flag_text(text, "--flags", INSTALL_FLAGS)
     assert caught.value.message.startswith(message)
     assert "docs/reference/config.md" in caught.value.hint
 
@@ -97,4 +97,4 @@ BEFORE = InstallOptions("v2.8.0", namespace="x", components=("source-controller"
     ],
 )
 def test_flags_change_what_was_recovered_and_nothing_else(text: str, after: InstallOptions) -> None:
-    assert applied(read_flag_text(text, "x", InstallFlags()), BEFORE) == after
+    assert applied(read_flag_text(text, "x", INSTALL_FLAGS), BEFORE) == after

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,32 +33,6 @@ def test_the_facts_of_a_run() -> None:
     assert here.approve_command("octo-org/other") == "gh workflow run flux.yaml -R octo-org/fleet -f approve="
 
 
-@pytest.mark.parametrize(
-    ("env", "api", "graphql"),
-    [
-        ({}, "https://api.github.com", "https://api.github.com/graphql"),
-        (
-            {"GITHUB_SERVER_URL": "https://ghe.example/"},
-            "https://ghe.example/api/v3",
-            "https://ghe.example/api/graphql",
-        ),
-        (
-            {
-                "GITHUB_SERVER_URL": "https://ghe.example",
-                "GITHUB_API_URL": "https://api.ghe.example/",
-                "GITHUB_GRAPHQL_URL": "https://api.ghe.example/graphql",
-            },
-            "https://api.ghe.example",
-            "https://api.ghe.example/graphql",
-        ),
-    ],
-)
-def test_where_the_server_is(env: dict[str, str], api: str, graphql: str) -> None:
-    here = runner_of(env)
-    assert (here.api, here.graphql) == (api, graphql)
-    assert here.is_github == (not env)
-
-
 def test_what_is_unknown_is_empty() -> None:
     nowhere = runner_of({})
     assert (nowhere.run_url, nowhere.workflow_url, nowhere.approve_command()) == ("", "", "")
@@ -67,6 +40,7 @@ def test_what_is_unknown_is_empty() -> None:
 
 def test_the_command_to_approve_names_the_server_where_it_is_another() -> None:
     here = runner_of({**ENV, "GITHUB_SERVER_URL": "https://ghe.example"})
+    assert not here.is_github
     assert "-R ghe.example/octo-org/fleet" in here.approve_command("octo-org/other")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -24,17 +24,8 @@ class Output(NamedTuple):
     description: str
 
 
-_PLACED = ("policy", "range", "flags")
-"""Keys of the config file whose inputs stand between others; those of all others come last."""
-
-
-def _of_keys(*names: str) -> Iterator[Input]:
-    """The inputs of keys of the config file, as their rows have them; without names, all not ``_PLACED``."""
-    for key in GOVERNING:
-        if key.input and (key.name in names if names else key.name not in _PLACED):
-            yield Input(key.name, key.input)
-
-
+_OF_KEYS = {key.name: Input(key.name, key.input) for key in GOVERNING if key.input}
+"""Inputs of keys of the config file, as their rows have them; what has no place between others comes last."""
 INPUTS = (
     Input(
         "mode",
@@ -49,7 +40,8 @@ INPUTS = (
         "repository the cluster's manifests are to be; or the artifact that is made.",
         ".",
     ),
-    *_of_keys("policy", "range"),
+    _OF_KEYS.pop("policy"),
+    _OF_KEYS.pop("range"),
     Input(
         "approve",
         "A minor (`2.9`, with its later patches) or one version (`v2.9.4`) that a person lets through. Default: none.",
@@ -74,7 +66,7 @@ INPUTS = (
         "For Flux's releases on github.com. Default: `token` on github.com, nothing on a GitHub Enterprise Server.",
     ),
     Input("base", "Branch that pull requests go into. Default: the repository's default branch."),
-    *_of_keys("flags"),
+    _OF_KEYS.pop("flags"),
     Input("dry-run", "`true` or `false`: decide all and write nothing.", "false"),
     Input("repository", "The repository with the pull requests, `owner/name`. Default: the one of the workflow."),
     Input(
@@ -125,7 +117,7 @@ INPUTS = (
         "For `mode: bootstrap` on a GitHub Enterprise Server, with `actions-secret`: a file with its SSH "
         "host keys, relative to the workspace. Default: those that github.com publishes.",
     ),
-    *_of_keys(),
+    *_OF_KEYS.values(),
 )
 
 OUTPUTS = (
@@ -185,7 +177,6 @@ def most_severe(outcomes: Iterable[Outcome]) -> Outcome:
 
 
 def reference() -> str:
-    """Inputs and outputs as Markdown, for the documentation."""
     inputs = "\n".join(
         f"| `{each.name}` | {_cell(each.description)} | {f'`{each.default}`' if each.default else ''} |"
         for each in INPUTS

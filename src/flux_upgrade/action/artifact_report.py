@@ -36,7 +36,6 @@ def artifact_run_value(outcome: ArtifactOutcome, *, written: bool) -> dict[str, 
 
 
 def artifact_run_outcome(outcome: ArtifactOutcome, *, written: bool) -> Outcome:
-    """What the run did, in one word."""
     if next(artifact_failures(outcome), None) is not None:
         return Outcome.FAILED
     if outcome.promoted and written:
@@ -47,7 +46,6 @@ def artifact_run_outcome(outcome: ArtifactOutcome, *, written: bool) -> Outcome:
 
 
 def artifact_outputs(outcome: ArtifactOutcome, *, written: bool) -> dict[str, str]:
-    """The outputs of the Action, but for the report."""
     current, target, pending = versions_of((outcome.plan.plan,))
     pushed = _reported(outcome)
     if pushed is not None and pushed.is_new and not written:
@@ -74,7 +72,6 @@ def _reported(outcome: ArtifactOutcome) -> Pushed | None:
 
 
 def artifact_summary(outcome: ArtifactOutcome, *, written: bool, approve_command: str, workflow_url: str = "") -> str:
-    """The job summary, as ``job_summary.summary`` has it for pull requests."""
     planned, dry = outcome.plan, "" if written else "would be "
     plan, address = planned.plan, planned.pulled.address
     decisions = [decision_cell(plan, each) for each in plan.decisions]
@@ -103,7 +100,6 @@ def _pushed(pushed: Pushed, dry: str) -> str:
 
 
 def rollback_outputs(planned: Rollback, *, written: bool) -> dict[str, str]:
-    """The outputs of ``mode: rollback``."""
     return {
         "outcome": str(Outcome.UPDATED if written else Outcome.HELD),
         "artifact": f"{planned.address.repository}@{planned.wanted.digest}",

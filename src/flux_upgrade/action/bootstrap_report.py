@@ -63,7 +63,6 @@ def outcome_of(ran: BootstrapResult) -> Outcome:
 
 
 def bootstrap_outputs(ran: BootstrapResult) -> dict[str, str]:
-    """The outputs of the Action, but for the report."""
     done = ran.published
     number, url = (str(done.number), done.url) if done is not None and done.number else ("", "")
     listed = []
@@ -116,7 +115,6 @@ def _cluster_value(ran: BootstrapResult, cluster: ProposedCluster) -> dict[str, 
 
 
 def bootstrap_summary(ran: BootstrapResult) -> str:
-    """The whole summary: where it is, one row for each cluster, and what is left to do."""
     clusters = ran.proposal.clusters
     head = ("Cluster", "Flux", "Files", "What next")
     parts = ["## Flux bootstrap", *_deeds(ran), table(head, (_row(ran, each) for each in clusters[:_MOST_ROWS]))]

@@ -1,7 +1,4 @@
-"""The inputs of the Action, as the arguments of a command line, and checks on them.
-
-Pure: the environment is an argument, and nothing is written here.
-"""
+"""The inputs of the Action, as the arguments of a command line, and checks on them. Pure."""
 
 from __future__ import annotations
 
@@ -20,28 +17,12 @@ from flux_upgrade.policy.policy import MaxBump
 
 _PREFIX = "INPUT_"
 _NAMES = tuple(each.name for each in INPUTS)
-_NO_FLAGS = (
-    "mode",
-    "path",
-    "token",
-    "release-token",
-    "dry-run",
-    "registry-username",
-    "registry-password",
-    "plain-http",
-    "to",
-    "create-repository",
-    "description",
-    "add-workflow",
-    "actions-secret",
-    "actions-environment",
-    "rotate-key",
-    "known-hosts",
-)
-_FLAGS = tuple(name for name in _NAMES if name not in _NO_FLAGS)
 _OF_ROLLBACKS = ("to", "docker-config", "ca-file")  # A rollback is about a registry and nothing else
 _OF_BOOTSTRAPS = ("description", "actions-secret", "actions-environment", "known-hosts")
 _SWITCHES = ("create-repository", "add-workflow", "rotate-key")
+_TOKENS = ("token", "release-token", "registry-password")
+_NO_FLAGS = (*_OF_BOOTSTRAPS, *_SWITCHES, *_TOKENS, "mode", "path", "dry-run", "registry-username", "plain-http", "to")
+_FLAGS = tuple(name for name in _NAMES if name not in _NO_FLAGS)
 _NOT_OF_BOOTSTRAPS = (*(key.name for key in GOVERNING if key.input and key.name != "flags"), "approve", "promote", "to")
 _WITH_BOOTSTRAPS = (*("repository", "config", "release-source", "flags", "ca-file", "docker-config"), *_OF_BOOTSTRAPS)
 _MODES = ("upgrade", "plan", "rollback", "bootstrap")
@@ -62,10 +43,7 @@ class Secrets(NamedTuple):
 
 
 def arguments(env: Mapping[str, str]) -> list[str]:
-    """The command line that the inputs stand for, without the program's name.
-
-    Raises UsageError for a value that is not of an input's vocabulary.
-    """
+    """The command line that the inputs stand for, without the program's name. Raises UsageError."""
     given = _given(env)
     mode = _one_of("mode", given.get("mode", "upgrade"), _MODES)
     if "policy" in given:

@@ -79,12 +79,9 @@ def outputs(done: Round, *, written: bool) -> dict[str, str]:
 
 def _artifact(plans: Sequence[Plan]) -> dict[str, str]:
     """What pins are to stand for, if it is one artifact: the one that needs no approval comes first."""
-    changes = [(each.approved, each.change) for plan in plans for each in plan.upgrades]
-    artifacts = {is_approved: set[str]() for is_approved in (True, False)}
-    for is_approved, change in changes:
-        if change.artifact:
-            artifacts[is_approved].add(change.artifact)
-    artifact, _, digest = only(artifacts[True] or artifacts[False]).partition("@")
+    upgrades = [each for plan in plans for each in plan.upgrades if each.change.artifact]
+    approved = {each.change.artifact for each in upgrades if each.approved}
+    artifact, _, digest = only(approved or {each.change.artifact for each in upgrades}).partition("@")
     return {"artifact": artifact, "digest": digest}
 
 

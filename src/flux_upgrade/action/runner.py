@@ -26,8 +26,6 @@ class Runner(NamedTuple):
     workspace: str
     repository: str
     server: str  # `https://github.com`, or a GitHub Enterprise Server; no trailing slash
-    api: str
-    graphql: str
     event: str
     workflow_ref: str  # `owner/name/.github/workflows/x.yaml@refs/heads/main`
     run_id: str
@@ -56,9 +54,7 @@ class Runner(NamedTuple):
     @property
     def workflow_url(self) -> str:
         """The workflow's page, which has the button "Run workflow"; empty where it is unknown."""
-        if not self.workflow:
-            return ""
-        return f"{self.server}/{self.repository}/actions/workflows/{self.workflow}"
+        return f"{self.server}/{self.repository}/actions/workflows/{self.workflow}" if self.workflow else ""
 
     def approve_command(self, repository: str = "") -> str:
         """The command that approves, up to the version; empty where the workflow is unknown.
@@ -69,8 +65,7 @@ class Runner(NamedTuple):
             return ""
         # Inside of a clone, gh finds repository and server by itself.
         host = "" if self.is_github else f"{self.server.partition('://')[2]}/"
-        elsewhere = repository not in ("", self.repository)
-        where = f" -R {host}{self.repository}" if elsewhere else ""
+        where = "" if repository in ("", self.repository) else f" -R {host}{self.repository}"
         return f"gh workflow run {self.workflow}{where} -f approve="
 
 
@@ -78,16 +73,10 @@ def runner_of(env: Mapping[str, str]) -> Runner:
     def value_of(name: str, default: str = "") -> str:
         return env.get(name, "").strip() or default
 
-    server = value_of("GITHUB_SERVER_URL", GITHUB).rstrip("/")
-    # Enterprise Servers before 3.1 do not tell where their GraphQL API is.
-    api = value_of("GITHUB_API_URL", "https://api.github.com" if server == GITHUB else f"{server}/api/v3")
-    graphql = "https://api.github.com/graphql" if server == GITHUB else f"{server}/api/graphql"
     return Runner(
         workspace=value_of("GITHUB_WORKSPACE"),
         repository=value_of("GITHUB_REPOSITORY"),
-        server=server,
-        api=api.rstrip("/"),
-        graphql=value_of("GITHUB_GRAPHQL_URL", graphql),
+        server=value_of("GITHUB_SERVER_URL", GITHUB).rstrip("/"),
         event=value_of("GITHUB_EVENT_NAME"),
         workflow_ref=value_of("GITHUB_WORKFLOW_REF"),
         run_id=value_of("GITHUB_RUN_ID"),
@@ -119,10 +108,7 @@ def mask(secret: str) -> tuple[str, ...]:
 
 
 def stopped(text: str, token: str) -> str:
-    """Text of anybody's, in which the runner looks for no commands.
-
-    ``token``: random, so that the text cannot end it.
-    """
+    """Text of anybody's, in which the runner looks for no commands. ``token``: random, so that it cannot end it."""
     while token in text:
         token += "-"
     end = "\n" if text and not text.endswith("\n") else ""
@@ -161,7 +147,6 @@ def summary_within(text: str, limit: int = SUMMARY_LIMIT) -> str:
 
 
 def annotation_command(annotation: Annotation) -> str:
-    """The line that makes GitHub show it."""
     where = (("title", annotation.title), ("file", annotation.file), ("line", str(annotation.line or "")))
     escaped = ((key, _data(text).replace(":", "%3A").replace(",", "%2C")) for key, text in where)
     properties = ",".join(f"{key}={text}" for key, text in escaped if text)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
@@ -17,7 +18,7 @@ from flux_upgrade.bootstrap.options import Provider
 from flux_upgrade.bootstrap.options import Source as From
 from flux_upgrade.bootstrap.validation import FORMS, misfit, unknown
 from flux_upgrade.config.config import BootstrapConfig, FlagValue
-from flux_upgrade.config.flag_text import read_flag_text
+from flux_upgrade.config.flag_text import Vocabulary, read_flag_text
 from flux_upgrade.config.keys import ChoiceShape, Key, MappingShape, TextShape
 from flux_upgrade.config.schema import Schema, described, schema_of
 from flux_upgrade.config.values import read as read_shape
@@ -150,36 +151,20 @@ def parse_bootstrap_flags(text: str, where: str) -> Mapping[str, FlagValue]:
     line, each in a line or all in one, with or without ``--``. ``where``: what the text was
     given as. Raises UsageError with all problems.
     """
-    return read_flag_text(text, where, _BootstrapWords())
+    return read_flag_text(text, where, _WORDS)
 
 
-class _BootstrapWords:
-    """The protocol ``Vocabulary``: the flags of ``flux bootstrap``."""
-
-    hint = _HINT
-
-    def refusal(self, name: str) -> str:
-        return _refusal(name, is_committed=False)
-
-    def called(self, name: str) -> str:
-        return f"--{name}"
-
-    def is_list(self, name: str) -> bool:
-        return FLAGS[name].kind is FlagKind.LIST
-
-    def is_boolean(self, name: str) -> bool:
-        return FLAGS[name].kind is FlagKind.BOOLEAN
-
-    def stray(self, number: int, word: str) -> str:
-        """The word may be a password that was meant for the flag before it."""
-        del word
-        return f"word {number}"
-
-    def value(self, name: str, text: str) -> FlagValue:
-        return read_value(FLAGS[name], text)
-
-    def mapping(self, root: Node, source: YamlText) -> Mapping[str, FlagValue] | None:
-        return BootstrapFlags(is_committed=False).read("this", root, source)
+_WORDS = Vocabulary(
+    hint=_HINT,
+    refusal=partial(_refusal, is_committed=False),
+    called="--{}".format,
+    # The word may be a password that was meant for the flag before it.
+    stray=lambda number, _: f"word {number}",
+    is_list=lambda name: FLAGS[name].kind is FlagKind.LIST,
+    is_boolean=lambda name: FLAGS[name].kind is FlagKind.BOOLEAN,
+    value=lambda name, text: read_value(FLAGS[name], text),
+    mapping=BootstrapFlags(is_committed=False).read,
+)
 
 
 _NAME = TextShape(

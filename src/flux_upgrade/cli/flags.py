@@ -1,7 +1,4 @@
-"""Flags as values: kinds of them, those that several commands share, and those of each command.
-
-``cli.bootstrap_flags`` has those of ``bootstrap``.
-"""
+"""Flags as values: kinds of them, those that several commands share, and those of each but ``bootstrap``."""
 
 from __future__ import annotations
 
@@ -50,12 +47,10 @@ def text(metavar: str, message: str) -> dict[str, Any]:
 
 
 def repeated(metavar: str, message: str) -> dict[str, Any]:
-    """A flag that may be given again."""
     return {"action": "append", "default": [], "metavar": metavar, "help": message}
 
 
 def switch(message: str) -> dict[str, Any]:
-    """A flag without a value."""
     return {"action": "store_true", "help": message}
 
 
@@ -125,7 +120,6 @@ def of_keys(*names: str) -> Arguments:
 
 
 def declare_render(parser: argparse.ArgumentParser) -> None:
-    """Of ``render``."""
     plain = InstallOptions(version="")
     extra = [name for name in COMPONENTS if name not in DEFAULT_COMPONENTS]
 
@@ -155,21 +149,18 @@ def declare_render(parser: argparse.ArgumentParser) -> None:
 
 
 def declare_inspect(parser: argparse.ArgumentParser) -> None:
-    """Of ``inspect``."""
     parser.description = "Find every Flux installation and say what is really there, with the proof."
     graph = switch("show which files each cluster reads, and what no cluster reads")
     declare(parser, {**PATH, **SOURCE, **REGISTRY, "--graph": graph, "--json": switch(_JSON.format("inspect"))})
 
 
 def declare_plan(parser: argparse.ArgumentParser) -> None:
-    """Of ``plan``."""
     parser.description = "Show what an upgrade would do and why. Writes nothing."
     pulls = switch("take the pull requests of the repository into account")
     declare(parser, {**_policy(), "--json": switch(_JSON.format("plan")), "--pull-request": pulls})
 
 
 def declare_upgrade(parser: argparse.ArgumentParser) -> None:
-    """Of ``upgrade``."""
     parser.description = "Upgrade every installation that the policy lets go on, flags and edits kept."
     arguments = {
         **_policy(),
@@ -210,7 +201,6 @@ def _policy() -> Arguments:
 
 
 def declare_check(parser: argparse.ArgumentParser) -> None:
-    """Of ``check``."""
     parser.description = (
         "Find every manifest with an API version that a Flux version does not serve. Writes nothing, and "
         "ends with 27 where there is one."
@@ -219,7 +209,6 @@ def declare_check(parser: argparse.ArgumentParser) -> None:
 
 
 def declare_migrate(parser: argparse.ArgumentParser) -> None:
-    """Of ``migrate``."""
     parser.description = (
         "Move manifests away from the API versions that a Flux version does not serve, with the fields that "
         "were renamed. What cannot be moved is named, and the run ends with 27 then."
@@ -244,7 +233,6 @@ def _api_uses(target: str) -> Arguments:
 
 
 def declare_rollback(parser: argparse.ArgumentParser) -> None:
-    """Of ``rollback``."""
     parser.description = (
         "Have an artifact's tag stand for what it stood for before its last promotion. The version that is "
         "rejected so is held until there is a newer one, or until it is approved."
@@ -260,7 +248,6 @@ def declare_rollback(parser: argparse.ArgumentParser) -> None:
 
 
 def declare_config(parser: argparse.ArgumentParser) -> None:
-    """Of ``config``."""
     parser.description = (
         "Check the config file, and say what it means. In a checkout, list what each group matches, and end "
         "with 18 for a group that matches nothing."
@@ -270,5 +257,4 @@ def declare_config(parser: argparse.ArgumentParser) -> None:
 
 
 def declare_action(parser: argparse.ArgumentParser) -> None:
-    """Of ``action``."""
     parser.description = "The entry point of the GitHub Action: reads its inputs from the environment."

@@ -16,15 +16,11 @@ if TYPE_CHECKING:
 
 
 class RenderOptions(NamedTuple):
-    """Of ``render``."""
-
     release_source: str  # `github`, a folder, or an http(s) or oci address
     install: InstallOptions
 
 
 class InspectOptions(NamedTuple):
-    """Of ``inspect``."""
-
     path: str
     artifact: Address | None  # The artifact that was named instead of a path; `path` is the working folder then
     release_source: str
@@ -68,16 +64,12 @@ class ApiUsesOptions(NamedTuple):
 
 
 class RollbackOptions(NamedTuple):
-    """Of ``rollback``."""
-
     artifact: Address
     to: str  # A tag or a digest; empty: what there was before
     is_dry: bool
 
 
 class BootstrapCommand(NamedTuple):
-    """Of ``bootstrap``."""
-
     checkout: str
     config: str
     release_source: str
@@ -86,21 +78,8 @@ class BootstrapCommand(NamedTuple):
     """``owner/name`` on the GitHub that the environment names; empty: the checkout's remote says it."""
 
 
-class ConfigOptions(NamedTuple):
-    """Of ``config check``."""
-
-    path: str
-
-
-Options = (
-    RenderOptions
-    | InspectOptions
-    | UpgradeOptions
-    | ApiUsesOptions
-    | RollbackOptions
-    | BootstrapCommand
-    | ConfigOptions
-)
+Options = RenderOptions | InspectOptions | UpgradeOptions | ApiUsesOptions | RollbackOptions | BootstrapCommand | str
+"""Text: the path, of ``config check``."""
 
 
 class Invocation(NamedTuple):

@@ -12,7 +12,6 @@ from flux_upgrade.cli.flags import BOOL, boolean, boolean_text
 from flux_upgrade.cli.options import (
     ApiUsesOptions,
     BootstrapCommand,
-    ConfigOptions,
     InspectOptions,
     Invocation,
     Options,
@@ -20,7 +19,7 @@ from flux_upgrade.cli.options import (
     RollbackOptions,
     UpgradeOptions,
 )
-from flux_upgrade.config.environment import Environment, environment_of
+from flux_upgrade.config.environment import Environment, RegistryAccess, environment_of
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions, nearest
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.oci import SCHEME
@@ -60,10 +59,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
-    """The flags of one command. Raises UsageError, SystemExit for --help.
-
-    Its parser alone is built: to declare the flags of all commands costs time.
-    """
+    """The flags of one command, whose parser alone is built. Raises UsageError, SystemExit for --help."""
     parser = _Parser(prog=f"{PROGRAM} {command}", allow_abbrev=False)
     COMMANDS[command][0](parser)
     actions = parser._actions  # noqa: SLF001 argparse offers no other way to its flags
@@ -112,29 +108,26 @@ def parse_command(argv: Sequence[str], env: Mapping[str, str], timing: Timing | 
     if command not in COMMANDS:
         return _without_command(argv)
     args = parse(command, argv[1:])
-    environment = environment_of(env)._replace(timing=timing, ca_file=getattr(args, "ca_file", ""))
-    if hasattr(args, "docker_config"):
-        registry = environment.registry._replace(docker_config=args.docker_config)
-        environment = environment._replace(registry=registry)
+    environment = environment_of(env)
+    registry = environment.registry._replace(docker_config=getattr(args, "docker_config", ""))
+    registry = _of_artifact(registry, args) if hasattr(args, "plain_http") else registry
+    environment = environment._replace(timing=timing, ca_file=getattr(args, "ca_file", ""), registry=registry)
     options: Options | None = None
     match command:
         case "render":
             options = RenderOptions(args.release_source, _install(args))
         case "inspect":
-            environment = _with_registry(environment, args)
             options = InspectOptions(*_location(args), args.release_source, args.json, args.graph)
         case "plan" | "upgrade":
-            environment = _with_registry(environment, args)
             options = _upgrade(args, writes=command == "upgrade" and not args.dry_run)
         case "check" | "migrate":
             options = _api_uses(args, annotates=env.get("GITHUB_ACTIONS") == "true")
         case "rollback":
-            environment = _with_registry(environment, args)
             options = _rollback(args)
         case "bootstrap":
             return _bootstrap(environment, args, env)
         case "config":
-            options = ConfigOptions(args.path)
+            options = str(args.path)
     return Invocation(command, options, environment)
 
 
@@ -252,9 +245,9 @@ def _location(args: Namespace) -> tuple[str, Address | None]:
     return (".", parse_address(args.path)) if args.path.startswith(SCHEME) else (args.path, None)
 
 
-def _with_registry(environment: Environment, args: Namespace) -> Environment:
+def _of_artifact(registry: RegistryAccess, args: Namespace) -> RegistryAccess:
     """With how the registry of the artifact is reached. Raises UsageError."""
-    access = environment.registry._replace(
+    access = registry._replace(
         username=args.username, is_password_on_stdin=args.password_stdin, plain_http=args.plain_http
     )
     if access.is_password_on_stdin and not access.username:
@@ -266,15 +259,14 @@ def _with_registry(environment: Environment, args: Namespace) -> Environment:
         )
     artifact = _location(args)[1]
     if artifact is not None:
-        access = access._replace(host=artifact.host)
-    else:
-        for flag, value in (("--plain-http", access.plain_http), ("--username", access.username)):
-            if value:
-                raise UsageError(
-                    f"{flag} is about the registry of an artifact, and '{args.path}' is none",
-                    hint="give the artifact as oci://HOST/REPOSITORY:TAG",
-                )
-    return environment._replace(registry=access)
+        return access._replace(host=artifact.host)
+    if access.plain_http or access.username:
+        raise UsageError(
+            f"{'--plain-http' if access.plain_http else '--username'} is about the registry of an artifact, "
+            f"and '{args.path}' is none",
+            hint="give the artifact as oci://HOST/REPOSITORY:TAG",
+        )
+    return access
 
 
 def _rollback(args: Namespace) -> RollbackOptions:

@@ -10,7 +10,6 @@ from flux_upgrade.action.report import outputs, run_value
 from flux_upgrade.action.runner import Runner
 from flux_upgrade.cli.options import RollbackOptions, UpgradeOptions
 from flux_upgrade.commands.sink import Applied
-from flux_upgrade.commands.wiring import build_registry
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.planning.proposal import Round
@@ -30,22 +29,29 @@ class ActionResult(NamedTuple):
 
 
 def result_of(applied: Applied, options: UpgradeOptions, where: Runner) -> ActionResult:
-    if isinstance(applied.done, Round):
-        return _of_round(applied, applied.done, where, written=options.request.writes)
-    return _of_artifact(applied, where, written=options.request.writes)
+    command, page = where.approve_command(), where.workflow_url
+    written, done, calls = options.request.writes, applied.done, applied.calls
+    if isinstance(done, Round):
+        return ActionResult(
+            applied.text,
+            summary(done, calls=calls, written=written, approve_command=command, workflow_url=page),
+            outputs(done, written=written),
+            run_value(done, calls=calls, written=written),
+            applied.failures,
+            tuple(each for result in done.results for each in result.warnings),
+            applied.errors,
+            _annotations(done),
+        )
+    # Late: most runs are about a checkout.
+    from flux_upgrade.action.artifact_report import artifact_outputs, artifact_run_value, artifact_summary
 
-
-def _of_round(applied: Applied, done: Round, where: Runner, *, written: bool) -> ActionResult:
-    command, page, calls = where.approve_command(), where.workflow_url, applied.calls
     return ActionResult(
         applied.text,
-        summary(done, calls=calls, written=written, approve_command=command, workflow_url=page),
-        outputs(done, written=written),
-        run_value(done, calls=calls, written=written),
+        artifact_summary(done, written=written, approve_command=command, workflow_url=page),
+        artifact_outputs(done, written=written),
+        artifact_run_value(done, written=written),
         applied.failures,
-        tuple(each for result in done.results for each in result.warnings),
-        applied.errors,
-        _annotations(done),
+        errors=applied.errors,
     )
 
 
@@ -58,31 +64,13 @@ def _annotations(done: Round) -> tuple[Annotation, ...]:
     return tuple(on_lines(done.plans))
 
 
-def _of_artifact(applied: Applied, where: Runner, *, written: bool) -> ActionResult:
-    # Late: most runs are about a checkout.
-    from flux_upgrade.action.artifact_report import artifact_outputs, artifact_run_value, artifact_summary
-
-    command, page = where.approve_command(), where.workflow_url
-    return ActionResult(
-        applied.text,
-        artifact_summary(applied.done, written=written, approve_command=command, workflow_url=page),
-        artifact_outputs(applied.done, written=written),
-        artifact_run_value(applied.done, written=written),
-        applied.failures,
-        errors=applied.errors,
-    )
-
-
 def rolled_back(options: RollbackOptions, environment: Environment) -> ActionResult:
     """A rollback. Raises FluxUpgradeError where nothing could be done."""
     # Late: as above.
     from flux_upgrade.action.artifact_report import rollback_outputs
-    from flux_upgrade.artifacts.promote import plan_rollback, roll_back
     from flux_upgrade.artifacts.report_text import rollback_text
+    from flux_upgrade.commands import rollback
 
-    written = not options.is_dry
-    registry = build_registry(environment, options.artifact, writes=written)
-    planned = plan_rollback(options.artifact, options.to, registry)
-    roll_back(planned, registry)
+    planned, written = rollback.perform(options, environment), not options.is_dry
     text = rollback_text(planned, written=written)
     return ActionResult(text, f"## Flux\n\n```\n{text}```\n", rollback_outputs(planned, written=written))

@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 
 from flux_upgrade.action import runner
-from flux_upgrade.action.runner import annotation_command
 from flux_upgrade.adapters.local.spread import spread
 from flux_upgrade.cli.options import ApiUsesOptions
 from flux_upgrade.clusters.clusters import Member
@@ -18,14 +17,13 @@ from flux_upgrade.config.environment import Environment
 from flux_upgrade.impact.api_scan import Searched, in_use, searched, suspects
 from flux_upgrade.impact.impact import Impact
 from flux_upgrade.impact.migrate.apis import Apis
-from flux_upgrade.impact.running import Running, manifest_apis
+from flux_upgrade.impact.running import manifest_apis
 from flux_upgrade.impact.running import running as find_running
 from flux_upgrade.impact.served_apis import ServedApis
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import ApiRemoved, ReleaseNotFound
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.versions import Version
-from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover, looked_at
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.planning.manifest_planner import newest_stable
@@ -40,8 +38,6 @@ from flux_upgrade.report.api_uses import (
 )
 from flux_upgrade.report.wording import Annotation, Level
 
-TYPE_CHECKING = False
-
 
 def read_api_uses(options: ApiUsesOptions, environment: Environment) -> ApiUsesReport:
     """What is there to migrate. Raises UsageError, InvalidConfig, ReleaseNotFound, SourceUnavailable."""
@@ -54,7 +50,9 @@ def read_api_uses(options: ApiUsesOptions, environment: Environment) -> ApiUsesR
     running, unknown = [served.at(each) for each in options.running], []
     pinning = frozenset(() if running else looked_at(scope.whole))
     suspected = suspects(scope.whole, _searched(scope, config), pinning, target, spread)
-    found = _installed(build_pin_context(environment, scope.whole, source), suspected.pins)
+    # What is below PATH may run in any cluster, and one whose manifest is left alone runs all the same.
+    context = build_pin_context(environment, scope.whole, source)
+    found = find_running(Member(each, each.path) for each in discover(context, suspected.pins))
     for tag in found.releases:
         try:
             running.append(served.at(tag))
@@ -88,14 +86,6 @@ def _searched(scope: Scope, config: Config) -> Searched:
     return searched(scope.tree, scope.below, config)
 
 
-def _installed(context: PinContext, paths: Sequence[str]) -> Running:
-    """What the repository installs: what is below PATH may run in any cluster.
-
-    One whose manifest is left alone runs all the same.
-    """
-    return find_running(Member(each, each.path) for each in discover(context, paths))
-
-
 def _apis(running: Sequence[ReleaseApis], target: ReleaseApis, served: ServedApis) -> Apis:
     if not running:
         return Apis(None, target, (), served.schema)
@@ -103,22 +93,19 @@ def _apis(running: Sequence[ReleaseApis], target: ReleaseApis, served: ServedApi
     return Apis(oldest, target, others, served.schema, lambda: served.between(oldest.tag, target.tag))
 
 
-def show_report(options: ApiUsesOptions, found: ApiUsesReport, text: str, console: Console) -> None:
-    """Print the report. Text that may be anybody's commands nothing in a step of GitHub Actions."""
+def finish(options: ApiUsesOptions, found: ApiUsesReport, text: str, console: Console) -> int:
+    """Print the report; on stderr annotations, and a line for each failure. The exit code."""
     if options.json:
         text = api_uses_json(found)
     elif options.annotates:
+        # Text that may be anybody's commands nothing in a step of GitHub Actions.
         text = runner.stopped(text, os.urandom(16).hex())
     console.show(text)
-
-
-def finish(options: ApiUsesOptions, found: ApiUsesReport, console: Console) -> int:
-    """Say on stderr what is wrong: annotations, and a line for each failure. The exit code."""
     if options.annotates:
         lines, others = runner.annotate(line_annotations(found))
         if others:
             more = Annotation(Level.WARNING, f"{counted(len(others), 'more use')}: see the log of this step")
-            lines = (*lines, annotation_command(more))
+            lines = (*lines, runner.annotation_command(more))
         console.err.writelines(f"{line}\n" for line in lines)
     for error in found.failures.values():
         console.fail(error.slug, error.message, error.hint)

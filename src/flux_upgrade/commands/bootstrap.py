@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 from flux_upgrade.action.bootstrap_report import bootstrap_outputs, bootstrap_summary, bootstrap_value
 from flux_upgrade.action.runner import Runner
@@ -24,13 +25,7 @@ _BY_ITSELF = ("push", "schedule")
 
 
 def run(command: BootstrapCommand, environment: Environment, console: Console) -> int:
-    """Bootstrap, and say what is left to do."""
-
-    def progress(line: str) -> None:
-        console.err.write(f"{line}\n")
-        console.err.flush()
-
-    ran = perform(command, environment, BootstrapCaller(progress))
+    ran = perform(command, environment, BootstrapCaller(partial(print, file=console.err, flush=True)))
     if command.request.json:
         console.show(json.dumps(bootstrap_value(ran), indent=2, ensure_ascii=False) + "\n")
     else:
@@ -53,7 +48,7 @@ def perform(command: BootstrapCommand, environment: Environment, caller: Bootstr
 def act(command: BootstrapCommand, environment: Environment, where: Runner) -> ActionResult:
     """A bootstrap by the Action. Raises as ``action``."""
     caller = BootstrapCaller(
-        _unheard,
+        lambda _: None,  # there is no cluster whose progress could be shown
         where.run_url,
         action_of(where.action_repository, where.action_ref),
         is_asked=where.event not in _BY_ITSELF,
@@ -68,7 +63,3 @@ def act(command: BootstrapCommand, environment: Environment, where: Runner) -> A
         tuple(warnings_of(ran)),
         tuple(type(error) for error in ran.errors),
     )
-
-
-def _unheard(line: str) -> None:
-    """The Action has no cluster whose progress could be shown."""

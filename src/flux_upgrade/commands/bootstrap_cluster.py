@@ -12,20 +12,23 @@ from flux_upgrade.bootstrap.cluster.wait import Run
 from flux_upgrade.bootstrap.proposed import ProposedCluster
 from flux_upgrade.bootstrap.secrets import ClusterSecretPlace
 from flux_upgrade.commands.wiring import build_kustomize, build_timing
-from flux_upgrade.commands.wiring_bootstrap import BootstrapInventory, build_cluster
+from flux_upgrade.commands.wiring_bootstrap import BootstrapInventory
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.files import Tree
-from flux_upgrade.model.kubernetes_objects import KubernetesApi, part
+from flux_upgrade.model.kubernetes_objects import part
 
 _OUTSIDE = b".."
 
 
 class ClusterStep:
-    """One cluster, connected."""
+    def __init__(self, inventory: BootstrapInventory, opened: ExitStack, progress: Callable[[str], None]) -> None:
+        """Connect to what ``--kubeconfig`` and ``--context`` name. Raises UsageError, ClusterUnavailable."""
+        from flux_upgrade.adapters.kubernetes.connect import connect
 
-    def __init__(self, cluster: KubernetesApi, inventory: BootstrapInventory, progress: Callable[[str], None]) -> None:
-        self._cluster, self._inventory, self._progress = cluster, inventory, progress
-        self.place = ClusterSecretPlace(cluster)
+        wanted, timing = inventory.asked.kubernetes, build_timing(inventory.environment)
+        self._cluster = opened.enter_context(closing(connect(wanted.kubeconfig, wanted.context, timing)))
+        self._inventory, self._progress = inventory, progress
+        self.place = ClusterSecretPlace(self._cluster)
 
     def check(self, cluster: ProposedCluster, files: Mapping[str, bytes]) -> None:
         """Refuse what cannot go well, as ``check_cluster`` does. ``files``: as for ``bootstrap``.
@@ -71,14 +74,6 @@ class ClusterStep:
             options.secret_name,
             options.force,
         )
-
-
-def open_cluster(inventory: BootstrapInventory, opened: ExitStack, progress: Callable[[str], None]) -> ClusterStep:
-    """Connect to what ``--kubeconfig`` and ``--context`` name. Raises UsageError, ClusterUnavailable."""
-    wanted = inventory.asked.kubernetes
-    cluster = build_cluster(inventory.environment, wanted.kubeconfig, wanted.context)
-    opened.enter_context(closing(cluster))
-    return ClusterStep(cluster, inventory, progress)
 
 
 def files_of(cluster: ProposedCluster, tree: Tree) -> Mapping[str, bytes]:

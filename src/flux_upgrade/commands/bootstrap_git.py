@@ -25,26 +25,19 @@ from flux_upgrade.pullrequests import text as pull_request
 
 
 def bootstrap_git(inventory: BootstrapInventory, caller: BootstrapCaller) -> BootstrapResult:
-    """One whole run.
-
-    Raises FluxUpgradeError for what is refused before the first write; what goes wrong later ends
-    ``Ran.error``.
-    """
+    """Raises FluxUpgradeError for what is refused before the first write; what goes wrong later ends ``ran.error``."""
     with ExitStack() as opened:
-        preflight = Preflight(inventory, caller, opened)
-        run = _Run(inventory, caller, preflight, preflight.check())
+        run = _Run(inventory, caller, Preflight(inventory, caller, opened))
         run.write()
         return run.ran
 
 
 class _Run:
-    def __init__(
-        self, inventory: BootstrapInventory, caller: BootstrapCaller, preflight: Preflight, proposal: Bootstrap
-    ) -> None:
+    def __init__(self, inventory: BootstrapInventory, caller: BootstrapCaller, preflight: Preflight) -> None:
         self._inventory, self._caller, self._preflight = inventory, caller, preflight
         self._options, self._asked = inventory.first, inventory.asked
         self.ran = BootstrapResult(
-            proposal,
+            preflight.check(),
             is_dry=inventory.asked.dry_run,
             repository=repository_of(self._options) or self._options.url if inventory.publishes else "",
             url=preflight.hosted.url if preflight.hosted is not None else "",

@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from flux_upgrade.adapters.local.ssh_keys import generate
+from flux_upgrade.adapters.local.worktree import Spool
 from flux_upgrade.artifacts.pull import ArtifactPorts
 from flux_upgrade.bootstrap.access import AccessPlan, AccessPorts, carry_out, foresee
 from flux_upgrade.bootstrap.access_plan import plan_access
@@ -29,13 +30,12 @@ from flux_upgrade.bootstrap.oci_sync import COMPONENTS, addresses_of, oci_option
 from flux_upgrade.bootstrap.proposed import ProposedCluster, bootstrap_of, cluster_of, handover_of
 from flux_upgrade.bootstrap.request import BootstrapCluster
 from flux_upgrade.bootstrap.validation import check_version
-from flux_upgrade.commands.bootstrap_cluster import ClusterStep, open_cluster
+from flux_upgrade.commands.bootstrap_cluster import ClusterStep
 from flux_upgrade.commands.bootstrap_preflight import BootstrapCaller
 from flux_upgrade.commands.read_bootstrap import given_of, place_of
 from flux_upgrade.commands.wiring import (
     build_registry,
     build_releases,
-    build_spool,
     build_timing,
     build_tree,
     build_worktree,
@@ -47,8 +47,6 @@ from flux_upgrade.model.ports import ArtifactRegistry
 
 
 class _Ready(NamedTuple):
-    """One cluster, planned."""
-
     asked: BootstrapCluster
     plan: OciPlan
     means: ArtifactPorts
@@ -63,7 +61,7 @@ def bootstrap_oci(inventory: BootstrapInventory, caller: BootstrapCaller) -> Boo
     """One whole run. Raises as ``bootstrap_git``."""
     with ExitStack() as opened:
         is_in_cluster = bool(inventory.asked.kubernetes.kubeconfig)
-        step = open_cluster(inventory, opened, caller.progress) if is_in_cluster else None
+        step = ClusterStep(inventory, opened, caller.progress) if is_in_cluster else None
         ready = [_planned(inventory, each, step, opened) for each in inventory.clusters]
         plans = with_shared_overlays([each.plan for each in ready])
         ready = [each._replace(plan=plan) for each, plan in zip(ready, plans, strict=True)]
@@ -100,7 +98,7 @@ def _planned(
     means = ArtifactPorts(
         build_registry(environment, found.flux, writes=writes),
         inventory.regenerator,
-        opened.enter_context(build_spool()),
+        opened.enter_context(Spool()),
         build_releases(environment, inventory.release_source).commit,
         datetime.fromtimestamp(build_timing(environment).now(), UTC),
     )

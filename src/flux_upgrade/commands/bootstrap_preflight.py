@@ -14,7 +14,7 @@ from flux_upgrade.bootstrap.files import plan_files, root_syncs
 from flux_upgrade.bootstrap.options import Provider
 from flux_upgrade.bootstrap.proposed import Bootstrap, ProposedCluster, bootstrap_of, cluster_of, handover_of
 from flux_upgrade.bootstrap.validation import check_version
-from flux_upgrade.commands.bootstrap_cluster import ClusterStep, files_of, open_cluster
+from flux_upgrade.commands.bootstrap_cluster import ClusterStep, files_of
 from flux_upgrade.commands.read_bootstrap import given_of, place_of
 from flux_upgrade.commands.wiring import build_tree, build_worktree
 from flux_upgrade.commands.wiring_bootstrap import BootstrapInventory, build_hosting, build_remote, repository_of
@@ -24,8 +24,6 @@ from flux_upgrade.model.hosting import HostedRepository, Hosting
 
 
 class BootstrapCaller(NamedTuple):
-    """Who runs it, and what texts say of that."""
-
     progress: Callable[[str], None]
     run_url: str = ""
     action: str = workflow_file.ACTION
@@ -62,7 +60,7 @@ class Preflight:
         if proposal.workflow is not None and publishes and self.hosting is not None:
             workflow_file.require_permission(self.hosting.may_write_workflows(), proposal.workflow)
         if self._asked.kubernetes.kubeconfig:
-            self.cluster = open_cluster(self._inventory, self._opened, self._caller.progress)
+            self.cluster = ClusterStep(self._inventory, self._opened, self._caller.progress)
             (cluster,) = proposal.clusters
             self.cluster.check(cluster, files_of(cluster, self._tree()))
         # Whether the repository is still to be created.
@@ -75,7 +73,6 @@ class Preflight:
         self.remote = self._opened.enter_context(closing(build_remote(self._inventory)))
 
     def proposal(self) -> Bootstrap:
-        """What is to be, on what was fetched."""
         tree = self._tree()
         roots, clusters = root_syncs(tree), []
         for each in self._inventory.clusters:
@@ -125,15 +122,15 @@ class Preflight:
             self.fetch()
             return
         self.hosted = self.hosting.repository()
-        if self.hosted is None and not asked.create_repository:
+        if self.hosted is not None:
+            if self.hosted.is_archived:
+                raise RepositoryUnfit(f"{name} is archived", hint="unarchive it first, or name another")
+            self.fetch()
+        elif not asked.create_repository:
             raise RepositoryUnfit(
                 f"there is no repository {name}, or the token does not see it",
                 hint="create it with --create-repository, or let the token have access to it",
             )
-        if self.hosted is not None and self.hosted.is_archived:
-            raise RepositoryUnfit(f"{name} is archived", hint="unarchive it first, or name another")
-        if self.hosted is not None:
-            self.fetch()
 
     def _tree(self) -> Tree:
         if not self._inventory.publishes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flux_upgrade.cli.options import ApiUsesOptions
-from flux_upgrade.commands.api_uses import finish, read_api_uses, show_report
+from flux_upgrade.commands.api_uses import finish, read_api_uses
 from flux_upgrade.commands.output import Console
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.report.api_uses import check_text
@@ -12,5 +12,4 @@ from flux_upgrade.report.api_uses import check_text
 def run(options: ApiUsesOptions, environment: Environment, console: Console) -> int:
     """Name every use of an API version that the target does not serve."""
     found = read_api_uses(options, environment)
-    show_report(options, found, check_text(found), console)
-    return finish(options, found, console)
+    return finish(options, found, check_text(found), console)

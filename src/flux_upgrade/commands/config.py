@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import find, is_sparse
 from flux_upgrade.adapters.recording import NoArtifacts, NoCharts, NoReleases
-from flux_upgrade.cli.options import ConfigOptions
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign
 from flux_upgrade.clusters.void_groups import Void, group_paths, groups_without_match
@@ -27,33 +26,31 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from flux_upgrade.model.files import Tree
-
-_NO_FLUX = "the checkout has no Flux installation: the groups match nothing yet"
-_SPARSE = "the checkout is sparse: what the groups match is not known"
+_NO_FLUX = (
+    "the checkout has no Flux installation: the groups match nothing yet\n"
+    "Try: `flux-upgrade config check` again after the bootstrap"
+)
+_SPARSE = "the checkout is sparse: what the groups match is not known\nTry: `git sparse-checkout disable`"
 
 
 class _Compared(NamedTuple):
-    """What the groups come to in the checkout around the file."""
-
     matches: Mapping[str, Sequence[str]] = {}
     void: tuple[Void, ...] = ()
     warning: str = ""
 
 
-def run(options: ConfigOptions, environment: Environment, console: Console) -> int:
-    """Say what the config file means, or everything that is wrong with it."""
-    text = read_text(options.path, "name the file: flux-upgrade config check FILE")
-    config = load(text, options.path, KEY_READERS)
-    compared = _compared(options.path, environment, config)
+def run(path: str, environment: Environment, console: Console) -> int:
+    text = read_text(path, "name the file: flux-upgrade config check FILE")
+    config = load(text, path, KEY_READERS)
+    compared = _compared(path, environment, config)
     void = compared.void
     verdict = f"{counted(len(void), 'group')} without a match" if void else "no problem"
-    console.show(check_report(config, options.path, compared.matches, verdict=verdict))
+    console.show(check_report(config, path, compared.matches, verdict=verdict))
     if compared.warning:
         console.warn(compared.warning)
     if void:
         lines = lines_of_groups(text)
-        problems = [f"{options.path}:{lines[each.name]}: {each.message}" for each in void]
+        problems = [f"{path}:{lines[each.name]}: {each.message}" for each in void]
         hints = dict.fromkeys(each.hint for each in void)
         raise InvalidConfig("\n".join(problems), hint="\n  ".join(hints))
     return 0
@@ -64,17 +61,14 @@ def _compared(path: str, environment: Environment, config: Config) -> _Compared:
     if not config.groups or not place.is_checkout:
         return _Compared()
     if is_sparse(place.root):
-        return _Compared(warning=f"{_SPARSE}\nTry: `git sparse-checkout disable`")
-    return _in_tree(path, environment, config, build_tree(place.root))
-
-
-def _in_tree(path: str, environment: Environment, config: Config, tree: Tree) -> _Compared:
+        return _Compared(warning=_SPARSE)
+    tree = build_tree(place.root)
     # Which groups there are does not depend on releases: the command needs no network.
     regenerator = Regenerator(NoReleases(), build_flux(environment))
     found = discover(PinContext(tree, regenerator, NoArtifacts(), NoCharts(), config.moves_operator))
     members = [Member(each, each.path) for each in found]
     if not any(each.role is Role.INSTALLS for each in found):
-        return _Compared(warning=f"{_NO_FLUX}\nTry: `flux-upgrade config check` again after the bootstrap")
+        return _Compared(warning=_NO_FLUX)
     void = groups_without_match(config, members, tree, path, is_all=True)
     update_groups = assign(found, "", config, tree)
     reported = [each for each in members if each.pin.is_reported_only and not config.is_ignored(each.path)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from flux_upgrade.cli.options import InspectOptions
 from flux_upgrade.clusters.clusters import Member, clusters_of
-from flux_upgrade.commands.output import Console, require_any
-from flux_upgrade.commands.read import build_graph, scope_of
-from flux_upgrade.commands.wiring import build_pin_context, build_releases, build_spool
+from flux_upgrade.commands.output import Console
+from flux_upgrade.commands.read import build_graph, require_any, scope_of
+from flux_upgrade.commands.wiring import build_pin_context, build_releases
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model.errors import Unreadable, UsageError
@@ -18,7 +18,6 @@ from flux_upgrade.report.wording import located
 
 
 def run(options: InspectOptions, environment: Environment, console: Console) -> int:
-    """Say what every installation really is, and what pins it."""
     if options.artifact is not None:
         if options.graph:
             raise UsageError("--graph is about a repository, not an artifact", hint="name a directory")
@@ -45,10 +44,11 @@ def run(options: InspectOptions, environment: Environment, console: Console) -> 
 
 def _artifact(options: InspectOptions, address: Address, environment: Environment, console: Console) -> int:
     # Late: of a checkout it is not needed.
+    from flux_upgrade.adapters.local.worktree import Spool
     from flux_upgrade.artifacts.pull import pull
     from flux_upgrade.commands.read_artifact import build_means
 
-    with build_spool() as spool:
+    with Spool() as spool:
         releases = build_releases(environment, options.release_source)
         installation = pull(address, build_means(environment, address, spool, releases)).pin
     found = Inspected((installation,), (), clusters_of([Member(installation, installation.path)], None))

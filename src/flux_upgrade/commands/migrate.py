@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from flux_upgrade.cli.options import ApiUsesOptions
-from flux_upgrade.commands.api_uses import finish, read_api_uses, show_report
+from flux_upgrade.commands.api_uses import finish, read_api_uses
 from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.wiring import build_worktree
 from flux_upgrade.config.environment import Environment
@@ -16,20 +16,21 @@ from flux_upgrade.report.outcomes import diff, diff_hunks
 
 
 def run(options: ApiUsesOptions, environment: Environment, console: Console) -> int:
-    """Move what can be moved, and say what cannot."""
     # All is known before the first byte is written.
-    found = _written(options, read_api_uses(options, environment))
-    diffs = _diffs(found) if options.is_dry else ()
-    show_report(options, found, "".join((*diffs, migrate_text(found))), console)
-    return finish(options, found, console)
+    found = read_api_uses(options, environment)
+    moving = [file for file in found.uses.files if file.moves]
+    found = _written(options, found, moving)
+    shown = moving if options.is_dry else ()
+    diffs = (f"{diff(found.place(each.path), diff_hunks(each.content, each.new))}\n" for each in shown)
+    return finish(options, found, "".join((*diffs, migrate_text(found))), console)
 
 
-def _written(options: ApiUsesOptions, found: ApiUsesReport) -> ApiUsesReport:
+def _written(options: ApiUsesOptions, found: ApiUsesReport, moving: Iterable[Migrated]) -> ApiUsesReport:
     """With each file written whole or not at all; one that fails does not stop the others."""
     worktree = build_worktree(options.path, writes=not options.is_dry)
     failures: dict[str, FluxUpgradeError] = dict(found.failures)
     moved = set()
-    for file in _moving(found):
+    for file in moving:
         try:
             worktree.write(file.path.removeprefix(found.below), file.new, file.content)
         except WriteFailed as error:
@@ -37,12 +38,3 @@ def _written(options: ApiUsesOptions, found: ApiUsesReport) -> ApiUsesReport:
         else:
             moved.add(file.path)
     return found._replace(failures=failures, moved=frozenset(moved), is_dry=options.is_dry)
-
-
-def _diffs(found: ApiUsesReport) -> Iterator[str]:
-    for file in _moving(found):
-        yield f"{diff(found.place(file.path), diff_hunks(file.content, file.new))}\n"
-
-
-def _moving(found: ApiUsesReport) -> Iterator[Migrated]:
-    return (file for file in found.uses.files if file.moves)

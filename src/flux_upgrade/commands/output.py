@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from flux_upgrade.model.errors import NothingFound
 from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
@@ -13,8 +10,6 @@ if TYPE_CHECKING:
 
 
 class Console(NamedTuple):
-    """Where a command prints."""
-
     out: IO[bytes]
     err: IO[str]
 
@@ -24,8 +19,7 @@ class Console(NamedTuple):
         self.out.flush()
 
     def fail(self, slug: str, message: str, hint: str) -> None:
-        """One thing that went wrong, and what to do about it."""
-        self.err.write(f"flux-upgrade: {slug}: {message}\n" + (f"  {hint}\n" if hint else ""))
+        self.err.write(failure(slug, message, hint))
 
     def warn(self, text: str) -> None:
         """A warning; what follows its first line is what to do about it."""
@@ -33,11 +27,5 @@ class Console(NamedTuple):
         self.fail("warning", message, hint)
 
 
-def require_any(installations: Sequence[object], path: str) -> None:
-    """Raises NothingFound where there is no installation."""
-    if not installations:
-        raise NothingFound(
-            f"there is nothing that pins Flux in {path}",
-            hint="give the root of the repository, or the file or folder of gotk-components.yaml; "
-            "a new one is made with `flux-upgrade render`",
-        )
+def failure(slug: str, message: str, hint: str) -> str:
+    return f"flux-upgrade: {slug}: {message}\n" + (f"  {hint}\n" if hint else "")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 from flux_upgrade.adapters.recording import RecordingForge
 from flux_upgrade.cli.options import UpgradeOptions
-from flux_upgrade.commands.read import read_inventory
 from flux_upgrade.commands.sink import Applied
-from flux_upgrade.commands.wiring_repository import build_forge, source_of
+from flux_upgrade.commands.wiring_repository import RepositorySource, build_forge
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.planning.planner import Inventory
@@ -30,21 +28,16 @@ class PullRequestSink:
     warn: Callable[[str], None]
     details: RunDetails | None  # None: of a run on a laptop
     stack: ExitStack
-
-    @cached_property
-    def _forge(self) -> Forge:
-        forge = build_forge(self.environment, source_of(self.options, self.inventory.config))
-        return self.stack.enter_context(closing(forge if self.options.request.writes else RecordingForge(forge)))
-
-    @cached_property
-    def inventory(self) -> Inventory:
-        return read_inventory(self.options, self.environment)
-
-    def read(self) -> Inventory:
-        return self.inventory
+    read: Callable[[], Inventory]
+    forge: Forge = field(init=False)
 
     def decide(self, inventory: Inventory) -> FetchedPlans:
-        return fetch_plans(inventory, self._forge)
+        options = self.options
+        repository = RepositorySource(options.path, options.repository, inventory.config.forge)
+        forge = build_forge(self.environment, repository)
+        forge = forge if options.request.writes else RecordingForge(forge)
+        self.forge = self.stack.enter_context(closing(forge))
+        return fetch_plans(inventory, self.forge)
 
     def show(self, inventory: Inventory, plans: FetchedPlans) -> str:
         for each in inventory.void:
@@ -52,7 +45,7 @@ class PullRequestSink:
         return plans_report(inventory, plans.plans, json=self.options.json)
 
     def apply(self, inventory: Inventory, plans: FetchedPlans) -> Applied:
-        done = reconcile_pull_requests(inventory, plans, self._forge, self.details or RunDetails(), self.warn)
-        calls, written = self._forge.calls, self.options.request.writes
-        text = round_text(done, calls=calls, written=written)
+        done = reconcile_pull_requests(inventory, plans, self.forge, self.details or RunDetails(), self.warn)
+        calls = self.forge.calls
+        text = round_text(done, calls=calls, written=self.options.request.writes)
         return Applied(text, tuple(round_failures(done)), tuple(round_errors(done)), done, calls)

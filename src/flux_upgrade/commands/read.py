@@ -19,7 +19,6 @@ from flux_upgrade.clusters.groups import assign
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.clusters.roots import roots_of
 from flux_upgrade.clusters.void_groups import Void, groups_without_match
-from flux_upgrade.commands.output import require_any
 from flux_upgrade.commands.wiring import (
     KEY_READERS,
     build_checkout,
@@ -30,9 +29,10 @@ from flux_upgrade.commands.wiring import (
     build_tree,
     read_text,
 )
-from flux_upgrade.commands.wiring_repository import build_history, source_of
+from flux_upgrade.commands.wiring_repository import RepositorySource, build_history
 from flux_upgrade.config.config import PATH, Config
 from flux_upgrade.config.environment import Environment
+from flux_upgrade.model.errors import NothingFound
 from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.discover import discover
 from flux_upgrade.planning.api_uses import Sources
@@ -54,6 +54,8 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
     releases = source.list()
     found = discover(context)
     require_any(found, options.path)
+    checkout = build_checkout(environment, place)
+    repository = RepositorySource(options.path, options.repository, config.forge)
     members = [Member(each, below + each.path) for each in found]
     return Inventory(
         update_groups=assign(found, below, config, scope.whole),
@@ -66,12 +68,12 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
         now=datetime.fromtimestamp(build_timing(environment).now(), UTC),
         head=head_of(place.root),
         all_paths=frozenset(each.path for each in found) if scope.is_whole else None,
-        checkout=build_checkout(environment, place),
+        checkout=checkout,
         analyzer=ImpactAnalyzer(
             Sources(
                 context if scope.is_whole else replace(context, tree=scope.whole),
                 config,
-                build_history(environment, source_of(options, config), [each.path for each in members]),
+                build_history(environment, repository, checkout, [each.path for each in members]),
                 build_kustomize(environment),
                 frozenset(each.path for each in members if not config.is_ignored(each.path)),
                 members if scope.is_whole else None,
@@ -80,6 +82,16 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
         ),
         void=void_here(options, scope.whole, config, members, is_all=scope.is_whole),
     )
+
+
+def require_any(installations: Sequence[object], path: str) -> None:
+    """Raises NothingFound where there is no installation."""
+    if not installations:
+        raise NothingFound(
+            f"there is nothing that pins Flux in {path}",
+            hint="give the root of the repository, or the file or folder of gotk-components.yaml; "
+            "a new one is made with `flux-upgrade render`",
+        )
 
 
 def void_here(

@@ -29,7 +29,7 @@ from flux_upgrade.commands.wiring import (
     build_timing,
     build_tree,
 )
-from flux_upgrade.commands.wiring_repository import build_history, source_of
+from flux_upgrade.commands.wiring_repository import RepositorySource, build_history
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import NothingFound, UsageError
 from flux_upgrade.model.oci import reference
@@ -128,7 +128,9 @@ def read_artifact_pins(
             hint="run it in a checkout with the OCIRepository or FluxInstance that does, or move the tag "
             "with --promote tag",
         )
-    update_groups = assign(found, "", config, tree)
+    update_groups, checkout = assign(found, "", config, tree), build_checkout(environment, place)
+    repository = RepositorySource(options.path, options.repository, config.forge)
+    history = build_history(environment, repository, checkout)
     context = replace(build_pin_context(environment, tree, source, own=own), regenerator=means.regenerator)
     return Inventory(
         update_groups=tuple(of_artifact(group, address.repository) for group in update_groups),
@@ -141,11 +143,7 @@ def read_artifact_pins(
         now=datetime.fromtimestamp(build_timing(environment).now(), UTC),
         head=head_of(place.root),
         all_paths=None if is_sparse(place.root) else frozenset(each.path for each in found),
-        checkout=build_checkout(environment, place),
-        analyzer=ImpactAnalyzer(
-            Sources(
-                context, config, build_history(environment, source_of(options, config)), build_kustomize(environment)
-            )
-        ),
+        checkout=checkout,
+        analyzer=ImpactAnalyzer(Sources(context, config, history, build_kustomize(environment))),
         void=void_here(options, tree, config, [Member(each, each.path) for each in found], is_all=False),
     )

@@ -16,12 +16,12 @@ from flux_upgrade.bootstrap.options import (
     secret_file_name,
 )
 from flux_upgrade.bootstrap.request import BootstrapCluster, BootstrapRequest, clusters_of
-from flux_upgrade.bootstrap.secrets import ActionsSecret
+from flux_upgrade.bootstrap.secrets import ActionsSecret, ReadOnlyPlace
 from flux_upgrade.cli.options import BootstrapCommand
 from flux_upgrade.commands.read import build_config
-from flux_upgrade.commands.wiring import build_regenerator, build_releases, read_text
-from flux_upgrade.commands.wiring_bootstrap import BootstrapInventory, build_place
-from flux_upgrade.commands.wiring_servers import at_host, known_of, known_of_url, servers_of
+from flux_upgrade.commands.wiring import build_checkout, build_regenerator, build_releases, read_text
+from flux_upgrade.commands.wiring_bootstrap import BootstrapInventory
+from flux_upgrade.commands.wiring_servers import at_host, known_of, servers_of
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.manifests.options import parse_bool
 from flux_upgrade.model.errors import UsageError
@@ -39,12 +39,10 @@ def read_bootstrap(command: BootstrapCommand, environment: Environment) -> Boots
     _require_folder(command.checkout, asked)
     checkout = find(command.checkout)
     config = build_config(checkout, command.config)
-    known = (
-        known_of_url(environment, f"{environment.github.server_url}/{command.repository}")
-        if command.repository
-        else known_of(environment, checkout)
-    )
-    clusters = clusters_of(asked, config.bootstrap, known, servers_of(environment))
+    url = f"{environment.github.server_url}/{command.repository}" if command.repository else ""
+    if not url and checkout.is_checkout:
+        url = build_checkout(environment, checkout).origin()
+    clusters = clusters_of(asked, config.bootstrap, known_of(environment, url), servers_of(environment))
     if asked.kubernetes.kubeconfig and (asked.credentials.secret_file or asked.credentials.actions_secret):
         raise UsageError(
             "--kubeconfig hands the credentials to the cluster itself, and they go to one place",
@@ -137,5 +135,8 @@ def place_of(inventory: BootstrapInventory, cluster: BootstrapCluster, hosting: 
         return ActionsSecret(hosting, secret, credentials.actions_environment)
     if not credentials.secret_file:
         return None
-    path = secret_file_name(credentials.secret_file, name)
-    return build_place(path, inventory.checkout, writes=not inventory.asked.dry_run)
+    from flux_upgrade.adapters.local.secret_file import SecretFile
+
+    # Outside of the checkout.
+    file = SecretFile(secret_file_name(credentials.secret_file, name), (inventory.checkout.root,))
+    return ReadOnlyPlace(file) if inventory.asked.dry_run else file

@@ -11,7 +11,6 @@ from flux_upgrade.manifests.render import rules_for
 
 
 def run(options: RenderOptions, environment: Environment, console: Console) -> int:
-    """Print what ``flux install --export`` prints."""
     releases, install = build_releases(environment, options.release_source), options.install
     if not install.version:
         from flux_upgrade.planning.manifest_planner import newest_stable

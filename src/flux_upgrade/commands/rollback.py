@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flux_upgrade.artifacts.promote import plan_rollback, roll_back
+from flux_upgrade.artifacts.promote import Rollback, plan_rollback, roll_back
 from flux_upgrade.artifacts.report_text import rollback_text
 from flux_upgrade.cli.options import RollbackOptions
 from flux_upgrade.commands.output import Console
@@ -11,8 +11,13 @@ from flux_upgrade.config.environment import Environment
 
 
 def run(options: RollbackOptions, environment: Environment, console: Console) -> int:
+    console.show(rollback_text(perform(options, environment), written=not options.is_dry))
+    return 0
+
+
+def perform(options: RollbackOptions, environment: Environment) -> Rollback:
+    """Raises FluxUpgradeError where nothing could be done."""
     registry = build_registry(environment, options.artifact, writes=not options.is_dry)
     planned = plan_rollback(options.artifact, options.to, registry)
     roll_back(planned, registry)
-    console.show(rollback_text(planned, written=not options.is_dry))
-    return 0
+    return planned

@@ -23,16 +23,12 @@ class Sink(Protocol):
 
     def read(self) -> Any:
         """Everything that decisions depend on. Raises FluxUpgradeError for what is wrong with it."""
-        ...
 
     def decide(self, inventory: Any) -> Any:
         """The plans. Nothing is written yet. Raises what planning raises."""
-        ...
 
     def show(self, inventory: Any, plans: Any) -> str:
         """The plans, as a report."""
-        ...
 
     def apply(self, inventory: Any, plans: Any) -> Applied:
         """Write what the plans allow; nothing in a dry run."""
-        ...

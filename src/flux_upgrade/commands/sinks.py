@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.config.environment import Environment
@@ -23,22 +24,25 @@ def sink_of(
     *,
     previews: bool = False,
 ) -> Iterator[Sink]:
-    """The sink that the options ask for; what it opened is closed at the end.
+    """What it opened is closed at the end.
 
     ``warn`` is given what a person should know before anything is written. ``details``: of a run of the
     Action. ``previews``: nothing will be applied.
     """
-    # Late: a run has one sink.
     with ExitStack() as stack:
         if options.artifact is not None:
-            from flux_upgrade.commands.artifact_sinks import ArtifactRun
+            from flux_upgrade.commands.artifact_sinks import artifact_sink
 
-            yield ArtifactRun(options, environment, stack).sink(warn, details, previews=previews)
-        elif options.pull_request or details is not None:
+            yield artifact_sink(options, environment, warn, details, stack, previews=previews)
+            return
+        from flux_upgrade.commands.read import read_inventory
+
+        read = partial(read_inventory, options, environment)
+        if options.pull_request or details is not None:
             from flux_upgrade.commands.pull_request_sink import PullRequestSink
 
-            yield PullRequestSink(options, environment, warn, details, stack)
+            yield PullRequestSink(options, environment, warn, details, stack, read)
         else:
             from flux_upgrade.commands.tree_sink import TreeSink
 
-            yield TreeSink(options, environment, warn)
+            yield TreeSink(options, warn, read)

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.cli.options import UpgradeOptions
-from flux_upgrade.commands.read import read_inventory
 from flux_upgrade.commands.wiring import build_worktree
-from flux_upgrade.config.environment import Environment
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory, plan_update_groups
 from flux_upgrade.report.plans import drift_text, plans_report
@@ -24,11 +22,8 @@ class TreeSink:
     """As ``Sink``."""
 
     options: UpgradeOptions
-    environment: Environment
     warn: Callable[[str], None]
-
-    def read(self) -> Inventory:
-        return read_inventory(self.options, self.environment)
+    read: Callable[[], Inventory]
 
     def decide(self, inventory: Inventory) -> tuple[UpdateGroupPlan, ...]:
         for each in inventory.void:

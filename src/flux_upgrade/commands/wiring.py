@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from flux_upgrade.adapters.git.checkout import Checkout, CheckoutLocation
     from flux_upgrade.adapters.http.client import Client
     from flux_upgrade.adapters.local.kustomize import Kustomize
-    from flux_upgrade.adapters.local.worktree import Spool
     from flux_upgrade.adapters.oci.registry_credentials import CredentialSource
     from flux_upgrade.adapters.oci.repository import RegistryRepository
     from flux_upgrade.config.config import BootstrapConfig
@@ -157,13 +156,6 @@ def build_credentials(environment: Environment, *, is_asked: bool = False) -> Cr
     return GivenCredentials(access.host, access.username, access.password, source)
 
 
-def build_spool() -> Spool:
-    """Temporary files, which are gone when its block ends."""
-    from flux_upgrade.adapters.local.worktree import Spool
-
-    return Spool()
-
-
 def build_client(environment: Environment, origin: str = "", token: str = "") -> Client:
     """An http client whose token goes to one origin alone."""
     from flux_upgrade.adapters.http.cache import EtagCache
@@ -187,7 +179,6 @@ def build_timing(environment: Environment) -> Timing:
 
 
 def build_flux(environment: Environment) -> FluxCli:
-    """The Flux CLI of this machine, should there be one."""
     from flux_upgrade.adapters.local.programs import LocalFluxCli
 
     return LocalFluxCli(environment.search_path, environment.of_programs)

@@ -24,12 +24,10 @@ if TYPE_CHECKING:
     from flux_upgrade.adapters.git.remotes import RemoteAccess
     from flux_upgrade.bootstrap.components import RenderedComponents
     from flux_upgrade.bootstrap.request import BootstrapCluster, BootstrapRequest
-    from flux_upgrade.bootstrap.secrets import SecretPlace
     from flux_upgrade.config.config import Config
     from flux_upgrade.manifests.regenerate import Regenerator
     from flux_upgrade.model.files import Remote
     from flux_upgrade.model.hosting import Hosting
-    from flux_upgrade.model.kubernetes_objects import KubernetesApi
     from flux_upgrade.model.ports import Forge
 
 _GIT_USER = "git"
@@ -41,13 +39,10 @@ def build_hosting(environment: Environment, options: BootstrapOptions, *, writes
     if options.provider is not Provider.GITHUB or not token or options.oci is not None:
         return None
     from flux_upgrade.adapters.github.hosting import GitHubHosting
-
-    hosting = GitHubHosting(build_github(environment), repository_of(options), token)
-    if writes:
-        return hosting
     from flux_upgrade.adapters.recording import RecordingHosting
 
-    return RecordingHosting(hosting, environment.github.server_url)
+    hosting = GitHubHosting(build_github(environment), repository_of(options), token)
+    return hosting if writes else RecordingHosting(hosting, environment.github.server_url)
 
 
 def repository_of(options: BootstrapOptions) -> str:
@@ -78,26 +73,24 @@ class BootstrapInventory(NamedTuple):
     def publishes(self) -> bool:
         """Whether the branch on the server is worked on, and not the local checkout."""
         asked = self.asked
-        is_named = bool(asked.kubernetes.kubeconfig)
-        return asked.pull_request or asked.push or asked.create_repository or is_named
+        return asked.pull_request or asked.push or asked.create_repository or bool(asked.kubernetes.kubeconfig)
 
 
 def build_remote(inventory: BootstrapInventory) -> Remote:
     """The branch as it is on the server now. For a dry run, it is only read."""
     from flux_upgrade.adapters.git.remote import GitRemote
+    from flux_upgrade.adapters.recording import RecordingRemote
 
     environment, options = inventory.environment, inventory.first
     now = build_timing(environment).now
     remote = GitRemote(_reached(inventory), options.branch, _variables(environment), now)
-    if not inventory.asked.dry_run:
-        return remote
-    from flux_upgrade.adapters.recording import RecordingRemote
-
-    return RecordingRemote(remote)
+    return RecordingRemote(remote) if inventory.asked.dry_run else remote
 
 
 def build_pulls(inventory: BootstrapInventory) -> Forge:
     """Where the pull request is opened; for a dry run, a record of it."""
+    from flux_upgrade.adapters.recording import RecordingForge
+
     environment = inventory.environment
     if inventory.first.provider is Provider.GITHUB:
         from flux_upgrade.commands.wiring_repository import github_forge
@@ -108,11 +101,7 @@ def build_pulls(inventory: BootstrapInventory) -> Forge:
 
         server = _reached(inventory, inventory.config.forge)
         forge = GitForge(server, _variables(environment), build_timing(environment).now)
-    if not inventory.asked.dry_run:
-        return forge
-    from flux_upgrade.adapters.recording import RecordingForge
-
-    return RecordingForge(forge)
+    return RecordingForge(forge) if inventory.asked.dry_run else forge
 
 
 def _reached(inventory: BootstrapInventory, flavour: str = "") -> RemoteAccess:
@@ -163,22 +152,3 @@ def _variables(environment: Environment) -> Mapping[str, str]:
     ca_file = environment.ca_file
     trusted = {"GIT_SSL_CAINFO": os.path.abspath(ca_file)} if ca_file else {}
     return {**environment.of_programs, **environment.git, **trusted}
-
-
-def build_place(path: str, checkout: CheckoutLocation, *, writes: bool) -> SecretPlace:
-    """A file for Secrets outside of the checkout; else it is only read. Raises UsageError."""
-    from flux_upgrade.adapters.local.secret_file import SecretFile
-
-    found = SecretFile(path, (checkout.root,))
-    if writes:
-        return found
-    from flux_upgrade.bootstrap.secrets import ReadOnlyPlace
-
-    return ReadOnlyPlace(found)
-
-
-def build_cluster(environment: Environment, kubeconfig: str, context: str) -> KubernetesApi:
-    """The cluster of a kubeconfig. Raises UsageError, ClusterUnavailable."""
-    from flux_upgrade.adapters.kubernetes.connect import connect
-
-    return connect(kubeconfig, context, build_timing(environment))

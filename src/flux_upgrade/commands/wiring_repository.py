@@ -7,9 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import find
-from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.commands.wiring import build_checkout, build_client, build_timing
-from flux_upgrade.config.config import Config
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.files import FileHistory
 from flux_upgrade.model.ports import Forge
@@ -34,14 +32,9 @@ class RepositorySource(NamedTuple):
         return bool(name) and ":" not in name and name.count("/") == 1 and self.forge in ("", _GITHUB)
 
     def flavour(self, url: str, environment: Environment) -> str:
-        """The kind of server at ``url``."""
         from flux_upgrade.adapters.git.remotes import flavour_of
 
         return self.forge or flavour_of(url, environment.of_runner)
-
-
-def source_of(options: UpgradeOptions, config: Config) -> RepositorySource:
-    return RepositorySource(options.path, options.repository, config.forge)
 
 
 def build_forge(environment: Environment, source: RepositorySource) -> Forge:
@@ -65,14 +58,12 @@ def build_forge(environment: Environment, source: RepositorySource) -> Forge:
 
 
 def github_forge(environment: Environment, repository: str) -> Forge:
-    """The GitHub that the environment names."""
     from flux_upgrade.adapters.github.forge import GitHubForge
 
     return GitHubForge(build_github(environment), repository, environment.tokens.repository)
 
 
 def build_github(environment: Environment) -> GitHubApi:
-    """The API of the GitHub that the environment names, with the repository's token."""
     from flux_upgrade.adapters.github.api import GitHubApi
 
     github = environment.github
@@ -81,35 +72,30 @@ def build_github(environment: Environment) -> GitHubApi:
     return GitHubApi(client, timing, api_url=github.api_url, graphql_url=github.graphql_url)
 
 
-def build_history(environment: Environment, source: RepositorySource, paths: Iterable[str] = ()) -> FileHistory:
+def build_history(
+    environment: Environment, source: RepositorySource, checkout: Checkout, paths: Iterable[str] = ()
+) -> FileHistory:
     """What files were: as Git has it, or GitHub, where the checkout is shallow. Raises nothing.
 
     ``paths``: those that it may be asked about.
     """
     from flux_upgrade.adapters.git.git_history import ChosenHistory, GitHistory
 
-    place = find(source.path)
-    checkout = build_checkout(environment, place)
-    if not place.is_checkout:
+    if not find(source.path).is_checkout:
         return GitHistory(checkout, paths)
     return ChosenHistory(checkout, paths, partial(_history_on_github, environment, source, checkout))
 
 
 def _history_on_github(environment: Environment, source: RepositorySource, checkout: Checkout) -> FileHistory | None:
     """None where the repository is elsewhere, or there is no token. Raises UsageError."""
-    repository = _repository_on_github(environment, source, checkout)
+    repository = source.repository
+    if not source.is_name:
+        from flux_upgrade.adapters.git.remotes import repository_of
+
+        url = repository or checkout.origin()
+        repository = repository_of(url) if url and source.flavour(url, environment) == _GITHUB else ""
     if not repository or not environment.tokens.repository:
         return None
     from flux_upgrade.adapters.github.history import GitHubHistory
 
     return GitHubHistory(build_github(environment), repository, checkout.head)
-
-
-def _repository_on_github(environment: Environment, source: RepositorySource, checkout: Checkout) -> str:
-    """``owner/name``; empty where the forge is another one. Raises UsageError."""
-    if source.is_name:
-        return source.repository
-    from flux_upgrade.adapters.git.remotes import repository_of
-
-    url = source.repository or checkout.origin()
-    return repository_of(url) if url and source.flavour(url, environment) == _GITHUB else ""

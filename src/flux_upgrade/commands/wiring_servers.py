@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from flux_upgrade.adapters.git.checkout import CheckoutLocation
 from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS, host_of
 from flux_upgrade.bootstrap.options import BootstrapOptions, Provider
-from flux_upgrade.commands.wiring import build_checkout
 from flux_upgrade.config.environment import GITHUB_API, Environment, GitHub
 
 TYPE_CHECKING = False
@@ -20,14 +18,13 @@ _OVER_443 = {"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com"}
 _HTTPS = 443
 
 
-def known_of(environment: Environment, place: CheckoutLocation) -> Mapping[str, str]:
-    """What the checkout's remote tells: provider, owner, repository, hostname, url."""
-    url = build_checkout(environment, place).origin() if place.is_checkout else ""
-    return known_of_url(environment, url) if url else {}
+def known_of(environment: Environment, url: str) -> Mapping[str, str]:
+    """What the address of a remote tells: provider, owner, repository, hostname, url; of none or a folder, nothing.
 
-
-def known_of_url(environment: Environment, url: str) -> Mapping[str, str]:
-    """What the address of a remote tells; nothing where it is a folder. Each provider takes what it has."""
+    Each provider takes what it has.
+    """
+    if not url:
+        return {}
     from flux_upgrade.adapters.git.remotes import flavour_of, parse, repository_of, spelled
 
     address = parse(url)
@@ -83,7 +80,6 @@ def at_host(
 
 
 def _is_server(host: str, server: str) -> bool:
-    """Whether a host, with or without its port, is that of an address."""
     from flux_upgrade.adapters.git.remotes import parse
 
     one, other = parse(f"https://{host.lower()}"), parse(server.lower())

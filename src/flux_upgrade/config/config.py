@@ -86,14 +86,10 @@ class Config(NamedTuple):
     bootstrap: BootstrapConfig | None = None
 
     def group_of(self, path: str) -> Group | None:
-        """The group that a file belongs to; None: the defaults apply.
-
-        ``path``: relative to the repository's root, with ``/``.
-        """
+        """The group of a file, by its path from the repository's root, with ``/``; None: the defaults apply."""
         return next((group for group in self.groups if match(group.paths, path)), None)
 
     def is_ignored(self, path: str) -> bool:
-        """Whether a file is to be left alone; ``path`` as for ``group_of``."""
         return match(self.ignore, path)
 
 

@@ -144,7 +144,6 @@ class BootstrapSecrets(NamedTuple):
 
 
 def environment_of(env: Mapping[str, str]) -> Environment:
-    """What the variables ``env`` say."""
     # The runner's words; on a laptop it is github.com.
     api = env.get("GITHUB_API_URL", "").rstrip("/") or GITHUB_API
     # github.com has /graphql beside its endpoints, an Enterprise Server /api/graphql beside /api/v3.
@@ -202,15 +201,11 @@ def kubeconfig_of(env: Mapping[str, str]) -> str:
 def secrets_of(env: Mapping[str, str]) -> tuple[str, ...]:
     """Every token in the environment: none of them is printed, whatever goes wrong."""
     found = [secret for name in _SECRETS if (secret := env.get(name, "").strip())]
-    for secret in tuple(found):
-        lines = secret.splitlines()
-        if len(lines) > 1:  # a key
-            found += [line for line in lines if len(line) >= _SHORTEST_LINE and "--" not in line]
-    return tuple(found)
+    of_keys = (line for secret in found if len(secret.splitlines()) > 1 for line in secret.splitlines())
+    return (*found, *(line for line in of_keys if len(line) >= _SHORTEST_LINE and "--" not in line))
 
 
 def masked(text: str, secrets: Iterable[str]) -> str:
-    """``text`` as it may be shown."""
     for secret in secrets:
         # Fewer characters than any token has would be found in every other word.
         text = text.replace(secret, "***") if len(secret) >= _SHORTEST_SECRET else text

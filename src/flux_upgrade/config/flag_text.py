@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Generic, NamedTuple, TypeVar
 
 from yaml import Node
 
@@ -13,39 +13,19 @@ from flux_upgrade.config.yaml_text import YamlText, quoted
 from flux_upgrade.model.errors import UsageError
 
 V = TypeVar("V")
-V_co = TypeVar("V_co", covariant=True)
 
 
-class Vocabulary(Protocol[V_co]):
-    """The flags that there are, by their names."""
-
+class Vocabulary(NamedTuple, Generic[V]):
     hint: str
-
-    def refusal(self, name: str) -> str:
-        """Why a flag cannot be given; empty for one that can."""
-        ...
-
-    def called(self, name: str) -> str: ...
-
-    def is_list(self, name: str) -> bool:
-        """Whether it may be given again."""
-        ...
-
-    def is_boolean(self, name: str) -> bool:
-        """Whether it needs no value."""
-        ...
-
-    def stray(self, number: int, word: str) -> str:
-        """What messages call a word that is neither a flag nor its value; ``number``: from 1."""
-        ...
-
-    def value(self, name: str, text: str) -> V_co:
-        """Raises UsageError."""
-        ...
-
-    def mapping(self, root: Node, source: YamlText) -> Mapping[str, V_co] | None:
-        """What a mapping says; problems go to ``source``."""
-        ...
+    refusal: Callable[[str], str]  # Why a flag cannot be given; empty for one that can
+    called: Callable[[str], str]
+    stray: Callable[[int, str], str]
+    """What messages call a word that is neither a flag nor its value, by its number, from 1, and itself."""
+    is_list: Callable[[str], bool]  # Whether it may be given again
+    is_boolean: Callable[[str], bool]  # Whether it needs no value
+    value: Callable[[str, str], V]  # Of a name and a text; raises UsageError
+    mapping: Callable[[str, Node, YamlText], Mapping[str, V] | None]
+    """What a mapping says, by what it is called; problems go to the source."""
 
 
 def read_flag_text(text: str, where: str, vocabulary: Vocabulary[V]) -> Mapping[str, V]:
@@ -56,7 +36,7 @@ def read_flag_text(text: str, where: str, vocabulary: Vocabulary[V]) -> Mapping[
         flags = _from_words(words, vocabulary, source)
     else:
         root = source.compose(text)
-        flags = None if root is None else vocabulary.mapping(root, source)
+        flags = None if root is None else vocabulary.mapping("this", root, source)
     problems = [message for _, message in source.problems()]
     if problems:
         raise UsageError(f"{where}: {'; '.join(problems)}", hint=vocabulary.hint)
@@ -94,29 +74,14 @@ def _pairs(words: list[str], vocabulary: Vocabulary[V], source: YamlText) -> Ite
             yield name, text if equals else "true"
 
 
-class InstallFlags:
-    """The protocol ``Vocabulary``: the flags of ``flux install``, valued as in ``config.Governance``."""
-
-    hint = "see docs/reference/config.md for the flags and their values"
-
-    def refusal(self, name: str) -> str:
-        return unknown(name)
-
-    def called(self, name: str) -> str:
-        return f"flag '{name}'"
-
-    def is_list(self, name: str) -> bool:
-        return isinstance(default(name), list)
-
-    def is_boolean(self, name: str) -> bool:
-        return isinstance(default(name), bool)
-
-    def stray(self, number: int, word: str) -> str:
-        del number
-        return quoted(word)
-
-    def value(self, name: str, text: str) -> str:
-        return canonical(name, text)
-
-    def mapping(self, root: Node, source: YamlText) -> Mapping[str, str] | None:
-        return read_install_flags("this", root, source)
+INSTALL_FLAGS = Vocabulary(
+    hint="see docs/reference/config.md for the flags and their values",
+    refusal=unknown,
+    called=lambda name: f"flag '{name}'",
+    stray=lambda _, word: quoted(word),
+    is_list=lambda name: isinstance(default(name), list),
+    is_boolean=lambda name: isinstance(default(name), bool),
+    value=canonical,
+    mapping=read_install_flags,
+)
+"""The flags of ``flux install``, valued as in ``config.Governance``."""

@@ -43,14 +43,12 @@ def unknown(flag: str) -> str:
 
 
 def canonical(flag: str, text: str) -> str:
-    """A flag's value as Flux's command line takes it, booleans as true or false.
-
-    Raises UsageError for what Flux or Kubernetes would refuse.
-    """
-    if isinstance(default(flag), bool) and (value := parse_bool(text)) is not None:
-        return spell(value)
+    """A flag's value as Flux's command line takes it. Raises UsageError for what Flux or Kubernetes would refuse."""
     if isinstance(default(flag), bool):
-        raise UsageError(f"--{flag} '{text}' is neither true nor false")
+        value = parse_bool(text)
+        if value is None:
+            raise UsageError(f"--{flag} '{text}' is neither true nor false")
+        return spell(value)
     # What is added may be installed already, so that it is looked at by itself.
     asked = {"components": text} if flag == EXTRA and text else {flag: text}
     validate(applied(asked, _ANY))

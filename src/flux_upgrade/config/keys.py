@@ -44,6 +44,7 @@ class PlainShape(StrEnum):
     DURATION = "duration: `0`, `12h`, `7d`, `2w`"
     KUBERNETES_VERSION = "version: `1.33`, `v1.33.4`"
     INSTALL_FLAGS = "mapping of [flags](#flags)"
+    GROUPS = "mapping of [groups](#groups)"  # Name → `GROUP`
     BOOTSTRAP = "mapping of `provider`, `source`, `flags` and `clusters`, see [Bootstrap](#bootstrap)"
     """The room ``bootstrap`` owns what is below it: its reader comes with the source."""
 
@@ -77,17 +78,8 @@ class MappingShape(NamedTuple):
     elsewhere: Mapping[str, str] = {}  # Key that is known, but not here → what to say of it
 
 
-class GroupsShape(NamedTuple):
-    group: MappingShape
-    name: TextShape = TextShape(
-        "the name of a group (a-z, A-Z, 0-9, and after the first '.', '_' and '-')",
-        "[A-Za-z0-9][A-Za-z0-9._-]*",
-        longest=63,
-    )
-
-
 if TYPE_CHECKING:
-    Shape = PlainShape | ChoiceShape | TextShape | ListShape | MappingShape | GroupsShape | OwnShape
+    Shape = PlainShape | ChoiceShape | TextShape | ListShape | MappingShape | OwnShape
 
 
 class Key(NamedTuple):
@@ -284,9 +276,14 @@ GROUP = MappingShape(
     required=("paths",),
     elsewhere=dict.fromkeys((*(key.name for key in _OWN), "groups"), "belongs to the top level"),
 )
+GROUP_NAME = TextShape(
+    "the name of a group (a-z, A-Z, 0-9, and after the first '.', '_' and '-')",
+    "[A-Za-z0-9][A-Za-z0-9._-]*",
+    longest=63,
+)
 _GROUPS = Key(
     "groups",
-    GroupsShape(GROUP),
+    PlainShape.GROUPS,
     "Installations that are upgraded in one pull request, by the group's name.",
     "{}",
     in_group=False,

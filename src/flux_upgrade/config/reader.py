@@ -8,7 +8,7 @@ from typing import Any
 from yaml import MappingNode, Mark, ScalarNode, SequenceNode
 
 from flux_upgrade.config.config import Config, Governance, Group
-from flux_upgrade.config.flag_text import InstallFlags, read_flag_text
+from flux_upgrade.config.flag_text import INSTALL_FLAGS, read_flag_text
 from flux_upgrade.config.keys import GOVERNING, TOP, Key
 from flux_upgrade.config.values import read, read_mapping
 from flux_upgrade.config.yaml_text import KeyReader, YamlText
@@ -57,7 +57,7 @@ def _read_flag(key: Key, given: str | bool | Sequence[str]) -> Any:  # noqa: FBT
     if isinstance(given, bool):
         return given
     if key.name == "flags":
-        return read_flag_text(str(given), "--flags", InstallFlags())
+        return read_flag_text(str(given), "--flags", INSTALL_FLAGS)
     if key.name == "range":
         Constraint(str(given))
         return given

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flux_upgrade.config.install_flags import EXTRA, MEANINGS, default
-from flux_upgrade.config.keys import ChoiceShape, GroupsShape, Key, ListShape, MappingShape, PlainShape, TextShape
+from flux_upgrade.config.keys import GROUP, GROUP_NAME, ChoiceShape, Key, ListShape, MappingShape, PlainShape, TextShape
 from flux_upgrade.config.values import KUBERNETES_PATCH
 from flux_upgrade.manifests.options import COMPONENTS, LOG_LEVELS, PATTERNS
 
@@ -17,7 +17,6 @@ Schema = dict[str, Any]
 
 
 def described(key: Key) -> Schema:
-    """A key's schema with its meaning, as an editor shows it."""
     return {"description": key.meaning.replace("`", ""), **schema_of(key.shape)}
 
 
@@ -39,9 +38,6 @@ def schema_of(shape: Shape) -> Schema:
             required = {"required": list(shape.required)} if shape.required else {}
             properties = {key.name: described(key) for key in shape.keys}
             schema = {"type": "object", "additionalProperties": False, **required, "properties": properties}
-        case GroupsShape():
-            names, group = schema_of(shape.name), schema_of(shape.group)
-            schema = {"type": "object", "propertyNames": names, "additionalProperties": group}
         case PlainShape():
             schema = _PLAIN[shape]
         case _:
@@ -82,15 +78,12 @@ def type_of(shape: Shape) -> str:
             return f"list of {shape.items}" if shape.items else f"list, each {type_of(shape.item)}"
         case MappingShape():
             return "mapping of " + ", ".join(f"`{key.name}`" for key in shape.keys)
-        case GroupsShape():
-            return "mapping of [groups](#groups)"
         case PlainShape():
             return shape.value
     return shape.description
 
 
 def flag_type(flag: str) -> str:
-    """The type of an install flag; as ``type_of``."""
     if flag == "log-level":
         return ", ".join(f"`{level}`" for level in LOG_LEVELS)
     example = default(flag)
@@ -118,4 +111,9 @@ _PLAIN: dict[PlainShape, Schema] = {
             flag: {"description": meaning.replace("`", ""), **_flag_schema(flag)} for flag, meaning in MEANINGS.items()
         },
     },
+}
+_PLAIN[PlainShape.GROUPS] = {
+    "type": "object",
+    "propertyNames": schema_of(GROUP_NAME),
+    "additionalProperties": schema_of(GROUP),
 }

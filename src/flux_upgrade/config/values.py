@@ -8,20 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any
 
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
 from flux_upgrade.config.config import slug
 from flux_upgrade.config.install_flags import canonical, default, unknown
-from flux_upgrade.config.keys import ChoiceShape, GroupsShape, ListShape, MappingShape, PlainShape, TextShape
+from flux_upgrade.config.keys import GROUP, GROUP_NAME, ChoiceShape, ListShape, MappingShape, PlainShape, TextShape
 from flux_upgrade.config.yaml_text import YamlText, is_text, kind, quoted, truth
 from flux_upgrade.manifests.options import nearest
 from flux_upgrade.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.config.keys import OwnShape, Shape
+    from flux_upgrade.config.keys import Shape
 
 _FLOAT = "tag:yaml.org,2002:float"
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -32,20 +32,24 @@ _OLDEST = 16  # Flux 0.1 needed Kubernetes 1.16: what is older is 1.30 that lost
 
 def read(shape: Shape, name: str, node: Node, source: YamlText) -> Any:
     """The value; None where it cannot be read, which is noted in ``source``. ``name``: the key's."""
-    if isinstance(shape, PlainShape):
-        return _PLAIN[shape](name, node, source)
-    reader = _READERS.get(type(shape))
-    if reader is not None:
-        return reader(shape, name, node, source)
-    return cast("OwnShape", shape).read(name, node, source)
+    match shape:
+        case PlainShape():
+            return _PLAIN[shape](name, node, source)
+        case TextShape():
+            return _read_text(shape, name, node, source)
+        case ChoiceShape():
+            return _read_choice(shape, name, node, source)
+        case ListShape():
+            return _read_list(shape, name, node, source)
+        case MappingShape():
+            return read_mapping(shape, name, node, source)
+    return shape.read(name, node, source)
 
 
 def _read_text(shape: TextShape, name: str, node: Node, source: YamlText) -> str | None:
-    if not is_text(node):
-        remedy = "; put it in quotes" if isinstance(node, ScalarNode) and node.value else ""
-        source.refuse(node, f"{name} wants {shape.description}, not {kind(node)}{remedy}")
+    text = _text_of(name, shape.description, node, source)
+    if text is None:
         return None
-    text = str(node.value)
     if len(text) > shape.longest:
         refusal = f"is longer than {shape.longest} characters"
     elif not re.fullmatch(shape.pattern, text):
@@ -110,18 +114,18 @@ def read_mapping(shape: MappingShape, name: str, node: Node, source: YamlText) -
     return {word: value for word, value in values.items() if value is not None}
 
 
-def _read_groups(shape: GroupsShape, name: str, node: Node, source: YamlText) -> dict[str, dict[str, Any]] | None:
+def _read_groups(name: str, node: Node, source: YamlText) -> dict[str, dict[str, Any]] | None:
     if not isinstance(node, MappingNode):
         source.refuse(node, f"{name} wants a mapping, name to group, not {kind(node)}")
         return None
     groups, slugs = {}, dict[str, str]()
     for word, (key, value) in source.entries(node).items():
-        if read(shape.name, "group", key, source) is None:
+        if _read_text(GROUP_NAME, "group", key, source) is None:
             continue
         first = slugs.setdefault(slug(word), word)
         if first != word:
             source.refuse(key, f"group {quoted(word)} would have the branches of group {quoted(first)}")
-        groups[word] = read_mapping(shape.group, f"group {quoted(word)}", value, source) or {}
+        groups[word] = read_mapping(GROUP, f"group {quoted(word)}", value, source) or {}
     return groups
 
 
@@ -195,7 +199,6 @@ def read_install_flags(name: str, node: Node, source: YamlText) -> dict[str, str
 
 
 def _flag_text(flag: str, node: Node, source: YamlText) -> str | None:
-    """A flag's value as the command line of Flux would have it."""
     example = default(flag)
     if isinstance(example, bool):
         value = _read_boolean(flag, node, source)
@@ -219,18 +222,12 @@ def _text_of(name: str, wanted: str, node: Node, source: YamlText) -> str | None
     return None
 
 
-_READERS: Mapping[type, Callable[[Any, str, Node, YamlText], Any]] = {
-    TextShape: _read_text,
-    ChoiceShape: _read_choice,
-    ListShape: _read_list,
-    MappingShape: read_mapping,
-    GroupsShape: _read_groups,
-}
 _PLAIN: Mapping[PlainShape, Callable[[str, Node, YamlText], Any]] = {
     PlainShape.BOOLEAN: _read_boolean,
     PlainShape.SWITCH: _read_switch,
     PlainShape.DURATION: _read_duration,
     PlainShape.KUBERNETES_VERSION: _read_kubernetes_version,
     PlainShape.INSTALL_FLAGS: read_install_flags,
+    PlainShape.GROUPS: _read_groups,
     PlainShape.BOOTSTRAP: lambda name, node, source: source.readers[name](name, node, source),
 }

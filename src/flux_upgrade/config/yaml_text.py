@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import yaml
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
@@ -29,17 +29,11 @@ _DEEPEST = 50  # Levels. The file has five; libyaml's composer recurses in C.
 _UNDECODED = re.compile("[\ud800-\udfff]")
 
 Entries = Mapping[str, tuple[Node, Node]]
-
-
-class KeyReader(Protocol):
-    def __call__(self, name: str, node: Node, source: YamlText, /) -> BootstrapConfig | None:
-        """The value; None where it has problems, which are refused in ``source``."""
-        ...
+KeyReader = Callable[[str, Node, "YamlText"], BootstrapConfig | None]
+"""As ``config.values.read``, for a key that another room owns."""
 
 
 class YamlText:
-    """One text, and the problems that were found in it."""
-
     def __init__(self, readers: Mapping[str, KeyReader] | None = None) -> None:
         """``readers``: key → what reads it, for keys that another room owns."""
         self.readers = readers or {}
@@ -132,7 +126,6 @@ def truth(node: Node) -> bool | None:
 
 
 def kind(node: Node) -> str:
-    """What a node is, for a message."""
     if isinstance(node, MappingNode):
         return "a mapping"
     if isinstance(node, SequenceNode):
