@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from flux_upgrade.impact.diff.changes import Changes, ObjectChange, listed, quoted
-from flux_upgrade.impact.diff.meaning import OtherShape, by_meaning, list_of, only, selector
+from flux_upgrade.impact.diff.objects import OtherShape, by_meaning, list_of, only, selector
 from flux_upgrade.manifests.documents import Document, ObjectKey
 from flux_upgrade.policy.decision import ChangeKind
 
