@@ -147,8 +147,9 @@ def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
     """
     known, prefilter = _Known(apis), _Prefilter(apis.target)
 
-    def look(some: Sequence[str]) -> _BatchResult:
-        result = _BatchResult([], [], set())
+    def look(some: Sequence[str]) -> tuple[list[Migrated], dict[str, _Question]]:
+        """Those that could be migrated; and of the others, what has to be known before."""
+        done, asked = [], {}
         for path in some:
             try:
                 file = find(
@@ -160,36 +161,28 @@ def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
                 )
                 migrated = migrate(file, suited(known.apis, running.readers(path))) if file is not None else None
             except _Unknown as error:
-                result.again.append(path)
-                result.asked.add(error.what)
+                asked[path] = error.what
             except Unreadable:  # it was read a moment ago, and is gone
                 continue
             else:
-                result.files.extend([migrated] if migrated is not None else [])
-        return result
+                done += [migrated] if migrated is not None else []
+        return done, asked
 
     files: list[Migrated] = []
     while paths:
         again: list[str] = []
-        for each in spread(look, paths, _AT_A_TIME):
-            files += each.files
-            again += each.again
-            known.learn(each.asked)
+        for done, asked in spread(look, paths, _AT_A_TIME):
+            files += done
+            again += asked
+            known.learn(asked.values())
         paths = again
     return settle_linked(sorted(files, key=lambda file: file.path), Reach(tree))
-
-
-class _BatchResult(NamedTuple):
-    files: list[Migrated]
-    again: list[str]  # paths of those that cannot be migrated before something is known
-    asked: set[_Question]
 
 
 class _Unknown(Exception):
     """A schema, or the releases in between, has to be fetched first."""
 
     def __init__(self, what: _Question) -> None:
-        super().__init__(what)
         self.what = what
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace, holds
 from flux_upgrade.impact.api_uses.scan import files as files_using
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.model.errors import Unreadable
@@ -80,11 +80,7 @@ class Reach:
 
         https://fluxcd.io/flux/components/kustomize/kustomizations/#path
         """
-        owners = []
-        for each in self._objects(patch.path):
-            start, end = each.node.start_mark.index, each.node.end_mark.index
-            if each.document.offset(start) <= patch.start < each.document.offset(end):
-                owners.append(each)
+        owners = [each for each in self._objects(patch.path) if holds(each, patch.start)]
         if len(owners) != 1 or owners[0].text_at("kind") != "Kustomization" or patch.at[0] != "spec":
             return None
         said = owners[0].text_at("spec", "path")
