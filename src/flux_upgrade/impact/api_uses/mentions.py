@@ -67,13 +67,12 @@ class ApiGroups:
         return bool(self.names) and self._letter in content and content.rfind(self.mark) >= 0
 
     def mentions(self, text: str) -> list[Mention]:
-        found = []
-        for match in self._mention.finditer(text):
-            end = match.start() + len(self._mark)
-            name = self._ending(text, end)
-            if name:
-                found.append(Mention(name, match[1], end - len(name), match.start(1), match.end()))
-        return found
+        ends = [(match.start() + len(self._mark), match) for match in self._mention.finditer(text)]
+        return [
+            Mention(name, match[1], end - len(name), match.start(1), match.end())
+            for end, match in ends
+            if (name := self._ending(text, end))
+        ]
 
     def are_apart(self, text: str) -> bool:
         """Whether a version may be named otherwise: under a key of its own, or spelled with an escape."""

@@ -93,10 +93,8 @@ def network_policy_changes(key: ObjectKey, before: Document | None, after: Docum
 
 
 def _compared(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
-    old, new = (network_policy(each.data) if each else None for each in (before, after))
-    return Changes(
-        others=tuple(ObjectChange(ChangeKind.NETWORK_POLICY, str(key), *each) for each in _differences(old, new))
-    )
+    found = _differences(*(network_policy(each.data) if each else None for each in (before, after)))
+    return Changes(others=tuple(ObjectChange(ChangeKind.NETWORK_POLICY, str(key), *each) for each in found))
 
 
 def _differences(before: NetworkPolicy | None, after: NetworkPolicy | None) -> Iterator[tuple[str, str]]:

@@ -96,8 +96,7 @@ def object_changes(key: ObjectKey, before: Document | None, after: Document | No
 
 
 def added_or_removed(key: ObjectKey, before: Document | None, content: ChangeKind | None = None) -> Changes:
-    """Of an object that is new, or gone."""
-    state = _DONE[Op.ADD if before is None else Op.REMOVE]
+    state = "added" if before is None else "removed"
     return Changes(others=(ObjectChange(content, str(key), "", state),))
 
 
