@@ -29,10 +29,7 @@ class ServedApis:
         return self._served[tag]
 
     def schema(self, group: str, kind: str, version: str) -> Mapping[str, Any] | None:
-        """Of a version of a kind, as the last release had it that served it; None: none ever did.
-
-        Raises as ``at``.
-        """
+        """Of a version of a kind, as the last release had it that served it; None: none ever did. Raises as ``at``."""
         for tag in _last_of_minors(self._regenerator.stable_tags()):
             crd = self.at(tag).kinds.get((group, kind))
             found = crd.version(version) if crd is not None else None

@@ -70,8 +70,6 @@ def holds(each: Object, offset: int) -> bool:
 
 @dataclass(frozen=True)
 class FluxFile:
-    """A file that names versions of Flux's APIs."""
-
     path: str
     content: bytes
     uses: tuple[ApiUse, ...]  # every mention of a version of Flux's groups, in the order of the file

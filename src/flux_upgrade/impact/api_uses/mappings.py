@@ -132,7 +132,6 @@ def _takes_stable(pattern: str) -> bool:
 
 
 def is_list(entries: Entries) -> bool:
-    """Whether it is a Kubernetes List, whose items are resources."""
     return text(entries, "kind").endswith("List") and isinstance(entries.get("items"), SequenceNode)
 
 

@@ -48,8 +48,6 @@ class Mention(NamedTuple):
 
 
 class ApiGroups:
-    """Flux's API groups, and how texts name them."""
-
     def __init__(self, names: Collection[str]) -> None:
         self.names = frozenset(names)
         # What all names end with: a pattern that begins with plain characters is soon searched for.

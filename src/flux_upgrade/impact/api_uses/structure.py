@@ -48,8 +48,6 @@ class _PendingNode(NamedTuple):
 
 
 class Structure:
-    """The uses, resources and unreadable spans of one YAML file."""
-
     def __init__(  # noqa: PLR0913, PLR0917  (what a file is read with)
         self,
         path: str,

@@ -32,8 +32,6 @@ Path = tuple[str, ...]  # keys that lead to a field
 
 
 class AffectedLine(NamedTuple):
-    """A line of a resource that a change of a release concerns."""
-
     line: int  # 1-based: where the change matters, or where a line has to be added
     keep: str = ""  # what keeps the old behaviour of this very resource; empty: what the rule says
 

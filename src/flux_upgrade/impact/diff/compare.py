@@ -88,7 +88,6 @@ def _of_namespace(edit: Edit) -> Meaning:
 
 
 def _deployment_changes(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
-    """The controller's image, and how it is run."""
     old, new = _image(key, before), _image(key, after)
     if before is None or after is None:
         if old or new:

@@ -29,8 +29,6 @@ DIRECTIONS = (Direction("Ingress", "ingress", "from", "in"), Direction("Egress",
 
 
 class NetworkPolicy(NamedTuple):
-    """A NetworkPolicy in words."""
-
     pods: str
     rules: Mapping[Direction, Mapping[str, tuple[str, ...]]]
     """For each direction that it restricts: peers → the ports that are open."""

@@ -112,7 +112,6 @@ def by_path(
 
 
 def path_phrase(edit: Edit) -> str:
-    """A phrase for an edit that has no known meaning."""
     match edit.path:
         case ("metadata", "labels" | "annotations" as what, name):
             return phrase_of(edit, f"{what.removesuffix('s')} {quoted(name)}", is_enough=True)

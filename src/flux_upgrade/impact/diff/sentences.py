@@ -232,7 +232,6 @@ def _keyword(name: str, old: Any, new: Any) -> str:
 
 
 def _changed(words: str, old: Any, new: Any) -> str:
-    """``words`` with the value in its place."""
     if new is None:
         return f"no longer: {words.format(quoted(old))}"
     return words.format(quoted(new)) + ("" if old is None else f", before {quoted(old)}")

@@ -25,8 +25,6 @@ class Unsafe(Exception):
 
 @dataclass(frozen=True)
 class DocumentText:
-    """The text of a document, in which edits are made."""
-
     document: YamlDocument
 
     @property
@@ -83,8 +81,6 @@ class DocumentText:
 
 @dataclass(frozen=True)
 class Field:
-    """A key of a mapping, and its value."""
-
     page: DocumentText
     parent: MappingNode
     key: ScalarNode

@@ -23,8 +23,6 @@ class Fields(NamedTuple):
 
 
 class _Problem(NamedTuple):
-    """What cannot be edited automatically."""
-
     detail: str
     hint: str
 
