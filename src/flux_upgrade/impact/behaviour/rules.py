@@ -111,7 +111,7 @@ def outdated_template(automation: FluxObject) -> Iterator[AffectedLine]:
     yield AffectedLine(passage.line(spelled.start(1)) if spelled else value.line)
 
 
-def says(pattern: str, *path: str) -> Match:
+def says(pattern: str, *path: Step) -> Match:
     """Those whose text at a path begins like that."""
 
     def match(resource: FluxObject) -> Iterator[AffectedLine]:
@@ -122,7 +122,7 @@ def says(pattern: str, *path: str) -> Match:
     return match
 
 
-def lists(*path: str) -> Match:
+def lists(*path: Step) -> Match:
     """Those with items in the list at a path."""
 
     def match(resource: FluxObject) -> Iterator[AffectedLine]:
@@ -157,15 +157,12 @@ def dropped_fields(resource: FluxObject) -> Iterator[AffectedLine]:
     file = resource.text_at(*chart, "valuesFile")
     if file:
         # It was merged before the others, and is the first of them now.
-        count = resource.count(*chart, "valuesFiles")
-        others = (resource.text_at(*chart, "valuesFiles", at) for at in range(count))
+        others = (resource.text_at(*entry) for entry in resource.entries(*chart, "valuesFiles"))
         line = resource.key_line_at(*chart, "valuesFile")
         yield AffectedLine(line, f"valuesFiles: [{', '.join((file, *others))}]")
-    for at in range(resource.count("spec", "postRenderers")):
+    for renderer in resource.entries("spec", "postRenderers"):
         for name in _DROPPED:
-            path = ("spec", "postRenderers", at, "kustomize", name)
-            if resource.count(*path):
-                yield AffectedLine(resource.key_line_at(*path))
+            yield from lists(*renderer, "kustomize", name)(resource)
 
 
 def foreign_provider(resource: FluxObject) -> Iterator[AffectedLine]:

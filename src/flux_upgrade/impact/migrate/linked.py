@@ -119,22 +119,16 @@ class Reach:
             return []
 
 
-def _taken(path: str, each: Object) -> Iterator[str]:
+def _taken(path: str, each: Object) -> set[str]:
     """What a kustomization names outside of its folder."""
     folder = posixpath.dirname(path)
-    for key in _TAKEN:
-        for index in range(each.count(key)):
-            taken = joined_path(folder, each.text_at(key, index))
-            if not is_below(taken, folder):
-                yield taken
+    taken = {joined_path(folder, each.text_at(*entry)) for key in _TAKEN for entry in each.entries(key)}
+    return {each for each in taken if not is_below(each, folder)}
 
 
-def _patches(path: str, each: Object) -> Iterator[str]:
-    for key, inner in _PATCHES:
-        for index in range(each.count(key)):
-            text = each.text_at(key, index, *inner)
-            if text and "\n" not in text:
-                yield joined_path(posixpath.dirname(path), text)
+def _patches(path: str, each: Object) -> set[str]:
+    texts = {each.text_at(*entry, *inner) for key, inner in _PATCHES for entry in each.entries(key)}
+    return {joined_path(posixpath.dirname(path), text) for text in texts if text and "\n" not in text}
 
 
 class _Settling:
