@@ -113,9 +113,6 @@ class Subject(NamedTuple):
     namespace: str = ""
 
 
-UNKNOWN_SUBJECT = Subject()
-
-
 class TextLine(NamedTuple):
     column: int  # in which its key stands
     key: str  # empty where it has none
@@ -139,7 +136,7 @@ def subject(text: str, begin: int, end: int) -> Subject:
         rows = mapping_at(text, begin)
         places = {key: (key, f"metadata.{key}") for key in Subject._fields}
         found = {key: rows[place].value for key, each in places.items() for place in each if place in rows}
-    return Subject(**found) if "kind" in found else UNKNOWN_SUBJECT
+    return Subject(**found) if "kind" in found else Subject()
 
 
 def text_line_at(text: str, position: int) -> TextLine:
