@@ -62,7 +62,7 @@ class FluxObject(Object):
         return self.text_at("metadata", "namespace")
 
 
-def holds(each: Object, offset: int) -> bool:
+def encloses(each: Object, offset: int) -> bool:
     """Whether what stands at an offset of its file is a part of it."""
     start, end = (each.document.offset(mark.index) for mark in (each.node.start_mark, each.node.end_mark))
     return start <= offset < end

@@ -96,13 +96,13 @@ class Field:
 
     @property
     def adjacent(self) -> tuple[Field | None, Field | None]:
-        """The fields before and after it in the mapping."""
+        """The fields before and behind it in the mapping."""
         index = next(at for at, (key, _) in enumerate(self.parent.value) if key is self.key)
         fields = [None, *(Field(self.page, self.parent, *pair) for pair in self.parent.value), None]
         return fields[index], fields[index + 2]
 
     def renamed(self, name: str) -> TextEdit:
-        """Its key is another one. Raises Unsafe."""
+        """Raises Unsafe."""
         start, end = self.key.start_mark.index, self.key.end_mark.index
         quotes = self.key.style in ("'", '"')
         if self.page.text[start + quotes : end - quotes] != self.key.value:

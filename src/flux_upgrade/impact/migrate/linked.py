@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace, holds
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace, encloses
 from flux_upgrade.impact.api_uses.scan import files as files_using
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.model.errors import Unreadable
@@ -80,7 +80,7 @@ class Reach:
 
         https://fluxcd.io/flux/components/kustomize/kustomizations/#path
         """
-        owners = [each for each in self._objects(patch.path) if holds(each, patch.start)]
+        owners = [each for each in self._objects(patch.path) if encloses(each, patch.start)]
         if len(owners) != 1 or owners[0].text_at("kind") != "Kustomization" or patch.at[0] != "spec":
             return None
         said = owners[0].text_at("spec", "path")
@@ -123,7 +123,7 @@ def _taken(path: str, each: Object) -> set[str]:
     """What a kustomization names outside of its folder."""
     folder = posixpath.dirname(path)
     taken = {joined_path(folder, each.text_at(*entry)) for key in _TAKEN for entry in each.entries(key)}
-    return {each for each in taken if not is_below(each, folder)}
+    return {place for place in taken if not is_below(place, folder)}
 
 
 def _patches(path: str, each: Object) -> set[str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, FluxObject, UsePlace, holds
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, FluxObject, UsePlace, encloses
 from flux_upgrade.impact.api_uses.scan import find
 from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.migrate.fields import faults_of, fields_of
@@ -157,7 +157,7 @@ def verified_moves(file: FluxFile, moves: list[Move], apis: Apis) -> list[Move]:
         # run finds what this one found.
         outer = next(move for move in kept if move.fields)
         each = file.object_of(outer.use)
-        kept = [move for move in kept if move is not outer and not (each and holds(each, move.use.start))]
+        kept = [move for move in kept if move is not outer and not (each and encloses(each, move.use.start))]
     return kept
 
 
