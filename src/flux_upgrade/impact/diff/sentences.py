@@ -240,4 +240,4 @@ def _changed(words: str, old: Any, new: Any) -> str:
 def _rules(entries: Any) -> list[str]:
     """The message of each where there is one: it is meant for people."""
     found = [each.get("message") or each.get("rule") for each in entries or () if isinstance(each, dict)]
-    return list(dict.fromkeys(quoted(each) for each in found))
+    return list(dict.fromkeys(map(quoted, found)))
