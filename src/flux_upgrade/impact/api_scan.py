@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flux_upgrade.config.config import Config, match
 from flux_upgrade.impact.api_uses.mentions import groups_of
@@ -14,7 +14,6 @@ from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.migrate.linked import Reach, settle_linked
 from flux_upgrade.impact.migrate.migrate import migrate
 from flux_upgrade.impact.migrate.result import Migrated
-from flux_upgrade.impact.migrate.schema import Schema
 from flux_upgrade.impact.running import NOTHING_RUNS, Running, suited
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import Unreadable
@@ -147,8 +146,9 @@ def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
     """
     known, prefilter = _Known(apis), _Prefilter(apis.target)
 
-    def look(some: Sequence[str]) -> _BatchResult:
-        result = _BatchResult([], [], set())
+    def look(some: Sequence[str]) -> tuple[list[Migrated], dict[str, _Question]]:
+        """Those that could be migrated; and of the others, what has to be known before."""
+        done, asked = [], {}
         for path in some:
             try:
                 file = find(
@@ -160,36 +160,28 @@ def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
                 )
                 migrated = migrate(file, suited(known.apis, running.readers(path))) if file is not None else None
             except _Unknown as error:
-                result.again.append(path)
-                result.asked.add(error.what)
+                asked[path] = error.what
             except Unreadable:  # it was read a moment ago, and is gone
                 continue
             else:
-                result.files.extend([migrated] if migrated is not None else [])
-        return result
+                done += [migrated] if migrated is not None else []
+        return done, asked
 
     files: list[Migrated] = []
     while paths:
         again: list[str] = []
-        for each in spread(look, paths, _AT_A_TIME):
-            files += each.files
-            again += each.again
-            known.learn(each.asked)
+        for done, asked in spread(look, paths, _AT_A_TIME):
+            files += done
+            again += asked
+            known.learn(asked.values())
         paths = again
     return settle_linked(sorted(files, key=lambda file: file.path), Reach(tree))
-
-
-class _BatchResult(NamedTuple):
-    files: list[Migrated]
-    again: list[str]  # paths of those that cannot be migrated before something is known
-    asked: set[_Question]
 
 
 class _Unknown(Exception):
     """A schema, or the releases in between, has to be fetched first."""
 
     def __init__(self, what: _Question) -> None:
-        super().__init__(what)
         self.what = what
 
 
@@ -198,9 +190,8 @@ class _Known:
 
     def __init__(self, apis: Apis) -> None:
         self._source = apis
-        self._schemas: dict[_Question, Schema | None] = {}
-        self._releases: tuple[ReleaseApis, ...] | None = None
-        self.apis = replace(apis, schema=self._schema, between=self._between)
+        self._answers: dict[_Question, Any] = {}
+        self.apis = replace(apis, schema=lambda *what: self._answer(what), between=lambda: self._answer(None))
         # What all of them need is read before the work is spread, and not by each process again.
         for served in (apis.target, apis.current, *apis.others):
             if served is not None:
@@ -208,19 +199,10 @@ class _Known:
 
     def learn(self, asked: Iterable[_Question]) -> None:
         for what in asked:
-            if what is None:
-                if self._releases is None:
-                    self._releases = tuple(self._source.between())
-            elif what not in self._schemas:
-                self._schemas[what] = self._source.schema(*what)
+            if what not in self._answers:
+                self._answers[what] = tuple(self._source.between()) if what is None else self._source.schema(*what)
 
-    def _between(self) -> Iterable[ReleaseApis]:
-        if self._releases is None:
-            raise _Unknown(None)
-        return self._releases
-
-    def _schema(self, group: str, kind: str, version: str) -> Schema | None:
-        what = group, kind, version
-        if what not in self._schemas:
+    def _answer(self, what: _Question) -> Any:
+        if what not in self._answers:
             raise _Unknown(what)
-        return self._schemas[what]
+        return self._answers[what]

@@ -115,7 +115,6 @@ class Impact(NamedTuple):
 
     @property
     def is_confirmed(self) -> bool:
-        """Whether it is confirmed that `flux migrate` ran, as it has to."""
         return bool(self.stored.resolved) or (self.managed is not None and self.managed.is_done)
 
     @property

@@ -17,8 +17,6 @@ _NUMBERS = re.compile(r"v?(\d+)\.(\d+)")
 
 
 class Support(NamedTuple):
-    """What one minor of Flux says of Kubernetes."""
-
     least: Minor  # what its code refuses to go below
     tested: tuple[Minor, Minor] | None = None  # The first and the last that it was tested with; None: not known
 

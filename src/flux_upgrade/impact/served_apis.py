@@ -29,10 +29,7 @@ class ServedApis:
         return self._served[tag]
 
     def schema(self, group: str, kind: str, version: str) -> Mapping[str, Any] | None:
-        """Of a version of a kind, as the last release had it that served it; None: none ever did.
-
-        Raises as ``at``.
-        """
+        """Of a version of a kind, as the last release had it that served it; None: none ever did. Raises as ``at``."""
         for tag in _last_of_minors(self._regenerator.stable_tags()):
             crd = self.at(tag).kinds.get((group, kind))
             found = crd.version(version) if crd is not None else None
@@ -65,7 +62,12 @@ def upgrade_path(  # noqa: PLR0913, PLR0917  (what a path depends on)
     kinds = {(use.group, use.kind) for use in uses}
 
     def leads(start: Version, end: Version) -> bool:
-        return _leads(served(start), served(end), crds, kinds)
+        """Whether one step will do, once `flux migrate` has run at its start and the manifests were moved."""
+        old, new = served(start), served(end)
+        installed = (old.crds.keys() & new.crds.keys()).intersection(crds)
+        return all(new.crds[name].version(old.crds[name].storage) is not None for name in installed) and all(
+            old.kinds[kind].served & new.kinds[kind].served for kind in kinds & old.kinds.keys() & new.kinds.keys()
+        )
 
     if leads(current, target):
         return ()
@@ -83,16 +85,6 @@ def upgrade_path(  # noqa: PLR0913, PLR0917  (what a path depends on)
                 further.append((*path, stop))
         paths = further
     return None
-
-
-def _leads(start: ReleaseApis, end: ReleaseApis, crds: Collection[str], kinds: Collection[tuple[str, str]]) -> bool:
-    """Whether one step will do, once `flux migrate` has run at its start and the manifests were moved."""
-    shared = start.crds.keys() & end.crds.keys()
-    return all(
-        end.crds[name].version(start.crds[name].storage) is not None for name in shared.intersection(crds)
-    ) and all(
-        start.kinds[kind].served & end.kinds[kind].served for kind in kinds if kind in start.kinds and kind in end.kinds
-    )
 
 
 def _minors_between(older: Version, newer: Version, tags: Iterable[Version]) -> Iterator[Version]:

@@ -62,10 +62,14 @@ class FluxObject(Object):
         return self.text_at("metadata", "namespace")
 
 
+def encloses(each: Object, offset: int) -> bool:
+    """Whether what stands at an offset of its file is a part of it."""
+    start, end = (each.document.offset(mark.index) for mark in (each.node.start_mark, each.node.end_mark))
+    return start <= offset < end
+
+
 @dataclass(frozen=True)
 class FluxFile:
-    """A file that names versions of Flux's APIs."""
-
     path: str
     content: bytes
     uses: tuple[ApiUse, ...]  # every mention of a version of Flux's groups, in the order of the file

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import UsePlace
-from flux_upgrade.impact.api_uses.mentions import UNKNOWN_SUBJECT, ApiGroups, Subject, is_version
+from flux_upgrade.impact.api_uses.mentions import ApiGroups, Subject, is_version
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.pins.formats.yaml_places import Step, is_variable
 
@@ -107,7 +107,7 @@ def _operation(entries: Entries, context: NodeContext, groups: ApiGroups) -> Ite
     named = groups.named(node.value) if isinstance(node, ScalarNode) else None
     if isinstance(node, ScalarNode) and named and "op" in entries and path.endswith("/apiVersion"):
         is_own = path == "/apiVersion"
-        who, place = (context.target, UsePlace.PATCH) if is_own else (UNKNOWN_SUBJECT, UsePlace.REFERENCE)
+        who, place = (context.target, UsePlace.PATCH) if is_own else (Subject(), UsePlace.REFERENCE)
         yield NamedVersion(node, *named, place, who, "" if who.kind else _NO_KIND)
 
 
@@ -132,7 +132,6 @@ def _takes_stable(pattern: str) -> bool:
 
 
 def is_list(entries: Entries) -> bool:
-    """Whether it is a Kubernetes List, whose items are resources."""
     return text(entries, "kind").endswith("List") and isinstance(entries.get("items"), SequenceNode)
 
 

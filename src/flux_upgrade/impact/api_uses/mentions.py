@@ -48,8 +48,6 @@ class Mention(NamedTuple):
 
 
 class ApiGroups:
-    """Flux's API groups, and how texts name them."""
-
     def __init__(self, names: Collection[str]) -> None:
         self.names = frozenset(names)
         # What all names end with: a pattern that begins with plain characters is soon searched for.
@@ -67,13 +65,12 @@ class ApiGroups:
         return bool(self.names) and self._letter in content and content.rfind(self.mark) >= 0
 
     def mentions(self, text: str) -> list[Mention]:
-        found = []
-        for match in self._mention.finditer(text):
-            end = match.start() + len(self._mark)
-            name = self._ending(text, end)
-            if name:
-                found.append(Mention(name, match[1], end - len(name), match.start(1), match.end()))
-        return found
+        ends = [(match.start() + len(self._mark), match) for match in self._mention.finditer(text)]
+        return [
+            Mention(name, match[1], end - len(name), match.start(1), match.end())
+            for end, match in ends
+            if (name := self._ending(text, end))
+        ]
 
     def are_apart(self, text: str) -> bool:
         """Whether a version may be named otherwise: under a key of its own, or spelled with an escape."""
@@ -116,9 +113,6 @@ class Subject(NamedTuple):
     namespace: str = ""
 
 
-UNKNOWN_SUBJECT = Subject()
-
-
 class TextLine(NamedTuple):
     column: int  # in which its key stands
     key: str  # empty where it has none
@@ -142,7 +136,7 @@ def subject(text: str, begin: int, end: int) -> Subject:
         rows = mapping_at(text, begin)
         places = {key: (key, f"metadata.{key}") for key in Subject._fields}
         found = {key: rows[place].value for key, each in places.items() for place in each if place in rows}
-    return Subject(**found) if "kind" in found else UNKNOWN_SUBJECT
+    return Subject(**found) if "kind" in found else Subject()
 
 
 def text_line_at(text: str, position: int) -> TextLine:

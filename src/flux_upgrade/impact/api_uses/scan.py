@@ -6,8 +6,9 @@ import posixpath
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
+from operator import attrgetter
 
-from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, FluxObject, UsePlace
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, UsePlace
 from flux_upgrade.impact.api_uses.mentions import (
     ApiGroups,
     Mention,
@@ -90,7 +91,8 @@ def find(
         uses = [*_in_text(path, file, mentions, _NO_MANIFEST)]
     if not uses:
         return None
-    return FluxFile(path, content, tuple(sorted(uses, key=_start)), tuple(sorted(objects, key=_start)))
+    in_order = attrgetter("start")
+    return FluxFile(path, content, tuple(sorted(uses, key=in_order)), tuple(sorted(objects, key=in_order)))
 
 
 def _all(path: str, structure: Structure, groups: ApiGroups) -> Iterator[ApiUse]:
@@ -103,10 +105,6 @@ def _all(path: str, structure: Structure, groups: ApiGroups) -> Iterator[ApiUse]
         structure.claimed.update(each.start for each in within)
     comments = [each for each in left if each.start not in structure.claimed]
     yield from _in_text(path, structure.file, comments, _COMMENT)
-
-
-def _start(each: ApiUse | FluxObject) -> int:
-    return each.start
 
 
 def _is_yaml(path: str) -> bool:

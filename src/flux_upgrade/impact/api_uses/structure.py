@@ -18,7 +18,7 @@ from flux_upgrade.impact.api_uses.mappings import (
     selected,
     text,
 )
-from flux_upgrade.impact.api_uses.mentions import UNKNOWN_SUBJECT, ApiGroups, Mention, Subject, subject
+from flux_upgrade.impact.api_uses.mentions import ApiGroups, Mention, Subject, subject
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.pins.formats.passages import Passage
@@ -48,8 +48,6 @@ class _PendingNode(NamedTuple):
 
 
 class Structure:
-    """The uses, resources and unreadable spans of one YAML file."""
-
     def __init__(  # noqa: PLR0913, PLR0917  (what a file is read with)
         self,
         path: str,
@@ -70,7 +68,7 @@ class Structure:
         self._starts = [each.start for each in mentions]
         self._seen: dict[int, Node] = {}
         self._waiting: list[_PendingNode] = []  # what comes first in the file is put in last
-        self._read(file, NodeContext((), role, UNKNOWN_SUBJECT))
+        self._read(file, NodeContext((), role, Subject()))
         while self._waiting:
             self._look(self._waiting.pop())
 

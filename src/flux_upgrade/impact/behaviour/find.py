@@ -79,16 +79,5 @@ def _hits(rule: BreakRule, span: Span, resource: FluxObject, path: str, target: 
         line = rule.line_to_keep(place, target)
         if line and path.endswith(".json"):
             line = json.dumps(construct(compose(line)))[1:-1]
-        yield Hit(
-            rule.slug,
-            Version(span.first).minor,
-            rule.change,
-            rule.source,
-            path,
-            place.line,
-            resource.kind,
-            resource.name,
-            resource.namespace,
-            line,
-            rule.hint_for(target),
-        )
+        who, hint = (resource.kind, resource.name, resource.namespace), rule.hint_for(target)
+        yield Hit(rule.slug, Version(span.first).minor, rule.change, rule.source, path, place.line, *who, line, hint)

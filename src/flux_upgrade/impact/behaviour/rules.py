@@ -12,7 +12,6 @@ from flux_upgrade.pins.formats.yaml_places import Step, Value, is_variable
 
 # In an action of a Go template.
 _REMOVED = re.compile(r"\{\{[^{}]*?(\.Updated|\.Changed\.ImageResult)\b")
-_FORCED = re.compile(r"[+:]")
 _ACTIONS = ("install", "upgrade")
 _TRUE = ("true", "yes", "on")
 _DROPPED = ("patchesStrategicMerge", "patchesJson6902")
@@ -33,10 +32,11 @@ Path = tuple[str, ...]  # keys that lead to a field
 
 
 class AffectedLine(NamedTuple):
-    """A line of a resource that a change of a release concerns."""
-
     line: int  # 1-based: where the change matters, or where a line has to be added
     keep: str = ""  # what keeps the old behaviour of this very resource; empty: what the rule says
+
+
+Match = Callable[[FluxObject], Iterable[AffectedLine]]
 
 
 class Span(NamedTuple):
@@ -55,7 +55,7 @@ class BreakRule(NamedTuple):
     kinds: tuple[str, ...]  # of the resources that may be concerned
     change: str  # what changes, a sentence without markup
     source: str  # where Flux says so: an address
-    match: Callable[[FluxObject], Iterable[AffectedLine]]  # The places of a resource of these kinds that are concerned
+    match: Match  # The places of a resource of these kinds that are concerned
     keep: str = ""  # The line that keeps the old behaviour; empty where there is none, or where each has its own
     keep_since: str = ""  # the first release that knows the field in it; empty: all of them
     hint: str = ""  # what else to do, sentences without markup
@@ -111,11 +111,25 @@ def outdated_template(automation: FluxObject) -> Iterator[AffectedLine]:
     yield AffectedLine(passage.line(spelled.start(1)) if spelled else value.line)
 
 
-def forced_push(automation: FluxObject) -> Iterator[AffectedLine]:
-    """Those whose refspec overwrites or deletes what it leads to."""
-    value = automation.at("spec", "git", "push", "refspec")
-    if value is not None and _FORCED.match(value.text):
-        yield AffectedLine(value.line)
+def says(pattern: str, *path: Step) -> Match:
+    """Those whose text at a path begins like that."""
+
+    def match(resource: FluxObject) -> Iterator[AffectedLine]:
+        value = resource.at(*path)
+        if value is not None and re.match(pattern, value.text):
+            yield AffectedLine(value.line)
+
+    return match
+
+
+def lists(*path: Step) -> Match:
+    """Those with items in the list at a path."""
+
+    def match(resource: FluxObject) -> Iterator[AffectedLine]:
+        if resource.count(*path):
+            yield AffectedLine(resource.key_line_at(*path))
+
+    return match
 
 
 def variables_substituted(kustomization: FluxObject) -> Iterator[AffectedLine]:
@@ -123,16 +137,6 @@ def variables_substituted(kustomization: FluxObject) -> Iterator[AffectedLine]:
     build = ("spec", "postBuild")
     if kustomization.keys(*build, "substitute") or kustomization.count(*build, "substituteFrom"):
         yield AffectedLine(kustomization.key_line_at(*build))
-
-
-def components_used(kustomization: FluxObject) -> Iterator[AffectedLine]:
-    if kustomization.count("spec", "components"):
-        yield AffectedLine(kustomization.key_line_at("spec", "components"))
-
-
-def post_renderers_used(release: FluxObject) -> Iterator[AffectedLine]:
-    if release.count("spec", "postRenderers"):
-        yield AffectedLine(release.key_line_at("spec", "postRenderers"))
 
 
 def waits_for_resources(release: FluxObject) -> Iterator[AffectedLine]:
@@ -153,15 +157,12 @@ def dropped_fields(resource: FluxObject) -> Iterator[AffectedLine]:
     file = resource.text_at(*chart, "valuesFile")
     if file:
         # It was merged before the others, and is the first of them now.
-        count = resource.count(*chart, "valuesFiles")
-        others = (resource.text_at(*chart, "valuesFiles", at) for at in range(count))
+        others = (resource.text_at(*entry) for entry in resource.entries(*chart, "valuesFiles"))
         line = resource.key_line_at(*chart, "valuesFile")
         yield AffectedLine(line, f"valuesFiles: [{', '.join((file, *others))}]")
-    for at in range(resource.count("spec", "postRenderers")):
+    for renderer in resource.entries("spec", "postRenderers"):
         for name in _DROPPED:
-            path = ("spec", "postRenderers", at, "kustomize", name)
-            if resource.count(*path):
-                yield AffectedLine(resource.key_line_at(*path))
+            yield from lists(*renderer, "kustomize", name)(resource)
 
 
 def foreign_provider(resource: FluxObject) -> Iterator[AffectedLine]:
@@ -194,13 +195,6 @@ def _host(resource: FluxObject) -> str:
         address = url.removeprefix(_SCHEME) if url.startswith(_SCHEME) else ""
     host = address.partition("/")[0].partition(":")[0]
     return "" if is_variable(address) or "." not in host else host
-
-
-def google_registry(receiver: FluxObject) -> Iterator[AffectedLine]:
-    """Receivers of Google's registry."""
-    value = receiver.at("spec", "type")
-    if value is not None and value.text == "gcr":
-        yield AffectedLine(value.line)
 
 
 def events_across_namespaces(release: FluxObject) -> Iterator[AffectedLine]:

@@ -112,7 +112,6 @@ def quoted(value: Any) -> str:
 
 
 def listed(values: Iterable[Any]) -> str:
-    """Quoted, one after the other."""
     return ", ".join(map(quoted, values))
 
 

@@ -31,7 +31,6 @@ from flux_upgrade.policy.decision import ChangeKind
 
 _Reader = Callable[[ObjectKey, "Document | None", "Document | None"], Changes]
 _VERSION_LINE = re.compile(rf"^ +{re.escape(VERSION_LABEL)}: (?:v?\d+\.\d+\.\d+[0-9A-Za-z.+-]*|latest)$", re.MULTILINE)
-_LABELS = ("metadata", "labels")
 _POD: Path = ("spec", "template", "spec")
 _IN_POD = len(_POD)
 _IN_CONTAINER = _IN_POD + 2
@@ -80,15 +79,15 @@ def _namespace_changes(key: ObjectKey, before: Document | None, after: Document 
 
 
 def _of_namespace(edit: Edit) -> Meaning:
-    if edit.path[:2] != _LABELS:
-        return None, path_phrase(edit)
-    is_one = len(edit.path) > len(_LABELS)
-    phrase = phrase_of(edit, f"label {quoted(edit.path[-1])}") if is_one else path_phrase(edit)
-    return ChangeKind.NAMESPACE, phrase
+    match edit.path:
+        case ("metadata", "labels", *_, name):
+            return ChangeKind.NAMESPACE, phrase_of(edit, f"label {quoted(name)}")
+        case ("metadata", "labels"):
+            return ChangeKind.NAMESPACE, path_phrase(edit)
+    return None, path_phrase(edit)
 
 
 def _deployment_changes(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
-    """The controller's image, and how it is run."""
     old, new = _image(key, before), _image(key, after)
     if before is None or after is None:
         if old or new:

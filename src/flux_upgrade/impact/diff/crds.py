@@ -27,7 +27,7 @@ _RULES = "x-kubernetes-validations"
 _ELSEWHERE = frozenset(
     {
         *("additionalProperties", "default", "items", "properties", "required", "type"),
-        *("description", "example", "externalDocs", "title", "x-kubernetes-int-or-string"),
+        *(*_SCHEMA_PROSE, "x-kubernetes-int-or-string"),
     }
 )
 _NO_MESSAGES = {"message": None, "messageExpression": None}

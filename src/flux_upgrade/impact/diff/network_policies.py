@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from flux_upgrade.impact.diff.changes import Changes, ObjectChange, listed, quoted
-from flux_upgrade.impact.diff.meaning import OtherShape, by_meaning, list_of, only, selector
+from flux_upgrade.impact.diff.objects import OtherShape, by_meaning, list_of, only, selector
 from flux_upgrade.manifests.documents import Document, ObjectKey
 from flux_upgrade.policy.decision import ChangeKind
 
@@ -29,8 +29,6 @@ DIRECTIONS = (Direction("Ingress", "ingress", "from", "in"), Direction("Egress",
 
 
 class NetworkPolicy(NamedTuple):
-    """A NetworkPolicy in words."""
-
     pods: str
     rules: Mapping[Direction, Mapping[str, tuple[str, ...]]]
     """For each direction that it restricts: peers → the ports that are open."""
@@ -93,10 +91,8 @@ def network_policy_changes(key: ObjectKey, before: Document | None, after: Docum
 
 
 def _compared(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
-    old, new = (network_policy(each.data) if each else None for each in (before, after))
-    return Changes(
-        others=tuple(ObjectChange(ChangeKind.NETWORK_POLICY, str(key), *each) for each in _differences(old, new))
-    )
+    found = _differences(*(network_policy(each.data) if each else None for each in (before, after)))
+    return Changes(others=tuple(ObjectChange(ChangeKind.NETWORK_POLICY, str(key), *each) for each in found))
 
 
 def _differences(before: NetworkPolicy | None, after: NetworkPolicy | None) -> Iterator[tuple[str, str]]:

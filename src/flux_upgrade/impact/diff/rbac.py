@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from flux_upgrade.impact.diff.changes import Changes, RuleChange
-from flux_upgrade.impact.diff.meaning import OtherShape, by_meaning, list_of, only, selector, texts
+from flux_upgrade.impact.diff.objects import OtherShape, by_meaning, list_of, only, selector, texts
 from flux_upgrade.manifests.documents import Document, ObjectKey
 from flux_upgrade.manifests.residue import Edit
 from flux_upgrade.policy.decision import ChangeKind

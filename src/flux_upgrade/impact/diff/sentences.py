@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from flux_upgrade.impact.diff.changes import (
     TIGHTENED,
@@ -21,6 +21,8 @@ from flux_upgrade.manifests.images import Image
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.policy.decision import ChangeKind
 
+_Key = TypeVar("_Key")
+_Item = TypeVar("_Item")
 _ORDER = (*ChangeKind, None)
 _ADDED = "added"
 _ONE_NAME = re.compile(r"([^`]*)(`[^`]*`)([^`]*)")
@@ -83,21 +85,23 @@ def _apis(changes: Changes) -> Iterator[str]:
     if changes.crds_removed:
         yield f"CRDs removed, and with them every object of their kinds: {listed(changes.crds_removed)}"
     yield from _versions("API version deprecated from now on", changes.crds, lambda crd: crd.deprecated)
-    stored: dict[tuple[str, str, str], list[str]] = {}
-    for crd in changes.crds:
-        if crd.storage is not None:
-            stored.setdefault((crd.group, *crd.storage), []).append(crd.kind)
+    stored = _grouped([((crd.group, *crd.storage), crd.kind) for crd in changes.crds if crd.storage is not None])
     for (group, old, new), kinds in stored.items():
         yield f"Stored as {quoted(f'{group}/{new}')}, before as {quoted(old)}: {listed(kinds)}"
 
 
+def _grouped(pairs: Iterable[tuple[_Key, _Item]]) -> dict[_Key, list[_Item]]:
+    """The second of each pair by the first."""
+    found: dict[_Key, list[_Item]] = {}
+    for key, item in pairs:
+        found.setdefault(key, []).append(item)
+    return found
+
+
 def _versions(label: str, crds: Iterable[CrdChange], of: Callable[[CrdChange], tuple[str, ...]]) -> Iterator[str]:
     """A line for each version of an API group."""
-    found: dict[str, list[str]] = {}
-    for crd in crds:
-        for version in of(crd):
-            found.setdefault(f"{crd.group}/{version}", []).append(crd.kind)
-    for version, kinds in found.items():
+    kinds_of = _grouped([(f"{crd.group}/{version}", crd.kind) for crd in crds for version in of(crd)])
+    for version, kinds in kinds_of.items():
         yield f"{label}: {quoted(version)} of {listed(kinds)}"
 
 
@@ -120,14 +124,9 @@ def _rule(change: RuleChange) -> str:
 
 def _permissions(permissions: Iterable[str]) -> str:
     """All verbs of a resource together, and all resources with the same verbs."""
-    verbs: dict[str, list[str]] = {}
-    for each in permissions:
-        verb, _, thing = each.partition(" ")
-        verbs.setdefault(thing, []).append(verb)
-    things: dict[str, list[str]] = {}
-    for thing, of_it in verbs.items():
-        things.setdefault(",".join(of_it), []).append(thing)
-    return ", ".join(_grant(verbs_, things_) for verbs_, things_ in things.items())
+    verbs = _grouped([(thing, verb) for verb, _, thing in (each.partition(" ") for each in permissions)])
+    things = _grouped([(",".join(of_it), thing) for thing, of_it in verbs.items()])
+    return ", ".join(_grant(*each) for each in things.items())
 
 
 def _grant(verbs: str, things: Sequence[str]) -> str:
@@ -141,12 +140,8 @@ def _grant(verbs: str, things: Sequence[str]) -> str:
 
 def _others(changes: Iterable[ObjectChange]) -> Iterator[str]:
     """The same change of many objects is one line, and so are all changes of the same objects."""
-    objects: dict[str, list[str]] = {}
-    for change in changes:
-        objects.setdefault(change.phrase, []).append(change.object)
-    phrases: dict[tuple[str, ...], list[str]] = {}
-    for phrase, names in objects.items():
-        phrases.setdefault(tuple(names), []).append(phrase)
+    objects = _grouped([(each.phrase, each.object) for each in changes])
+    phrases = _grouped([(tuple(names), phrase) for phrase, names in objects.items()])
     for (first, *rest), changed in phrases.items():
         kind = f"{first.partition('/')[0]}/"
         # Their kind once, where all are of it.
@@ -157,11 +152,8 @@ def _others(changes: Iterable[ObjectChange]) -> Iterator[str]:
 
 def _folded(phrases: Iterable[str]) -> list[str]:
     """Phrases that differ in one name only as one: ``pod label `a`, `b` added``."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for phrase in phrases:
-        match = _ONE_NAME.fullmatch(phrase)
-        before, name, after = match.groups() if match else (phrase, "", "")
-        found.setdefault((before, after), []).append(name)
+    parts = [match.groups() if (match := _ONE_NAME.fullmatch(each)) else (each, "", "") for each in phrases]
+    found = _grouped([((before, after), name) for before, name, after in parts])
     return [f"{before}{', '.join(names)}{after}" for (before, after), names in found.items()]
 
 
@@ -184,13 +176,12 @@ def _beside(crds: Iterable[CrdChange]) -> Iterator[str]:
 
 def _fields(crds: Iterable[CrdChange], wanted: Sequence[str]) -> Iterator[str]:
     """A line for each kind and its versions; kinds that changed alike share one."""
-    found: dict[str, list[str]] = {}
-    for crd in crds:
-        for versions, fields in _by_versions(crd).items():
-            phrases = "; ".join(_phrases(fields, wanted))
-            if phrases:
-                found.setdefault(phrases, []).append(f"{quoted(crd.kind)} ({listed(versions)})")
-    for phrases, heads in found.items():
+    found = [
+        ("; ".join(_phrases(fields, wanted)), f"{quoted(crd.kind)} ({listed(versions)})")
+        for crd in crds
+        for versions, fields in _by_versions(crd).items()
+    ]
+    for phrases, heads in _grouped([each for each in found if each[0]]).items():
         yield f"{', '.join(heads)}: {phrases}"
 
 
@@ -200,10 +191,7 @@ def _by_versions(crd: CrdChange) -> dict[tuple[str, ...], list[FieldChange]]:
     for version, field in crd.fields:
         if not field.is_status:
             found.setdefault(repr(field), (field, []))[1].append(version)
-    grouped: dict[tuple[str, ...], list[FieldChange]] = {}
-    for field, versions in found.values():
-        grouped.setdefault(tuple(versions), []).append(field)
-    return grouped
+    return _grouped([(tuple(versions), field) for field, versions in found.values()])
 
 
 def _phrases(fields: Sequence[FieldChange], wanted: Sequence[str]) -> Iterator[str]:
@@ -244,7 +232,6 @@ def _keyword(name: str, old: Any, new: Any) -> str:
 
 
 def _changed(words: str, old: Any, new: Any) -> str:
-    """``words`` with the value in its place."""
     if new is None:
         return f"no longer: {words.format(quoted(old))}"
     return words.format(quoted(new)) + ("" if old is None else f", before {quoted(old)}")
@@ -253,4 +240,4 @@ def _changed(words: str, old: Any, new: Any) -> str:
 def _rules(entries: Any) -> list[str]:
     """The message of each where there is one: it is meant for people."""
     found = [each.get("message") or each.get("rule") for each in entries or () if isinstance(each, dict)]
-    return list(dict.fromkeys(quoted(each) for each in found))
+    return list(dict.fromkeys(map(quoted, found)))

@@ -47,7 +47,6 @@ class Apis:
     unread: Sequence[str] = ()  # names of clusters whose CRDs cannot be read: nothing is moved for their sake
 
     def is_removed(self, use: ApiUse) -> bool:
-        """Whether the target does not serve what the use names."""
         return not _serves(self.target, use)
 
     def not_serving(self, use: ApiUse) -> tuple[str, ...]:

@@ -25,8 +25,6 @@ class Unsafe(Exception):
 
 @dataclass(frozen=True)
 class DocumentText:
-    """The text of a document, in which edits are made."""
-
     document: YamlDocument
 
     @property
@@ -83,8 +81,6 @@ class DocumentText:
 
 @dataclass(frozen=True)
 class Field:
-    """A key of a mapping, and its value."""
-
     page: DocumentText
     parent: MappingNode
     key: ScalarNode
@@ -99,22 +95,14 @@ class Field:
         return max(self.page.end(self.value), self.key.end_mark.index)
 
     @property
-    def in_flow(self) -> bool:
-        return in_flow(self.parent)
-
-    @property
     def adjacent(self) -> tuple[Field | None, Field | None]:
+        """The fields before and behind it in the mapping."""
         index = next(at for at, (key, _) in enumerate(self.parent.value) if key is self.key)
-        fields = self.parent.value
-        before = fields[index - 1] if index else None
-        after = fields[index + 1] if index + 1 < len(fields) else None
-        return (
-            Field(self.page, self.parent, *before) if before else None,
-            Field(self.page, self.parent, *after) if after else None,
-        )
+        fields = [None, *(Field(self.page, self.parent, *pair) for pair in self.parent.value), None]
+        return fields[index], fields[index + 2]
 
     def renamed(self, name: str) -> TextEdit:
-        """Its key is another one. Raises Unsafe."""
+        """Raises Unsafe."""
         start, end = self.key.start_mark.index, self.key.end_mark.index
         quotes = self.key.style in ("'", '"')
         if self.page.text[start + quotes : end - quotes] != self.key.value:
@@ -148,7 +136,7 @@ def without(each: Object, *path: Step) -> TextEdit:
         if not path[:-1] or isinstance(path[-2], int):
             raise Unsafe("nothing would be left beside it")
         return without(each, *path[:-1])
-    return _without_in_flow(found) if found.in_flow else _without_lines(found)
+    return _without_in_flow(found) if in_flow(found.parent) else _without_lines(found)
 
 
 def _without_lines(found: Field) -> TextEdit:
@@ -186,7 +174,7 @@ def as_item(each: Object, path: tuple[Step, ...], name: str) -> Iterator[TextEdi
         return
     yield found.renamed(name)
     start, end = found.value.start_mark.index, found.value.end_mark.index
-    if found.in_flow:
+    if in_flow(found.parent):
         yield page.inserted(start, "[")
         yield page.inserted(end, "]")
         return

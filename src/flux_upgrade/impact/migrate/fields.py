@@ -23,8 +23,6 @@ class Fields(NamedTuple):
 
 
 class _Problem(NamedTuple):
-    """What cannot be edited automatically."""
-
     detail: str
     hint: str
 
@@ -126,13 +124,12 @@ def operated(file: FluxFile, use: ApiUse) -> Iterator[Any]:
 
 
 def _mappings(node: Node) -> Iterator[MappingNode]:
+    below = node.value if isinstance(node, SequenceNode) else []
     if isinstance(node, MappingNode):
         yield node
-        for _, value in node.value:
-            yield from _mappings(value)
-    elif isinstance(node, SequenceNode):
-        for item in node.value:
-            yield from _mappings(item)
+        below = [value for _, value in node.value]
+    for each in below:
+        yield from _mappings(each)
 
 
 def _parts(patch: Node | None) -> Iterator[Any]:

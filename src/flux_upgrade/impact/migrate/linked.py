@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace, encloses
 from flux_upgrade.impact.api_uses.scan import files as files_using
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.model.errors import Unreadable
@@ -80,11 +80,7 @@ class Reach:
 
         https://fluxcd.io/flux/components/kustomize/kustomizations/#path
         """
-        owners = []
-        for each in self._objects(patch.path):
-            start, end = each.node.start_mark.index, each.node.end_mark.index
-            if each.document.offset(start) <= patch.start < each.document.offset(end):
-                owners.append(each)
+        owners = [each for each in self._objects(patch.path) if encloses(each, patch.start)]
         if len(owners) != 1 or owners[0].text_at("kind") != "Kustomization" or patch.at[0] != "spec":
             return None
         said = owners[0].text_at("spec", "path")
@@ -123,22 +119,16 @@ class Reach:
             return []
 
 
-def _taken(path: str, each: Object) -> Iterator[str]:
+def _taken(path: str, each: Object) -> set[str]:
     """What a kustomization names outside of its folder."""
     folder = posixpath.dirname(path)
-    for key in _TAKEN:
-        for index in range(each.count(key)):
-            taken = joined_path(folder, each.text_at(key, index))
-            if not is_below(taken, folder):
-                yield taken
+    taken = {joined_path(folder, each.text_at(*entry)) for key in _TAKEN for entry in each.entries(key)}
+    return {place for place in taken if not is_below(place, folder)}
 
 
-def _patches(path: str, each: Object) -> Iterator[str]:
-    for key, inner in _PATCHES:
-        for index in range(each.count(key)):
-            text = each.text_at(key, index, *inner)
-            if text and "\n" not in text:
-                yield joined_path(posixpath.dirname(path), text)
+def _patches(path: str, each: Object) -> set[str]:
+    texts = {each.text_at(*entry, *inner) for key, inner in _PATCHES for entry in each.entries(key)}
+    return {joined_path(posixpath.dirname(path), text) for text in texts if text and "\n" not in text}
 
 
 class _Settling:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
-from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, FluxObject, UsePlace
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, FluxObject, UsePlace, encloses
 from flux_upgrade.impact.api_uses.scan import find
 from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.migrate.fields import faults_of, fields_of
@@ -28,6 +29,8 @@ _BY_SOPS = "The file is encrypted by SOPS, whose MAC covers this value."
 _EDIT = "Use `sops edit`."
 _MEND = "Mend the file: nothing can apply it as it is."
 _BY_HAND = "Change it by hand, or where it is made."
+_INVALID = "It cannot be changed by itself: with the rest of the file that would be no valid manifest."
+_identity = attrgetter("group", "kind", "name", "namespace")
 
 
 def migrate(file: FluxFile, apis: Apis) -> Migrated | None:
@@ -40,7 +43,11 @@ def migrate(file: FluxFile, apis: Apis) -> Migrated | None:
     moves = verified_moves(file, [each for each in found if isinstance(each, Move)], apis)
     kept = {move.use for move in moves}
     lefts = [each for each in found if isinstance(each, Left)]
-    lefts += [_unverified(each) for each in found if isinstance(each, Move) and each.use not in kept]
+    lefts += [
+        Left(each.use, Reason.NEEDS_HAND, _INVALID, _BY_HAND)
+        for each in found
+        if isinstance(each, Move) and each.use not in kept
+    ]
     lefts.sort(key=lambda left: left.use.start)
     return Migrated(
         file.path,
@@ -80,11 +87,6 @@ def _as_of_today(left: Left, apis: Apis) -> Left:
     do = "does" if len(tags) == 1 else "do"
     detail = f"{left.detail} {' and '.join(tags)} {do} not serve it either."
     return left._replace(detail=detail, is_broken_already=True)
-
-
-def _unverified(move: Move) -> Left:
-    detail = "It cannot be changed by itself: with the rest of the file that would be no valid manifest."
-    return Left(move.use, Reason.NEEDS_HAND, detail, _BY_HAND)
 
 
 class Seal(NamedTuple):
@@ -155,15 +157,8 @@ def verified_moves(file: FluxFile, moves: list[Move], apis: Apis) -> list[Move]:
         # run finds what this one found.
         outer = next(move for move in kept if move.fields)
         each = file.object_of(outer.use)
-        kept = [move for move in kept if move is not outer and not _is_in(move, each)]
+        kept = [move for move in kept if move is not outer and not (each and encloses(each, move.use.start))]
     return kept
-
-
-def _is_in(move: Move, each: FluxObject | None) -> bool:
-    if each is None:
-        return False
-    start, end = (each.document.offset(mark.index) for mark in (each.node.start_mark, each.node.end_mark))
-    return start <= move.use.start < end
 
 
 def _holds(file: FluxFile, moves: list[Move], apis: Apis) -> bool:
@@ -183,13 +178,7 @@ def _is_meant(old: FluxObject, new: FluxObject, moves: list[Move], apis: Apis) -
     """Whether it is the same object, in the version that it was to have, and valid if it was."""
     move = next((each for each in moves if each.use.start == old.start), None)
     version = old.version if move is None else move.to
-    if (old.group, old.kind, old.name, old.namespace, version) != (
-        new.group,
-        new.kind,
-        new.name,
-        new.namespace,
-        new.version,
-    ):
+    if _identity(old) != _identity(new) or new.version != version:
         return False
     if move is None or not move.fields:
         return True

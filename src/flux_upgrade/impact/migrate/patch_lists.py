@@ -51,14 +51,13 @@ def _require_one(lists: list[Field]) -> None:
         if before.adjacent[1] != after:
             order = f"{before.key.value} before {after.key.value}"
             raise Unsafe(f"kustomize applies {order}, and they do not follow one another like that")
-        if in_flow(before.value) != in_flow(after.value) or (
-            not in_flow(after.value) and _dashes(before) != _dashes(after)
-        ):
+        if _form(before) != _form(after):
             raise Unsafe(f"{before.key.value} and {after.key.value} are written in two forms")
 
 
-def _dashes(found: Field) -> int:
-    return found.page.column(found.value.start_mark.index)
+def _form(found: Field) -> int | None:
+    """The column of the dashes; None in brackets."""
+    return None if in_flow(found.value) else found.page.column(found.value.start_mark.index)
 
 
 def _joined(before: Field, found: Field) -> TextEdit:

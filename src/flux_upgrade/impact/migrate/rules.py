@@ -30,8 +30,6 @@ Edit = Callable[[Object, Path], Iterable[TextEdit]]
 
 
 class Rule(NamedTuple):
-    """What becomes of one field, and everything below it."""
-
     kinds: tuple[str, ...]  # empty: any
     path: Path
     instead: str  # what to do, a sentence without markup

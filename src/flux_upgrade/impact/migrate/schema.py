@@ -129,20 +129,16 @@ def _value_problems(value: Any, schema: Schema) -> Iterator[str]:
     if "enum" in schema and not any(type(value) is type(each) and value == each for each in schema["enum"]):
         yield f"must be one of {', '.join(map(str, schema['enum']))}"
     if isinstance(value, str):
-        yield from _text_problems(value, schema)
+        yield from _bounds(len(value), schema, "minLength", "maxLength", " characters")
+        pattern = _pattern(schema.get("pattern") or "")
+        if pattern is not None and not pattern.search(value):
+            yield f"must match {schema['pattern']}"
     elif _is_number(value):
         yield from _bounds(value, schema, "minimum", "maximum", "")
     elif isinstance(value, list):
         yield from _bounds(len(value), schema, "minItems", "maxItems", " items")
     elif isinstance(value, dict):
         yield from _bounds(len(value), schema, "minProperties", "maxProperties", " fields")
-
-
-def _text_problems(value: str, schema: Schema) -> Iterator[str]:
-    yield from _bounds(len(value), schema, "minLength", "maxLength", " characters")
-    pattern = _pattern(schema.get("pattern") or "")
-    if pattern is not None and not pattern.search(value):
-        yield f"must match {schema['pattern']}"
 
 
 def _bounds(value: float, schema: Schema, least: str, most: str, unit: str) -> Iterator[str]:
@@ -166,9 +162,6 @@ def _pattern(text: str) -> re.Pattern[str] | None:
 
 def _without_directives(data: Any) -> Any:
     if isinstance(data, dict):
-        return {
-            key: _without_directives(value)
-            for key, value in data.items()
-            if value is not None and not key.startswith(_DIRECTIVE)
-        }
+        kept = {key: each for key, each in data.items() if each is not None and not key.startswith(_DIRECTIVE)}
+        return {key: _without_directives(each) for key, each in kept.items()}
     return [_without_directives(each) for each in data] if isinstance(data, list) else data

@@ -22,8 +22,6 @@ from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.files import Mentions
 from flux_upgrade.model.versions import Version, is_tag
 
-_FIELDS = (str, str, str, str, str)
-
 
 class HistoryQuery(NamedTuple):
     path: str
@@ -52,12 +50,13 @@ def written(query: HistoryQuery, found: Stored) -> str:
 def read(lines: Iterable[str], query: HistoryQuery) -> Stored | None:
     """What was written down; None: nothing, or something that ``written`` did not write."""
     for line in lines:
-        match _loaded(line):
-            case [str(known), list(every), list(after)] if known == query.key:
-                entries = tuple(map(_refused, every)), tuple(map(_refused, after))
-                whole = tuple(tuple(each for each in part if each is not None) for part in entries)
-                if whole == entries:
-                    return refusals(whole[0], whole[1], query.migrated, query.current)
+        try:
+            match json.loads(line):
+                case [query.key, [*every], [*after]]:
+                    refused = tuple(map(_refused, every)), tuple(map(_refused, after))
+                    return refusals(*refused, query.migrated, query.current)
+        except (ValueError, RecursionError):
+            continue
     return None
 
 
@@ -65,18 +64,12 @@ def _entry(each: Refused) -> list[str]:
     return [each.crd, each.kind, each.version, each.release.tag, each.release.since]
 
 
-def _refused(entry: object) -> Refused | None:
-    if not isinstance(entry, list) or tuple(map(type, entry)) != _FIELDS:
-        return None
-    crd, kind, version, tag, since = entry
-    return Refused(crd, kind, version, PastRelease(tag, since, ()))
-
-
-def _loaded(line: str) -> object:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return None
+def _refused(entry: object) -> Refused:
+    """Raises ValueError."""
+    match entry:
+        case [str(crd), str(kind), str(version), str(tag), str(since)]:
+            return Refused(crd, kind, version, PastRelease(tag, since, ()))
+    raise ValueError(entry)
 
 
 class DroppedVersions(NamedTuple):

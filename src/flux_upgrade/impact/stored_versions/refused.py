@@ -44,15 +44,11 @@ _Held = dict[tuple[str, str], PastRelease]  # CRD and version → the release th
 
 
 class Definition(NamedTuple):
-    """What a CRD says of its versions."""
-
     storage: str  # the version that objects are stored in
     versions: frozenset[str]  # all names in `spec.versions`, served or not
 
 
 class InstalledCrds(NamedTuple):
-    """The CRDs that a manifest installs, and its release."""
-
     tag: Version  # as most of its labels have it, else its header; empty where they name no release
     crds: Mapping[str, Definition]  # by name
 
