@@ -7,7 +7,6 @@ stands until one of them asks for the bootstrap again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from flux_upgrade.bootstrap import pull_request_text as text
@@ -15,14 +14,13 @@ from flux_upgrade.bootstrap.files import FileChange
 from flux_upgrade.bootstrap.proposed import SUBJECT, Bootstrap
 from flux_upgrade.model.errors import FluxUpgradeError, ForgeUnavailable, Overtaken, WriteFailed
 from flux_upgrade.model.files import Worktree
-from flux_upgrade.model.forge import Branch, Extras, NewCommit, PullState, Question, Repository
-from flux_upgrade.model.markers import MarkerState
+from flux_upgrade.model.forge import Branch, Extras, PullState, Question, Repository
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.planning.proposal import Action, ProposalContext
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.feedback import state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.pullrequests.desired import DesiredPull, Reconciliation, is_planned, new_commit, reconcile_branch
+from flux_upgrade.pullrequests.desired import DesiredPull, Reconciliation, is_planned, reconcile_branch
 from flux_upgrade.pullrequests.reconcile import reconcile_without
 from flux_upgrade.pullrequests.rounds import after, carry_out, may_change, rounds, with_lost_answer
 
@@ -113,33 +111,18 @@ def reconcile_bootstrap(
         answer = _answer(proposal, branch)
         if answer is not None:
             return Reconciliation(hold=answer)
-    desired = _DesiredBootstrap(
-        proposal=proposal,
-        context=context,
-        repository=repository,
+    desired = DesiredPull(
         branch=proposal.branch,
         digest=text.plan_digest(proposal),
+        message=text.commit_message(proposal, context),
+        files={each.path: each.after for each in proposal.changes},
         title=text.title(proposal, context),
+        body=lambda state: text.body(proposal, context, state),
         state=text.state(proposal, context),
         status=text.status(proposal, context),
         extras=extras or Extras(),
     )
     return reconcile_branch(desired, repository)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _DesiredBootstrap(DesiredPull):
-    proposal: Bootstrap
-    context: ProposalContext
-    repository: Repository
-
-    def body(self, state: MarkerState) -> str:
-        return text.body(self.proposal, self.context, state)
-
-    def commit(self, *, opens: bool = False) -> NewCommit:
-        del opens
-        files = {each.path: each.after for each in self.proposal.changes}
-        return new_commit(text.commit_message(self.proposal, self.context), files, self.repository)
 
 
 def _answer(proposal: Bootstrap, branch: Branch) -> Hold | None:

@@ -46,11 +46,6 @@ class Proposal(NamedTuple):
         return "" if self.is_pending else max(given, key=_first_of, default="")
 
     @property
-    def is_patch(self) -> bool:
-        """Whether it may be merged by itself, should the user want that."""
-        return self.bump_kind is BumpKind.PATCH
-
-    @property
     def migrates_at(self) -> tuple[str, ...]:
         """The releases at which people are to run `flux migrate`, tags; none where they need not.
 

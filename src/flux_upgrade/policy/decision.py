@@ -32,14 +32,10 @@ class ChangeKind(StrEnum):
 class BumpKind(StrEnum):
     """What a decision is about; each has a pull request of its own."""
 
-    PATCH = "patch"
-    """The newest patch of the minor in use."""
-    MINOR = "minor"
-    """A later minor of the major in use."""
-    MAJOR = "major"
-    """A later major."""
-    MIGRATION = "migration"
-    """Manifests are moved to API versions that a release serves, before a cluster goes there."""
+    PATCH = "patch"  # The newest patch of the minor in use
+    MINOR = "minor"  # A later minor of the major in use
+    MAJOR = "major"  # A later major
+    MIGRATION = "migration"  # Manifests are moved to API versions that a release serves, before a cluster goes there
 
     @classmethod
     def between(cls, current: str, target: str) -> BumpKind:
@@ -56,15 +52,11 @@ class Hold(NamedTuple):
     reason: HoldReason
     detail: str = ""
     hint: str = ""
-    error: type[FluxUpgradeError] | None = None
-    """What the run ends with; None: holding is all right."""
+    error: type[FluxUpgradeError] | None = None  # What the run ends with; None: holding is all right
     bump_kind: BumpKind = BumpKind.PATCH
-    target: Version = NO_VERSION
-    """The release that is held back; empty where there is none in particular."""
-    since: str = ""
-    """RFC 3339, UTC: when the reason began; empty where nobody knows."""
-    until: str = ""
-    """RFC 3339, UTC: when it ends by itself; empty where it does not."""
+    target: Version = NO_VERSION  # The release that is held back; empty where there is none in particular
+    since: str = ""  # RFC 3339, UTC: when the reason began; empty where nobody knows
+    until: str = ""  # RFC 3339, UTC: when it ends by itself; empty where it does not
 
 
 class Bump(NamedTuple):
@@ -72,44 +64,30 @@ class Bump(NamedTuple):
 
     bump_kind: BumpKind
     target: Version
-    approved: bool
-    """False: a person has to approve it first; it is shown, and waits."""
-    approval: str = ""
-    """What a person approved, ``2.9`` or ``v2.9.4``; empty where the policy needs nobody."""
-    why: str = ""
-    """Why now, in one sentence for the pull request. The same every day: it holds dates, no ages."""
-    aligns: bool = False
-    """It takes a pin to where its cluster is already."""
+    approved: bool  # False: a person has to approve it first; it is shown, and waits
+    approval: str = ""  # What a person approved, ``2.9`` or ``v2.9.4``; empty where the policy needs nobody
+    why: str = ""  # Why now, in one sentence for the pull request. The same every day: it holds dates, no ages.
+    aligns: bool = False  # It takes a pin to where its cluster is already
 
 
 class Rejection(NamedTuple):
     """A proposal that was closed, reverted or rolled back."""
 
     bump_kind: BumpKind
-    target: Version
-    """What was proposed."""
-    reason: HoldReason
-    """CLOSED_BY_HUMAN, REVERTED or ROLLED_BACK."""
-    since: str
-    """RFC 3339, UTC; empty where nobody knows."""
-    where: str
-    """Address of the pull request, or of the artifact."""
+    target: Version  # What was proposed
+    reason: HoldReason  # CLOSED_BY_HUMAN, REVERTED or ROLLED_BACK
+    since: str  # RFC 3339, UTC; empty where nobody knows
+    where: str  # Address of the pull request, or of the artifact
 
 
 class Feedback(NamedTuple):
     """Rejections and approvals of earlier proposals."""
 
     rejections: tuple[Rejection, ...] = ()
-    approved: tuple[str, ...] = ()
-    """``2.9`` (the minor and its patches) or ``v2.9.4`` (that version alone)."""
-    migrated: tuple[str, ...] = ()
-    """Releases at which `flux migrate` ran in the cluster, tags."""
-    unmigrated: str = ""
-    """Address of the merged pull request in which nobody has ticked yet that it ran; empty: there is none."""
-    stored: tuple[str, ...] = ()
-    """What earlier runs read in the history, see ``impact.stored_versions.memory``."""
+    approved: tuple[str, ...] = ()  # ``2.9`` (the minor and its patches) or ``v2.9.4`` (that version alone)
+    migrated: tuple[str, ...] = ()  # Releases at which `flux migrate` ran in the cluster, tags
+    unmigrated: str = ""  # Address of the merged pull request in which nobody has ticked yet that it ran; empty: none
+    stored: tuple[str, ...] = ()  # What earlier runs read in the history, see ``impact.stored_versions.memory``
     moved: tuple[str, ...] = ()
-    """What was moved by merged pull requests, ``markers.content_entry``: if it is there again, it was
-    reverted."""
-    moved_for: tuple[str, ...] = ()
-    """The releases that merged pull requests moved manifests for, tags."""
+    """What merged pull requests moved, ``markers.content_entry``: if it is there again, it was reverted."""
+    moved_for: tuple[str, ...] = ()  # The releases that merged pull requests moved manifests for, tags

@@ -67,10 +67,7 @@ class HoldReason(StrEnum):
     )
     NEEDS_APPROVAL = (
         "needs-approval",
-        (
-            "The policy does not cover this bump, and `pending: summary` shows it nowhere else; or what was "
-            "approved has to be merged first."
-        ),
+        "The policy does not cover this bump, and `pending: summary` shows it nowhere else; or what was approved has to be merged first.",
         "[Approve](../how-to/approve-minors.md) it, or merge what is open.",
         Effect(is_expected=True, pull_request=OpenPullRequest.CLOSED),
     )
@@ -88,10 +85,7 @@ class HoldReason(StrEnum):
     )
     CLOSED_BY_HUMAN = (
         "closed-by-human",
-        (
-            "A person closed the pull request, deleted its branch, or ticked **skip**. Of a patch, that version "
-            "is not proposed again; of a minor, none of its versions is."
-        ),
+        "A person closed the pull request, deleted its branch, or ticked **skip**. Of a patch, that version is not proposed again; of a minor, none of its versions is.",
         "Open the pull request again, or approve the version.",
         Effect(verb="turned down"),
     )
@@ -109,28 +103,18 @@ class HoldReason(StrEnum):
     )
     NEEDS_SIGNATURE = (
         "needs-signature",
-        (
-            "The cluster verifies signatures of the artifact, and the new one has none: it is pushed, and the tag "
-            "stays where it is."
-        ),
+        "The cluster verifies signatures of the artifact, and the new one has none: it is pushed, and the tag stays where it is.",
         "Sign the digest that is named, and run again.",
     )
     IMAGES_MISSING = (
         "images-missing",
-        (
-            "The registry does not have all images of the release: a mirror that lags behind, or a tag whose "
-            "digest is to be pinned."
-        ),
+        "The registry does not have all images of the release: a mirror that lags behind, or a tag whose digest is to be pinned.",
         "[Mirror](../how-to/mirror-and-air-gap.md#images-on-a-mirror) those that are named, and run again.",
         Effect(holds_cluster=True),
     )
     BLOCKED_BY_API_REMOVAL = (
         "blocked-by-api-removal",
-        (
-            "Manifests use a version of an API that the target does not serve, and somebody has to move them: "
-            "a field has no successor, a template, or `migrate: off`. Or one step is not enough, and `--to` asks "
-            "for it."
-        ),
+        "Manifests use a version of an API that the target does not serve, and somebody has to move them: a field has no successor, a template, or `migrate: off`. Or one step is not enough, and `--to` asks for it.",
         "Change the lines that the report names; `flux-upgrade check --to VERSION` says when nothing is left.",
         Effect(
             exit_codes=f"{errors.ApiRemoved.exit_code} with `--to`, else 0",
@@ -141,10 +125,7 @@ class HoldReason(StrEnum):
     )
     MIGRATION_PENDING = (
         "migration-pending",
-        (
-            "Manifests have to be moved to other API versions first, which a pull request of its own does. Or "
-            "nobody has said that `flux migrate` ran after the last hop."
-        ),
+        "Manifests have to be moved to other API versions first, which a pull request of its own does. Or nobody has said that `flux migrate` ran after the last hop.",
         "Merge that pull request; or run `flux migrate`, and tick the box that is named.",
         Effect(is_moved_first=True, holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
     )
@@ -169,7 +150,7 @@ class HoldReason(StrEnum):
     BRANCH_EDITED = (
         "branch-edited",
         "Somebody pushed to the branch of a pull request: it is theirs now.",
-        ("Merge or close it; or have it made anew: tick **rebase** in it, or add the label `flux-upgrade/rebase`."),
+        "Merge or close it; or have it made anew: tick **rebase** in it, or add the label `flux-upgrade/rebase`.",
     )
     OWNED_BY_TERRAFORM = (
         "owned-by-terraform",
@@ -207,10 +188,7 @@ class HoldReason(StrEnum):
     )
     UNSUPPORTED_PIN = (
         "unsupported-pin",
-        (
-            "What the pin says cannot be told, or cannot be changed safely: a variable, a template, an anchor, a "
-            "patch of another pin, an odd spelling, a digest that does not belong to its tag."
-        ),
+        "What the pin says cannot be told, or cannot be changed safely: a variable, a template, an anchor, a patch of another pin, an odd spelling, a digest that does not belong to its tag.",
         "Write a plain version there, or list the file under `ignore`. The pins of its cluster wait for it.",
         Effect(
             exit_codes="0, 19 where it is seen only when the pin is changed",
@@ -220,14 +198,8 @@ class HoldReason(StrEnum):
     )
     SOURCE_UNAVAILABLE = (
         "source-unavailable",
-        (
-            "The registry or chart repository of a pin or of the release's images cannot be reached, or "
-            "refuses to answer."
-        ),
-        (
-            "Run again later, or see to the access that is named; for images, see "
-            "[Mirrors](../how-to/mirror-and-air-gap.md#images-on-a-mirror)."
-        ),
+        "The registry or chart repository of a pin or of the release's images cannot be reached, or refuses to answer.",
+        "Run again later, or see to the access that is named; for images, see [Mirrors](../how-to/mirror-and-air-gap.md#images-on-a-mirror).",
         Effect(
             exit_codes=(
                 f"{errors.SourceUnavailable.exit_code}, {errors.ForbiddenByRegistry.exit_code} where it refuses"
@@ -288,23 +260,14 @@ class HoldReason(StrEnum):
     )
     UNPROVED = (
         "unproved",
-        (
-            "There is no release to compare the file with: Flux v0, a development build, an install.yaml, "
-            "or a release that the source does not have."
-        ),
+        "There is no release to compare the file with: Flux v0, a development build, an install.yaml, or a release that the source does not have.",
         "What the report says for the case.",
         Effect(raised=(errors.Unproved,), holds_cluster=True),
     )
     UNSUPPORTED_RELEASE = (
         "unsupported-release",
-        (
-            "The target is newer than the known rules, and they could not be proved for it; or it does not "
-            "ship a component that `flags` asks for."
-        ),
-        (
-            "Use a newer flux-upgrade, or put the `flux` binary of that version on PATH. Where Flux has not "
-            "published all of the release yet: run again later."
-        ),
+        "The target is newer than the known rules, and they could not be proved for it; or it does not ship a component that `flags` asks for.",
+        "Use a newer flux-upgrade, or put the `flux` binary of that version on PATH. Where Flux has not published all of the release yet: run again later.",
         Effect(
             exit_codes=(
                 f"{errors.UnsupportedRelease.exit_code}, {errors.UsageError.exit_code} for a component; "

@@ -11,7 +11,6 @@ from flux_upgrade.model.errors import CheckoutDiffers, DraftsUnavailable, FluxUp
 from flux_upgrade.model.forge import Done, OpenIssue, OpenPull, Question, Repository, Step, UpdateIssue, UpdatePull
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.versions import NO_VERSION
-from flux_upgrade.pins.context import OwnArtifacts
 from flux_upgrade.pins.own_artifact import pin as own_artifact
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory, plan_update_groups, unused_approvals
@@ -79,17 +78,8 @@ def reconcile_pull_requests(
                     results[name] = with_lost_answer(before, result, Action.UNCHANGED, Action.UPDATED)
         if not any(may_change(result.error, number) for result in results.values()):
             break
-    results |= {each.branch: each for each in _closed_stale(reconciler, warn)}
+    results |= {each.branch: each for each in reconciler.close_stale(warn)}
     return Round(repository, plans, tuple(results.values()), inventory.void)
-
-
-def _closed_stale(reconciler: _Reconciler, warn: Callable[[str], None]) -> Iterator[Result]:
-    """Close what belongs to no update group any more."""
-    try:
-        yield from reconciler.close_stale()
-    except FluxUpgradeError as error:
-        # All else was done, and the next run sees to this.
-        warn(f"what is left of former installations could not be looked at: {error.message}")
 
 
 def _require_base(inventory: Inventory, repository: Repository) -> None:
@@ -137,13 +127,6 @@ def _is_refused(step: Step, done: Done) -> bool:
     if not isinstance(step, UpdatePull) or not done.warnings:
         return False
     return step == UpdatePull(step.pull, step.branch, step.before, status=step.status, extras=step.extras)
-
-
-def _push_artifacts(proposal: Proposal, own: OwnArtifacts | None) -> None:
-    """What pins are to name is there before they name it. Raises what ``OwnArtifacts.push`` raises."""
-    for plan, upgrade in proposal.upgrades:
-        if own is not None and plan.pin.kind == own_artifact.NAME:
-            own.push(own_artifact.reference_of(plan.pin), upgrade.target, plan.pin.path)
 
 
 class _Reconciler:
@@ -199,7 +182,7 @@ class _Reconciler:
             return self._take(reconciliation, idle)
         return self._take(reconcile_without(branch, issue, *ending), idle)
 
-    def close_stale(self) -> Iterator[Result]:
+    def close_stale(self, warn: Callable[[str], None]) -> Iterator[Result]:
         """Close what is open about installations that are gone, or are proposed elsewhere by now."""
         about = question_about(self._repository, self._inventory)
         if about is None:
@@ -208,10 +191,14 @@ class _Reconciler:
         from flux_upgrade.pullrequests.reconcile import reconcile_without
 
         why = "What it changes is not in the repository any more, or is proposed in another pull request."
-        for branch, state in stale_pull_requests(self._forge, about, self._inventory):
-            group = UpdateGroup(state.group, state.group, self._inventory.config.default, ())
-            idle = Result(group, BumpKind(state.subject), branch.name, Action.NONE)
-            yield self._take(reconcile_without(branch, None, "gone", why), idle)
+        try:
+            for branch, state in stale_pull_requests(self._forge, about, self._inventory):
+                group = UpdateGroup(state.group, state.group, self._inventory.config.default, ())
+                idle = Result(group, BumpKind(state.subject), branch.name, Action.NONE)
+                yield self._take(reconcile_without(branch, None, "gone", why), idle)
+        except FluxUpgradeError as error:
+            # All else was done, and the next run sees to this.
+            warn(f"what is left of former installations could not be looked at: {error.message}")
 
     def _take(self, reconciliation: Reconciliation, idle: Result, context: ProposalContext | None = None) -> Result:
         if reconciliation.pull is not None:
@@ -239,10 +226,14 @@ class _Reconciler:
         return carry_out(reconciliation, idle, apply)
 
     def _unprepared(self, reconciliation: Reconciliation, idle: Result) -> Result | None:
-        if idle.proposal is None or not reconciliation.steps or reconciliation.hold is not None:
+        """Push what pins are to name before they name it. None: it is there."""
+        own = self._inventory.pin_context.own
+        if own is None or idle.proposal is None or not reconciliation.steps or reconciliation.hold is not None:
             return None
         try:
-            _push_artifacts(idle.proposal, self._inventory.pin_context.own)
+            for plan, upgrade in idle.proposal.upgrades:
+                if plan.pin.kind == own_artifact.NAME:
+                    own.push(own_artifact.reference_of(plan.pin), upgrade.target, plan.pin.path)
         except FluxUpgradeError as error:
             return idle._replace(action=Action.FAILED, error=error, attempted=ACTIONS[type(reconciliation.steps[0])])
         return None

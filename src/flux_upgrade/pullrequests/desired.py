@@ -6,8 +6,7 @@ where the plan is another one, it conflicts, or a person asks for it.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from flux_upgrade.model import markers
@@ -42,27 +41,23 @@ class Reconciliation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DesiredPull(ABC):
+class DesiredPull:
     """What the pull request of a branch should be: of an upgrade, or of a bootstrap."""
 
     branch: str
     digest: str  # Of the plan: a commit with the digest of another one is made again
+    message: str  # Of the commit
+    files: Mapping[str, bytes]  # Path → content, all of them asked for in the question
     title: str
+    body: Callable[[MarkerState], str]  # Our block of the body, with a state in it
     state: MarkerState  # Written into the body
     status: Status
     extras: Extras
     is_draft: bool = False  # For a pull request that is opened
     make_ready: bool = False  # For one that is open, as is `make_draft`
     make_draft: bool = False
+    opening: str = ""  # What the message ends with where a pull request is opened with the commit
     answered: tuple[str, ...] = (REBASE,)  # Labels with which a person asks for what is done now: they are dropped
-
-    @abstractmethod
-    def body(self, state: MarkerState) -> str:
-        """Our block of the body, with ``state`` in it."""
-
-    @abstractmethod
-    def commit(self, *, opens: bool = False) -> NewCommit:
-        """What the branch is to hold. ``opens``: a pull request is opened with it."""
 
     def state_on(self, pull: PullRequest) -> MarkerState:
         """The state, once it is written into ``pull``: a title that a person has changed stays theirs."""
@@ -82,7 +77,8 @@ def reconcile_branch(desired: DesiredPull, repository: Repository) -> Reconcilia
         return Reconciliation(hold=_taken(branch))
     if branch.open_pull is not None:
         return _update(desired, repository, branch.open_pull)
-    if not _may_replace(branch):
+    # A branch without an open pull request is ours, or was merged as it is.
+    if branch.head is not None and not markers.is_ours(branch.head) and not _is_merged(branch):
         return Reconciliation(hold=_edited(f"the branch {branch.name}"))
     return Reconciliation((_open(desired, repository),))
 
@@ -100,7 +96,7 @@ def _open(desired: DesiredPull, repository: Repository) -> OpenPull:
         branch=branch.name,
         base=repository.base,
         before="" if head is None else head.oid,
-        commit=None if fits else desired.commit(opens=True),
+        commit=None if fits else _commit(desired, repository, desired.opening),
         title=desired.title,
         body=desired.body(desired.state),
         is_draft=desired.is_draft,
@@ -123,7 +119,7 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
     is_bare = repository.sees_statuses and head.statuses.get(status.context) != status.state
     idle = UpdatePull(pull=pull, branch=desired.branch, before=head.oid)
     step = idle._replace(
-        commit=desired.commit() if remake else None,
+        commit=_commit(desired, repository) if remake else None,
         title=desired.title if _is_titled_by_us(pull) and desired.title != pull.title else None,
         # A server that cannot be asked for its pull requests gets everything with each push.
         body=body if remake and not repository.lists_pulls else new_body(pull.body, body),
@@ -138,13 +134,13 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
     return Reconciliation((step,) if step != idle else (), pull=pull)
 
 
-def new_commit(message: str, files: Mapping[str, bytes], repository: Repository) -> NewCommit:
-    """A commit on top of the base. ``files``: path → content, all of them asked for in the question."""
+def _commit(desired: DesiredPull, repository: Repository, opening: str = "") -> NewCommit:
+    """A commit on top of the base."""
     return NewCommit(
-        message=message,
+        message=desired.message + opening,
         parent=repository.base_oid,
         parent_tree=repository.base_tree,
-        files={path: (repository.files[path].mode, content) for path, content in files.items()},
+        files={path: (repository.files[path].mode, content) for path, content in desired.files.items()},
     )
 
 
@@ -163,12 +159,6 @@ def is_planned(message: str, digest: str) -> bool:
 
 def _is_titled_by_us(pull: PullRequest) -> bool:
     return state_before(pull).title == markers.digest_of(pull.title)
-
-
-def _may_replace(branch: Branch) -> bool:
-    """Whether a branch without an open pull request is ours, or was merged as it is."""
-    head = branch.head
-    return head is None or markers.is_ours(head) or _is_merged(branch)
 
 
 def _is_merged(branch: Branch) -> bool:

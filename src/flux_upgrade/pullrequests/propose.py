@@ -13,7 +13,7 @@ from flux_upgrade.model.forge import Branch, Question, Repository
 from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.versions import NO_VERSION, Version
-from flux_upgrade.pins.pin import Pin, PinState
+from flux_upgrade.pins.pin import PinState
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.planning.preflight import JOBS_OWN
@@ -23,7 +23,8 @@ from flux_upgrade.policy.feedback import state_of
 from flux_upgrade.policy.hold_reasons import HoldReason, OpenPullRequest
 
 _ORDER = tuple(BumpKind)
-
+_ANSWERS = (HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED)  # Of a person
+_AT_REST = {HoldReason.UP_TO_DATE}
 _SETTINGS = {
     HoldReason.OUT_OF_RANGE: ("out-of-range", "The range in the settings does not allow it any more."),
     HoldReason.NEEDS_APPROVAL: ("summary", "What waits for approval is shown in the job summary, as the settings say."),
@@ -107,13 +108,17 @@ def no_longer_needed(
     ``target``: the release that it proposes; ``listed``: those that there are. None: it stays,
     for what is in the way now may pass.
     """
-    plans = [plan for plan in planned.plans if _takes_part(plan.pin)]
+    plans = [
+        plan
+        for plan in planned.plans
+        if plan.pin.is_movable or (plan.pin.role in OF_CLUSTERS and plan.pin.state is PinState.UNKNOWN)
+    ]
     holds = [hold for plan in plans for hold in plan.holds]
     if target and listed is not None and target not in listed:
         return "withdrawn", f"{target} is not among Flux's releases any more."
     if bump_kind is BumpKind.MIGRATION:
         return _moved(plans, target)
-    ours = [hold for hold in holds if _is_about(hold, bump_kind) and not _refuses_another(hold, target)]
+    ours = [hold for hold in holds if _is_about(hold, bump_kind, target)]
     if any(hold.reason.effect.pull_request is not OpenPullRequest.CLOSED for hold in ours):
         return None
     larger = [
@@ -135,37 +140,24 @@ def _moved(plans: Sequence[Plan], target: Version) -> tuple[str, str] | None:
     unknown = (hold for plan in plans for hold in plan.holds if hold.bump_kind not in plan.impacts)
     for hold in unknown:
         is_ours = not (hold.target and target) or hold.target.minor == target.minor
-        is_answer = hold.reason in (HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED)
         # What could not be looked at because of something else may still have to be moved.
-        if is_ours and not is_answer and hold.reason.effect.pull_request is not OpenPullRequest.CLOSED:
+        if is_ours and hold.reason not in _ANSWERS and hold.reason.effect.pull_request is not OpenPullRequest.CLOSED:
             return None
     return "done", f"There is nothing left to move for {target}, or it is not proposed any more."
 
 
 def _finished(plans: Sequence[Plan], target: Version) -> tuple[str, str] | None:
     """``no_longer_needed``, where nothing is in the way of ``target``."""
-    waiting = [plan for plan in plans if target and _is_before(plan.pin.version, target)]
-    waiting = [plan for plan in waiting if not _rests(plan)]
-    if any(plan.pin.role in OF_CLUSTERS and not _goes_to(plan, target) for plan in waiting):
+    behind = [plan for plan in plans if target and _is_before(plan.pin.version, target)]
+    # What is where it should be, as a CLI within one minor of its cluster is, waits for nothing.
+    waiting = [plan for plan in behind if plan.upgrades or {hold.reason for hold in plan.holds} != _AT_REST]
+    # Pins catch up with a cluster that is there already, as another kind of bump.
+    staying = [plan for plan in waiting if not any(each.approved and each.target >= target for each in plan.upgrades)]
+    if any(plan.pin.role in OF_CLUSTERS for plan in staying):
         return None
     if waiting:
         return "superseded", "Another pull request has what is still to be done."
     return "done", "It is not needed any more: the base branch is at this version, or at a later one."
-
-
-def _takes_part(pin: Pin) -> bool:
-    """Whether anything could ever be proposed for it, or waits for it."""
-    return pin.is_movable or (pin.role in OF_CLUSTERS and pin.state is PinState.UNKNOWN)
-
-
-def _rests(plan: Plan) -> bool:
-    """Whether it is where it should be, as a CLI within one minor of its cluster is."""
-    return all(isinstance(each, Hold) and each.reason is HoldReason.UP_TO_DATE for each in plan.decisions)
-
-
-def _goes_to(plan: Plan, target: Version) -> bool:
-    """Whether it is proposed as another kind of bump: pins catch up with a cluster that is there already."""
-    return any(each.approved and each.target >= target for each in plan.upgrades)
 
 
 def _is_before(version: str, target: Version) -> bool:
@@ -173,13 +165,10 @@ def _is_before(version: str, target: Version) -> bool:
     return own is None or proposed is None or own < proposed
 
 
-def _refuses_another(hold: Hold, target: Version) -> bool:
-    """A person's answer to another minor than the one of ``target``."""
-    answered = hold.reason in (HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED)
-    return answered and bool(target) and hold.target.minor != target.minor
-
-
-def _is_about(hold: Hold, bump_kind: BumpKind) -> bool:
+def _is_about(hold: Hold, bump_kind: BumpKind, target: Version) -> bool:
+    """Whether it concerns that bump, and is no person's answer to another minor than the one of ``target``."""
+    if hold.reason in _ANSWERS and target and hold.target.minor != target.minor:
+        return False
     return hold.bump_kind is bump_kind or not hold.target
 
 

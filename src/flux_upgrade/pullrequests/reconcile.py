@@ -8,7 +8,7 @@ any pull request of ours is in ``desired``; drafts, issues and holds are here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import (
@@ -16,7 +16,6 @@ from flux_upgrade.model.forge import (
     ClosePull,
     Extras,
     Issue,
-    NewCommit,
     OpenIssue,
     PullRequest,
     Repository,
@@ -25,21 +24,13 @@ from flux_upgrade.model.forge import (
     UpdateIssue,
     UpdatePull,
 )
-from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.planning.plan import files_after
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
-from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import APPROVED, REBASE, issues_of, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.pullrequests import text
-from flux_upgrade.pullrequests.desired import (
-    DesiredPull,
-    Reconciliation,
-    new_body,
-    new_commit,
-    reconcile_branch,
-    state_before,
-)
+from flux_upgrade.pullrequests.desired import DesiredPull, Reconciliation, new_body, reconcile_branch, state_before
 from flux_upgrade.pullrequests.text.commit import state_for
 
 _MADE_DRAFT = "draft"
@@ -112,36 +103,19 @@ def instead_of_draft(proposal: Proposal, context: ProposalContext) -> OpenIssue:
     return OpenIssue(title, body, (markers.PENDING,))
 
 
-@dataclass(frozen=True, kw_only=True)
-class _DesiredUpgrade(DesiredPull):
-    proposal: Proposal
-    context: ProposalContext
-    repository: Repository
-
-    def body(self, state: MarkerState) -> str:
-        return text.body(self.proposal, self.context, state)
-
-    def commit(self, *, opens: bool = False) -> NewCommit:
-        proposal = self.proposal
-        message = text.commit_message(proposal, self.context)
-        if proposal.approval:
-            # Should the body be lost, the commit tells.
-            names = (markers.APPROVAL, markers.OPENING) if opens else (markers.APPROVAL,)
-            lines = "".join(f"{name}: {proposal.approval}\n" for name in names)
-            message = f"{message.rstrip()}\n{lines}"
-        return new_commit(message, files_after(proposal.upgrades), self.repository)
-
-
 def _desired(proposal: Proposal, context: ProposalContext, repository: Repository) -> DesiredPull:
     pull = repository.branches[proposal.branch].open_pull
     draft = pull if pull is not None and pull.is_draft else None
-    return _DesiredUpgrade(
-        proposal=proposal,
-        context=context,
-        repository=repository,
+    message, approval = text.commit_message(proposal, context), proposal.approval
+    return DesiredPull(
         branch=proposal.branch,
         digest=text.plan_digest(proposal),
+        # Should the body be lost, the commit tells.
+        message=f"{message.rstrip()}\n{markers.APPROVAL}: {approval}\n" if approval else message,
+        opening=f"{markers.OPENING}: {approval}\n" if approval else "",
+        files=files_after(proposal.upgrades),
         title=text.title(proposal, context),
+        body=lambda state: text.body(proposal, context, state),
         state=state_for(proposal, context),
         status=text.status(proposal)._replace(url=context.run_url),
         extras=_extras(proposal),
@@ -192,7 +166,7 @@ def _kept_issue(proposal: Proposal, context: ProposalContext, issue: Issue) -> t
 
 def _extras(proposal: Proposal) -> Extras:
     group = proposal.group.governance
-    patch = group.auto_merge and proposal.is_patch and not proposal.is_pending
+    patch = group.auto_merge and proposal.bump_kind is BumpKind.PATCH and not proposal.is_pending
     # What has to be done before merging, such as a signature, waits for whoever does it.
     is_ready = not text.has_to_do(proposal)
     return Extras(group.labels, group.assignees, group.reviewers, auto_merge=patch and is_ready)
