@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 MESSAGE = "Upgrade Flux to v2.9.4\n\nProved.\n\nFlux-Upgrade-Group: a\nFlux-Upgrade-Target: v2.9.4\n"
 ANY_TEXT = st.text(max_size=60)
 STATES = st.builds(
-    MarkerState,
+    partial(MarkerState),  # of a class, Hypothesis would make up the fields that have defaults, too
     group=ANY_TEXT,
     subject=ANY_TEXT,
     target=ANY_TEXT,

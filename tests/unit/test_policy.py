@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -438,7 +439,9 @@ _mutes = st.builds(
     rejection, _tags, st.sampled_from(BumpKind), st.sampled_from([HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED])
 )
 _approvals = _tags | st.builds("{}.{}".format, st.integers(1, 3), _number)
-_answers = st.builds(Feedback, st.lists(_mutes, max_size=3).map(tuple), st.lists(_approvals, max_size=2).map(tuple))
+_answers = st.builds(
+    partial(Feedback), st.lists(_mutes, max_size=3).map(tuple), st.lists(_approvals, max_size=2).map(tuple)
+)
 _moments = st.builds(day, st.integers(0, 25))
 anything = given(_tags, _releases, _policies, _answers, _moments)
 
