@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from flux_upgrade.action import runner
 from flux_upgrade.adapters.local.spread import spread
 from flux_upgrade.cli.options import ApiUsesOptions
-from flux_upgrade.clusters.clusters import Member
+from flux_upgrade.clusters.clusters import Member, clusters_of
 from flux_upgrade.commands.output import Console
-from flux_upgrade.commands.read import Scope, build_config, scope_of
+from flux_upgrade.commands.read import Scope, build_config, build_graph, scope_of
 from flux_upgrade.commands.wiring import build_pin_context, build_regenerator, build_releases
 from flux_upgrade.config.config import Config
 from flux_upgrade.config.environment import Environment
@@ -23,7 +23,9 @@ from flux_upgrade.impact.served_apis import ServedApis
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import ApiRemoved, ReleaseNotFound
 from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.text import is_below
 from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover, looked_at
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.planning.manifest_planner import newest_stable
@@ -49,9 +51,9 @@ def read_api_uses(options: ApiUsesOptions, environment: Environment) -> ApiUsesR
     target = served.at(options.to or newest_stable(regenerator))
     running, unknown = [served.at(each) for each in options.running], []
     pinning = frozenset(() if running else looked_at(scope.whole))
-    suspected = suspects(scope.whole, _searched(scope, config), pinning, target, spread)
-    # What is below PATH may run in any cluster, and one whose manifest is left alone runs all the same.
     context = build_pin_context(environment, scope.whole, source)
+    suspected = suspects(scope.whole, _searched(scope, config, context), pinning, target, spread)
+    # What is below PATH may run in any cluster, and one whose manifest is left alone runs all the same.
     found = find_running(Member(each, each.path) for each in discover(context, suspected.pins))
     for tag in found.releases:
         try:
@@ -78,12 +80,21 @@ def read_api_uses(options: ApiUsesOptions, environment: Environment) -> ApiUsesR
     )
 
 
-def _searched(scope: Scope, config: Config) -> Searched:
-    """A file that was named itself is, whatever it is called, and whatever is left alone."""
+def _searched(scope: Scope, config: Config, context: PinContext) -> Searched:
+    """A file that was named itself is, whatever it is called, and whatever is left alone.
+
+    With a directory, all is that the clusters in it read, wherever it lies.
+    """
     if scope.is_file:
         named = frozenset(scope.below + each for each in scope.tree.named(("",)))
         return Searched(named, named)
-    return searched(scope.tree, scope.below, config)
+    if not scope.below:
+        return searched(scope.tree, "", config)
+    below = frozenset(each for each in looked_at(scope.whole) if is_below(each, scope.below.rstrip("/")))
+    members = [Member(each, each.path) for each in discover(context, below) if not each.is_reported_only]
+    graph = build_graph(scope, clusters_of(members, scope.whole))
+    read = frozenset[str]().union(*(each.files for each in graph.clusters))
+    return searched(scope.whole, "", config).only(lambda path: path.startswith(scope.below) or path in read)
 
 
 def _apis(running: Sequence[ReleaseApis], target: ReleaseApis, served: ServedApis) -> Apis:

@@ -27,12 +27,18 @@ def run(options: ApiUsesOptions, environment: Environment, console: Console) -> 
 
 def _written(options: ApiUsesOptions, found: ApiUsesReport, moving: Iterable[Migrated]) -> ApiUsesReport:
     """With each file written whole or not at all; one that fails does not stop the others."""
-    worktree = build_worktree(options.path, writes=not options.is_dry)
+    writes = not options.is_dry
+    worktree = build_worktree(options.path, writes=writes)
+    # What the clusters in a directory read need not be in it.
+    whole = build_worktree(found.repository, writes=writes) if found.below else worktree
     failures: dict[str, FluxUpgradeError] = dict(found.failures)
     moved = set()
     for file in moving:
         try:
-            worktree.write(file.path.removeprefix(found.below), file.new, file.content)
+            if file.path.startswith(found.below):
+                worktree.write(file.path.removeprefix(found.below), file.new, file.content)
+            else:
+                whole.write(file.path, file.new, file.content)
         except WriteFailed as error:
             failures[file.path] = error
         else:

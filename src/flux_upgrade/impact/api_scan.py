@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -34,6 +34,9 @@ class Searched(NamedTuple):
     """Those that have to be readable. What else cannot be read is too large, or none of ours."""
     ignored: frozenset[str] = frozenset()
     """Files that would be searched, did the config file not want them to be left alone."""
+
+    def only(self, wanted: Callable[[str], bool]) -> Searched:
+        return Searched(*(frozenset(filter(wanted, each)) for each in self))
 
 
 class Suspects(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -74,7 +75,15 @@ class ApiUsesReport(NamedTuple):
 
     def place(self, path: str) -> str:
         """A path of the repository as it is reached from the working folder."""
+        if not path.startswith(self.below):
+            return located(self.repository, path)
         return located(self.root, path.removeprefix(self.below))
+
+    @property
+    def repository(self) -> str:
+        """Its root, as it is reached from the working folder; ``root`` is a directory of it."""
+        above = [".."] * self.below.count("/")
+        return posixpath.normpath(posixpath.join(self.root, *above))
 
 
 def check_text(found: ApiUsesReport) -> str:
