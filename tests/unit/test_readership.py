@@ -109,3 +109,11 @@ def test_with_a_directory_all_is_migrated_that_its_clusters_read(repository: Pat
     assert sorted({*before} - {*old()}) == ["apps/base/shared.yaml", "apps/staging/own.yaml"]
     assert run(repository, written_source, "check", "clusters/staging").code == 0
     assert run(repository, written_source, "check").code == 27
+
+
+def test_for_a_cluster_of_which_the_sync_alone_is_here_nothing_is_moved() -> None:
+    found = clusters({A: "v2.8.8"})
+    sync = "clusters/b/flux-system/gotk-sync.yaml"
+    of_a = Installations([*found.values()], reads=READS, unknown=[(READS[B], sync)]).besides(found[A])
+    assert [(each.path, each.content) for each in of_a.unverified_reading("apps/both.yaml")] == [(sync, None)]
+    assert not of_a.unverified_reading("apps/a.yaml")

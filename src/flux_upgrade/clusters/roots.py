@@ -18,12 +18,22 @@ _SYNC = "gotk-sync.yaml"  # What `flux bootstrap` writes
 _BY_BOOTSTRAP = SourceKey("GitRepository", "flux-system", "flux-system")  # As the flux-operator names it, too
 
 
-def roots_of(clusters: Iterable[Cluster], tree: Tree) -> dict[str, tuple[Root, ...]]:
-    """Name of a cluster → its roots, none where nothing tells; clusters of the same name are one."""
+def roots_of(clusters: Iterable[Cluster], tree: Tree, below: str = "") -> dict[str, tuple[Root, ...]]:
+    """Name of a cluster → its roots, none where nothing tells; clusters of the same name are one.
+
+    Where there is but the sync of ``flux bootstrap``, because something else installs Flux, there is a cluster, too;
+    it is looked for in the directory ``below``.
+    """
     found: dict[str, tuple[Root, ...]] = {}
     for each in clusters:
         if not each.is_tools:
             found[each.name] = (*found.get(each.name, ()), *_roots(each, tree))
+    known = {root.folder for roots in found.values() for root in roots}
+    for path in tree.named((f"/{_SYNC}",)):
+        for root in _beside(posixpath.dirname(path), tree) if is_below(path, below) else ():
+            if root.folder not in known:
+                known.add(root.folder)
+                found[root.folder or "."] = (*found.get(root.folder or ".", ()), root)
     return found
 
 

@@ -125,8 +125,9 @@ def scope_of(path: str) -> Scope:
 
 
 def build_graph(scope: Scope, clusters: Sequence[Cluster]) -> ClusterGraph:
-    """Which file is read by which of the clusters."""
-    return ClusterGraph(scope.whole, roots_of(clusters, scope.whole), _urls(scope.place))
+    """Which file is read by which of the clusters in what the user named."""
+    roots = roots_of(clusters, scope.whole, scope.below.rstrip("/"))
+    return ClusterGraph(scope.whole, roots, _urls(scope.place), is_all=scope.is_whole)
 
 
 def _urls(place: CheckoutLocation) -> tuple[str, ...]:

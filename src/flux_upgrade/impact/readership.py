@@ -74,11 +74,16 @@ class Installations:
     """What installs Flux in a repository; looked at once, whatever the number of clusters.
 
     ``clusters``: all of them. ``elsewhere``: what installs those that the run is not about. ``reads``: name of a
-    cluster → what it reads; of those that are missing, nobody knows.
+    cluster → what it reads; of those that are missing, nobody knows. ``unknown``: what is read by clusters of which
+    the sync alone is in the repository, with the file that has it.
     """
 
     def __init__(
-        self, clusters: Sequence[Cluster], elsewhere: Sequence[Cluster] = (), reads: Mapping[str, Files] | None = None
+        self,
+        clusters: Sequence[Cluster],
+        elsewhere: Sequence[Cluster] = (),
+        reads: Mapping[str, Files] | None = None,
+        unknown: Sequence[tuple[Files, str]] = (),
     ) -> None:
         reads = reads or {}
         planned = [each for each in clusters if not each.is_tools]
@@ -91,6 +96,7 @@ class Installations:
             (each.files, found) for each in self._readers if each.files is not None for found in each.unverified
         )
         known = {found for _, found in self._unverified}
+        self._unverified += tuple((files, UnverifiedInstallation(path, "", None)) for files, path in unknown)
         runs = running(member for each in everyone for member in each.members)
         self._everywhere = runs._replace(unverified=tuple(each for each in runs.unverified if each not in known))
 

@@ -91,7 +91,11 @@ class ImpactAnalyzer:
         elsewhere = clusters_of(filter(installs, unplanned), tree)
         graph = ClusterGraph(tree, roots_of((*clusters, *elsewhere), tree), self._sources.urls)
         reads = {each.name: each.files for each in graph.clusters if each.is_known}
-        return Installations(clusters, elsewhere, reads)
+        named = {each.name for each in (*clusters, *elsewhere)}
+        syncs = [each for each in graph.clusters if each.name not in named]
+        return Installations(
+            clusters, elsewhere, reads, [(each.files, root.place) for each in syncs for root in each.roots]
+        )
 
     def looked_back(self, transition: Transition, impact: Impact) -> Impact:
         """With what the histories of the installation and of API uses show.

@@ -17,9 +17,13 @@ class ClusterGraph:
     """The clusters of one repository, each with the files that Flux reads for it.
 
     ``roots``: name of a cluster → where Flux begins to read for it. ``urls``: the addresses of the repository.
+    ``is_all``: whether they are all clusters of the repository.
     """
 
-    def __init__(self, tree: Tree, roots: Mapping[str, Sequence[Root]], urls: Iterable[str] = ()) -> None:
+    def __init__(
+        self, tree: Tree, roots: Mapping[str, Sequence[Root]], urls: Iterable[str] = (), *, is_all: bool = True
+    ) -> None:
+        self._is_all = is_all
         self._tree, self._files = tree, ArtifactFiles(tree)
         builds, here = Builds(self._files), frozenset(map(normalized, urls))
         self.clusters: tuple[ClusterReads, ...] = tuple(
@@ -33,8 +37,8 @@ class ClusterGraph:
 
     @cached_property
     def unread(self) -> tuple[str, ...]:
-        """YAML files that name an API of Flux and that no cluster reads; none while a cluster reads everything."""
-        if not self.clusters or not all(each.is_known for each in self.clusters):
+        """YAML files that name an API of Flux and that no cluster reads; none where a cluster may read everything."""
+        if not self._is_all or not self.clusters or not all(each.is_known for each in self.clusters):
             return ()
         read = frozenset[str]().union(*(each.files for each in self.clusters))
         return tuple(path for path in self._files.yaml if path not in read and self._is_of_flux(path))
