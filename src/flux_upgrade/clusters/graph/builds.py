@@ -52,7 +52,15 @@ class Build(NamedTuple):
     troubles: tuple[Trouble, ...] = ()
 
     def plus(self, other: Build) -> Build:
-        return Build(self.files | other.files, self.items + other.items, self.troubles + other.troubles)
+        """Both. An object that is there twice is taken once: kustomize would refuse it."""
+        items = self.items
+        if other.items:
+            known = {each.current.identity for each in items}
+            items += tuple(each for each in other.items if each.current.identity not in known)
+        troubles = self.troubles
+        if other.troubles:
+            troubles = tuple(dict.fromkeys((*troubles, *other.troubles)))
+        return Build(self.files | other.files, items, troubles)
 
 
 class Builds:
@@ -61,6 +69,7 @@ class Builds:
     def __init__(self, files: ArtifactFiles) -> None:
         self._files, self._tree = files, files.tree
         self._known: dict[tuple[str, str | None], Build] = {}
+        self._read: dict[str, Build] = {}
         self._above: list[str] = []
         self._count = 0
 
@@ -139,11 +148,14 @@ class Builds:
 
     def _file(self, path: str) -> Build:
         """A file's objects that may lead on; no files where there is none."""
-        try:
-            content = self._tree.read(path)
-        except Unreadable:
-            return Build()
-        return Build(frozenset([path]), _items(path, content) if may_lead(content) else ())
+        if path not in self._read:
+            try:
+                content = self._tree.read(path)
+                items = _items(path, content) if may_lead(content) else ()
+                self._read[path] = Build(frozenset([path]), items)
+            except Unreadable:
+                self._read[path] = Build()
+        return self._read[path]
 
     def _named(self, of: Kustomization) -> Build:
         """What it names besides: patches, and what it generates and configures with. A folder is a kustomization."""

@@ -1,0 +1,117 @@
+"""The walk along Kustomizations ends, whatever a repository holds, and reads nothing that is not there."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flux_upgrade.clusters.graph.flux_objects import SourceKey
+from flux_upgrade.clusters.graph.graph import ClusterGraph
+from flux_upgrade.clusters.graph.substitution import substituted, unknown_in
+from flux_upgrade.clusters.graph.walk import ClusterReads, Root, normalized
+from memory import MemoryTree
+
+HERE = SourceKey("GitRepository", "flux-system", "flux-system")
+FOLDERS = [f"f{index}" for index in range(5)]
+
+
+def reads(files: dict[str, str], folder: str = "f0", urls: list[str] | None = None) -> ClusterReads:
+    tree = MemoryTree({path: text.encode() for path, text in files.items()})
+    return ClusterGraph(tree, {"one": (Root(folder, HERE, f"{folder}/sync.yaml"),)}, urls or ()).clusters[0]
+
+
+def flux(name: str, path: str, source: str = "flux-system", more: str = "") -> str:
+    return (
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"
+        f"metadata:\n  name: {name}\n  namespace: flux-system\n"
+        f"spec:\n  path: {path}\n  sourceRef:\n    kind: GitRepository\n    name: {source}\n{more}"
+    )
+
+
+def plain(*resources: str, components: tuple[str, ...] = ()) -> str:
+    lists = (("resources", resources), ("components", components))
+    return "".join(f"{name}:\n" + "".join(f"- {each}\n" for each in entries) for name, entries in lists if entries)
+
+
+ENTRIES = st.sampled_from([*(f"../{each}" for each in FOLDERS), "object.yaml", "flux.yaml", "gone.yaml", ".", ".."])
+KUSTOMIZATIONS = st.builds(
+    lambda resources, components: plain(*resources, components=tuple(components)),
+    st.lists(ENTRIES, max_size=4),
+    st.lists(ENTRIES, max_size=2),
+)
+OBJECTS = st.builds(
+    lambda name, path, substitute: flux(
+        name, path, more=f"  postBuild:\n    substitute:\n      where: {substitute}\n" if substitute else ""
+    ),
+    st.sampled_from("abc"),
+    st.sampled_from([*FOLDERS, ".", "gone", "./${where}", "${where}/${where}"]),
+    st.sampled_from(["", *FOLDERS, "${where}"]),
+)
+
+
+@given(
+    st.dictionaries(st.sampled_from(FOLDERS), KUSTOMIZATIONS),
+    st.dictionaries(st.sampled_from(FOLDERS), OBJECTS, min_size=1),
+)
+def test_any_wiring_comes_to_an_end(kustomizations: dict[str, str], objects: dict[str, str]) -> None:
+    files = {f"{folder}/flux.yaml": text for folder, text in objects.items()}
+    files |= {f"{folder}/kustomization.yaml": text for folder, text in kustomizations.items()}
+    found = reads(files | {"f0/object.yaml": "kind: ConfigMap\nmetadata:\n  name: a\n"})
+    assert found.files <= {*files, "f0/object.yaml"}
+
+
+@pytest.mark.parametrize("field", ["resources", "components"])
+def test_what_doubles_on_each_level_is_not_gone_through_to_its_end(field: str) -> None:
+    levels = 40
+    files = {
+        f"f{level}/kustomization.yaml": f"{field}:\n- ../f{level + 1}\n- ../g{level + 1}\n" for level in range(levels)
+    }
+    files |= {f"g{level}/kustomization.yaml": f"{field}:\n- ../f{level}\n" for level in range(1, levels)}
+    found = reads(files | {f"f{levels}/kustomization.yaml": plain("x.yaml"), f"f{levels}/x.yaml": "a: 1\n"})
+    assert f"f{levels - 1}/kustomization.yaml" in found.files or found.troubles
+
+
+def test_a_source_with_the_address_of_the_repository_is_the_repository() -> None:
+    source = (
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n"
+        "metadata:\n  name: fleet\n  namespace: flux-system\nspec:\n  url: ssh://git@github.com/Org/fleet.git\n"
+    )
+    files = {"f0/source.yaml": source, "f0/apps.yaml": flux("apps", "apps", "fleet"), "apps/a.yaml": "a: 1\n"}
+    assert "apps/a.yaml" in reads(files, urls=["https://token@github.com/org/fleet"]).files
+    elsewhere = reads(files, urls=["https://github.com/org/other"])
+    assert "apps/a.yaml" not in elsewhere.files
+    assert elsewhere.elsewhere == ("flux-system/apps",)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "git@github.com:org/fleet",
+        "ssh://git@github.com:22/org/fleet.git",
+        "https://github.com/org/fleet/",
+        "https://x-access-token:secret@GitHub.com/Org/fleet.git",
+    ],
+)
+def test_an_address_is_known_by_host_and_path(url: str) -> None:
+    assert normalized(url) == "github.com/org/fleet"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("./${a}/b", "./1/b"),
+        ("${b:=2}", "2"),
+        ("${b:-2}", "2"),
+        ("${b}", "${b}"),
+        ("${hidden}", "${hidden}"),
+        ("${hidden:=2}", "${hidden:=2}"),
+        ("$${a}", "$${a}"),
+    ],
+)
+def test_what_is_known_of_variables_is_put_in(text: str, expected: str) -> None:
+    assert substituted(text, {"a": "1", "hidden": None}) == expected
+
+
+def test_the_variable_that_is_left_is_named() -> None:
+    assert (unknown_in("./${a}/${b}"), unknown_in("./a")) == ("a", "")
