@@ -12,6 +12,7 @@ from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import is_below, printable_lines
 
 _MOST_LINES = 40
+_MOST_NAMES = 20
 
 
 def graph_text(graph: ClusterGraph) -> str:
@@ -57,7 +58,9 @@ def _cluster(reads: ClusterReads) -> Iterator[str]:
         yield f"  root: {root.folder or '.'} ({root.place})"
     yield from _below(reads, -1, "  ")
     if reads.elsewhere:
-        yield f"  from other sources: {', '.join(reads.elsewhere)}"
+        shown = ", ".join(reads.elsewhere[:_MOST_NAMES])
+        more = len(reads.elsewhere) - _MOST_NAMES
+        yield f"  from other sources: {shown}" + (f" and {more} more" if more > 0 else "")
     if reads.troubles:
         yield "  could not be followed:"
         yield from _limited([f"{_place(each.path, each.line)}: {each.message}" for each in reads.troubles])

@@ -7,6 +7,7 @@ of any folder says (https://fluxcd.io/flux/components/source/gitrepositories/#ex
 from __future__ import annotations
 
 import posixpath
+import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cached_property
@@ -25,6 +26,7 @@ _DEFAULTS = (
     *("cloudbuild.yaml", "codeship-services.yml", "codeship-steps.yml"),
     *("**/.goreleaser.yml", "**/.sops.yaml", "**/.flux.yaml"),
 )
+_MAY_BE_LEFT_OUT = re.compile(r"(?:^|/)(?:\.|appveyor|cloudbuild|codeship)")  # What these say of YAML files
 _NAME = ".sourceignore"
 
 
@@ -57,6 +59,8 @@ class ArtifactFiles:
         return [path for path in self.tree.named(NAMES) if posixpath.basename(path) in NAMES]
 
     def _is_left_out(self, path: str, ignore: str | None) -> bool:
+        if ignore is None and not self._own and not _MAY_BE_LEFT_OUT.search(path):
+            return False
         patterns = _DEFAULTS if ignore is None else tuple(ignore.splitlines())
         if match((*patterns, *self._own.get("", ())), path):
             return True

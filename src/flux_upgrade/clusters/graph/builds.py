@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import posixpath
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from flux_upgrade.clusters.graph.artifact_files import ArtifactFiles
-from flux_upgrade.clusters.graph.flux_objects import may_lead
+from flux_upgrade.clusters.graph.flux_objects import KINDS, may_lead
 from flux_upgrade.kustomize import kustomization
 from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
 from flux_upgrade.kustomize.items import Item, Items, held, id_of
@@ -22,11 +23,13 @@ from flux_upgrade.kustomize.kustomization import Kustomization
 from flux_upgrade.kustomize.steps import FaultyEntry, steps
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
-from flux_upgrade.model.text import repository_path
-from flux_upgrade.pins.formats.yaml_places import Object, objects, readable
+from flux_upgrade.model.text import decoded, encoded, repository_path
+from flux_upgrade.pins.formats.passages import whole
+from flux_upgrade.pins.formats.yaml_places import documents, readable
 
 _DEEPEST = 50  # Kustomizations below each other
 _MOST = 10_000  # Kustomizations that are gone through for one repository
+_KIND = re.compile(r"^kind:[ \t]*[\"']?(\w+)", re.MULTILINE)  # Of a List, each document is parsed
 _PLAIN = {"apiVersion", "kind", "metadata", "resources", "bases", "components"}
 
 
@@ -51,16 +54,13 @@ class Build(NamedTuple):
     items: Items = ()  # Those that may lead on
     troubles: tuple[Trouble, ...] = ()
 
-    def plus(self, other: Build) -> Build:
-        """Both. An object that is there twice is taken once: kustomize would refuse it."""
-        items = self.items
-        if other.items:
-            known = {each.current.identity for each in items}
-            items += tuple(each for each in other.items if each.current.identity not in known)
-        troubles = self.troubles
-        if other.troubles:
-            troubles = tuple(dict.fromkeys((*troubles, *other.troubles)))
-        return Build(self.files | other.files, items, troubles)
+    def plus(self, *others: Build) -> Build:
+        """All of them. An object that is there twice is taken once: kustomize would refuse it."""
+        items = {each.current.identity: each for each in self.items}
+        for item in (item for other in others for item in other.items):
+            items.setdefault(item.current.identity, item)
+        troubles = dict.fromkeys((*self.troubles, *(each for other in others for each in other.troubles)))
+        return Build(self.files.union(*(each.files for each in others)), tuple(items.values()), tuple(troubles))
 
 
 class Builds:
@@ -98,16 +98,16 @@ class Builds:
 
     def _generated(self, folder: str, ignore: str | None) -> Build:
         """What kustomize-controller makes of a folder without a kustomization."""
-        build, whole = Build(), self._files.kustomizations_below(folder)
+        found, whole = [], self._files.kustomizations_below(folder)
         taken: set[str] = set()
         for path in self._files.yaml_below(folder, ignore):
             above = _outermost(path, folder, whole)
             if above is None:
-                build = build.plus(self._file(path))
+                found.append(self._file(path))
             elif above not in taken:
                 taken.add(above)
-                build = build.plus(self._folder(above))
-        return build
+                found.append(self._folder(above))
+        return Build().plus(*found)
 
     def _run(self, of: Kustomization, given: Build) -> Build:
         """A kustomization; ``given``: what a component is for."""
@@ -174,15 +174,26 @@ class Builds:
 
 
 def _items(path: str, content: bytes) -> Items:
+    """Only the documents of kinds that lead on are parsed: most of a repository is something else."""
     found: list[Item] = []
-    for each in objects(content):
-        if isinstance(each, Object):
+    for document in documents(whole(decoded(content))):
+        kind = _KIND.search(document.text)
+        if kind is not None and (
+            kind[1] not in KINDS or (kind[1] == "HelmRelease" and not _names_source(document.text))
+        ):
+            continue
+        for each in readable(encoded(document.text)):
             try:
                 data = each.data()
-                found.append(PlacedItem((id_of(data),), held(data), path=path, line=each.line))
+                found.append(PlacedItem((id_of(data),), held(data), path=path, line=document.line + each.line - 1))
             except Unreadable:
                 continue
     return tuple(found)
+
+
+def _names_source(text: str) -> bool:
+    """Whether a chart may come from a repository; nearly all come from somewhere else."""
+    return "GitRepository" in text or "Bucket" in text
 
 
 def _generated_maps(of: Kustomization) -> Sequence[Item]:

@@ -11,7 +11,8 @@ _FLUX = b".toolkit.fluxcd.io/"
 _KUSTOMIZATION = ("kustomize.toolkit.fluxcd.io", "Kustomization")
 _RELEASE = ("helm.toolkit.fluxcd.io", "HelmRelease")
 _SOURCES = ("GitRepository", "OCIRepository", "Bucket")
-_MARKS = (_FLUX, b"fluxcd.controlplane.io/", b"ConfigMap", b"Secret")
+KINDS = frozenset({"Kustomization", "HelmRelease", *_SOURCES, "ResourceSet", "List"})
+_MARKS = (_FLUX, b"fluxcd.controlplane.io/")
 
 
 class SourceKey(NamedTuple):
@@ -56,7 +57,7 @@ class LocalChart(NamedTuple):
 
 
 def may_lead(content: bytes) -> bool:
-    """Whether a file may hold something that leads on, or the value of a variable."""
+    """Whether a file may hold something that leads on."""
     return any(mark in content for mark in _MARKS)
 
 

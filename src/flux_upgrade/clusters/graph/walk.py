@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from flux_upgrade.clusters.graph.artifact_files import ArtifactFiles
-from flux_upgrade.clusters.graph.builds import Build, Builds, PlacedItem, Trouble
+from flux_upgrade.clusters.graph.builds import Builds, PlacedItem, Trouble
 from flux_upgrade.clusters.graph.flux_objects import (
     FluxKustomization,
     FluxSource,
@@ -25,6 +25,7 @@ from flux_upgrade.clusters.graph.substitution import substituted_in, unknown_in
 from flux_upgrade.kustomize.items import Item
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import repository_path
+from flux_upgrade.pins.formats.yaml_places import readable
 
 _MOST = 2_000  # Kustomizations of one cluster
 _INPUT = re.compile(r"<<-?\s*inputs\.([\w.]+)\s*-?>>")
@@ -79,7 +80,8 @@ class Walk:
         self._here: dict[SourceKey, FluxSource | None] = {}  # Sources that are this repository
         self._known: set[tuple[str, str]] = set()
         self._waiting: list[_Found] = []
-        self._maps: dict[tuple[str, str, str], Mapping[str, Any]] = {}  # ConfigMaps and Secrets that are in Git
+        self._generated: list[Any] = []  # ConfigMaps
+        self._maps: dict[tuple[str, str, str], Mapping[str, str | None]] = {}
         self._done: list[Reconciliation] = []
         self._charts: set[str] = set()
         self._troubles: list[Trouble] = []
@@ -151,22 +153,38 @@ class Walk:
         self._troubles += build.troubles
         index = len(self._done)
         self._done.append(step._replace(files=build.files))
-        self._keep_maps(build)
+        self._generated += [_data(each) for each in build.items if each.current.kind == "ConfigMap"]
         values = self._values(spec, step.name.partition("/")[0])
         target = str(spec.get("targetNamespace") or "")
         for item in build.items:
             if isinstance(item, PlacedItem):
                 self._lead_on(item, _data(item), index, values, target)
 
-    def _keep_maps(self, build: Build) -> None:
-        for item in build.items:
-            now = item.current
-            if not now.group and now.kind in ("ConfigMap", "Secret"):
-                data = _data(item)
-                known = {**mapping(data, "data"), **mapping(data, "stringData")}
-                # What a Secret holds is encoded, or encrypted: its keys are what is known.
-                values = known if now.kind == "ConfigMap" else dict.fromkeys(known)
-                self._maps[now.kind, now.namespace, now.name] = values
+    def _map(self, kind: str, namespace: str, name: str) -> Mapping[str, str | None]:
+        """The values of a ConfigMap that has been read so far, or is generated; of a Secret, only what it has."""
+        key = kind, namespace, name
+        if key not in self._maps:
+            found: dict[str, str | None] = {}
+            for data in (*self._generated, *self._objects(kind, name)):
+                metadata = mapping(data, "metadata")
+                if metadata.get("name") == name and metadata.get("namespace") in (None, "", namespace):
+                    known = {**mapping(data, "data"), **mapping(data, "stringData")}
+                    # What a Secret holds is encoded, or encrypted.
+                    found |= {each: str(value) if kind == "ConfigMap" else None for each, value in known.items()}
+            self._maps[key] = found
+        return self._maps[key]
+
+    def _objects(self, kind: str, name: str) -> Iterator[Mapping[str, Any]]:
+        """Those of a kind in the files that have been read so far."""
+        marks = f"kind: {kind}".encode(), name.encode()
+        for path in sorted(frozenset[str]().union(*(each.files for each in self._done))):
+            try:
+                content = self._files.tree.read(path)
+                if all(mark in content for mark in marks):
+                    found = [each.data() for each in readable(content) if each.text_at("kind") == kind]
+                    yield from (each for each in found if isinstance(each, dict))
+            except Unreadable:
+                continue
 
     def _values(self, spec: Mapping[str, Any], namespace: str) -> Mapping[str, str | None]:
         """The values of ``postBuild``; ``substitute`` comes before ``substituteFrom``."""
@@ -176,8 +194,7 @@ class Walk:
         for each in sources if isinstance(sources, list) else ():
             if isinstance(each, dict):
                 kind, name = str(each.get("kind") or ""), str(each.get("name") or "")
-                held = self._maps.get((kind, namespace, name)) or self._maps.get((kind, "", name)) or {}
-                found |= {key: None if value is None else str(value) for key, value in held.items()}
+                found |= self._map(kind, namespace, name)
         return found | {key: str(value) for key, value in mapping(post_build, "substitute").items()}
 
     def _lead_on(
