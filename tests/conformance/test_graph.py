@@ -1,4 +1,4 @@
-"""What each cluster of real repositories reads: against a table that was read by eye, and against kustomize."""
+"""What each cluster of real repositories reads: against a table of all of them, and against kustomize."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def graph_of(folder: Path, releases: Path) -> ClusterGraph:
     return ClusterGraph(tree, roots_of(clusters_of(members, tree), tree), [url])
 
 
-def test_each_cluster_reads_what_people_read_in_its_repository(graphs: dict[str, ClusterGraph]) -> None:
+def test_each_cluster_reads_what_the_table_says(graphs: dict[str, ClusterGraph]) -> None:
     found = {
         name: {
             "unread": len(graph.unread),
