@@ -58,7 +58,7 @@ bootstrap:
 def schema() -> dict[str, Any]:
     """JSON Schema, draft 2020-12, of what ``config.reader.load`` accepts, as far as a schema can tell."""
     top, group = schema_of(TOP), schema_of(GROUP)
-    shared = {key.name: key for key in GROUP.keys if key.at_top}
+    shared = {key.name: key for key in GROUP.keys if key in TOP.keys}
     for key in TOP.keys:
         if key.name in shared:
             group["properties"][key.name] = {"$ref": f"#/$defs/{key.name}"}
@@ -178,13 +178,14 @@ def _whom(flag: Flag) -> str:
 
 
 def _only_in_groups() -> tuple[Key, ...]:
-    return tuple(key for key in GROUP.keys if not key.at_top)
+    return tuple(key for key in GROUP.keys if key not in TOP.keys)
 
 
 def _rows(keys: tuple[Key, ...], prefix: str = "") -> Iterator[tuple[str, ...]]:
     for key in keys:
         plain = f"`{key.default}`" if key.default else ""
-        place = "only there; required" if not key.at_top else "yes" if key.in_group else "no"
+        is_at_top_only = key in TOP.keys and key not in GROUP.keys
+        place = "only there; required" if key in _only_in_groups() else "no" if is_at_top_only else "yes"
         yield f"`{prefix}{key.name}`", place, type_of(key.shape), plain, key.meaning
         if isinstance(key.shape, MappingShape):
             yield from _rows(key.shape.keys, f"{prefix}{key.name}.")

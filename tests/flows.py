@@ -23,7 +23,6 @@ from flux_upgrade.pins.gotk_components import pin as gotk_components
 from flux_upgrade.pins.own_artifact import pin as own_artifact
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.api_uses import Sources
-from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 from flux_upgrade.planning.plan import UpgradeRequest
 from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.planning.proposal import Round, RunDetails
@@ -121,14 +120,8 @@ class World:
             head=self.head,
             all_paths=frozenset(each.path for each in found),
             checkout=MemoryCheckout(),
-            analyzer=self._contents(world),
+            sources=None if self.history is None else Sources(world, self.config, self.history),
         )
-
-    def _contents(self, context: PinContext) -> ImpactAnalyzer | None:
-        history = self.history
-        if history is None:
-            return None
-        return ImpactAnalyzer(Sources(context, self.config, history))
 
     def run(self, forge: Forge) -> Round:
         """One run."""

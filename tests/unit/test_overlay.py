@@ -108,7 +108,7 @@ def test_a_mere_list_of_files_is_judged_as_the_evaluation_judges_it(listed: str,
     whole = evaluated(tree, "gotk-components.yaml", OLD, NEW, [own])
     assert (found is None) == (whole is None)
     if found is not None and whole is not None:
-        assert found == Overlay(whole[0].path, tuple(whole[1]))
+        assert found == Overlay(whole[0].path, tuple(whole[1].findings))
 
 
 def test_bases_are_resources() -> None:

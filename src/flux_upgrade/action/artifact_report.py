@@ -6,7 +6,7 @@ from typing import Any
 
 from flux_upgrade.action.action_yml import Outcome
 from flux_upgrade.action.job_summary import approvals, decision_cell
-from flux_upgrade.action.report import versions_of
+from flux_upgrade.action.report import failure_values, versions_of
 from flux_upgrade.artifacts.promote import ArtifactOutcome, Pushed, Rollback
 from flux_upgrade.artifacts.report_text import artifact_failures, artifact_value
 from flux_upgrade.model.markdown import code, plain, table
@@ -28,9 +28,7 @@ def artifact_run_value(outcome: ArtifactOutcome, *, written: bool) -> dict[str, 
         ],
         "migrations": [],
         "pull-requests": [],
-        "failures": [
-            {"slug": slug, "message": message, "remedy": hint} for slug, message, hint in artifact_failures(outcome)
-        ],
+        "failures": failure_values(artifact_failures(outcome)),
         "artifact": artifact_value(outcome),
     }
 
@@ -46,7 +44,6 @@ def artifact_run_outcome(outcome: ArtifactOutcome, *, written: bool) -> Outcome:
 
 
 def artifact_outputs(outcome: ArtifactOutcome, *, written: bool) -> dict[str, str]:
-    current, target, pending = versions_of((outcome.plan.plan,))
     pushed = _reported(outcome)
     if pushed is not None and pushed.is_new and not written:
         pushed = None  # what would be pushed does not exist, and cannot be signed
@@ -54,9 +51,7 @@ def artifact_outputs(outcome: ArtifactOutcome, *, written: bool) -> dict[str, st
     repository = outcome.plan.pulled.address.repository
     return {
         "outcome": str(artifact_run_outcome(outcome, written=written)),
-        "current-version": current,
-        "target-version": target,
-        "pending-version": pending,
+        **versions_of((outcome.plan.plan,)),
         "artifact": f"{repository}:{pushed.successor.tag}" if pushed is not None else "",
         "digest": digest,
         "pull-requests": "[]",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from flux_upgrade.action.action_yml import Outcome, most_severe
-from flux_upgrade.action.report import only
+from flux_upgrade.action.report import failure_values, only, outcome_of_action
 from flux_upgrade.bootstrap import workflow_file
 from flux_upgrade.bootstrap.apply import BootstrapResult
 from flux_upgrade.bootstrap.options import Auth, deploy_key_title
@@ -45,7 +45,7 @@ def bootstrap_value(ran: BootstrapResult) -> dict[str, Any]:
         "artifact": ran.artifact or None,
         "digest": ran.digest or None,
         "warnings": warnings_of(ran),
-        "failures": [{"slug": each.slug, "message": each.message, "remedy": each.hint} for each in ran.errors],
+        "failures": failure_values((each.slug, each.message, each.hint) for each in ran.errors),
         "calls": ran.calls,
     }
 
@@ -56,29 +56,26 @@ def outcome_of(ran: BootstrapResult) -> Outcome:
         return Outcome.FAILED
     is_written = ran.is_pushed or ran.is_created or ran.is_promoted or (ran.checkout and ran.proposal.changes)
     words = [Outcome.UPDATED] if is_written else []
-    if ran.published is not None and ran.published.action is not Action.UNCHANGED:
-        words.append(Outcome(str(ran.published.action)))
+    if ran.published is not None:
+        words.append(outcome_of_action(ran.published.action))
     outcome = most_severe(words)
     return Outcome.HELD if ran.is_dry and outcome is not Outcome.NONE else outcome
 
 
 def bootstrap_outputs(ran: BootstrapResult) -> dict[str, str]:
-    done = ran.published
-    number, url = (str(done.number), done.url) if done is not None and done.number else ("", "")
-    listed = []
+    done, listed, number, url = ran.published, [], "", ""
     if done is not None and done.number:
-        operation = Outcome.NONE if done.action is Action.UNCHANGED else Outcome(str(done.action))
-        listed.append(
-            {"number": done.number, "url": done.url, "operation": str(operation), "target": ran.proposal.target}
-        )
-    is_open = done is not None and done.action is not Action.CLOSED
+        operation = str(outcome_of_action(done.action))
+        listed = [{"number": done.number, "url": done.url, "operation": operation, "target": ran.proposal.target}]
+        if done.action is not Action.CLOSED:
+            number, url = str(done.number), done.url
     return {
         "outcome": str(outcome_of(ran)),
         "current-version": "",
         "target-version": only({each.options.install.version for each in ran.proposal.clusters}),
         "pending-version": "",
-        "pull-request-number": number if is_open else "",
-        "pull-request-url": url if is_open else "",
+        "pull-request-number": number,
+        "pull-request-url": url,
         "pull-requests": json.dumps(listed),
         "artifact": ran.artifact,
         "digest": ran.digest,

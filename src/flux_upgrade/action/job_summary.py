@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from flux_upgrade.model.markdown import code, counted, plain, table
-from flux_upgrade.model.versions import Version
+from flux_upgrade.model.text import first_few
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.policy.decision import Hold
@@ -13,9 +13,9 @@ from flux_upgrade.policy.feedback import APPROVED
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.plans import ALL_IGNORED, dates, drift, step
 from flux_upgrade.report.pull_requests import all_plans, would_be
-from flux_upgrade.report.wording import approval
 
 MOST_ROWS = 500  # Of installations; the report file has all of them
+_FEW_PLACES = 3
 
 
 def summary(done: Round, *, calls: int, written: bool, approve_command: str, workflow_url: str = "") -> str:
@@ -39,6 +39,7 @@ def summary(done: Round, *, calls: int, written: bool, approve_command: str, wor
     parts += [table(head, rows[:MOST_ROWS]) if rows else f"{ALL_IGNORED.capitalize()}."]
     if len(rows) > MOST_ROWS:
         parts.append(f"… and {len(rows) - MOST_ROWS} more installations: see the report.")
+    parts += _broken_today(done)
     parts += _approvals(done, approve_command, workflow_url)
     warnings = (*done.repository.warnings, *(text for result in done.results for text in result.warnings))
     notes = [*(each.text.replace("\n", " → ") for each in done.void), *dict.fromkeys(warnings)]
@@ -57,6 +58,14 @@ def _rows(
         line = f":{plan.line}" if plan.line else ""
         links = "<br>".join(_link(result, written=written) for result in linked if _is_in(plan, result))
         yield code(f"{plan.path}{line}"), plan.pin.version or "unknown", next_, links
+
+
+def _broken_today(done: Round) -> Iterator[str]:
+    """What Flux refuses already, of each cluster."""
+    for plan in (plan for group in done.plans for plan in group.plans if plan.broken_today):
+        places = first_few([code(f"{each.path}:{each.line}") for each in plan.broken_today], _FEW_PLACES)
+        count = counted(len(plan.broken_today), "resource")
+        yield f"> **Broken today** with {plan.pin.version}, in {code(plan.path)}: {count}: {places}"
 
 
 def _is_in(plan: Plan, result: Result) -> bool:
@@ -145,7 +154,7 @@ def approvals(
     waiting = {(each.bump_kind, each.target) for each in decisions if _waits(each)}
     if not waiting:
         return
-    versions = dict.fromkeys(approval(*each) for each in sorted(waiting, key=lambda each: Version(each[1])))
+    versions = dict.fromkeys(kind.approval(target) for kind, target in sorted(waiting, key=lambda each: each[1]))
     others = [f"[run the workflow]({workflow_url}) with `approve`"] if workflow_url else []
     others += ["run:"] if command else []
     how = ", or ".join([*ways, *others]) or (f"run it with {' or '.join(f'`approve: {each}`' for each in versions)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from flux_upgrade.action.action_yml import Outcome, most_severe
@@ -13,15 +13,6 @@ from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.plans import drift_value, migration_values, plan_values, void_values
 from flux_upgrade.report.pull_requests import all_plans, round_failures
 
-_OUTCOMES = {
-    Action.NONE: Outcome.NONE,
-    Action.UNCHANGED: Outcome.NONE,
-    Action.OPENED: Outcome.OPENED,
-    Action.UPDATED: Outcome.UPDATED,
-    Action.CLOSED: Outcome.CLOSED,
-    Action.HELD: Outcome.HELD,
-    Action.FAILED: Outcome.FAILED,
-}
 _WRITES = (Outcome.CLOSED, Outcome.UPDATED, Outcome.OPENED)
 
 
@@ -41,9 +32,7 @@ def run_value(done: Round, *, calls: int, written: bool) -> dict[str, Any]:
             {**each, "team": group.update_group.slug} for group in done.plans for each in migration_values(group)
         ],
         "pull-requests": [_result(result) for result in done.results if result.action is not Action.NONE],
-        "failures": [
-            {"slug": slug, "message": message, "remedy": hint} for slug, message, hint in round_failures(done)
-        ],
+        "failures": failure_values(round_failures(done)),
         **void_values(done.void),
     }
 
@@ -52,7 +41,7 @@ def outcome_of(done: Round, *, written: bool) -> Outcome:
     """What the run did, in one word. Not ``written``: what would have been done waits."""
     if next(iter(round_failures(done)), None) is not None:
         return Outcome.FAILED
-    words = [_OUTCOMES[result.action] for result in done.results]
+    words = [outcome_of_action(result.action) for result in done.results]
     held = any(hold.reason is not HoldReason.UP_TO_DATE for plan in all_plans(done.plans) for hold in plan.holds)
     outcome = most_severe([*words, Outcome.HELD] if held else words)
     return outcome if written or outcome not in _WRITES else Outcome.HELD
@@ -64,12 +53,9 @@ def outputs(done: Round, *, written: bool) -> dict[str, str]:
     pulls = [each for each in done.results if each.number and not each.is_issue]
     open_pulls = [each for each in pulls if each.action is not Action.CLOSED]
     one = open_pulls[0] if len(open_pulls) == 1 else None
-    current, target, pending = versions_of(plans)
     return {
         "outcome": str(outcome_of(done, written=written)),
-        "current-version": current,
-        "target-version": target,
-        "pending-version": pending,
+        **versions_of(plans),
         "pull-request-number": str(one.number) if one else "",
         "pull-request-url": one.url if one else "",
         "pull-requests": json.dumps([_listed(each) for each in pulls]),
@@ -87,7 +73,8 @@ def _artifact(plans: Sequence[Plan]) -> dict[str, str]:
 
 def _listed(result: Result) -> dict[str, Any]:
     target = result.proposal.target if result.proposal is not None else None
-    return {"number": result.number, "url": result.url, "operation": str(_OUTCOMES[result.action]), "target": target}
+    operation = str(outcome_of_action(result.action))
+    return {"number": result.number, "url": result.url, "operation": operation, "target": target}
 
 
 def _result(result: Result) -> dict[str, Any]:
@@ -114,9 +101,19 @@ def only(values: set[str]) -> str:
     return values.pop() if len(values) == 1 else ""
 
 
-def versions_of(plans: tuple[Plan, ...]) -> tuple[str, str, str]:
+def versions_of(plans: tuple[Plan, ...]) -> dict[str, str]:
     """Current, target and pending version; each empty where installations differ or there is none."""
-    current = only({plan.pin.version for plan in plans})
-    target = only({plan.approved.target if plan.approved else "" for plan in plans})
-    pending = only({next((u.target for u in plan.upgrades if not u.approved), "") for plan in plans})
-    return current, target, pending
+    return {
+        "current-version": only({plan.pin.version for plan in plans}),
+        "target-version": only({plan.approved.target if plan.approved else "" for plan in plans}),
+        "pending-version": only({next((u.target for u in plan.upgrades if not u.approved), "") for plan in plans}),
+    }
+
+
+def failure_values(failures: Iterable[tuple[str, str, str]]) -> list[dict[str, str]]:
+    return [{"slug": slug, "message": message, "remedy": hint} for slug, message, hint in failures]
+
+
+def outcome_of_action(action: Action) -> Outcome:
+    """What it means to leave a pull request as it is, or to do something about it."""
+    return Outcome.NONE if action is Action.UNCHANGED else Outcome(str(action))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from typing import Any
 
 from flux_upgrade.bootstrap.flag_table import FLAGS, Flag, FlagGroup, FlagKind
 from flux_upgrade.bootstrap.flags import read_value
@@ -13,11 +15,6 @@ from flux_upgrade.cli.flags import BOOL, CONFIG, DOCKER, RELEASES, boolean_text,
 from flux_upgrade.config.config import FlagValue
 from flux_upgrade.config.environment import bootstrap_secrets_of, kubeconfig_of
 from flux_upgrade.model.errors import UsageError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 
 def request_of(args: Mapping[str, Any], env: Mapping[str, str]) -> BootstrapRequest:

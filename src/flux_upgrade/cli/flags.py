@@ -191,6 +191,10 @@ def _policy() -> Arguments:
             "true: `flux migrate` ran in the clusters, with the release that they are at (default: false)",
             default=False,
         ),
+        "--accept-breaks": {
+            "action": "store_true",
+            "help": "write an upgrade although a patch of yours would break something; in a pull request, tick its box",
+        },
         "--promote": {
             "choices": ("tag", "pull-request"),
             "default": "",

@@ -144,16 +144,9 @@ def _without_command(argv: Sequence[str]) -> NoReturn:
 
 def _install(args: Namespace) -> InstallOptions:
     components = _flat(args.components) if args.components is not None else list(DEFAULT_COMPONENTS)
-    return InstallOptions(
+    return InstallOptions(*(getattr(args, name) for name in InstallOptions._fields))._replace(
         version=tag(args.version),
-        namespace=args.namespace,
         components=(*components, *_flat(args.components_extra)),
-        registry=args.registry,
-        image_pull_secret=args.image_pull_secret,
-        watch_all_namespaces=args.watch_all_namespaces,
-        network_policy=args.network_policy,
-        log_level=args.log_level,
-        cluster_domain=args.cluster_domain,
         toleration_keys=tuple(_flat(args.toleration_keys)),
     )
 
@@ -168,12 +161,15 @@ def _upgrade(args: Namespace, *, writes: bool) -> UpgradeOptions:
         if promote == "tag":
             raise UsageError("--pull-request moves no tag, and --promote tag does", hint="give one of them")
         promote = "pull-request"
+    if args.pull_request and args.accept_breaks:
+        raise UsageError("--accept-breaks is for a checkout", hint="in a pull request, tick the box that says so")
     request = UpgradeRequest(
         to=Version(tag(given.get("to", ""))),
         approve=tuple(map(_approval, args.approve)),
         base=args.base,
         writes=writes,
         migrated=args.migrated,
+        accept_breaks=args.accept_breaks,
     )
     return UpgradeOptions(
         path=path,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.clusters.graph.flux_objects import FluxKustomization, SourceKey, kustomization_of
+from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.clusters.graph.walk import Root
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
@@ -16,6 +17,13 @@ from flux_upgrade.pins.pin import Role
 
 _SYNC = "gotk-sync.yaml"  # What `flux bootstrap` writes
 _BY_BOOTSTRAP = SourceKey("GitRepository", "flux-system", "flux-system")  # As the flux-operator names it, too
+
+
+def graph_of(
+    clusters: Iterable[Cluster], tree: Tree, urls: Sequence[str], below: str = "", *, is_all: bool = True
+) -> ClusterGraph:
+    """Which file is read by which cluster. ``urls`` and ``is_all``: as ``ClusterGraph``; ``below``: as ``roots_of``."""
+    return ClusterGraph(tree, roots_of(clusters, tree, below), urls, is_all=is_all)
 
 
 def roots_of(clusters: Iterable[Cluster], tree: Tree, below: str = "") -> dict[str, tuple[Root, ...]]:
@@ -58,7 +66,9 @@ def _beside(folder: str, tree: Tree) -> list[Root]:
     syncs = [(path, of) for path in _yaml_in(folder, tree) for of in _kustomizations(path, tree)]
     by_bootstrap = [each for each in syncs if posixpath.basename(each[0]) == _SYNC]
     by_itself = [each for each in syncs if is_below(each[0], each[1].folder) and each[1].folder != folder]
-    return [Root(of.folder, of.source, path) for path, of in (by_bootstrap or by_itself)[:1]]
+    # People add Kustomizations to gotk-sync.yaml: that of `flux bootstrap` reads the file that it stands in.
+    both = [each for each in by_bootstrap if each in by_itself]
+    return [Root(of.folder, of.source, path) for path, of in (both or by_bootstrap or by_itself)[:1]]
 
 
 def _yaml_in(folder: str, tree: Tree) -> Iterator[str]:

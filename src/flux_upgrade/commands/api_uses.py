@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import posixpath
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from flux_upgrade.action import runner
 from flux_upgrade.adapters.local.spread import spread
 from flux_upgrade.cli.options import ApiUsesOptions
 from flux_upgrade.clusters.clusters import Member, clusters_of
+from flux_upgrade.clusters.roots import graph_of
 from flux_upgrade.commands.output import Console
-from flux_upgrade.commands.read import Scope, build_config, build_graph, scope_of
+from flux_upgrade.commands.read import Scope, build_config, scope_of, urls_of
 from flux_upgrade.commands.wiring import build_pin_context, build_regenerator, build_releases
-from flux_upgrade.config.config import Config
+from flux_upgrade.config.config import ALL, Config
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.impact.api_scan import Searched, in_use, searched, suspects
-from flux_upgrade.impact.impact import Impact
+from flux_upgrade.impact.api_uses.scan import files as find_files
+from flux_upgrade.impact.behaviour.find import find_breaks, gates_in
+from flux_upgrade.impact.behaviour.table import BREAK_RULES
+from flux_upgrade.impact.behaviour.variables import by_variable
+from flux_upgrade.impact.impact import Hit, Impact
 from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.running import manifest_apis
 from flux_upgrade.impact.running import running as find_running
 from flux_upgrade.impact.served_apis import ServedApis
 from flux_upgrade.manifests.crds import ReleaseApis
-from flux_upgrade.model.errors import ApiRemoved, ReleaseNotFound
+from flux_upgrade.model.errors import ApiRemoved, ReleaseNotFound, Unreadable
+from flux_upgrade.model.files import Tree
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import is_below
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover, looked_at
-from flux_upgrade.pins.formats.kustomize_files import Kustomizations
+from flux_upgrade.pins.formats.kustomize_files import NAMES, Kustomizations
 from flux_upgrade.planning.manifest_planner import newest_stable
 from flux_upgrade.planning.write_tree import exit_code
 from flux_upgrade.report.api_uses import (
@@ -41,8 +49,13 @@ from flux_upgrade.report.api_uses import (
 from flux_upgrade.report.wording import Annotation, Level
 
 
-def read_api_uses(options: ApiUsesOptions, environment: Environment) -> ApiUsesReport:
-    """What is there to migrate. Raises UsageError, InvalidConfig, ReleaseNotFound, SourceUnavailable."""
+def read_api_uses(
+    options: ApiUsesOptions, environment: Environment, *, changes_behaviour: bool = False
+) -> ApiUsesReport:
+    """What is there to migrate. ``changes_behaviour``: and whom known changes of behaviour concern.
+
+    Raises UsageError, InvalidConfig, ReleaseNotFound, SourceUnavailable.
+    """
     scope = scope_of(options.path)
     config = build_config(scope.place, governing=options.governing)
     source = build_releases(environment, options.release_source)
@@ -52,7 +65,8 @@ def read_api_uses(options: ApiUsesOptions, environment: Environment) -> ApiUsesR
     running, unknown = [served.at(each) for each in options.running], []
     pinning = frozenset(() if running else looked_at(scope.whole))
     context = build_pin_context(environment, scope.whole, source)
-    suspected = suspects(scope.whole, _searched(scope, config, context), pinning, target, spread)
+    looked_for = _searched(scope, config, context)
+    suspected = suspects(scope.whole, looked_for, pinning, target, spread)
     # What is below PATH may run in any cluster, and one whose manifest is left alone runs all the same.
     found = find_running(Member(each, each.path) for each in discover(context, suspected.pins))
     for tag in found.releases:
@@ -63,6 +77,15 @@ def read_api_uses(options: ApiUsesOptions, environment: Environment) -> ApiUsesR
     patches = Kustomizations(scope.whole).patch_files
     unread = {each for each in found.unverified if manifest_apis(each) is None}  # once, before it is spread
     files = in_use(scope.whole, suspected.uses, patches, _apis(running, target, served), spread, found)
+    hits = _behaviour(scope.whole, looked_for, running, target) if changes_behaviour else ()
+    patterns: tuple[str, ...] = ()
+    if (files or hits) and not scope.below and not scope.is_file and config.default.governance.scan != ALL:
+        graph = graph_of(clusters_of(_members(context), scope.whole), scope.whole, urls_of(scope.place))
+        not_read = graph.not_read([file.path for file in files])
+        files = tuple(file.unread() if file.path in not_read else file for file in files)
+        read = [hit for hit in hits if not graph.not_read([hit.path])]
+        hits = by_variable(read, graph.clusters, scope.whole)
+        patterns = tuple(graph.ignore_patterns(not_read))
     between = Between(
         target.tag,
         tuple(each.tag for each in running),
@@ -72,11 +95,12 @@ def read_api_uses(options: ApiUsesOptions, environment: Environment) -> ApiUsesR
     )
     return ApiUsesReport(
         between,
-        Impact(files=files),
+        Impact(files=files, breaks=hits),
         options.path,
         scope.below,
         failures=dict(suspected.unread),
         ignored=len(suspected.ignored),
+        unread=patterns,
     )
 
 
@@ -90,11 +114,32 @@ def _searched(scope: Scope, config: Config, context: PinContext) -> Searched:
         return Searched(named, named)
     if not scope.below:
         return searched(scope.tree, "", config)
-    below = frozenset(each for each in looked_at(scope.whole) if is_below(each, scope.below.rstrip("/")))
-    members = [Member(each, each.path) for each in discover(context, below) if not each.is_reported_only]
-    graph = build_graph(scope, clusters_of(members, scope.whole))
+    folder = scope.below.rstrip("/")
+    below = frozenset(each for each in looked_at(scope.whole) if is_below(each, folder))
+    clusters = clusters_of(_members(context, below), scope.whole)
+    graph = graph_of(clusters, scope.whole, urls_of(scope.place), folder)
     read = frozenset[str]().union(*(each.files for each in graph.clusters))
     return searched(scope.whole, "", config).only(lambda path: path.startswith(scope.below) or path in read)
+
+
+def _behaviour(tree: Tree, searched: Searched, running: Sequence[ReleaseApis], target: ReleaseApis) -> tuple[Hit, ...]:
+    """Whom changes concern that no schema shows, on the way from the oldest release that runs."""
+    oldest = min((Version(each.tag) for each in running), default="")
+    if not oldest or not any(rule.entered(oldest, target.tag) for rule in BREAK_RULES):
+        return ()
+    paths = sorted(searched.manifests)
+    gates = gates_in(_contents(tree, (each for each in paths if posixpath.basename(each) in NAMES)))
+    return find_breaks(find_files(tree, target.groups, paths), oldest, target.tag, gates)
+
+
+def _contents(tree: Tree, paths: Iterable[str]) -> Iterator[bytes]:
+    for path in paths:
+        with suppress(Unreadable):  # it is among the failures
+            yield tree.read(path)
+
+
+def _members(context: PinContext, paths: Collection[str] | None = None) -> list[Member]:
+    return [Member(each, each.path) for each in discover(context, paths) if not each.is_reported_only]
 
 
 def _apis(running: Sequence[ReleaseApis], target: ReleaseApis, served: ServedApis) -> Apis:

@@ -10,6 +10,6 @@ from flux_upgrade.report.api_uses import check_text
 
 
 def run(options: ApiUsesOptions, environment: Environment, console: Console) -> int:
-    """Name every use of an API version that the target does not serve."""
-    found = read_api_uses(options, environment)
+    """List every use of an API version that the target does not serve, and what will behave differently."""
+    found = read_api_uses(options, environment, changes_behaviour=True)
     return finish(options, found, check_text(found), console)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from flux_upgrade.cli.options import InspectOptions
 from flux_upgrade.clusters.clusters import Member, clusters_of
+from flux_upgrade.clusters.roots import graph_of
 from flux_upgrade.commands.output import Console
-from flux_upgrade.commands.read import build_graph, require_any, scope_of
+from flux_upgrade.commands.read import require_any, scope_of, urls_of
 from flux_upgrade.commands.wiring import build_pin_context, build_releases
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.manifests.proof import Verdict
@@ -29,7 +30,10 @@ def run(options: InspectOptions, environment: Environment, console: Console) -> 
     pins = tuple(each for each in everything if not each.is_manifest)
     members = (Member(each, scope.below + each.path) for each in everything if not each.is_reported_only)
     clusters = clusters_of(members, scope.whole)
-    found = Inspected(installations, pins, clusters, build_graph(scope, clusters) if options.graph else None)
+    graph = None
+    if options.graph:
+        graph = graph_of(clusters, scope.whole, urls_of(scope.place), scope.below.rstrip("/"), is_all=scope.is_whole)
+    found = Inspected(installations, pins, clusters, graph)
     if options.json:
         console.show(inspection_json(found))
     else:

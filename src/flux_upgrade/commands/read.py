@@ -13,11 +13,9 @@ from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import CheckoutLocation, find, head_of, is_sparse, origin_of
 from flux_upgrade.cli.options import UpgradeOptions
-from flux_upgrade.clusters.clusters import Cluster, Member
-from flux_upgrade.clusters.graph.graph import ClusterGraph
+from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign
 from flux_upgrade.clusters.ownership.ownership import Ownership
-from flux_upgrade.clusters.roots import roots_of
 from flux_upgrade.clusters.void_groups import Void, groups_without_match
 from flux_upgrade.commands.wiring import (
     KEY_READERS,
@@ -36,7 +34,6 @@ from flux_upgrade.model.errors import NothingFound
 from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.discover import discover
 from flux_upgrade.planning.api_uses import Sources
-from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 from flux_upgrade.planning.planner import Inventory
 
 
@@ -69,16 +66,14 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
         head=head_of(place.root),
         all_paths=frozenset(each.path for each in found) if scope.is_whole else None,
         checkout=checkout,
-        analyzer=ImpactAnalyzer(
-            Sources(
-                context if scope.is_whole else replace(context, tree=scope.whole),
-                config,
-                build_history(environment, repository, checkout, [each.path for each in members]),
-                build_kustomize(environment),
-                frozenset(each.path for each in members if not config.is_ignored(each.path)),
-                members if scope.is_whole else None,
-                urls=_urls(place),
-            )
+        sources=Sources(
+            context if scope.is_whole else replace(context, tree=scope.whole),
+            config,
+            build_history(environment, repository, checkout, [each.path for each in members]),
+            build_kustomize(environment),
+            frozenset(each.path for each in members if not config.is_ignored(each.path)),
+            members if scope.is_whole else None,
+            urls=urls_of(place),
         ),
         void=void_here(options, scope.whole, config, members, is_all=scope.is_whole),
     )
@@ -124,13 +119,7 @@ def scope_of(path: str) -> Scope:
     return Scope(place, tree, whole, f"{folder}/" if folder else "", is_file, is_whole)
 
 
-def build_graph(scope: Scope, clusters: Sequence[Cluster]) -> ClusterGraph:
-    """Which file is read by which of the clusters in what the user named."""
-    roots = roots_of(clusters, scope.whole, scope.below.rstrip("/"))
-    return ClusterGraph(scope.whole, roots, _urls(scope.place), is_all=scope.is_whole)
-
-
-def _urls(place: CheckoutLocation) -> tuple[str, ...]:
+def urls_of(place: CheckoutLocation) -> tuple[str, ...]:
     """The addresses of the repository, as far as the checkout tells."""
     return tuple(filter(None, [origin_of(place.root)]))
 

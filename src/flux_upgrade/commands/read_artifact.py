@@ -38,7 +38,6 @@ from flux_upgrade.model.ports import Releases
 from flux_upgrade.pins.own_artifact import pin
 from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
 from flux_upgrade.planning.api_uses import Sources
-from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Terms
 from flux_upgrade.planning.planner import Inventory
@@ -144,6 +143,6 @@ def read_artifact_pins(
         head=head_of(place.root),
         all_paths=None if is_sparse(place.root) else frozenset(each.path for each in found),
         checkout=checkout,
-        analyzer=ImpactAnalyzer(Sources(context, config, history, build_kustomize(environment))),
+        sources=Sources(context, config, history, build_kustomize(environment)),
         void=void_here(options, tree, config, [Member(each, each.path) for each in found], is_all=False),
     )

@@ -24,6 +24,9 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
+ALL = ("all",)  # Of `scan`: what no cluster reads counts, too
+
+
 class Migrate(StrEnum):
     """When manifests with API versions that the target does not serve are moved."""
 
@@ -50,7 +53,7 @@ class Governance(NamedTuple):
     migrate: Migrate = Migrate.BEFORE
     ladder: bool = True  # Whether a jump that cannot be made in one step is proposed hop by hop
     scan: tuple[str, ...] = ()
-    """Patterns of the files that are searched for uses of Flux's APIs; empty: all of the repository's."""
+    """Patterns of the files that are searched for uses of Flux's APIs; empty: all that clusters read; see ``ALL``."""
     kubernetes_version: str = ""  # What the clusters run, `1.33`; empty: unknown
     needs_approval: tuple[str, ...] = ()
     """Values of ``policy.decision.ChangeKind`` whose bump waits for approval, whatever its size."""
@@ -91,6 +94,11 @@ class Config(NamedTuple):
 
     def is_ignored(self, path: str) -> bool:
         return match(self.ignore, path)
+
+
+def is_scanned(patterns: tuple[str, ...], path: str) -> bool:
+    """Whether `scan` wants a file to be searched, whoever reads it."""
+    return patterns in ((), ALL) or match(patterns, path)
 
 
 def match(patterns: tuple[str, ...], path: str) -> bool:

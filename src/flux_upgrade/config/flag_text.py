@@ -10,6 +10,7 @@ from yaml import Node
 from flux_upgrade.config.install_flags import canonical, default, unknown
 from flux_upgrade.config.values import read_install_flags
 from flux_upgrade.config.yaml_text import YamlText, quoted
+from flux_upgrade.manifests.options import refuse
 from flux_upgrade.model.errors import UsageError
 
 V = TypeVar("V")
@@ -37,9 +38,7 @@ def read_flag_text(text: str, where: str, vocabulary: Vocabulary[V]) -> Mapping[
     else:
         root = source.compose(text)
         flags = None if root is None else vocabulary.mapping("this", root, source)
-    problems = [message for _, message in source.problems()]
-    if problems:
-        raise UsageError(f"{where}: {'; '.join(problems)}", hint=vocabulary.hint)
+    refuse((message for _, message in source.problems()), vocabulary.hint, f"{where}: ")
     return flags or {}
 
 

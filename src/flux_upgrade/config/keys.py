@@ -6,10 +6,11 @@ describes, and ``config.schema`` says the same as JSON Schema and as Markdown.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from flux_upgrade.config.config import Migrate, problem
+from flux_upgrade.config.config import ALL, Migrate, problem
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.policy.decision import ChangeKind
 from flux_upgrade.policy.policy import MaxBump, Pending
@@ -17,23 +18,21 @@ from flux_upgrade.policy.semver_range import Constraint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any, Protocol
-
     from yaml import Node
 
     from flux_upgrade.config.yaml_text import YamlText
 
-    class OwnShape(Protocol):
-        @property
-        def description(self) -> str:
-            """What it is, for the reference; Markdown."""
 
-        def schema(self) -> dict[str, Any]:
-            """The JSON Schema of the values that ``read`` takes."""
+class OwnShape(Protocol):
+    @property
+    def description(self) -> str:
+        """What it is, for the reference; Markdown."""
 
-        def read(self, name: str, node: Node, source: YamlText) -> Any:
-            """As ``config.values.read``."""
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the values that ``read`` takes."""
+
+    def read(self, name: str, node: Node, source: YamlText) -> Any:
+        """As ``config.values.read``."""
 
 
 class PlainShape(StrEnum):
@@ -70,6 +69,7 @@ class ListShape(NamedTuple):
     are_patterns: bool = False
     """Whether their order matters, so that one may be there again, and none can begin with an exception."""
     least: int = 0
+    word: str = ""  # That stands for a list of itself
 
 
 class MappingShape(NamedTuple):
@@ -78,8 +78,7 @@ class MappingShape(NamedTuple):
     elsewhere: Mapping[str, str] = {}  # Key that is known, but not here → what to say of it
 
 
-if TYPE_CHECKING:
-    Shape = PlainShape | ChoiceShape | TextShape | ListShape | MappingShape | OwnShape
+Shape = PlainShape | ChoiceShape | TextShape | ListShape | MappingShape | OwnShape
 
 
 class Key(NamedTuple):
@@ -89,9 +88,7 @@ class Key(NamedTuple):
     shape: Shape
     meaning: str  # Sentences for the reference and the schema; Markdown
     default: str = ""  # As it would be written in YAML; empty where there is none
-    at_top: bool = True
-    in_group: bool = True
-    field: str = ""  # Of `config.Governance`; empty: the one of the key's name, if there is one
+    field: str = ""  # Of `config.Governance` or `config.Config`; empty: the one of the key's name, if there is one
     flag: str = ""
     metavar: str = ""  # Of the flag; empty: argparse has one, of the words that there are
     hint: str = ""  # What to do about a flag's value that cannot be read; empty: a pointer to the reference
@@ -213,10 +210,12 @@ GOVERNING = (
     ),
     Key(
         "scan",
-        _PATTERNS,
-        "The files that are searched for what an upgrade breaks; without a pattern, all of the repository's.",
+        _PATTERNS._replace(items=f"`{ALL[0]}`, or a list of [patterns](#patterns)", word=ALL[0]),
+        "The files that are searched for what an upgrade breaks, out of those that a cluster reads. Without a pattern, "
+        "each of them. `all`: also files that no cluster reads.",
         "[]",
-        flag=f"files to search for what an upgrade breaks, as in .gitignore; repeatable {_FILE} all)",
+        flag=f"files to search for what an upgrade breaks, as in .gitignore; repeatable; all: also files that no "
+        f"cluster reads {_FILE} every file that a cluster reads)",
         metavar="PATTERN",
     ),
     Key(
@@ -237,7 +236,6 @@ _PATHS = Key(
     "paths",
     _PATTERNS._replace(least=1),
     "The files of the group. A file belongs to the first group with a pattern for it.",
-    at_top=False,
 )
 _OWN = (
     Key(
@@ -245,14 +243,12 @@ _OWN = (
         TextShape("the beginning of a branch's name as Git allows it", _PREFIX, longest=100),
         "What the names of the branches begin with.",
         "flux-upgrade/",
-        in_group=False,
     ),
     Key(
         "forge",
         ChoiceShape(FORGES),
         "What the repository's server is; `git`: branches are pushed, and no more. "
         "Without it, the remote's host tells.",
-        in_group=False,
     ),
     Key(
         "flux-operator",
@@ -260,15 +256,14 @@ _OWN = (
         "What is done with the pins of the flux-operator itself: they are named, or move along with Flux, as "
         "far as it has to know the release.",
         "report",
-        in_group=False,
+        field="moves_operator",
     ),
-    Key("bootstrap", PlainShape.BOOTSTRAP, "What `flux-upgrade bootstrap` sets up.", in_group=False),
+    Key("bootstrap", PlainShape.BOOTSTRAP, "What `flux-upgrade bootstrap` sets up."),
     Key(
         "ignore",
         _PATTERNS,
         "The files that are left alone: they are neither changed, nor searched for what an upgrade breaks.",
         "[]",
-        in_group=False,
     ),
 )
 GROUP = MappingShape(
@@ -282,10 +277,6 @@ GROUP_NAME = TextShape(
     longest=63,
 )
 _GROUPS = Key(
-    "groups",
-    PlainShape.GROUPS,
-    "Installations that are upgraded in one pull request, by the group's name.",
-    "{}",
-    in_group=False,
+    "groups", PlainShape.GROUPS, "Installations that are upgraded in one pull request, by the group's name.", "{}"
 )
 TOP = MappingShape((*GOVERNING, *_OWN, _GROUPS), elsewhere={"paths": "belongs into a group"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from yaml import MappingNode, Mark, ScalarNode, SequenceNode
@@ -12,7 +12,8 @@ from flux_upgrade.config.flag_text import INSTALL_FLAGS, read_flag_text
 from flux_upgrade.config.keys import GOVERNING, TOP, Key
 from flux_upgrade.config.values import read, read_mapping
 from flux_upgrade.config.yaml_text import KeyReader, YamlText
-from flux_upgrade.model.errors import InvalidConfig, UsageError
+from flux_upgrade.manifests.options import refuse
+from flux_upgrade.model.errors import InvalidConfig
 from flux_upgrade.policy.policy import MaxBump, Policy
 from flux_upgrade.policy.semver_range import Constraint
 
@@ -65,27 +66,17 @@ def _read_flag(key: Key, given: str | bool | Sequence[str]) -> Any:  # noqa: FBT
     words = [ScalarNode(_STRING, each, *_NOWHERE) for each in ([given] if isinstance(given, str) else given)]
     node = words[0] if isinstance(given, str) else SequenceNode(_SEQUENCE, words, *_NOWHERE)
     value = read(key.shape, f"--{key.name}", node, source)
-    problems = [message for _, message in source.problems()]
-    if problems:
-        hint = key.hint or f"see docs/reference/config.md for {key.name}"
-        raise UsageError("; ".join(problems), hint=hint)
+    refuse((message for _, message in source.problems()), key.hint or f"see docs/reference/config.md for {key.name}")
     return value
 
 
 def _config(given: Mapping[str, Any], asked: Mapping[str, Any]) -> Config:
-    plain = Config()
-    return Config(
-        default=Group(governance=_governance(_merged(given, asked))),
-        groups=tuple(
-            Group(name, own["paths"], _governance(_merged(given, own, asked)))
-            for name, own in given.get("groups", {}).items()
-        ),
-        ignore=given.get("ignore", plain.ignore),
-        branch_prefix=given.get("branch-prefix", plain.branch_prefix),
-        forge=given.get("forge", plain.forge),
-        moves_operator=given.get("flux-operator", plain.moves_operator),
-        bootstrap=given.get("bootstrap", plain.bootstrap),
+    groups = tuple(
+        Group(name, own["paths"], _governance(_merged(given, own, asked)))
+        for name, own in given.get("groups", {}).items()
     )
+    default = Group(governance=_governance(_merged(given, asked)))
+    return Config(**{**_fields(given, TOP.keys, Config._fields), "default": default, "groups": groups})
 
 
 def _merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,9 +87,12 @@ def _merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _governance(given: Mapping[str, Any]) -> Governance:
-    fields = {key.field or key.name.replace("-", "_"): given[key.name] for key in GOVERNING if key.name in given}
-    own = {name: value for name, value in fields.items() if name in Governance._fields}
-    return Governance(**{**own, "policy": _policy(given)})
+    return Governance(**{**_fields(given, GOVERNING, Governance._fields), "policy": _policy(given)})
+
+
+def _fields(given: Mapping[str, Any], keys: Iterable[Key], names: Collection[str]) -> dict[str, Any]:
+    found = {key.field or key.name.replace("-", "_"): given[key.name] for key in keys if key.name in given}
+    return {name: value for name, value in found.items() if name in names}
 
 
 def _policy(given: Mapping[str, Any]) -> Policy:

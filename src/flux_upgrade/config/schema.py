@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from flux_upgrade.config import keys
 from flux_upgrade.config.install_flags import EXTRA, MEANINGS, default
-from flux_upgrade.config.keys import GROUP, GROUP_NAME, ChoiceShape, Key, ListShape, MappingShape, PlainShape, TextShape
+from flux_upgrade.config.keys import ChoiceShape, Key, ListShape, MappingShape, PlainShape, Shape, TextShape
 from flux_upgrade.config.values import KUBERNETES_PATCH
 from flux_upgrade.manifests.options import COMPONENTS, LOG_LEVELS, PATTERNS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.config.keys import Shape
 
 Schema = dict[str, Any]
 
@@ -32,6 +29,7 @@ def schema_of(shape: Shape) -> Schema:
             first = {**item, "not": {"pattern": "^!"}}
             schema = {"type": "array", "prefixItems": [first], "items": item}
             schema |= {"minItems": shape.least} if shape.least else {}
+            schema = {"anyOf": [{"const": shape.word}, schema]} if shape.word else schema
         case ListShape():
             schema = {"type": "array", "items": schema_of(shape.item), "uniqueItems": True}
         case MappingShape():
@@ -75,6 +73,8 @@ def type_of(shape: Shape) -> str:
         case ChoiceShape():
             return ", ".join(f"`{word}`" for word in shape.words)
         case ListShape():
+            if shape.word:
+                return shape.items
             return f"list of {shape.items}" if shape.items else f"list, each {type_of(shape.item)}"
         case MappingShape():
             return "mapping of " + ", ".join(f"`{key.name}`" for key in shape.keys)
@@ -114,6 +114,6 @@ _PLAIN: dict[PlainShape, Schema] = {
 }
 _PLAIN[PlainShape.GROUPS] = {
     "type": "object",
-    "propertyNames": schema_of(GROUP_NAME),
-    "additionalProperties": schema_of(GROUP),
+    "propertyNames": schema_of(keys.GROUP_NAME),
+    "additionalProperties": schema_of(keys.GROUP),
 }

@@ -12,16 +12,13 @@ from typing import Any
 
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
+from flux_upgrade.config import keys
 from flux_upgrade.config.config import slug
 from flux_upgrade.config.install_flags import canonical, default, unknown
-from flux_upgrade.config.keys import GROUP, GROUP_NAME, ChoiceShape, ListShape, MappingShape, PlainShape, TextShape
+from flux_upgrade.config.keys import ChoiceShape, ListShape, MappingShape, PlainShape, Shape, TextShape
 from flux_upgrade.config.yaml_text import YamlText, is_text, kind, quoted, truth
 from flux_upgrade.manifests.options import nearest
 from flux_upgrade.model.errors import UsageError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.config.keys import Shape
 
 _FLOAT = "tag:yaml.org,2002:float"
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -75,6 +72,8 @@ def _read_choice(shape: ChoiceShape, name: str, node: Node, source: YamlText) ->
 
 
 def _read_list(shape: ListShape, name: str, node: Node, source: YamlText) -> tuple[str, ...] | None:
+    if shape.word and is_text(node) and node.value == shape.word:
+        return (shape.word,)
     if not isinstance(node, SequenceNode):
         source.refuse(node, f"{name} wants a list, not {kind(node)}")
         return None
@@ -120,12 +119,12 @@ def _read_groups(name: str, node: Node, source: YamlText) -> dict[str, dict[str,
         return None
     groups, slugs = {}, dict[str, str]()
     for word, (key, value) in source.entries(node).items():
-        if _read_text(GROUP_NAME, "group", key, source) is None:
+        if _read_text(keys.GROUP_NAME, "group", key, source) is None:
             continue
         first = slugs.setdefault(slug(word), word)
         if first != word:
             source.refuse(key, f"group {quoted(word)} would have the branches of group {quoted(first)}")
-        groups[word] = read_mapping(GROUP, f"group {quoted(word)}", value, source) or {}
+        groups[word] = read_mapping(keys.GROUP, f"group {quoted(word)}", value, source) or {}
     return groups
 
 

@@ -10,7 +10,7 @@ import yaml
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
 from flux_upgrade.config.config import BootstrapConfig
-from flux_upgrade.model.text import printable
+from flux_upgrade.model.text import line_of, printable
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _STR = "tag:yaml.org,2002:str"
@@ -56,7 +56,7 @@ class YamlText:
         """The document; None where there is none, or one that cannot be read, which is a problem."""
         undecoded = _UNDECODED.search(text)
         if undecoded is not None:
-            self.refuse(_line(text, undecoded.start()), "this is not UTF-8 text")
+            self.refuse(line_of(text, undecoded.start()), "this is not UTF-8 text")
             return None
         if len(text) > _MOST_CHARACTERS:
             self.refuse(1, f"the file has more than {_MOST_CHARACTERS} characters")
@@ -144,12 +144,8 @@ def quoted(text: str) -> str:
 def _explained(text: str, error: yaml.YAMLError) -> tuple[int, str]:
     mark: Any = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     # A character that YAML does not know has a position instead of a mark.
-    line = _line(text, getattr(error, "position", 0)) if mark is None else mark.line + 1
+    line = line_of(text, getattr(error, "position", 0)) if mark is None else mark.line + 1
     reason = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).partition("\n")[0]
     if "\t" in "".join(text.split("\n")[line - 1 : line]) and "cannot start any token" in reason:
         reason = "YAML is indented with spaces, and here is a tab"
     return line, f"invalid YAML: {reason}"
-
-
-def _line(text: str, position: int) -> int:
-    return text.count("\n", 0, position) + 1

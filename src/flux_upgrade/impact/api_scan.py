@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from flux_upgrade.config.config import Config, match
-from flux_upgrade.impact.api_uses.mentions import groups_of
+from flux_upgrade.config.config import ALL, Config, match
+from flux_upgrade.impact.api_uses.prefilter import Prefilter
 from flux_upgrade.impact.api_uses.scan import SUFFIXES, find
 from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.migrate.linked import Reach, settle_linked
@@ -54,7 +53,7 @@ def searched(tree: Tree, below: str, config: Config) -> Searched:
 
     def wanted(paths: Iterable[str]) -> frozenset[str]:
         found = (below + each for each in paths)
-        if () in scans:
+        if () in scans or ALL in scans:
             return frozenset(found)
         return frozenset(path for path in found if any(match(patterns, path) for patterns in scans))
 
@@ -67,7 +66,7 @@ def searched(tree: Tree, below: str, config: Config) -> Searched:
 
 def suspects(tree: Tree, searched: Searched, pinning: Collection[str], target: ReleaseApis, spread: Spread) -> Suspects:
     """``tree``: the whole repository. ``pinning``: paths of files that may pin Flux by their names."""
-    prefilter = _Prefilter(target)
+    prefilter = Prefilter(target)
 
     def look(paths: Sequence[str]) -> list[_Glance]:
         found = []
@@ -101,38 +100,6 @@ class _Glance(NamedTuple):
     error: Unreadable | None
 
 
-class _Prefilter:
-    """Passes over files that use nothing but what is served, nearly for nothing."""
-
-    def __init__(self, target: ReleaseApis) -> None:
-        self._target = target
-        self._groups = groups_of(target.groups)
-        self._names = tuple(name.encode() for name in target.groups)
-        resource = rb"/(?P<version>v\d\w*)[ \r]*\n(?P<indent> *)kind: (?P<kind>[A-Za-z]+)[ \r]*$"
-        label = rb"/(?!v\d)[a-z-]+: "
-        # It begins with plain characters, and so is soon searched for.
-        mark = re.escape(self._groups.mark)
-        self._mention = re.compile(rb"%b(?:%b|(?P<label>%b))?" % (mark, resource, label), re.MULTILINE)
-
-    def may_use(self, content: bytes) -> bool:
-        """Whether a file may use what is not served: it names a group otherwise than nearly all files do."""
-        return self._groups.are_in(content) and not all(
-            match["label"] or self._is_served(match, content) for match in self._mention.finditer(content)
-        )
-
-    def _is_served(self, match: re.Match[bytes], content: bytes) -> bool:
-        """Whether it is in the first of the two lines that a resource begins with, of one that is served."""
-        end = match.start() + len(self._groups.mark)
-        if not content.endswith(self._names, 0, end):
-            return True  # it is none of these groups
-        if match["version"] is None:
-            return False
-        line = content[content.rfind(b"\n", 0, end) + 1 : end].decode("ascii", "replace")
-        version, indent, kind = (match[name].decode() for name in ("version", "indent", "kind"))
-        key = f"{indent}apiVersion: "
-        return line.startswith(key) and self._target.serves(line[len(key) :], version, kind)
-
-
 def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
     tree: Tree,
     paths: Sequence[str],
@@ -147,7 +114,7 @@ def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
     besides. They are migrated by ``spread``, where nothing can be downloaded; what they need of other
     releases is fetched here, and they come again.
     """
-    known, prefilter = _Known(apis), _Prefilter(apis.target)
+    known, prefilter = _Known(apis), Prefilter(apis.target)
 
     def look(some: Sequence[str]) -> tuple[list[Migrated], dict[str, _Question]]:
         """Those that could be migrated; and of the others, what has to be known before."""

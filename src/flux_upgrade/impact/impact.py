@@ -9,7 +9,7 @@ from flux_upgrade.impact.api_uses.flux_file import ApiUse
 from flux_upgrade.impact.diff.changes import Changes
 from flux_upgrade.impact.kubernetes_versions import Fit
 from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move
-from flux_upgrade.impact.overlay.result import Overlay
+from flux_upgrade.impact.overlay.result import Overlay, TurnedOff
 from flux_upgrade.model.versions import Version
 
 
@@ -48,6 +48,7 @@ class Hit(NamedTuple):
     namespace: str
     keep: str  # The line that keeps the old behaviour, as it would stand in the file; empty where there is none
     hint: str = ""  # what else to do; a sentence without markup
+    what: str = ""  # What is concerned there, in a few words: `${DOMAIN} has no value`; empty: all of the resource
 
 
 class PastRelease(NamedTuple):
@@ -83,6 +84,26 @@ class Stored(NamedTuple):
     """What would be refused, had it not been confirmed that `flux migrate` ran at the current release."""
 
 
+class TurnedOffUse(NamedTuple):
+    """A use of a version that the release serves, and that a patch takes away in the cluster."""
+
+    use: ApiUse
+    patch: TurnedOff
+
+
+class PatchBreak(NamedTuple):
+    """What a patch over the manifest breaks."""
+
+    path: str
+    line: int  # 1-based; 0 where the build fails, and nobody knows for which one
+    what: str  # A clause without markup
+    hint: str = ""
+    fails: bool = False  # Whether kustomize ends with an error; else it builds, and the cluster gets what is broken
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.what}" if self.line else self.what
+
+
 class Impact(NamedTuple):
     """Everything that is known of one transition, before it is made."""
 
@@ -92,6 +113,8 @@ class Impact(NamedTuple):
     managed: Managed | None = None  # None: the target drops no API version that the repository uses or has used
     breaks: tuple[Hit, ...] = ()
     overlay: Overlay | None = None  # None: there is no kustomization beside the manifest
+    turned_off: tuple[TurnedOffUse, ...] = ()
+    unread: tuple[str, ...] = ()  # Files that no cluster reads, with resources that the target does not serve
     kubernetes: Fit | None = None  # None: the version that the clusters run is not declared
     orphaned: tuple[ApiUse, ...] = ()  # resources of a controller that would no longer be there
     upgrade_path: tuple[Version, ...] = ()
@@ -136,6 +159,32 @@ class Impact(NamedTuple):
         moved = (each.use for each in self.moves if each.was_served)
         left = (each.use for each in self.lefts if each.reason not in HARMLESS and not each.is_broken_already)
         return (*moved, *left)
+
+    @property
+    def patch_breaks(self) -> tuple[PatchBreak, ...]:
+        """What fails comes first, then versions that are turned off, use by use."""
+        if self.overlay is None:
+            return ()
+        broken = [
+            PatchBreak(each.path, each.line, f"{each.what}: {each.detail}", each.hint, each.fails)
+            for each in self.overlay.findings
+            if each.holds
+        ]
+        fails = [each for each in broken if each.fails]
+        if self.overlay.failed and not fails:
+            fails = [PatchBreak(self.overlay.path, 0, self.overlay.failed, fails=True)]
+        gone = [
+            PatchBreak(
+                patch.path,
+                patch.line,
+                f"this patch turns off {patch.kind} {patch.version}, used in {use.path}:{use.line}",
+                "fix or remove it together with the upgrade",
+            )
+            for use, patch in self.turned_off
+        ]
+        # Why a patch turns something off, another item at its index, is said of it already.
+        known = {(each.path, each.line) for each in gone}
+        return (*fails, *gone, *(each for each in broken if not each.fails and (each.path, each.line) not in known))
 
     @property
     def blocking(self) -> tuple[Left, ...]:

@@ -34,6 +34,7 @@ class OtherClusters(NamedTuple):
     folders: frozenset[str] = frozenset()  # Those of clusters, its own perhaps among them
     files: Files | None = None  # What it reads itself; None: unknown
     others: tuple[Reader, ...] = ()
+    read_by_any: Files | None = None  # What any cluster reads; None: that is not known of each of them
     unverified: tuple[tuple[Files, UnverifiedInstallation], ...] = ()  # Of whom it is known what they read, all of them
     everywhere: Running = NOTHING_RUNS  # What runs in the repository in clusters of which that is unknown
 
@@ -97,17 +98,28 @@ class Installations:
         )
         known = {found for _, found in self._unverified}
         self._unverified += tuple((files, UnverifiedInstallation(path, "", None)) for files, path in unknown)
+        read = [each.files for each in self._readers if each.files is not None]
+        self._read = Files().union(*read) if len(read) == len(self._readers) else None
+        self._besides: dict[tuple[str, str], OtherClusters] = {}
         runs = running(member for each in everyone for member in each.members)
         self._everywhere = runs._replace(unverified=tuple(each for each in runs.unverified if each not in known))
 
     def besides(self, cluster: Cluster) -> OtherClusters:
         lead = cluster.members[0]
+        # A cluster whose pins are in several groups is there once for each.
+        key = cluster.name, lead.path
+        if key not in self._besides:
+            self._besides[key] = self._look(cluster, lead)
+        return self._besides[key]
+
+    def _look(self, cluster: Cluster, lead: Member) -> OtherClusters:
         # A pin may stand in a folder that several clusters share; a manifest stands in its cluster's own.
         home = home_of(cluster.path) if lead.pin.is_manifest else ""
         own = _reader(cluster, self._reads.get(cluster.name))
-        # A cluster whose pins are in several groups is there once for each.
         others = (each for at, each in enumerate(self._readers) if at >= self._planned or each.name != cluster.name)
-        return OtherClusters(home, self._folders, own.files, tuple(others), self._unverified, self._everywhere)
+        return OtherClusters(
+            home, self._folders, own.files, tuple(others), self._read, self._unverified, self._everywhere
+        )
 
 
 def _reader(cluster: Cluster, files: Files | None) -> Reader:

@@ -102,10 +102,6 @@ class Item:
         return self.load()
 
     @property
-    def original(self) -> Id:
-        return self.ids[0]
-
-    @property
     def current(self) -> Id:
         return self.ids[-1]
 

@@ -85,14 +85,17 @@ def _put(data: Any, pointer: str, value: Any, change: Any) -> Any:
 
 
 def _keys(pointer: str) -> list[str]:
-    keys = pointer.split("/")[1:]
-    if not keys:
+    if "/" not in pointer:
         raise CannotBuild(f"{pointer or 'an empty pointer'} leads to nothing")
-    return keys
+    return _decoded(pointer)
+
+
+def _decoded(pointer: str) -> list[str]:
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
 def _along(data: Any, keys: Sequence[str], pointer: str, value: Any, change: Any) -> Any:
-    key = _decoded(keys[0])
+    key = keys[0]
     if not isinstance(data, dict | list):
         raise CannotBuild(f"there is no {pointer}")
     copied: Any = data.copy()
@@ -138,8 +141,7 @@ def _position(items: Sequence[Any], key: str, pointer: str, *, beyond: int = 0) 
 def _got(data: Any, pointer: str) -> Any:
     """What stands there; None also where a mapping has no such key."""
     keys = _keys(pointer)
-    for count, part in enumerate(keys, 1):
-        key = _decoded(part)
+    for count, key in enumerate(keys, 1):
         if isinstance(data, list):
             data = data[_position(data, key, pointer)]
         elif isinstance(data, dict):
@@ -156,19 +158,18 @@ def _landings(data: Any, operation: JsonPatchOperation) -> Iterator[Landing]:
     inserts = operation.op in ("add", "move", "copy")
     for pointer, is_inserted in ((operation.path, inserts), (operation.source, False)):
         parts = pointer.split("/")[1:]
-        for count, part in enumerate(parts):
-            key = _decoded(part)
+        for count, key in enumerate(_decoded(pointer)):
+            holder = "".join(f"/{part}" for part in parts[:count])
             is_last = count == len(parts) - 1
-            if isinstance(data_at := _reached(data, parts[:count]), list) and not (is_last and is_inserted):
+            if isinstance(data_at := _reached(data, holder), list) and not (is_last and is_inserted):
                 index = int(key) if _INDEX.fullmatch(key) else len(data_at)
                 if -len(data_at) <= index < len(data_at):
-                    holder = "/" + "/".join(parts[:count])
-                    yield Landing(operation, holder, data_at, index % len(data_at))
+                    yield Landing(operation, holder or "/", data_at, index % len(data_at))
 
 
-def _reached(data: Any, parts: Sequence[str]) -> Any:
+def _reached(data: Any, pointer: str) -> Any:
     try:
-        return _got(data, "/" + "/".join(parts)) if parts else data
+        return _got(data, pointer) if pointer else data
     except CannotBuild:
         return _NOTHING
 
@@ -178,9 +179,5 @@ def _is_repeated(data: Any, operation: JsonPatchOperation) -> bool:
     holder, _, last = operation.path.rpartition("/")
     if operation.op != "add" or last != "-":
         return False
-    items = _reached(data, holder.split("/")[1:])
+    items = _reached(data, holder)
     return isinstance(items, list) and operation.value in items
-
-
-def _decoded(part: str) -> str:
-    return part.replace("~1", "/").replace("~0", "~")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
-from flux_upgrade.model.text import decoded
+from flux_upgrade.model.text import decoded, joined_path
 from flux_upgrade.pins.formats.kustomize_files import NAMES, is_kustomization
 from flux_upgrade.pins.formats.yaml_places import Object, objects
 
@@ -140,10 +140,10 @@ class Kustomization:
         """Relative to the root. Raises CannotTell for what is not in the repository."""
         if is_remote(path):
             raise CannotTell(f"{path} is not in this repository")
-        joined = posixpath.normpath(posixpath.join(self.folder, path))
+        joined = joined_path(self.folder, path)
         if joined.startswith(("../", "/")) or joined == "..":
             raise CannotTell(f"{path} is outside of this repository")
-        return "" if joined == "." else joined
+        return joined
 
 
 def read(tree: Tree, folder: str) -> Kustomization | None:

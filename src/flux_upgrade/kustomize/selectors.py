@@ -45,7 +45,7 @@ class Selector(NamedTuple):
         return [item for item in items if self._selects(item)]
 
     def _selects(self, item: Item) -> bool:
-        first, now = item.original, item.current
+        first, now = item.ids[0], item.current
         return (
             any(self._fits("namespace", each.effective_namespace) for each in (first, now))
             and any(self._fits("name", each.name) for each in (first, now))
@@ -56,7 +56,12 @@ class Selector(NamedTuple):
 
     def _fits(self, field: str, text: str) -> bool:
         pattern = self.fields[field]
-        return not pattern or fits(pattern, text)
+        if _OTHER_DIALECT.search(pattern):
+            raise CannotTell(f"{pattern} is a regular expression of Go's")
+        try:
+            return not pattern or re.fullmatch(pattern, text) is not None
+        except re.error as error:
+            raise CannotBuild(f"{pattern} is no regular expression: {error}") from error
 
     def __str__(self) -> str:
         """``Deployment/(helm|source)-controller``, or what else narrows it."""
@@ -65,16 +70,6 @@ class Selector(NamedTuple):
         rest = [f"{key} {self.fields[key]}" for key in ("group", "namespace") if self.fields[key] and not name]
         marks = [*rest, *filter(None, (self.labels, self.annotations))]
         return f"{what} with {', '.join(marks)}" if marks else what
-
-
-def fits(pattern: str, text: str) -> bool:
-    """Whether the pattern matches all of the text. Raises CannotBuild, CannotTell."""
-    if _OTHER_DIALECT.search(pattern):
-        raise CannotTell(f"{pattern} is a regular expression of Go's")
-    try:
-        return re.fullmatch(pattern, text) is not None
-    except re.error as error:
-        raise CannotBuild(f"{pattern} is no regular expression: {error}") from error
 
 
 def exact(target: Mapping[str, Any]) -> Id:

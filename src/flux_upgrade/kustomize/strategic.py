@@ -47,13 +47,10 @@ _MERGE_KEYS: Mapping[tuple[str, str], tuple[str, ...]] = {
 
 def merged(data: Any, patch: Mapping[str, Any]) -> Any:
     """The object with the patch put over it; None where the patch deletes it. Raises CannotBuild."""
-    version = str(data.get("apiVersion") or "")
-    result = _map(data, patch, (), _is_built_in(version.rpartition("/")[0]))
+    group = str(data.get("apiVersion") or "").rpartition("/")[0]
+    is_built_in = "." not in group or group.endswith(".k8s.io")
+    result = _map(data, patch, (), is_built_in)
     return None if result is _GONE else result
-
-
-def _is_built_in(group: str) -> bool:
-    return "." not in group or group.endswith(".k8s.io")
 
 
 def _value(old: Any, patch: Any, path: Path, known: bool) -> Any:  # noqa: FBT001 private
@@ -64,7 +61,9 @@ def _value(old: Any, patch: Any, path: Path, known: bool) -> Any:  # noqa: FBT00
         raise CannotBuild(f"{_dotted(path)} is a {_kind(old)} in the release, and a {_kind(patch)} in the patch")
     if isinstance(patch, dict):
         return _map(old, patch, path, known)
-    keys = _MERGE_KEYS.get((_field(path[:-1]), path[-1])) if known else None
+    # Items of a list are of the list's field.
+    field = next((step for step in reversed(path[:-1]) if step != _ITEM), "")
+    keys = _MERGE_KEYS.get((field, path[-1])) if known else None
     if isinstance(patch, list) and keys is not None:
         return _list(old, patch, path, keys)
     return patch
@@ -164,11 +163,6 @@ def _may_be(each: Mapping[str, Any], item: Mapping[str, Any], keys: tuple[str, .
 def _require_known(directive: Any) -> None:
     if directive not in ("merge", "replace", "delete"):
         raise CannotBuild(f"{_DIRECTIVE}: {directive} means nothing to kustomize")
-
-
-def _field(path: Path) -> str:
-    """The field that a path leads to; items of a list are of the list's."""
-    return next((step for step in reversed(path) if step != _ITEM), "")
 
 
 def _dotted(path: Path) -> str:

@@ -9,8 +9,8 @@ there, and nothing else may be.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from flux_upgrade.manifests.comments import extract, insert
 from flux_upgrade.manifests.documents import Document, ObjectKey, parse
@@ -47,15 +47,6 @@ class Carried:
     controllers: tuple[Controller, ...] = ()  # Those of the new content, each beside the target's image
 
 
-@dataclass
-class _Work:
-    """What the merge collects, object by object."""
-
-    controllers: tuple[Controller, ...]
-    conflicts: list[Conflict] = field(default_factory=list)
-    absorbed: list[tuple[ObjectKey, Path]] = field(default_factory=list)
-
-
 def carry(proof: Proof, target: Regenerated, *, take_release: bool = False) -> Carried:
     """Carry the edits of ``proof`` to ``target``. ``proof`` must have a regeneration.
 
@@ -74,52 +65,59 @@ def carry(proof: Proof, target: Regenerated, *, take_release: bool = False) -> C
             previous = key
         elif key not in released:
             behind[previous].append(document.text)
-    work, texts = _Work(proof.controllers), behind[None]
-    for key in dict.fromkeys([*theirs, *released]):
-        text = _object(key, released.get(key), mine.get(key), theirs.get(key), work)
+    merges, texts = [Merge(key) for key in dict.fromkeys([*theirs, *released])], behind[None]
+    for merge in merges:
+        key = merge.object
+        text = _object(merge, released.get(key), mine.get(key), theirs.get(key), proof.controllers)
         if text is not None:
             texts += [text, *behind[key]]
     above = manifest.comments_above + header(target.options) + manifest.comments_below
     content = manifest.encode(above + "---\n".join(texts))
-    return _checked(proof, target, work, content, take_release=take_release)
+    return _checked(proof, target, merges, content, take_release=take_release)
 
 
 def _object(
-    key: ObjectKey, base: Document | None, mine: Document | None, target: Document | None, work: _Work
+    merge: Merge,
+    base: Document | None,
+    mine: Document | None,
+    target: Document | None,
+    controllers: tuple[Controller, ...],
 ) -> str | None:
     """The new text of an object that the current or the new release has; None: it is not to be there."""
+    key = merge.object
     if base is not None and mine is None:
         # What the user took out stays out, however the release changed it.
         if target is None:
-            work.absorbed.append((key, ()))
+            merge.absorbed.append(())
         return None
     if target is None:
-        if any(object_edits(key, base, mine, work.controllers)):
-            work.conflicts.append(Conflict(key, (), None, "edited", None))
+        if any(object_edits(key, base, mine, controllers)):
+            merge.conflicts.append(Conflict(key, (), None, "edited", None))
         return None
-    if mine is None or (base is not None and not any(object_edits(key, base, mine, work.controllers))):
+    if mine is None or (base is not None and not any(object_edits(key, base, mine, controllers))):
         return target.text
     if base is None:
         if same(mine.node, target.node):
-            work.absorbed.append((key, ()))
+            merge.absorbed.append(())
         else:
-            work.conflicts.append(Conflict(key, (), None, mine.data, target.data))
+            merge.conflicts.append(Conflict(key, (), None, mine.data, target.data))
         return target.text
-    merge = Merge(key)
-    node = merge.merge(base.node, normalized(key, mine, work.controllers), target.node)
-    work.conflicts += merge.conflicts
-    work.absorbed += [(key, path) for path in merge.absorbed]
+    node = merge.merge(base.node, normalized(key, mine, controllers), target.node)
     # Without this the object's untouched lines would not be known to come out as they went in.
     if serialize(target.node) != target.text:
-        work.conflicts.append(Conflict(key, (), None, "edited", "cannot be written again byte for byte"))
+        merge.conflicts.append(Conflict(key, (), None, "edited", "cannot be written again byte for byte"))
         return target.text
     text = serialize(node)
     comments = extract(mine.text, mine.node)
     return insert(text, compose(text), comments) if comments else text
 
 
-def _checked(proof: Proof, target: Regenerated, work: _Work, content: bytes, *, take_release: bool) -> Carried:
+def _checked(
+    proof: Proof, target: Regenerated, merges: Sequence[Merge], content: bytes, *, take_release: bool
+) -> Carried:
     """Read the result back, and compare its residue with the residue before, edit by edit."""
+    known = [conflict for merge in merges for conflict in merge.conflicts]
+    released = [(merge.object, path) for merge in merges for path in merge.absorbed]
     try:
         result = parse(content)
         controllers = controllers_of(result, target)
@@ -128,16 +126,16 @@ def _checked(proof: Proof, target: Regenerated, work: _Work, content: bytes, *, 
         # A comment that makes it unreadable is found here, and by no reader before.
         controllers, residue = (), [Edit(FILE, (), Op.REPLACE, None, error.message)]
     after = Counter(edit.identity for edit in residue)
-    kept, absorbed, lost, conflicts = [], [], [], list(work.conflicts)
+    kept, absorbed, lost, conflicts = [], [], [], [*known]
     for edit in proof.edits:
         if after[edit.identity] > 0:
             after[edit.identity] -= 1
             kept.append(edit)
-        elif any(_is_within(edit, *place) for place in work.absorbed):
+        elif any(_is_within(edit, *place) for place in released):
             absorbed.append(edit)
         else:
             lost.append(edit)
-            if not any(_is_within(edit, each.object, each.path) for each in work.conflicts):
+            if not any(_is_within(edit, each.object, each.path) for each in known):
                 conflicts.append(Conflict(edit.object, edit.path, edit.old, edit.new, None))
     for stray in +after:
         # Never seen; a difference that nobody made must stop the run, whatever was asked for.

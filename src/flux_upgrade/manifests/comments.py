@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
@@ -64,20 +66,16 @@ def insert(text: str, node: Node, comments: tuple[Comment, ...]) -> str:
     """Put comments into a document of Flux's own form; those whose entry is not there are left out."""
     places = {entry.path: entry for entry in _entries(node, ())}
     lines = text.removesuffix("\n").split("\n")
-    above: dict[int, list[str]] = {}
+    above = defaultdict[int, list[str]](list)
     for comment in comments:
         place = places.get(comment.path)
         if not comment.path:
-            above.setdefault(len(lines), []).append(comment.text)
+            above[len(lines)].append(comment.text)
         elif place is not None and comment.inline:
             lines[place.last_line] += f" {comment.text}"
         elif place is not None:
-            above.setdefault(place.line, []).append(" " * place.column + comment.text)
-    out: list[str] = []
-    for number, line in enumerate([*lines, ""]):
-        out += above.get(number, [])
-        out.append(line)
-    return "\n".join(out)
+            above[place.line].append(" " * place.column + comment.text)
+    return "\n".join(each for number, line in enumerate([*lines, ""]) for each in (*above[number], line))
 
 
 def _entries(node: Node, path: Path) -> Iterator[_EntryPosition]:
@@ -120,10 +118,6 @@ def _scalars(text: str, node: Node) -> Iterator[tuple[int, int]]:
         if node.style in ("|", ">"):
             start = min(text.find("\n", start), end)
         yield start, end
-    elif isinstance(node, MappingNode):
-        for key, value in node.value:
-            yield from _scalars(text, key)
-            yield from _scalars(text, value)
     else:
-        for item in node.value:
+        for item in chain.from_iterable(node.value) if isinstance(node, MappingNode) else node.value:
             yield from _scalars(text, item)

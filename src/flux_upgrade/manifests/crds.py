@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.manifests.documents import Document
 from flux_upgrade.model.errors import Unreadable
@@ -36,13 +36,6 @@ class ApiVersion:
         return (entry.get("schema") or {}).get("openAPIV3Schema") or {}
 
 
-class _Spec(NamedTuple):
-    kind: str
-    versions: tuple[ApiVersion, ...]
-    served: frozenset[str]
-    storage: str
-
-
 class Crd:
     """One of them, read when it is asked for: a schema is long. All but its names raise Unreadable."""
 
@@ -55,7 +48,7 @@ class Crd:
         self._is_released = is_released
 
     @cached_property
-    def _spec(self) -> _Spec:
+    def _spec(self) -> tuple[str, tuple[ApiVersion, ...]]:
         document = self.document
         if self._is_released:
             document = Document(_SCHEMA.sub("", document.text), document.line)
@@ -63,7 +56,7 @@ class Crd:
             case {"spec": {"names": {"kind": str(kind)}, "versions": list(entries)}} if all(
                 isinstance(each, dict) and "name" in each for each in entries
             ):
-                versions = tuple(
+                return kind, tuple(
                     ApiVersion(
                         self.document,
                         index,
@@ -74,8 +67,6 @@ class Crd:
                     )
                     for index, each in enumerate(entries)
                 )
-                served = frozenset(each.name for each in versions if each.served)
-                return _Spec(kind, versions, served, next((each.name for each in versions if each.storage), ""))
         raise Unreadable(
             f"line {self.document.line} is no CustomResourceDefinition (no names.kind or versions)",
             hint="restore it from the history, or remove it",
@@ -83,30 +74,27 @@ class Crd:
 
     @property
     def kind(self) -> str:
-        return self._spec.kind
+        return self._spec[0]
 
     @property
     def versions(self) -> tuple[ApiVersion, ...]:
-        return self._spec.versions
+        return self._spec[1]
 
-    @property
+    @cached_property
     def served(self) -> frozenset[str]:
-        return self._spec.served
+        return frozenset(each.name for each in self.versions if each.served)
 
-    @property
+    @cached_property
     def storage(self) -> str:
-        return self._spec.storage
+        return next((each.name for each in self.versions if each.storage), "")
 
     def version(self, name: str) -> ApiVersion | None:
-        for each in self.versions:
-            if each.name == name:
-                return each
-        return None
+        return next((each for each in self.versions if each.name == name), None)
 
 
-def crds_of(documents: Iterable[Document]) -> dict[str, Crd]:
+def crds_of(documents: Iterable[Document], *, are_released: bool = False) -> dict[str, Crd]:
     """Those among some documents, by name. Raises Unreadable."""
-    return {each.key.name: Crd(each) for each in documents if each.key.kind == _KIND}
+    return {each.key.name: Crd(each, is_released=are_released) for each in documents if each.key.kind == _KIND}
 
 
 @dataclass(frozen=True)
@@ -131,10 +119,5 @@ class ReleaseApis:
 
 def served_by(manifests: ReleaseManifests) -> ReleaseApis:
     """What a release serves, read from its own CRDs. Raises Unreadable."""
-    crds: dict[str, Crd] = {}
-    for text in manifests.files.values():
-        for part in _SEPARATOR.split(text):
-            document = Document(part, 1)
-            if _KIND in part and document.key.kind == _KIND:
-                crds[document.key.name] = Crd(document, is_released=True)
-    return ReleaseApis(manifests.tag, crds)
+    parts = (part for text in manifests.files.values() for part in _SEPARATOR.split(text) if _KIND in part)
+    return ReleaseApis(manifests.tag, crds_of((Document(part, 1) for part in parts), are_released=True))

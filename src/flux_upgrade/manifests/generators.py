@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from flux_upgrade.manifests.options import InstallOptions, ambiguous
 from flux_upgrade.model.values import NamedTuple
@@ -184,11 +185,8 @@ def _containers(lines: list[str], component: str, options: InstallOptions, gener
     """
     if lines[1] != "      - args:\n":
         raise ValueError(f"{component}: the first container does not begin with its args")
-    args: list[str] = []
-    for line in lines[2:]:
-        if not line.startswith("        - "):
-            break
-        args.append(line.strip().removeprefix("- "))
+    own = takewhile(lambda line: line.startswith("        - "), lines[2:])
+    args = [line.strip().removeprefix("- ") for line in own]
     rest = lines[2 + len(args) :]
     wanted = [
         ("--watch-all-namespaces", "true" if options.watch_all_namespaces else "false"),
@@ -211,6 +209,6 @@ def _containers(lines: list[str], component: str, options: InstallOptions, gener
     if generator.pod_labels and SOURCE_WATCHER in options.components and component in gated:
         args.append("--feature-gates=ExternalArtifact=true")
     if options.registry:
-        own, asked = f" image: fluxcd/{component}:", f" image: {options.registry}/{component}:"
-        rest = [line.replace(own, asked, 1) for line in rest]
+        released, asked = f" image: fluxcd/{component}:", f" image: {options.registry}/{component}:"
+        rest = [line.replace(released, asked, 1) for line in rest]
     return [*lines[:2], *[f"        - {arg}\n" for arg in args], *rest]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 from typing import NamedTuple
 
 from flux_upgrade.model.versions import Version, is_tag
@@ -24,11 +25,9 @@ class Image(NamedTuple):
     def parse(cls, reference: str) -> Image:
         """Any text is taken; what follows the last colon behind the last slash is the tag."""
         name, _, digest = reference.partition("@")
-        slash = name.rfind("/")
-        colon = name.find(":", slash + 1)
-        if colon < 0:
-            return cls(name, "", digest)
-        return cls(name[:colon], name[colon + 1 :], digest)
+        path, slash, last = name.rpartition("/")
+        own, _, tag = last.partition(":")
+        return cls(path + slash + own, tag, digest)
 
     @property
     def is_template(self) -> bool:
@@ -61,13 +60,10 @@ def controller_index(containers: Sequence[tuple[str, str]], controller: str) -> 
 
     Flux calls it ``manager``.
     """
-    for index, (name, _) in enumerate(containers):
-        if name == "manager":
-            return index
-    for index, (_, image) in enumerate(containers):
-        if Image.parse(image).repository.endswith(f"/{controller}"):
-            return index
-    return 0 if containers else None
+    named = (index for index, (name, _) in enumerate(containers) if name == "manager")
+    suffix = f"/{controller}"
+    own = (index for index, (_, image) in enumerate(containers) if Image.parse(image).repository.endswith(suffix))
+    return next(chain(named, own), 0 if containers else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,11 +45,8 @@ def deployments(manifest: Manifest) -> Iterator[tuple[str, Document]]:
 def flux_labels(document: Document) -> dict[str, str]:
     """Flux's labels on an object: those that tell it from a namesake of somebody else's."""
     labels = value_at(document.data, "metadata", "labels")
-    return (
-        {key: str(value) for key, value in labels.items() if key in (INSTANCE, PART_OF, VERSION_LABEL)}
-        if isinstance(labels, dict)
-        else {}
-    )
+    entries = labels.items() if isinstance(labels, dict) else ()
+    return {key: str(value) for key, value in entries if key in (INSTANCE, PART_OF, VERSION_LABEL)}
 
 
 def infer(manifest: Manifest) -> Inferred:

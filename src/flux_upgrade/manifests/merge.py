@@ -89,7 +89,7 @@ class Merge:
     def _sequences(self, base: SequenceNode, mine: SequenceNode, target: SequenceNode, path: Path) -> Node | None:
         """The merged list; None where order was changed, which makes the whole list one value."""
         old, own, new = labelled(base, mine, target)
-        if reordered(base, mine) or _order(old, new) != _order(new, old) or _both_replaced(old, own, new):
+        if reordered(*labelled(base, mine)) or reordered(old, new) or _both_replaced(old, own, new):
             return None
         items = {
             each: self.merge(old.get(each), own.get(each), new.get(each), (*path, each))
@@ -106,10 +106,6 @@ def _both_replaced(old: dict[str, Node], own: dict[str, Node], new: dict[str, No
     """
     gone = [label for label in old if label not in own and label not in new and label.startswith("[{")]
     return bool(gone) and any(label not in old and label not in new for label in own)
-
-
-def _order(a: dict[str, Node], b: dict[str, Node]) -> list[str]:
-    return [label for label in a if label in b]
 
 
 def _placed(labels: list[str], old: dict[str, Node], own: dict[str, Node]) -> list[str]:
@@ -132,10 +128,6 @@ def _placed(labels: list[str], old: dict[str, Node], own: dict[str, Node]) -> li
 
 def _image(base: ScalarNode, mine: ScalarNode, target: ScalarNode) -> ScalarNode:
     """A part that the user chose stays; the other follows the release."""
-    old, own, new = Image.parse(base.value), Image.parse(mine.value), Image.parse(target.value)
-    image = Image(
-        own.repository if own.repository != old.repository else new.repository,
-        own.tag if own.tag != old.tag else new.tag,
-        own.digest if own.digest != old.digest else new.digest,
-    )
+    parts = zip(*(Image.parse(each.value) for each in (base, mine, target)), strict=True)
+    image = Image(*(own if own != old else new for old, own, new in parts))
     return ScalarNode(target.tag, str(image), style=mine.style)

@@ -55,20 +55,8 @@ class _RepeatedAnchorComposer(Composer, Resolver):
 # What PyYAML raises for scalars whose tag and text do not fit.
 _UNREADABLE = (yaml.YAMLError, ValueError, OverflowError, AttributeError, KeyError, TypeError)
 
-__all__ = [
-    "MappingNode",
-    "Node",
-    "ScalarNode",
-    "SequenceNode",
-    "child",
-    "clone",
-    "clone_scalar",
-    "compose",
-    "construct",
-    "represent",
-    "same",
-    "serialize",
-]
+# PyYAML's, for those who work with nodes.
+__all__ = ["MappingNode", "Node", "ScalarNode", "SequenceNode"]
 
 
 def compose(text: str, line: int = 1) -> Node:
@@ -133,16 +121,18 @@ def _settle(node: Node, line: int, above: frozenset[int], left: list[int]) -> No
         if has_merge:
             yaml.SafeLoader("").flatten_mapping(node)
             node.value = list({key.value: (key, value) for key, value in node.value}.values())
-        children = [value for _, value in node.value]
-    elif isinstance(node, SequenceNode):
-        children = node.value
-    else:
-        return
-    for child in children:
-        if not isinstance(child, ScalarNode):
-            _settle(child, line, above | {id(node)}, left)
-        elif child.tag in _TEXT_AS_VALUE:
-            child.tag = _STR
+    for each in _values(node):
+        if not isinstance(each, ScalarNode):
+            _settle(each, line, above | {id(node)}, left)
+        elif each.tag in _TEXT_AS_VALUE:
+            each.tag = _STR
+
+
+def _values(node: Node) -> list[Node]:
+    """Of a mapping or a list; a scalar has none."""
+    if isinstance(node, MappingNode):
+        return [value for _, value in node.value]
+    return node.value if isinstance(node, SequenceNode) else []
 
 
 def construct(node: Node, line: int = 1) -> Any:
@@ -167,21 +157,18 @@ def represent(data: Any) -> Node:
 
 def _culprit(node: Node) -> Node:
     """The first scalar that cannot be read; ``node`` itself where all of them can."""
-    if isinstance(node, ScalarNode):
-        return node
-    children = [pair[1] for pair in node.value] if isinstance(node, MappingNode) else node.value
-    for child in children:
+    for each in _values(node):
         try:
-            yaml.SafeLoader("").construct_document(child)
+            yaml.SafeLoader("").construct_document(each)
         except _UNREADABLE:
-            return _culprit(child)
+            return _culprit(each)
     return node
 
 
 def _as_json(value: Any) -> Any:
     """Keys that are no text, dates and infinite numbers as text."""
     if isinstance(value, dict):
-        return {key if isinstance(key, str) else str(key): _as_json(item) for key, item in value.items()}
+        return {str(key): _as_json(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_as_json(item) for item in value]
     if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and isfinite(value)):
@@ -191,11 +178,8 @@ def _as_json(value: Any) -> Any:
 
 def child(mapping: MappingNode, key: str) -> Node | None:
     """The value at ``key``; None where the mapping has no such key."""
-    for name, value in mapping.value:
-        if name.value == key:
-            found: Node = value
-            return found
-    return None
+    found: Node | None = next((value for name, value in mapping.value if name.value == key), None)
+    return found
 
 
 def clone(node: Node | None) -> Any:

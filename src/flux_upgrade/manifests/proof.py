@@ -162,12 +162,8 @@ def controllers_of(manifest: Manifest, base: Regenerated | None) -> tuple[Contro
     """The controllers of the file, each beside the image that the regeneration has for it."""
     found = []
     # Where both are the same text, the file's own images are the release's: nothing is parsed twice.
-    differs = base is not None and base.text != manifest.text
-    released = (
-        {key.name: each for key, each in base.manifest.objects.items() if key.kind == "Deployment"}
-        if base is not None and differs
-        else {}
-    )
+    objects = base.manifest.objects if base is not None and base.text != manifest.text else {}
+    released = {key.name: each for key, each in objects.items() if key.kind == "Deployment"}
     for name, document in deployments(manifest):
         image = image_node(document.node, name)
         shipped = released.get(name)

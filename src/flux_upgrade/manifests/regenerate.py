@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 from flux_upgrade.manifests.documents import Manifest, parse
 from flux_upgrade.manifests.generators import GENERATORS, Generator
@@ -50,9 +50,21 @@ class Regenerator:
         self._rules: dict[str, Rules | FluxUpgradeError] = {}
         self._stable_tags: list[Version] | None = None
         self._rendered: dict[tuple[InstallOptions, Generator | None], Regenerated] = {}
-        self.manifests: Callable[[str], ReleaseManifests] = cache(releases.manifests)
-        """``Releases.manifests``, each fetched once; so is ``published``."""
-        self.published: Callable[[str], str | None] = cache(releases.published)
+        self._manifests: dict[str, ReleaseManifests] = {}
+        self._published: dict[str, str | None] = {}
+
+    # No `functools.cache`: it keeps a text and a Version apart that are equal.
+    def manifests(self, tag: str) -> ReleaseManifests:
+        """``Releases.manifests``, each fetched once. Raises as that."""
+        if tag not in self._manifests:
+            self._manifests[tag] = self._releases.manifests(tag)
+        return self._manifests[tag]
+
+    def published(self, tag: str) -> str | None:
+        """``Releases.published``, each asked for once. Raises as that."""
+        if tag not in self._published:
+            self._published[tag] = self._releases.published(tag)
+        return self._published[tag]
 
     def rules(self, tag: str) -> Rules:
         """The rules of a release, found once; a failure is remembered as well. Raises as ``rules_for``."""
@@ -109,18 +121,16 @@ class Candidates:
                 "no version is recorded in the file: it looks like the install.yaml of a Flux release",
                 hint="replace it by the output of `flux-upgrade render` with the flags that you want",
             )
-        usable: list[str] = []
-        problem: FluxUpgradeError | None = None
+        problems: dict[str, FluxUpgradeError] = {}
         for version in recorded:
             try:
                 self._require(version)
-                usable.append(version)
             except ReleaseNotFound as error:
                 hint = f"give a --release-source that has {version}"
-                problem = UnsupportedRelease(error.message, hint=hint) if version == recorded[0] else problem
+                problems[version] = UnsupportedRelease(error.message, hint=hint)
             except (UnsupportedRelease, UntrustedArchive) as error:
-                problem = error if version == recorded[0] else problem
-        return usable, problem
+                problems[version] = error
+        return [version for version in recorded if version not in problems], problems.get(recorded[0])
 
     def _require(self, version: str) -> None:
         if re.match(r"v?0\.", version) and not re.match(r"v?0\.0\.0-", version):

@@ -54,13 +54,8 @@ def render(manifests: ReleaseManifests, options: InstallOptions, generator: Gene
     ``options`` must have passed ``validate``. Raises UnsupportedRelease where
     the release's manifests do not have the shape that the rules are made for.
     """
-    labels = {
-        "app.kubernetes.io/instance": options.namespace,
-        "app.kubernetes.io/part-of": "flux",
-        "app.kubernetes.io/version": options.version,
-    }
     try:
-        documents = list(_documents(manifests, options, generator, labels))
+        documents = list(_documents(manifests, options, generator))
     except (ValueError, IndexError, KeyError) as error:
         raise UnsupportedRelease(
             f"the manifests of {manifests.tag} do not have the shape that the rules of Flux "
@@ -72,10 +67,13 @@ def render(manifests: ReleaseManifests, options: InstallOptions, generator: Gene
     return header(options) + "---\n".join(documents)
 
 
-def _documents(
-    manifests: ReleaseManifests, options: InstallOptions, generator: Generator, labels: dict[str, str]
-) -> Iterator[str]:
+def _documents(manifests: ReleaseManifests, options: InstallOptions, generator: Generator) -> Iterator[str]:
     namespace = options.namespace
+    labels = {
+        "app.kubernetes.io/instance": namespace,
+        "app.kubernetes.io/part-of": "flux",
+        "app.kubernetes.io/version": options.version,
+    }
     pod_security = {
         "pod-security.kubernetes.io/warn": "restricted",
         "pod-security.kubernetes.io/warn-version": "latest",
@@ -195,15 +193,9 @@ def _reproduces(published: str, manifests: ReleaseManifests, generator: Generato
 
 def _unsupported(tag: str, published: str | None, source_differs: bool) -> UnsupportedRelease:  # noqa: FBT001 private
     reason = f"the source of its generator {'differs' if source_differs else 'is not at hand'}"
+    newer = f"{tag} is newer than the rules of this flux-upgrade; {reason}, and the manifest that Flux"
     if published is None:
-        return UnsupportedRelease(
-            f"{tag} is newer than the rules of this flux-upgrade; {reason}, and the manifest that Flux "
-            "publishes for each release is not there yet",
-            hint="it appears minutes after the release: run again later",
-            pending=True,
-        )
-    return UnsupportedRelease(
-        f"{tag} is newer than the rules of this flux-upgrade; {reason}, and the manifest that Flux published "
-        "for it does not come out byte for byte",
-        hint=f"use a newer flux-upgrade, or put the flux CLI {tag} on PATH: it will be used",
-    )
+        hint = "it appears minutes after the release: run again later"
+        return UnsupportedRelease(f"{newer} publishes for each release is not there yet", hint=hint, pending=True)
+    hint = f"use a newer flux-upgrade, or put the flux CLI {tag} on PATH: it will be used"
+    return UnsupportedRelease(f"{newer} published for it does not come out byte for byte", hint=hint)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -100,8 +100,10 @@ def _pairs(base: Node, mine: Node) -> list[tuple[str, Node | None, Node | None]]
     match base, mine:
         case MappingNode(), MappingNode():
             ours, theirs = children(base), children(mine)
-        case SequenceNode(), SequenceNode() if not reordered(base, mine):
+        case SequenceNode(), SequenceNode():
             ours, theirs = labelled(base, mine)
+            if reordered(ours, theirs):
+                return None
         case _:
             return None
     return [(label, ours.get(label), theirs.get(label)) for label in dict.fromkeys([*ours, *theirs])]
@@ -144,9 +146,8 @@ def children(node: Node) -> dict[str, Node]:
     return labelled(node)[0] if isinstance(node, SequenceNode) else {}
 
 
-def reordered(*sequences: SequenceNode) -> bool:
-    """Whether the items that the first two lists share stand in another order; then the list is one value."""
-    first, second, *_ = labelled(*sequences)
+def reordered(first: Collection[str], second: Collection[str]) -> bool:
+    """Whether the labels that two lists share stand in another order; then the list is one value."""
     return [label for label in first if label in second] != [label for label in second if label in first]
 
 
@@ -179,10 +180,8 @@ def labelled(*sequences: SequenceNode) -> list[dict[str, Node]]:
 def _are_named_by(key: str, sequences: tuple[SequenceNode, ...]) -> bool:
     """Whether every item is a mapping with a scalar at ``key``, no two in one list alike."""
     for sequence in sequences:
-        values = set[str]()
-        for item in sequence.value:
-            value = child(item, key) if isinstance(item, MappingNode) else None
-            if not isinstance(value, ScalarNode) or value.value in values:
-                return False
-            values.add(value.value)
+        values = [child(item, key) if isinstance(item, MappingNode) else None for item in sequence.value]
+        names = {value.value for value in values if isinstance(value, ScalarNode)}
+        if len(names) < len(values):
+            return False
     return True

@@ -17,6 +17,8 @@ from flux_upgrade.model.versions import Version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from flux_upgrade.model.forge import Commit
 
 DIGEST = "Flux-Upgrade-Digest"
@@ -26,12 +28,14 @@ OPENING = "Flux-Upgrade-Opening"
 TARGET = "Flux-Upgrade-Target"
 REBASE = "rebase"
 SKIP = "skip"
+ACCEPT = "accept"  # The box by which people accept what breaks; its entry follows
 MIGRATED = "migrated"  # The box by which people say that `flux migrate` ran in the cluster
 PROOF = "flux-upgrade/proof"  # The context of the commit status
 PENDING = "flux-upgrade/pending"  # The label of the issues that stand in for drafts
 _TRAILER = re.compile(r"^(Flux-Upgrade-[A-Za-z]+): (.+)$", re.MULTILINE)
 # What is written has neither < nor >: a body of anybody's cannot make the search long.
 _BEGIN = re.compile(r"<!-- flux-upgrade (\{[^<>\n]*\}) -->\r?\n")
+_ACCEPTED = re.compile(rf"^[ \t]*- \[[xX]\] <!-- flux-upgrade:{ACCEPT}-([0-9a-f]+) -->", re.MULTILINE)
 _END = "<!-- /flux-upgrade -->"
 
 
@@ -58,6 +62,11 @@ def content_entry(path: str, content: bytes) -> str:
     return digest_of(f"{path}\0{hashlib.sha256(content).hexdigest()}")
 
 
+def break_entry(path: str, target: str, breaks: Iterable[str]) -> str:
+    """What people accept: all that breaks in one installation with one release. Anything else is asked anew."""
+    return digest_of("\0".join([path, target, *breaks]))
+
+
 def path_entry(path: str, target: str, highest: str) -> str:
     """An entry of ``MarkerState.paths``."""
     return digest_of(path) + (f"@{target}" if target != highest else "")
@@ -74,7 +83,7 @@ def target_of(state: MarkerState, path: str) -> Version | None:
 
 def digest_of(text: str) -> str:
     """A short digest: it tells texts apart, and guards nothing."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 def sealed(message: str, tree: str) -> str:
@@ -156,6 +165,11 @@ def text_of(body: str) -> str | None:
 def checkbox(name: str, text: str, *, is_ticked: bool = False) -> str:
     """A box that a person may tick, or has ticked."""
     return f"- [{'x' if is_ticked else ' '}] <!-- flux-upgrade:{name} --> {text}"
+
+
+def accepted(body: str) -> list[str]:
+    """Of the boxes that say what breaks, the entries of those that are ticked."""
+    return _ACCEPTED.findall(body)
 
 
 def is_ticked(body: str, name: str) -> bool:

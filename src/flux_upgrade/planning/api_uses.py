@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
-from flux_upgrade.clusters.clusters import Member
-from flux_upgrade.config.config import Config, match
-from flux_upgrade.model.errors import ReleaseNotFound
+from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
+from flux_upgrade.config.config import ALL, Config, is_scanned
+from flux_upgrade.model.errors import ReleaseNotFound, Unreadable
 from flux_upgrade.model.files import FileHistory, Tree
 from flux_upgrade.model.ports import Builder
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
+from flux_upgrade.pins.discover import discover
 from flux_upgrade.pins.pin import Pin
+from flux_upgrade.pins.registry import TERRAFORM_FILES
 from flux_upgrade.planning.plan import Terms, Upgrade
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.clusters.graph.graph import ClusterGraph
+    from flux_upgrade.clusters.graph.walk import ClusterReads
     from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile
+    from flux_upgrade.impact.broken_today import BrokenToday
     from flux_upgrade.impact.diff.changes import Changes
     from flux_upgrade.impact.migrate.linked import Reach
     from flux_upgrade.impact.migrate.result import Migrated
-    from flux_upgrade.impact.readership import OtherClusters
+    from flux_upgrade.impact.readership import Installations, OtherClusters
     from flux_upgrade.impact.served_apis import ServedApis
     from flux_upgrade.manifests.crds import ReleaseApis
+
+_RESOURCE = re.compile(rb"\.toolkit\.fluxcd\.io\\?/v")
 
 
 class Sources(NamedTuple):
@@ -47,7 +56,7 @@ class Transition(NamedTuple):
     found: Pin
     upgrade: Upgrade
     terms: Terms
-    other_clusters: OtherClusters
+    cluster: Cluster
 
     @property
     def crosses_minor(self) -> bool:
@@ -67,22 +76,40 @@ class SearchedFiles:
         for path in self._files:
             self._by_owner.setdefault(others.owner(path), []).append(path)
 
-    def of(self, others: OtherClusters) -> list[FluxFile]:
-        """What a cluster reads; if that is unknown, all but what is another cluster's alone."""
-        if others.files is not None:
-            paths: Iterable[str] = self._files.keys() & others.files
-        else:
-            paths = (path for folder in others.around for path in self._by_owner.get(folder, ()))
+    def of(self, others: OtherClusters, *, is_all: bool = False) -> list[FluxFile]:
+        """What a cluster reads; if that is unknown, all but what is another cluster's alone.
+
+        ``is_all``: with what no cluster reads.
+        """
+        if others.files is None:
+            return self._in_order(path for folder in others.around for path in self._by_owner.get(folder, ()))
+        paths = (self._files.keys() & others.files) | self._by_terraform
+        return self._in_order(paths) + (self.unread(others) if is_all else [])
+
+    def unread(self, others: OtherClusters) -> list[FluxFile]:
+        """What no cluster reads; nothing where that is not known of each of them."""
+        if others.read_by_any is None:
+            return []
+        return self._in_order(self._files.keys() - others.read_by_any - self._by_terraform)
+
+    @cached_property
+    def _by_terraform(self) -> frozenset[str]:
+        """What Terraform may apply to any cluster."""
+        return frozenset(path for path in self._files if path.endswith(TERRAFORM_FILES))
+
+    def _in_order(self, paths: Iterable[str]) -> list[FluxFile]:
         return [file for _, file in sorted((self._files[path] for path in paths), key=lambda pair: pair[0])]
 
 
 class ApiUses:
     """Reads each file, and the APIs of each release, once for all transitions."""
 
-    def __init__(self, sources: Sources) -> None:
-        self._sources = sources
-        self._files: dict[tuple[tuple[str, ...], frozenset[str], frozenset[str]], SearchedFiles] = {}
+    def __init__(self, sources: Sources, clusters: Sequence[Cluster]) -> None:
+        """``clusters``: all that are planned for."""
+        self._sources, self._clusters = sources, clusters
+        self._files: dict[tuple[tuple[str, ...], frozenset[str]], SearchedFiles | None] = {}
         self._reach: Reach | None = None
+        self._broken: dict[tuple[str, tuple[str, ...]], list[BrokenToday]] = {}
         self._migrated: dict[tuple[str, str, OtherClusters, tuple[str, ...]], tuple[Migrated, ...]] = {}
 
     @cached_property
@@ -101,28 +128,114 @@ class ApiUses:
 
     def files(self, transition: Transition) -> list[FluxFile]:
         """Every file that is searched and speaks of Flux's APIs, but for those of another cluster alone."""
+        searched, scan = self._searched(transition), transition.terms.governance.scan
+        return searched.of(self.others(transition.cluster), is_all=scan == ALL) if searched is not None else []
+
+    def unread(self, transition: Transition) -> tuple[str, ...]:
+        """Files with resources that the target does not serve, and that no cluster reads, as far as that is known."""
+        searched, target = self._searched(transition), self.apis.at(transition.upgrade.target)
+        if searched is None or transition.terms.governance.scan == ALL:
+            return ()
+        unread = searched.unread(self.others(transition.cluster))
+        removed = (use for file in unread for use in file.uses if use.is_applied and not use.why)
+        gone = (use.path for use in removed if not target.serves(use.group, use.version, use.kind))
+        return tuple(dict.fromkeys(gone))
+
+    def _searched(self, transition: Transition) -> SearchedFiles | None:
+        """None: there is nothing that speaks of them."""
         known = [self.apis.at(transition.upgrade.target), *self.known(transition.found.version)]
         groups: frozenset[str] = frozenset().union(*(each.groups for each in known))
-        others, scan = transition.other_clusters, transition.terms.governance.scan
-        key = scan, groups, others.folders
+        scan = transition.terms.governance.scan
+        key = scan, groups
         if key not in self._files:
             from flux_upgrade.impact.api_uses.scan import SUFFIXES, files
 
             tree = self._sources.tree
             paths = [path for path in tree.named(SUFFIXES) if self.is_searched(path, scan)]
-            self._files[key] = SearchedFiles(tuple(files(tree, groups, paths)), others)
-        return self._files[key].of(others)
+            found = tuple(files(tree, groups, paths))
+            # Who reads what is asked only if there is something to read.
+            self._files[key] = SearchedFiles(found, self.others(transition.cluster)) if found else None
+        return self._files[key]
+
+    def others(self, cluster: Cluster) -> OtherClusters:
+        """What is in the repository besides a cluster."""
+        return self._installations.besides(cluster)
+
+    def reads(self, cluster: Cluster) -> tuple[ClusterReads, ...]:
+        """What the graph says of a cluster."""
+        return tuple(each for each in self._graph.clusters if each.name == cluster.name)
+
+    @cached_property
+    def _elsewhere(self) -> tuple[Cluster, ...]:
+        """Clusters of the repository that nothing is planned for."""
+        from flux_upgrade.impact.running import installs
+
+        pins = self._sources.members
+        if pins is None:
+            pins = [Member(each, each.path) for each in discover(self._sources.pin_context)]
+        # Those that are ignored, or outside of what the user named.
+        unplanned = [each for each in pins if each.path not in self._sources.planned]
+        return clusters_of(filter(installs, unplanned), self._sources.tree)
+
+    @cached_property
+    def _graph(self) -> ClusterGraph:
+        from flux_upgrade.clusters.roots import graph_of
+
+        return graph_of((*self._clusters, *self._elsewhere), self._sources.tree, self._sources.urls)
+
+    @cached_property
+    def _installations(self) -> Installations:
+        from flux_upgrade.impact.readership import Installations
+
+        clusters, elsewhere, graph = self._clusters, self._elsewhere, self._graph
+        reads = {each.name: each.files for each in graph.clusters if each.is_known}
+        named = {each.name for each in (*clusters, *elsewhere)}
+        syncs = [each for each in graph.clusters if each.name not in named]
+        unknown = [(each.files, root.place) for each in syncs for root in each.roots]
+        return Installations(clusters, elsewhere, reads, unknown)
+
+    def broken_today(self, version: Version, scan: tuple[str, ...], cluster: Cluster) -> tuple[BrokenToday, ...]:
+        """What a cluster reads, and the release that it is at refuses. ``scan``: as ``is_searched`` takes it.
+
+        Raises SourceUnavailable, UntrustedArchive, Unreadable.
+        """
+        key = version, scan
+        if key not in self._broken:
+            using = dict(self._using(scan))
+            self._broken[key] = list(self._broken_at(version, using)) if using else []
+        found = self._broken[key]
+        others = self.others(cluster) if found else None
+        return tuple(each for each in found if others is None or not others.is_theirs(each.path))
+
+    def _using(self, scan: tuple[str, ...]) -> Iterable[tuple[str, bytes]]:
+        """Files that may have resources of Flux, and no mere CRDs. What cannot be read is said where it matters."""
+        for path in self._sources.tree.candidates():
+            with suppress(Unreadable):
+                if self.is_searched(path, scan) and _RESOURCE.search(content := self._sources.tree.read(path)):
+                    yield path, content
+
+    def _broken_at(self, version: Version, using: Mapping[str, bytes]) -> Iterable[BrokenToday]:
+        from flux_upgrade.impact.api_uses.prefilter import Prefilter
+
+        for served in self.known(version):
+            prefilter = Prefilter(served)
+            suspects = [path for path, content in using.items() if prefilter.may_be_broken(content)]
+            if suspects:
+                from flux_upgrade.impact.api_uses.scan import files
+                from flux_upgrade.impact.broken_today import broken_today
+
+                yield from broken_today(files(self._sources.tree, served.groups, suspects), served)
 
     def is_searched(self, path: str, patterns: tuple[str, ...]) -> bool:
         """``patterns``: of the setting `scan`; empty: all files."""
-        return not self._sources.config.is_ignored(path) and (not patterns or match(patterns, path))
+        return not self._sources.config.is_ignored(path) and is_scanned(patterns, path)
 
     def migrated(self, transition: Transition, files: Sequence[FluxFile]) -> tuple[Migrated, ...]:
         """What is moved, and what is left. The same for all that go from one release to another."""
         key = (
             transition.found.version,
             transition.upgrade.target,
-            transition.other_clusters,
+            self.others(transition.cluster),
             transition.terms.governance.scan,
         )
         if key not in self._migrated:
@@ -142,21 +255,20 @@ class ApiUses:
             self.apis.schema,
             lambda: self.apis.between(transition.found.version, transition.upgrade.target),
         )
+        others = self.others(transition.cluster)
         of_readers: dict[tuple[str, ...], Apis] = {}
         found = []
         for file in files:
-            releases = transition.other_clusters.releases_reading(file.path)
+            releases = others.releases_reading(file.path)
             if releases not in of_readers:
                 of_readers[releases] = replace(shared, others=self.known(*releases))
-            unverified = transition.other_clusters.unverified_reading(file.path)
+            unverified = others.unverified_reading(file.path)
             found.append(migrate(file, suited(of_readers[releases], unverified)))
         self._reach = self._reach or Reach(self._sources.tree)
         return settle_linked([each for each in found if each is not None], self._reach)
 
     def orphaned(self, transition: Transition, changes: Changes | None, files: Iterable[FluxFile]) -> Iterable[ApiUse]:
         """Resources whose CRD goes away with a controller."""
-        from flux_upgrade.impact.api_uses.flux_file import UsePlace
-
         gone = set(changes.crds_removed) if changes is not None else set()
         if not gone:
             return
@@ -164,5 +276,5 @@ class ApiUses:
         kinds = {(crd.group, crd.kind) for crd in crds if crd.name in gone}
         for file in files:
             for use in file.uses:
-                if (use.group, use.kind) in kinds and use.place in (UsePlace.RESOURCE, UsePlace.EMBEDDED):
+                if (use.group, use.kind) in kinds and use.is_applied:
                     yield use

@@ -6,34 +6,36 @@ Nearly every run finds nothing to do, and imports none of what reads manifests a
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
 
-from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
+from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.config.config import Migrate
 from flux_upgrade.manifests.crds import Crd, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import FileRevisions, Mentions
 from flux_upgrade.model.versions import Version, is_tag
-from flux_upgrade.pins.discover import discover
 from flux_upgrade.planning.api_uses import ApiUses, Sources, Transition
+from flux_upgrade.planning.plan import PlannedTarget
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.impact.api_uses.flux_file import FluxFile
+    from flux_upgrade.impact.broken_today import BrokenToday
     from flux_upgrade.impact.diff.changes import Changes
-    from flux_upgrade.impact.impact import Impact, Managed, Stored
-    from flux_upgrade.impact.migrate.result import Migrated
-    from flux_upgrade.impact.readership import Installations
+    from flux_upgrade.impact.impact import Impact, Managed, Stored, TurnedOffUse
+    from flux_upgrade.impact.migrate.result import Migrated, Move
+    from flux_upgrade.impact.overlay.result import TurnedOff
 
 
 class ImpactAnalyzer:
     """Analyzes one transition after the other; what it has read once holds for all."""
 
-    def __init__(self, sources: Sources) -> None:
-        self._sources, self._uses = sources, ApiUses(sources)
+    def __init__(self, sources: Sources, clusters: Sequence[Cluster]) -> None:
+        """``clusters``: all that are planned for."""
+        self._sources, self._uses = sources, ApiUses(sources, clusters)
         self._changes: dict[tuple[bytes, bytes], Changes] = {}
         self._pasts: dict[str, FileRevisions] = {}
 
@@ -57,44 +59,39 @@ class ImpactAnalyzer:
             changes = self._compared(old, new)
             overlay = check_overlay(self._sources.tree, transition.path, old, new, self._sources.builder)
             found = found._replace(changes=changes, overlay=overlay)
-        if not self._may_break(transition, found.changes):
-            return found
-        files = self._uses.files(transition)
-        if files:
+        may_break = self._may_break(transition, found.changes)
+        turned_off = found.overlay.turned_off if found.overlay is not None else ()
+        files = self._uses.files(transition) if may_break or turned_off else []
+        if may_break and files:
             found = self._in_files(transition, found, files)
+        found = found._replace(turned_off=tuple(_in_use(turned_off, files, found.moves)))
+        if not may_break:
+            return found
+        found = found._replace(unread=self._uses.unread(transition))
         found = found._replace(stored=self._stored(transition, found.changes, FileRevisions()))
         return found._replace(upgrade_path=self._upgrade_path(transition, found.files, found.stored))
+
+    def broken_today(self, target: PlannedTarget, cluster: Cluster) -> tuple[BrokenToday, ...]:
+        """What the cluster of a verified manifest reads, and the release that it is at refuses. Raises as ``impact``.
+
+        Of another pin the release would have to be fetched for this alone.
+        """
+        if not target.pin.is_manifest or target.pin.proof.options is None:
+            return ()
+        return self._uses.broken_today(target.pin.version, target.terms.governance.scan, cluster)
 
     def _in_files(self, transition: Transition, found: Impact, files: Sequence[FluxFile]) -> Impact:
         """With what the transition means for the files that speak of Flux's APIs."""
         from flux_upgrade.impact.behaviour.find import find_breaks, gates_in
+        from flux_upgrade.impact.behaviour.variables import by_variable
 
         current, target = transition.found.version, transition.upgrade.target
+        hits = find_breaks(files, current, target, gates_in([*self._beside(transition.path)]))
+        reads = self._uses.reads(transition.cluster) if hits else ()
         return found._replace(
             files=self._uses.migrated(transition, files),
             orphaned=tuple(self._uses.orphaned(transition, found.changes, files)),
-            breaks=find_breaks(files, current, target, gates_in([*self._beside(transition.path)])),
-        )
-
-    def installations(self, clusters: Sequence[Cluster]) -> Installations:
-        """What installs Flux in the repository. ``clusters``: all that are planned for."""
-        from flux_upgrade.clusters.graph.graph import ClusterGraph
-        from flux_upgrade.clusters.roots import roots_of
-        from flux_upgrade.impact.readership import Installations
-        from flux_upgrade.impact.running import installs
-
-        pins, tree = self._sources.members, self._sources.tree
-        if pins is None:
-            pins = [Member(each, each.path) for each in discover(self._sources.pin_context)]
-        # Those that are ignored, or outside of what the user named.
-        unplanned = [each for each in pins if each.path not in self._sources.planned]
-        elsewhere = clusters_of(filter(installs, unplanned), tree)
-        graph = ClusterGraph(tree, roots_of((*clusters, *elsewhere), tree), self._sources.urls)
-        reads = {each.name: each.files for each in graph.clusters if each.is_known}
-        named = {each.name for each in (*clusters, *elsewhere)}
-        syncs = [each for each in graph.clusters if each.name not in named]
-        return Installations(
-            clusters, elsewhere, reads, [(each.files, root.place) for each in syncs for root in each.roots]
+            breaks=by_variable(hits, reads, self._sources.tree),
         )
 
     def looked_back(self, transition: Transition, impact: Impact) -> Impact:
@@ -149,9 +146,9 @@ class ImpactAnalyzer:
         if asked.needs_history:
             mentions = self._sources.history.mentions(tuple(sorted(dropped)))
             # Of files that are searched today and not another cluster's.
-            scan, others = transition.terms.governance.scan, transition.other_clusters
-            searched = [each for each in mentions.paths if self._uses.is_searched(each, scan)]
-            mine = tuple(each for each in searched if not others.is_theirs(each))
+            scan = transition.terms.governance.scan
+            searched = (each for each in mentions.paths if self._uses.is_searched(each, scan))
+            mine = tuple(each for each in searched if not self._uses.others(transition.cluster).is_theirs(each))
             mentions = mentions._replace(paths=mine)
         found = managed(asked, feedback.migrated, mentions)
         if found is None or found.is_after or found.evidence is not Evidence.UNKNOWN:
@@ -227,3 +224,19 @@ class ImpactAnalyzer:
     @lru_cache(maxsize=8)  # equal manifests are many
     def _crds(manifest: bytes) -> Sequence[Crd]:
         return tuple(crds_of(parse(manifest).documents).values())
+
+
+def _in_use(
+    turned_off: Sequence[TurnedOff], files: Iterable[FluxFile], moves: Iterable[Move]
+) -> Iterator[TurnedOffUse]:
+    """Uses of versions that patches over the manifest take away; those included that manifests are moved to."""
+    if not turned_off:
+        return
+    from flux_upgrade.impact.impact import TurnedOffUse
+
+    patches = {(each.group, each.kind, each.version): each for each in turned_off}
+    moved = {(move.use.path, move.use.start): move.to for move in moves}
+    for use in (use for file in files for use in file.uses if use.is_applied):
+        patch = patches.get((use.group, use.kind, moved.get((use.path, use.start), use.version)))
+        if patch is not None:
+            yield TurnedOffUse(use, patch)

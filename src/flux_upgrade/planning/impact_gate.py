@@ -6,7 +6,6 @@ What one step cannot reach goes step by step: the analyzer gives the path, and i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import Cluster
@@ -15,7 +14,7 @@ from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import Pin, PinChange, Role
 from flux_upgrade.planning.api_uses import Transition
 from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
-from flux_upgrade.planning.impact_holds import closed_migration, held_by, is_back, moved_elsewhere
+from flux_upgrade.planning.impact_holds import accepts_breaks, closed_migration, held_by, is_back, moved_elsewhere
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.pin_planner import PinPlanner
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, Upgrade
@@ -27,7 +26,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.impact.impact import Impact
     from flux_upgrade.impact.migrate.result import Migrated
-    from flux_upgrade.impact.readership import Installations, OtherClusters
 
 
 class GateResult(NamedTuple):
@@ -40,16 +38,10 @@ class GateResult(NamedTuple):
 class ImpactGate:
     """Holds upgrades for what they would break: one installation after the other, in their order."""
 
-    def __init__(
-        self, analyzer: ImpactAnalyzer, manifests: ManifestPlanner, pins: PinPlanner, clusters: Sequence[Cluster]
-    ) -> None:
-        self._analyzer, self._manifests, self._pins, self._clusters = analyzer, manifests, pins, clusters
+    def __init__(self, analyzer: ImpactAnalyzer, manifests: ManifestPlanner, pins: PinPlanner) -> None:
+        self._analyzer, self._manifests, self._pins = analyzer, manifests, pins
         self._taken: dict[str, tuple[str, bool]] = {}
         """Path of a file that is moved → slug of the update group that does it; whether it is approved."""
-
-    @cached_property
-    def _installations(self) -> Installations:
-        return self._analyzer.installations(self._clusters)
 
     def is_of(self, path: str, slug: str) -> bool:
         """Whether a file is moved for the update group with that slug."""
@@ -62,25 +54,21 @@ class ImpactGate:
         """
         if target.pin.role is not Role.INSTALLS or not target.pin.version:
             return GateResult(plan)
-        other_clusters = self._installations.besides(cluster)
         decisions: list[Upgrade | Hold] = []
         impacts: dict[BumpKind, Impact] = {}
         migrations: list[Plan] = []
         for each in plan.decisions:
-            if isinstance(each, Upgrade):
-                first = self._first_step(each, _later(plan, each), target, other_clusters)
-            else:
-                first = each
+            first = self._first_step(each, _later(plan, each), target, cluster) if isinstance(each, Upgrade) else each
             if isinstance(first, Hold):
                 decisions.append(first)
                 continue
             upgrade, impact = first
-            hold = held_by(upgrade, impact, target.terms)
+            hold = held_by(upgrade, impact, target.terms, plan.path)
             if hold is None:
                 # Nobody is asked about the past of what cannot go on anyway.
-                transition = Transition(target.path, target.pin, upgrade, target.terms, other_clusters)
+                transition = Transition(target.path, target.pin, upgrade, target.terms, cluster)
                 impact = self._analyzer.looked_back(transition, impact)
-                hold = held_by(upgrade, impact, target.terms)
+                hold = held_by(upgrade, impact, target.terms, plan.path)
             impacts[upgrade.bump_kind] = impact
             moving = [file for file in impact.files if file.moves]
             if not upgrade.bump.approval:
@@ -91,11 +79,12 @@ class ImpactGate:
             elif hold is None and moving:
                 moved = self._take(moving, slug, upgrade)
                 hold = None if len(moved) == len(moving) else moved_elsewhere(upgrade)
-            decisions.append(hold or upgrade._replace(impact=impact, moved=tuple(moved)))
+            is_accepted = accepts_breaks(upgrade, impact, target.terms, plan.path)
+            decisions.append(hold or upgrade._replace(impact=impact, moved=tuple(moved), is_accepted=is_accepted))
         return GateResult(plan._replace(decisions=tuple(decisions), impacts=impacts), tuple(migrations))
 
     def _first_step(
-        self, upgrade: Upgrade, later: Version, target: PlannedTarget, other_clusters: OtherClusters
+        self, upgrade: Upgrade, later: Version, target: PlannedTarget, cluster: Cluster
     ) -> tuple[Upgrade, Impact] | Hold:
         """``upgrade``, or the first step to it, and what that means.
 
@@ -103,7 +92,7 @@ class ImpactGate:
         """
 
         def impact_of(each: Upgrade) -> Impact:
-            return self._analyzer.impact(Transition(target.path, target.pin, each, target.terms, other_clusters))
+            return self._analyzer.impact(Transition(target.path, target.pin, each, target.terms, cluster))
 
         def carried_out(bump: Bump) -> Upgrade | Hold:
             planner = self._manifests if target.pin.is_manifest else self._pins

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from flux_upgrade.config.config import Migrate
 from flux_upgrade.model.errors import ApiRemoved
 from flux_upgrade.model.markdown import counted
-from flux_upgrade.model.markers import content_entry
+from flux_upgrade.model.markers import break_entry, content_entry
 from flux_upgrade.model.text import first_few
 from flux_upgrade.model.versions import Version
-from flux_upgrade.planning.plan import Terms, Upgrade
+from flux_upgrade.planning.plan import OnBreak, Terms, Upgrade
 from flux_upgrade.policy.decision import BumpKind, Hold, Rejection
 from flux_upgrade.policy.hold_reasons import HoldReason
 
@@ -22,16 +22,19 @@ if TYPE_CHECKING:
 _NAMED = 3  # Places that a hold names; the report has all of them
 
 
-def held_by(upgrade: Upgrade, impact: Impact, terms: Terms) -> Hold | None:
-    """What is in the way of an upgrade: what cannot be waited for comes first. None: it may be made."""
-    held = next(_holds(upgrade, impact, terms), None)
+def held_by(upgrade: Upgrade, impact: Impact, terms: Terms, path: str) -> Hold | None:
+    """What is in the way of an upgrade: what cannot be waited for comes first. None: it may be made.
+
+    ``path``: of the installation.
+    """
+    held = next(_holds(upgrade, impact, terms, path), None)
     if held is None:
         return None
     error = ApiRemoved if terms.to and held.reason is HoldReason.BLOCKED_BY_API_REMOVAL else None
     return held._replace(bump_kind=upgrade.bump_kind, target=upgrade.target, error=error)
 
 
-def _holds(upgrade: Upgrade, impact: Impact, terms: Terms) -> Iterator[Hold]:
+def _holds(upgrade: Upgrade, impact: Impact, terms: Terms, path: str) -> Iterator[Hold]:
     target, kubernetes = upgrade.target, impact.kubernetes
     # A patch asks for what the release before it asked for.
     if kubernetes is not None and kubernetes.is_too_old and upgrade.bump_kind is not BumpKind.PATCH:
@@ -75,7 +78,7 @@ def _holds(upgrade: Upgrade, impact: Impact, terms: Terms) -> Iterator[Hold]:
             "that it may have stored",
             f"run `flux migrate` there, and tick the box in {terms.feedback.unmigrated}",
         )
-    yield from _overlay(upgrade, impact)
+    yield from _overlay(upgrade, impact, terms, path)
 
 
 def _moved_first(upgrade: Upgrade, impact: Impact, terms: Terms) -> Hold:
@@ -123,23 +126,32 @@ def moved_elsewhere(upgrade: Upgrade) -> Hold:
     )
 
 
-def _overlay(upgrade: Upgrade, impact: Impact) -> Iterator[Hold]:
-    """Patches that no longer fit. Not each can be mended before: an index is right for one release alone.
+def accepts_breaks(upgrade: Upgrade, impact: Impact, terms: Terms, path: str) -> bool:
+    """Whether patches break nothing, or people accepted what they break. ``path``: of the installation."""
+    breaks = impact.patch_breaks
+    entry = break_entry(path, upgrade.target, map(str, breaks))
+    return not breaks or terms.on_break is OnBreak.ACCEPT or entry in terms.feedback.accepted
 
-    Whoever approves the release sees by themselves to those that build all the same.
+
+def _overlay(upgrade: Upgrade, impact: Impact, terms: Terms, path: str) -> Iterator[Hold]:
+    """Patches that no longer fit. An approval says that a release is wanted, not that it may break something.
+
+    Not each can be mended before: an index is right for one release alone. So what was approved, and builds, is
+    proposed as a draft.
     """
-    overlay, is_approved = impact.overlay, bool(upgrade.bump.approval)
-    if overlay is None:
+    if accepts_breaks(upgrade, impact, terms, path):
         return
-    broken = [each for each in overlay.findings if each.holds and (each.fails or not is_approved)]
-    if broken or overlay.failed:
-        first = broken[0] if broken else None
-        detail = f"{first.path}:{first.line}: {first.what}: {first.detail}" if first else overlay.failed
-        more = f" and {len(broken) - 1} more" if len(broken) > 1 else ""
-        hint = (first.hint if first else "") or f"mend {overlay.path} first"
-        if not any(each.fails for each in broken) and not overlay.failed:
-            hint += f"; or approve {upgrade.target}, and mend it in the branch of the pull request"
-        yield Hold(HoldReason.OVERLAY_BREAKS, detail + more, hint)
+    breaks, is_proposed = impact.patch_breaks, terms.on_break is OnBreak.DRAFT
+    is_built = not any(each.fails for each in breaks)
+    if is_built and is_proposed and upgrade.bump.approval:
+        return
+    more = f" and {len(breaks) - 1} more" if len(breaks) > 1 else ""
+    hint = breaks[0].hint or f"mend {breaks[0].path} first"
+    if not is_proposed:
+        hint += "; or write it as it is with --accept-breaks"
+    elif is_built:
+        hint += f"; or approve {upgrade.target}, and mend it in the pull request, which stays a draft until then"
+    yield Hold(HoldReason.OVERLAY_BREAKS, f"{breaks[0]}{more}", hint)
 
 
 def _out_of_reach(target: Version, impact: Impact, terms: Terms) -> Iterator[Hold]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
 from itertools import islice
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from flux_upgrade.policy.hold_reasons import HoldReason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.impact.broken_today import BrokenToday
     from flux_upgrade.impact.impact import Impact
     from flux_upgrade.impact.migrate.result import Migrated
 
@@ -28,18 +30,28 @@ class UpgradeRequest(NamedTuple):
     base: str = ""  # Branch that pull requests go into; empty: the default branch
     writes: bool = True  # False: what would be done is shown, from any checkout
     migrated: bool = False  # Whether `flux migrate` ran in the clusters, at the releases that they are at
+    accept_breaks: bool = False  # What a patch over the manifest would break is accepted, in a checkout
+
+
+class OnBreak(StrEnum):
+    """What becomes of an upgrade after which a patch over the manifest would break something."""
+
+    HOLD = "hold"
+    DRAFT = "draft"  # Once it is approved, its pull request stays a draft until people accept that
+    ACCEPT = "accept"  # It is made: the user said so
 
 
 class Terms(NamedTuple):
     governance: Governance = Governance()
     feedback: Feedback = Feedback()
     to: Version = NO_VERSION  # A tag that was asked for, whatever the policy says; empty: the policy decides
+    on_break: OnBreak = OnBreak.HOLD
 
     @property
     def value(self) -> tuple[object, ...]:
         """To be hashed: what is planned by terms of the same value is the same."""
         governance = {**self.governance._asdict(), "flags": tuple(sorted(self.governance.flags.items()))}
-        return (*governance.values(), self.feedback, self.to)
+        return (*governance.values(), self.feedback, self.to, self.on_break)
 
 
 class PlannedTarget(NamedTuple):
@@ -62,6 +74,7 @@ class Upgrade(NamedTuple):
     moved: tuple[Migrated, ...] = ()  # Files with resources that go to other versions of their APIs in the same commit
     waiting: tuple[str, ...] = ()
     """Paths of the pins that wait until it is merged, if it migrates resources and no more."""
+    is_accepted: bool = True  # False: patches over the manifest would break something, and nobody has accepted that
 
     @property
     def bump_kind(self) -> BumpKind:
@@ -84,6 +97,7 @@ class Plan(NamedTuple):
     decisions: tuple[Upgrade | Hold, ...]  # At least one
     tried: Mapping[BumpKind, ManifestChange] = {}  # What was tried and held for a conflict, to show its conflicts
     impacts: Mapping[BumpKind, Impact] = {}  # What is known of that which is held
+    broken_today: tuple[BrokenToday, ...] = ()  # What its cluster reads, and the running release refuses
 
     @property
     def line(self) -> int:

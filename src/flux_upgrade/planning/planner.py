@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
@@ -15,11 +16,12 @@ from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Checkout
 from flux_upgrade.model.versions import NO_VERSION, Release, Version
 from flux_upgrade.pins.context import PinContext
+from flux_upgrade.planning.api_uses import Sources
 from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 from flux_upgrade.planning.impact_gate import GateResult, ImpactGate
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.pin_planner import PinPlanner
-from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, UpdateGroupPlan, Upgrade, UpgradeRequest
+from flux_upgrade.planning.plan import OnBreak, Plan, PlannedTarget, Terms, UpdateGroupPlan, Upgrade, UpgradeRequest
 from flux_upgrade.planning.preflight import PreflightChecks, hold_cluster_set
 from flux_upgrade.policy.decision import BumpKind, Feedback, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -44,7 +46,7 @@ class Inventory(NamedTuple):
     all_paths: frozenset[str] | None
     """Paths of all installations, ignored ones too; None: only a part of the repository was looked at."""
     checkout: Checkout
-    analyzer: ImpactAnalyzer | None = None  # What upgrades mean for the repository; None: nobody looks
+    sources: Sources | None = None  # Of what upgrades mean for the repository; None: nobody looks
     void: tuple[Void, ...] = ()  # Groups of the config file that match nothing
 
 
@@ -84,10 +86,12 @@ class _UpdateGroups:
         context = inventory.pin_context
         self._manifests = ManifestPlanner(context.regenerator, context.artifacts, inventory.releases, inventory.now)
         self._pins = PinPlanner(context, inventory.releases, inventory.now)
+        self._analyzer: ImpactAnalyzer | None = None
         self._gate: ImpactGate | None = None
-        if inventory.analyzer is not None:
+        if inventory.sources is not None:
             clusters = [each for group in inventory.update_groups for each in group.clusters]
-            self._gate = ImpactGate(inventory.analyzer, self._manifests, self._pins, clusters)
+            self._analyzer = ImpactAnalyzer(inventory.sources, clusters)
+            self._gate = ImpactGate(self._analyzer, self._manifests, self._pins)
 
     def plan(self) -> Iterator[UpdateGroupPlan]:
         # Tools last: what they go to depends on the clusters that they serve.
@@ -120,6 +124,9 @@ class _UpdateGroups:
             plan = self._member(target, cluster, lead)
             if member.pin.is_manifest or (lead is None and not cluster.is_tools):
                 plan = self._after_impact_gate(plan, target, update_group, cluster)
+            if self._analyzer is not None and not plans:
+                with suppress(Unreadable):  # an upgrade is held for it
+                    plan = plan._replace(broken_today=self._analyzer.broken_today(target, cluster))
             plans.append(plan)
             if lead is None and plan.can_lead:
                 lead = plan
@@ -138,11 +145,18 @@ class _UpdateGroups:
     ) -> Plan:
         """The plan of what speaks for a cluster, as far as nothing that it breaks is in the way."""
         gate = self._gate if plan.upgrades else None
-        # What is not ours to move needs no look: whatever holds it is said later, for all of the cluster.
-        if gate is None or self._preflight.checked(plan, cluster, has_open=False) is not plan:
+        if gate is None:
+            return plan
+        held = self._preflight.checked(plan, cluster, has_open=False)
+        # Another one is looked at before anything is decided about it.
+        if any(hold.reason is HoldReason.CHECKOUT_DIFFERS for hold in held.holds):
             return plan
         try:
             checked = gate.check(plan, target, update_group.slug, cluster)
+            if held is not plan:
+                # Whoever makes the upgrade wants to know what it breaks, and the manifests are ours to move.
+                self._migrations.setdefault(update_group.slug, []).extend(checked.migrations)
+                return held._replace(impacts=checked.plan.impacts)
             patch = self._patch_meanwhile(checked.plan, target, cluster)
             if patch is not None:
                 of_patch = gate.check(patch, target, update_group.slug, cluster)
@@ -214,7 +228,10 @@ class _UpdateGroups:
                 "no kustomization in the tree refers to it",
                 "remove the file, refer to it, or list it under `ignore` in the config file",
             )
-        terms = Terms(update_group.group.governance, feedback, request.to)
+        on_break = OnBreak.ACCEPT if request.accept_breaks else OnBreak.HOLD
+        if self._repository is not None:
+            on_break = OnBreak.DRAFT
+        terms = Terms(update_group.group.governance, feedback, request.to, on_break)
         return PlannedTarget(pin, member.path, terms, blocked)
 
     def _branches(self, update_group: UpdateGroup) -> Sequence[Branch]:

@@ -89,7 +89,9 @@ class PreflightChecks(NamedTuple):
         moves = all(each.target != plan.pin.version for each in plan.upgrades)
         # Terraform's pin says the release, and nothing of flags.
         pins = [each.pin for each in cluster.members] if moves else []
-        return self.ownership.other_writer(plan.path, plan.upgrades[0].target, history, pins)
+        first = plan.upgrades[0]
+        hold = self.ownership.other_writer(plan.path, first.target, history, pins)
+        return hold._replace(bump_kind=first.bump_kind) if hold is not None else None
 
     def _unsettled(self, plan: Plan, cluster: Cluster) -> Hold | None:
         elsewhere = (member.path for member in self.members if member.pin.is_manifest and member not in cluster.members)

@@ -67,6 +67,11 @@ class Proposal(NamedTuple):
                 yield current, impact  # the box stays once it is ticked
 
     @property
+    def is_draft(self) -> bool:
+        """Whether it must not be merged yet: it waits for a person, or patches would break something."""
+        return self.is_pending or not all(upgrade.is_accepted for _, upgrade in self.upgrades)
+
+    @property
     def is_pending(self) -> bool:
         """Whether a person has to approve it first."""
         return not all(upgrade.approved for _, upgrade in self.upgrades)

@@ -45,6 +45,10 @@ class BumpKind(StrEnum):
             return BumpKind.MAJOR
         return BumpKind.PATCH if before.minor == after.minor else BumpKind.MINOR
 
+    def approval(self, target: Version) -> str:
+        """What a person gives to ``--approve``: a minor with its later patches, a patch by itself."""
+        return target if self is BumpKind.PATCH else target.minor
+
 
 class Hold(NamedTuple):
     """Nothing is written."""
@@ -90,4 +94,5 @@ class Feedback(NamedTuple):
     stored: tuple[str, ...] = ()  # What earlier runs read in the history, see ``impact.stored_versions.memory``
     moved: tuple[str, ...] = ()
     """What merged pull requests moved, ``markers.content_entry``: if it is there again, it was reverted."""
+    accepted: tuple[str, ...] = ()  # What breaks and was accepted in open pull requests, ``markers.break_entry``
     moved_for: tuple[str, ...] = ()  # The releases that merged pull requests moved manifests for, tags

@@ -66,6 +66,7 @@ def feedback_of(  # noqa: PLR0913 two sources, and the four facts that select fr
         unmigrated,
         tuple(stored),
         tuple(entry for state in moved for entry in state.moved),
+        tuple(entry for pull, _ in all_pulls if pull.state is PullState.OPEN for entry in markers.accepted(pull.body)),
         tuple(dict.fromkeys(state.target for state in moved if state.subject == BumpKind.MIGRATION)),
     )
 

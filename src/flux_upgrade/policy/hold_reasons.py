@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from enum import Enum, StrEnum, auto
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from flux_upgrade.model import errors
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Self
 
 
 class OpenPullRequest(Enum):

@@ -175,24 +175,15 @@ class _Case:
     def _needs_approval(self, bump_kind: BumpKind, release: _StableRelease, detail: str) -> Hold:
         _, end = self._cool_down(bump_kind, release)
         since = "" if end is None else _rfc3339(end)
-        hint = _approve(bump_kind, release.version)
-        return Hold(HoldReason.NEEDS_APPROVAL, detail, hint, None, bump_kind, release.version, since)
+        return _hold(HoldReason.NEEDS_APPROVAL, detail, bump_kind, release.version, since)
 
     def _cooling(self, bump_kind: BumpKind, release: _StableRelease) -> Hold | None:
         start, end = self._cool_down(bump_kind, release)
         if start is None or end is None or start == end or end <= self.now:
             return None
-        what = release.version if bump_kind is BumpKind.PATCH else release.version.minor
-        return Hold(
-            HoldReason.COOLING_DOWN,
-            f"{what} was released on {start.date()} and cools down until {end.date()}",
-            _approve(bump_kind, release.version),
-            None,
-            bump_kind,
-            release.version,
-            since=_rfc3339(start),
-            until=_rfc3339(end),
-        )
+        what = bump_kind.approval(release.version)
+        detail = f"{what} was released on {start.date()} and cools down until {end.date()}"
+        return _hold(HoldReason.COOLING_DOWN, detail, bump_kind, release.version, _rfc3339(start), until=_rfc3339(end))
 
     def _cool_down(self, bump_kind: BumpKind, release: _StableRelease) -> tuple[datetime | None, datetime | None]:
         """When it began, and when it ends; None where the source does not tell."""
@@ -211,14 +202,9 @@ class _Case:
         if self.allows(newest) or any(each.target == newest.version for each in decided):
             return
         bump_kind = BumpKind.between(self.current, newest.version)
-        yield Hold(
-            HoldReason.OUT_OF_RANGE,
-            f"{newest.version} is not in the range {self.policy.range}",
-            f"widen the range, or {_approve(bump_kind, newest.version)}",
-            None,
-            bump_kind,
-            newest.version,
-        )
+        detail = f"{newest.version} is not in the range {self.policy.range}"
+        hold = _hold(HoldReason.OUT_OF_RANGE, detail, bump_kind, newest.version)
+        yield hold._replace(hint=f"widen the range, or {hold.hint}")
 
 
 def refused(feedback: Feedback, bump_kind: BumpKind, target: Version) -> Hold | None:
@@ -241,12 +227,15 @@ def refused(feedback: Feedback, bump_kind: BumpKind, target: Version) -> Hold | 
         return None
     last = max(found, key=lambda each: (each.target, each.since, each.where))
     detail = f"{last.target} was {last.reason.effect.verb} by a person: {last.where}"
-    return Hold(last.reason, detail, _approve(bump_kind, last.target), None, bump_kind, last.target, last.since)
+    return _hold(last.reason, detail, bump_kind, last.target, last.since)
 
 
-def _approve(bump_kind: BumpKind, version: Version) -> str:
-    name = version if bump_kind is BumpKind.PATCH else version.minor
-    return f"approve {name} to have it now"
+def _hold(  # noqa: PLR0913 they are what a hold is made of
+    reason: HoldReason, detail: str, bump_kind: BumpKind, target: Version, since: str = "", *, until: str = ""
+) -> Hold:
+    """One that an approval ends."""
+    hint = f"approve {bump_kind.approval(target)} to have it now"
+    return Hold(reason, detail, hint, None, bump_kind, target, since, until)
 
 
 def _rfc3339(moment: datetime) -> str:

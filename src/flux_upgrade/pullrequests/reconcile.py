@@ -119,10 +119,10 @@ def _desired(proposal: Proposal, context: ProposalContext, repository: Repositor
         state=state_for(proposal, context),
         status=text.status(proposal)._replace(url=context.run_url),
         extras=_extras(proposal),
-        is_draft=proposal.is_pending,
-        make_ready=draft is not None and not proposal.is_pending and _is_approved(proposal, draft),
+        is_draft=proposal.is_draft,
+        make_ready=draft is not None and not proposal.is_draft and _is_approved(proposal, draft),
         # Whatever made it wait, a policy or another range: what is ready has been approved.
-        make_draft=proposal.is_pending and draft is None,
+        make_draft=proposal.is_draft and draft is None,
         answered=(REBASE, APPROVED),
     )
 
@@ -166,7 +166,7 @@ def _kept_issue(proposal: Proposal, context: ProposalContext, issue: Issue) -> t
 
 def _extras(proposal: Proposal) -> Extras:
     group = proposal.group.governance
-    patch = group.auto_merge and proposal.bump_kind is BumpKind.PATCH and not proposal.is_pending
+    patch = group.auto_merge and proposal.bump_kind is BumpKind.PATCH and not proposal.is_draft
     # What has to be done before merging, such as a signature, waits for whoever does it.
     is_ready = not text.has_to_do(proposal)
     return Extras(group.labels, group.assignees, group.reviewers, auto_merge=patch and is_ready)

@@ -14,8 +14,10 @@ from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import printable, printable_lines
 from flux_upgrade.model.versions import Version, is_tag
-from flux_upgrade.report.findings import use_value
-from flux_upgrade.report.impact_phrases import api, in_order, kept_sentence
+from flux_upgrade.report.finding_kinds import hits
+from flux_upgrade.report.findings import Finding, by_change, hit_value, use_value
+from flux_upgrade.report.impact_phrases import TEXT, api, in_order, kept_sentence
+from flux_upgrade.report.impact_text import changed_lines
 from flux_upgrade.report.wording import Annotation, Level, located
 
 
@@ -55,6 +57,7 @@ class ApiUsesReport(NamedTuple):
     failures: Mapping[str, FluxUpgradeError] = {}
     moved: frozenset[str] = frozenset()  # Paths of the files that were written, or, in a dry run, would be
     is_dry: bool = True
+    unread: tuple[str, ...] = ()  # Patterns for `ignore` that leave out the files which no cluster reads
     ignored: int = 0  # Files that name Flux's APIs, and that the config file wants to be left alone
 
     @property
@@ -93,7 +96,15 @@ def check_text(found: ApiUsesReport) -> str:
         for file in found.uses.files
         for each in in_order(file)
     ]
-    return printable_lines([*lines, *([""] if lines else []), *_summary(found)])
+    changes = [line for places in by_change(_hits(found)) for line in changed_lines(places)]
+    blocks = [block for block in (lines, changes, list(_summary(found))) if block]
+    return printable_lines([line for block in blocks for line in (*block, "")][:-1])
+
+
+def _hits(found: ApiUsesReport) -> Iterator[Finding]:
+    for each in hits(found.uses, Version(found.between.target), TEXT):
+        # Paths are shown as they are reached from the working folder.
+        yield each._replace(wording=each.wording.replace(each.path, found.place(each.path), 1))
 
 
 def _sentence(found: ApiUsesReport, each: Move | Left) -> str:
@@ -103,6 +114,8 @@ def _sentence(found: ApiUsesReport, each: Move | Left) -> str:
         return f"{what}{today}: `flux-upgrade migrate` moves it to {each.to}"
     if each.reason is Reason.TEXT:
         return f"{what}, and stands in a text: nothing breaks"
+    if each.reason is Reason.UNREAD:
+        return f"{what}, but no cluster reads this file: nothing breaks"
     return f"{what}: {each.reason}: {each.detail} {each.hint}".rstrip()
 
 
@@ -138,7 +151,7 @@ def _block(found: ApiUsesReport, file: Migrated) -> Iterator[str]:
 
 def _summary(found: ApiUsesReport) -> Iterator[str]:
     target, uses, by_hand = found.between.target, found.uses, found.by_hand
-    texts, unreadable = _harmless(uses)
+    texts, unreadable, unread = _harmless(uses)
     removed: tuple[Move | Left, ...] = (*uses.moves, *by_hand)
     if removed:
         yield from _running(found.between)
@@ -154,16 +167,21 @@ def _summary(found: ApiUsesReport) -> Iterator[str]:
         yield f"besides, {counted(texts, 'mention')} in texts, where nothing breaks"
     if unreadable:
         yield f"besides, {counted(unreadable, 'mention')} in what is no valid YAML, which nothing can apply"
+    if unread:
+        yield f"besides, {counted(unread, 'use')} in files that no cluster reads"
+        yield "To leave these files out, add to the config file:"
+        yield from ("  ignore:", *(f"  - {pattern}" for pattern in found.unread))
+        yield "To migrate these files too, use --scan=all."
     if found.ignored:
         were = "was" if found.ignored == 1 else "were"
         files = counted(found.ignored, "file")
         yield f"{files} with Flux's APIs {were} left alone (`ignore` in the config file)"
 
 
-def _harmless(uses: Impact) -> tuple[int, int]:
-    """How many mentions are in texts, and in what nobody can read."""
+def _harmless(uses: Impact) -> tuple[int, int, int]:
+    """How many mentions are in texts, in what is no YAML, and in files that no cluster reads."""
     reasons = [each.reason for each in uses.lefts]
-    return reasons.count(Reason.TEXT), reasons.count(Reason.UNREADABLE)
+    return reasons.count(Reason.TEXT), reasons.count(Reason.UNREADABLE), reasons.count(Reason.UNREAD)
 
 
 def _age(version: str) -> tuple[bool, tuple[object, ...], str]:
@@ -201,7 +219,7 @@ def remedy(found: ApiUsesReport) -> str:
 def api_uses_json(found: ApiUsesReport) -> str:
     """What ``check --json`` and ``migrate --json`` print: see docs/reference/api-uses.schema.json."""
     between, uses, by_hand = found.between, found.uses, found.by_hand
-    texts, unreadable = _harmless(uses)
+    texts, unreadable, unread = _harmless(uses)
     report = {
         "target": between.target,
         "running": list(filter(is_tag, between.versions)),
@@ -210,16 +228,19 @@ def api_uses_json(found: ApiUsesReport) -> str:
             {"path": each.path, "version": each.version or None, "read": each.is_read} for each in between.unverified
         ],
         "uses": [_value(found, each) for file in uses.files for each in in_order(file)],
+        "breaks": list(map(hit_value, uses.breaks)),
         "failures": [
             {"path": path, "name": error.slug, "reason": error.message, "remedy": error.hint or None}
             for path, error in found.failures.items()
         ],
+        "unread": list(found.unread),
         "ignored": found.ignored,
         "counts": {
             "moves": len(uses.moves),
             "by-hand": len(by_hand),
             "texts": texts,
             "unreadable": unreadable,
+            "unread": unread,
             "breaking": len(found.breaking),
         },
     }
@@ -232,7 +253,9 @@ def _value(found: ApiUsesReport, each: Move | Left) -> dict[str, Any]:
 
 
 def line_annotations(found: ApiUsesReport) -> Iterator[Annotation]:
-    """One for each use that breaks, on its own line."""
+    """One for each use that breaks, and for whatever behaves differently, on its own line."""
     for each in found.breaking:
         title = f"{found.between.target} does not serve {api(each.use)}"
         yield Annotation(Level.ERROR, printable(_sentence(found, each)), title, each.use.path, each.use.line)
+    for hit in hits(found.uses, Version(found.between.target), TEXT):
+        yield Annotation(Level.WARNING, printable(hit.message), hit.title, hit.path, hit.line)

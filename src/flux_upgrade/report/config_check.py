@@ -10,7 +10,7 @@ from flux_upgrade.clusters.groups import UpdateGroup
 from flux_upgrade.clusters.void_groups import GroupPaths, Void, void_patterns
 from flux_upgrade.config.config import Config, Governance, Migrate
 from flux_upgrade.model.text import printable
-from flux_upgrade.policy.policy import MaxBump, Pending, Policy
+from flux_upgrade.policy.policy import MaxBump, Pending
 
 _BY_ITSELF = {
     MaxBump.NONE: "nothing",
@@ -50,7 +50,8 @@ def check_report(
 
 def _governance_lines(found: Governance) -> Iterator[str]:
     policy = found.policy
-    yield f"  without approval: {_scope(policy)}"
+    within = f" in {policy.range.text}" if policy.range is not None else ""
+    yield f"  without approval: {_BY_ITSELF[policy.bump]}{within}"
     if policy.bump is not MaxBump.MAJOR:
         shown = "a draft pull request" if policy.pending is Pending.DRAFT else "the summary alone"
         yield f"  waiting for approval: shown in {shown}"
@@ -71,10 +72,6 @@ def _governance_lines(found: Governance) -> Iterator[str]:
     ):
         if values:
             yield f"  {name}: {', '.join(values)}"
-
-
-def _scope(policy: Policy) -> str:
-    return _BY_ITSELF[policy.bump] + (f" in {policy.range.text}" if policy.range is not None else "")
 
 
 def _span(age: timedelta) -> str:
@@ -101,7 +98,8 @@ def matches(
     found = {}
     for group in (*config.groups, config.default):
         clusters = [each for each in update_groups if each.group.name == group.name]
-        lines = [*_clusters(clusters), *_unchanged(unchanged.get(group.name, ()))]
+        never = (f"    {member.place} (never changed)" for member in unchanged.get(group.name, ()))
+        lines = [*_clusters(clusters), *never]
         if group.name in nothing:
             lines = [nothing[group.name]]
         elif lines:
@@ -118,7 +116,3 @@ def _clusters(update_groups: Iterable[UpdateGroup]) -> Iterator[str]:
         for cluster in group.clusters:
             yield f"    {cluster.name}"
             yield from (f"      {member.place}" for member in cluster.members)
-
-
-def _unchanged(members: Iterable[Member]) -> Iterator[str]:
-    yield from (f"    {member.place} (never changed)" for member in members)

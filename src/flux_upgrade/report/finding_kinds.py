@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from flux_upgrade.impact.impact import Impact
 from flux_upgrade.impact.migrate.result import Left, Move
 from flux_upgrade.impact.overlay.result import OverlayFinding, OverlayVerdict
+from flux_upgrade.model.text import first_few
 from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.report.findings import Finding, FindingKind, KnownChange, Severity, hit_value, place_value, uses_value
+from flux_upgrade.report.findings import Finding, FindingKind, KnownChange, Severity
 from flux_upgrade.report.impact_phrases import (
     TEXT,
     Style,
@@ -126,10 +127,11 @@ def _orphaned(impact: Impact, target: Version, style: Style) -> Iterator[Finding
         )
 
 
-def _breaks(impact: Impact, _: str, style: Style) -> Iterator[Finding]:
+def hits(impact: Impact, _: Version, style: Style) -> Iterator[Finding]:
+    """Known changes of behaviour, place by place."""
     for hit in impact.breaks:
         name = "/".join(filter(None, (hit.namespace, hit.name)))
-        parts = (style.code(f"{hit.path}:{hit.line}"), style.plain(f"{hit.kind} {name}"))
+        parts = (style.code(f"{hit.path}:{hit.line}"), style.plain(f"{hit.kind} {name}{hit.what and f': {hit.what}'}"))
         keep = f"to keep the old behaviour: {hit.keep}" if hit.keep else ""
         yield Finding(
             Severity.CHANGES,
@@ -170,6 +172,32 @@ def _patches(impact: Impact, target: Version, style: Style) -> Iterator[Finding]
         )
 
 
+def _unread(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
+    if impact.unread:
+        files = first_few(list(map(style.code, impact.unread)), _FEW)
+        what = f"use API versions that {target} does not serve. List them under `ignore`, or set `scan: all`"
+        yield Finding(Severity.NOTE, heading="", wording=f"no cluster reads these files, which {what}: {files}")
+
+
+def _turned_off(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
+    for use, patch in impact.turned_off:
+        where, version = f"{patch.path}:{patch.line}", f"{patch.kind} {patch.version}"
+        yield Finding(
+            Severity.BREAKS,
+            patch.path,
+            patch.line,
+            heading="turned off by patches, and in use:",
+            task="Mend the patches that turn off API versions in use",
+            holds=(HoldReason.OVERLAY_BREAKS,),
+            title=f"Turns off {version} in {target}",
+            message=f"This patch turns off {version} in {target}, used in {place(use)}.",
+            wording=f"{style.code(where)}: this patch turns off {style.plain(version)} in {target}, "
+            f"used in {style.code(place(use))}",
+            order=(-1, where, place(use)),
+        )
+
+
+_FEW = 3
 _MEND = "Mend what no longer fits"
 _FROZEN = "Look at what replaces a whole list, and keeps out what the release adds to it"
 
@@ -214,10 +242,12 @@ def _kubernetes(impact: Impact, target: Version, style: Style) -> Iterator[Findi
 FINDING_KINDS = (
     FindingKind(_flux_migrate),
     FindingKind(_unserved),
-    FindingKind(_by_hand, "uses", lambda impact: uses_value(impact.files), rank=0),
+    FindingKind(_by_hand, rank=0),
     FindingKind(_moves, rank=3),
-    FindingKind(_orphaned, "orphaned", lambda impact: list(map(place_value, impact.orphaned)), rank=0),
-    FindingKind(_breaks, "breaks", lambda impact: list(map(hit_value, impact.breaks)), rank=2),
+    FindingKind(_orphaned, rank=0),
+    FindingKind(hits, rank=2),
+    FindingKind(_turned_off, rank=0),
+    FindingKind(_unread),
     FindingKind(_patches, rank=1),
     FindingKind(_kubernetes, is_for_minors=True),
 )

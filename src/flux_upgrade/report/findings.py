@@ -16,9 +16,7 @@ from flux_upgrade.impact.migrate.result import Left, Migrated, Move
 from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.impact_phrases import Style, in_order, is_broken_already, sentences
-
-_KEYS = {"change": "detail", "content": "kind", "drops": "kept-out", "hint": "remedy", "phrase": "told"}
-"""Fields that have other names in JSON."""
+from flux_upgrade.report.wording import fields
 
 
 class Severity(IntEnum):
@@ -70,9 +68,6 @@ class FindingKind(NamedTuple):
 
     find: Callable[[Impact, Version, Style], Iterable[Finding]]
     """From what is known of an upgrade to a release; what is worded, in a style."""
-    key: str = ""  # Of its list in JSON; empty: it has none
-    values: Callable[[Impact], list[dict[str, Any]]] | None = None
-    """The entries of that list, if they are not made from the findings."""
     rank: int = 9  # Which annotations come first: GitHub shows a few
     is_for_minors: bool = False
     """Whether a pull request of a patch leaves it out: a patch asks for what the release before it did."""
@@ -116,14 +111,4 @@ def place_value(use: ApiUse) -> dict[str, Any]:
 def hit_value(hit: Hit) -> dict[str, Any]:
     """A place that a known change concerns."""
     place = ("path", "line", "kind", "name", "namespace")
-    return fields(hit, "rule", "since", "change", "source", *place, "keep", "hint")
-
-
-def fields(value: object, *names: str) -> dict[str, Any]:
-    """Some fields of a value: lists are lists, and an empty text is null."""
-    found = ((name, getattr(value, name)) for name in names)
-    return {_KEYS.get(name, name): _plain(each) for name, each in found}
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else None if value == "" else value
+    return fields(hit, "rule", "since", "change", "source", *place, "what", "keep", "hint")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.clusters.graph.walk import ClusterReads
 from flux_upgrade.model.markdown import counted
-from flux_upgrade.model.text import is_below, printable_lines
+from flux_upgrade.model.text import printable_lines
 
 _MOST_LINES = 40
 _MOST_NAMES = 20
@@ -26,27 +25,8 @@ def graph_value(graph: ClusterGraph) -> dict[str, Any]:
     return {
         "clusters": [_cluster_value(each) for each in graph.clusters],
         "unread": list(graph.unread),
-        "ignore": ignore_patterns(graph),
+        "ignore": graph.ignore_patterns(graph.unread),
     }
-
-
-def ignore_patterns(graph: ClusterGraph) -> list[str]:
-    """Entries for ``ignore`` in the config file that leave out what no cluster reads, and nothing else.
-
-    A directory where nothing is read stands for all that is in it.
-    """
-    read = frozenset[str]().union(*(each.files for each in graph.clusters))
-    found: dict[str, None] = {}
-    for path in graph.unread:
-        folder = posixpath.dirname(path)
-        if not folder or any(is_below(each, folder) for each in read):
-            found[f"/{path}"] = None
-            continue
-        above = posixpath.dirname(folder)
-        while above and not any(is_below(each, above) for each in read):
-            folder, above = above, posixpath.dirname(above)
-        found[f"/{folder}/"] = None
-    return list(found)
 
 
 def _cluster(reads: ClusterReads) -> Iterator[str]:
@@ -88,7 +68,7 @@ def _unread(graph: ClusterGraph) -> Iterator[str]:
     yield from _limited(graph.unread)
     yield "  To leave them out of all runs, add to the config file:"
     yield "    ignore:"
-    yield from (f"    - {pattern}" for pattern in ignore_patterns(graph))
+    yield from (f"    - {pattern}" for pattern in graph.ignore_patterns(graph.unread))
 
 
 def _limited(lines: Sequence[str]) -> Iterator[str]:

@@ -10,45 +10,32 @@ from flux_upgrade.impact.impact import Impact, Managed, Refused, Stored
 from flux_upgrade.impact.kubernetes_versions import Fit
 from flux_upgrade.impact.overlay.result import Overlay
 from flux_upgrade.model.text import printable
-from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.planning.plan import UpdateGroupPlan, Upgrade
 from flux_upgrade.report.finding_kinds import FINDING_KINDS
-from flux_upgrade.report.findings import FindingKind, fields
+from flux_upgrade.report.findings import hit_value, place_value, uses_value
 from flux_upgrade.report.impact_phrases import TEXT, minor_text, sentences
-from flux_upgrade.report.wording import Annotation, Level
+from flux_upgrade.report.wording import Annotation, Level, fields
 
 _MOST = 25  # Annotations of one run: GitHub shows ten of a level, and what is over stands above the summary
 
 
-def impact_value(impact: Impact, target: Version = NO_VERSION) -> dict[str, Any]:
-    """All of it. ``target``: the release that it leads to."""
-    found = {kind.key: _values(kind, impact, target) for kind in FINDING_KINDS if kind.key}
-    # What the table lists takes the place that it has here, or the last.
+def impact_value(impact: Impact) -> dict[str, Any]:
+    """All of it."""
     return {
-        "uses": [],
+        "uses": uses_value(impact.files),
         "stored": _stored(impact.stored),
         "managed-fields": _managed(impact.managed) if impact.managed is not None else None,
-        "breaks": [],
+        "breaks": list(map(hit_value, impact.breaks)),
         "overlay": _overlay(impact.overlay) if impact.overlay is not None else None,
         "kubernetes": _fit(impact.kubernetes) if impact.kubernetes is not None else None,
-        "orphaned": [],
+        "orphaned": list(map(place_value, impact.orphaned)),
+        "turned-off": [
+            {"use": place_value(use), "patch": fields(patch, "path", "line")} for use, patch in impact.turned_off
+        ],
+        "unread": list(impact.unread),
         "hops": list(impact.upgrade_path),
         "changes": _changes(impact.changes) if impact.changes is not None else None,
-    } | found
-
-
-def _values(kind: FindingKind, impact: Impact, target: Version) -> list[dict[str, Any]]:
-    if kind.values is not None:
-        return kind.values(impact)
-    return [
-        {
-            "severity": each.severity.name.lower(),
-            **fields(each, "path", "names", "what", "remedy"),
-            "line": each.line or None,
-            "holds": bool(each.holds),
-        }
-        for each in kind.find(impact, target, TEXT)
-    ]
+    }
 
 
 def _stored(stored: Stored) -> dict[str, Any]:
@@ -126,6 +113,10 @@ def on_lines(plans: Iterable[UpdateGroupPlan]) -> list[Annotation]:
         (each.target, each.impact if isinstance(each, Upgrade) else plan.impacts.get(each.bump_kind))
         for plan, each in decisions
     ]
+    title = "Flux refuses this today"
+    for broken in (broken for plan, _ in decisions for broken in plan.broken_today):
+        annotation = Annotation(Level.WARNING, printable(broken.sentence), title, broken.path, broken.line)
+        found[broken.path, broken.line, title] = annotation
     for rank in sorted({kind.rank for kind in FINDING_KINDS}):
         findings = (
             each

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.impact.impact import Impact
 from flux_upgrade.model.text import capped, enumeration
+from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -29,8 +30,15 @@ def upgrade_lines(upgrade: Upgrade, *, is_done: bool = False) -> Iterator[str]:
         return
     if impact.upgrade_path:
         yield hops_line(impact.upgrade_path)
+    yield from _findings(impact, upgrade.target)
+    if not is_done:
+        yield from _changes(impact)
+
+
+def _findings(impact: Impact, target: Version, said: HoldReason | None = None) -> Iterator[str]:
+    """All but those that hold the upgrade for the reason ``said``, with which they are shown."""
     for kind in FINDING_KINDS:
-        found = list(kind.find(impact, upgrade.target, TEXT))
+        found = [each for each in kind.find(impact, target, TEXT) if said not in each.holds]
         headings: dict[str, list[str]] = {}
         for each in found:
             if each.heading is not None:
@@ -39,12 +47,11 @@ def upgrade_lines(upgrade: Upgrade, *, is_done: bool = False) -> Iterator[str]:
         for heading, lines in headings.items():
             yield from (heading, *_limited(lines)) if heading else lines
         for places in by_change(found):
-            yield from _changed(places)
-    if not is_done:
-        yield from _changes(impact)
+            yield from changed_lines(places)
 
 
-def _changed(places: Sequence[Finding]) -> Iterator[str]:
+def changed_lines(places: Sequence[Finding]) -> Iterator[str]:
+    """A known change of behaviour, and whom it concerns."""
     change = places[0].change
     if change is not None:
         yield f"breaks: {sentences(TEXT, change.what, change.hint)} ({change.source})"
@@ -53,13 +60,14 @@ def _changed(places: Sequence[Finding]) -> Iterator[str]:
 
 
 def hold_lines(plan: Plan, hold: Hold) -> Iterator[str]:
-    """What is in the way, line by line, as far as the hold itself does not say so."""
+    """What is in the way, line by line, as far as the hold itself does not say so; and what else it would break."""
     impact = plan.impacts.get(hold.bump_kind)
     if impact is None:
         return
     lines = in_the_way(hold, impact, TEXT)
     if hold.reason is not HoldReason.OVERLAY_BREAKS or len(lines) > 1:
         yield from _limited(lines)
+    yield from _findings(impact, hold.target, hold.reason)
 
 
 def _changes(impact: Impact) -> Iterator[str]:

@@ -10,13 +10,13 @@ from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.clusters.groups import drift_of
 from flux_upgrade.manifests.images import Controller, ImageState
-from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.manifests.options import InstallOptions, spell
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import printable_lines
 from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.report.graph import graph_value
 from flux_upgrade.report.plans import drift_lines, drift_value
-from flux_upgrade.report.wording import edit_line, hearsay, limited, located, tag
+from flux_upgrade.report.wording import edit_lines, fields, hearsay, located, tag
 
 _ROLES = {Role.CLI: " · of the CLI", Role.OPERATOR: " · of the flux-operator", Role.REPORTED: " · named, never changed"}
 
@@ -58,8 +58,7 @@ def _installation(installation: Pin) -> dict[str, Any]:
         "label-versions": list(proof.inferred.versions) if proof.inferred is not None else [],
         "generator": base.foreign.since if base is not None and base.foreign is not None else None,
         "proof": str(proof.verdict),
-        "reason": proof.reason or None,
-        "remedy": proof.hint or None,
+        **fields(proof, "reason", "hint"),
         "flags": flags,
         "flag-lines": {flag: lines.get(flag) for flag in flags},
         "controllers": [
@@ -73,18 +72,7 @@ def _installation(installation: Pin) -> dict[str, Any]:
             for each in proof.controllers
         ],
         "residue": [
-            {
-                "object": {
-                    "group": edit.object.group,
-                    "kind": edit.object.kind,
-                    "namespace": edit.object.namespace,
-                    "name": edit.object.name,
-                },
-                "path": edit.where,
-                "op": str(edit.op),
-                "from": edit.old,
-                "to": edit.new,
-            }
+            {"object": edit.object._asdict(), "path": edit.where, "op": str(edit.op), "from": edit.old, "to": edit.new}
             for edit in proof.edits
         ],
     }
@@ -93,8 +81,7 @@ def _installation(installation: Pin) -> dict[str, Any]:
 def _pin(pin: Pin, cluster: Cluster | None) -> dict[str, Any]:
     return {
         "path": pin.path,
-        "line": pin.line,
-        "kind": pin.kind,
+        **fields(pin, "line", "kind"),
         "role": str(pin.role),
         "standing": str(pin.state),
         "where": pin.where,
@@ -102,9 +89,7 @@ def _pin(pin: Pin, cluster: Cluster | None) -> dict[str, Any]:
         "version": pin.version or None,
         "cluster": cluster.name if cluster is not None else None,
         "serves": list(cluster.served) if cluster is not None else [],
-        "reason": pin.reason or None,
-        "remedy": pin.hint or None,
-        "remarks": list(pin.remarks),
+        **fields(pin, "reason", "hint", "remarks"),
     }
 
 
@@ -173,19 +158,16 @@ def _block(installation: Pin, root: str) -> Iterator[str]:
             yield f"    {each.name} {tag(each.image)}" + ("" if is_known else f" ({_state(each)})")
     if proof.edits:
         yield f"  edited by hand ({len(proof.edits)}):"
-        yield from limited([edit_line(edit) for edit in proof.edits])
+        yield from edit_lines(proof.edits)
 
 
 def _flags(options: InstallOptions, lines: dict[str, int]) -> Iterator[str]:
     plain = InstallOptions(version="").flags()
     yield "  flags:"
     for flag, value in options.flags().items():
-        spelled = (
-            ",".join(value) if isinstance(value, list) else str(value).lower() if isinstance(value, bool) else value
-        )
         where = f"line {lines[flag]}" if flag in lines else "no trace in the file"
         if flag in ("namespace", "components") or value != plain[flag]:
-            yield f"    --{flag}={spelled} ({where})"
+            yield f"    --{flag}={spell(value)} ({where})"
 
 
 def _state(controller: Controller) -> str:

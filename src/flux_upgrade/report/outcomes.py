@@ -14,18 +14,8 @@ from flux_upgrade.planning.plan import Plan, Upgrade, files_after, files_before
 from flux_upgrade.planning.write_tree import WriteResult
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.report.plans import ALL_IGNORED, step
-from flux_upgrade.report.wording import (
-    MOST_LINES,
-    approval,
-    edit_line,
-    hearsay,
-    limited,
-    located,
-    proof_phrase,
-    short,
-    tag,
-)
+from flux_upgrade.report.plans import ALL_IGNORED, broken_lines, step
+from flux_upgrade.report.wording import MOST_LINES, edit_lines, hearsay, located, proof_phrase, short, tag
 
 
 def upgrade_text(outcomes: Sequence[WriteResult], root: str, *, written: bool, reported: Sequence[Member] = ()) -> str:
@@ -61,6 +51,7 @@ def _outcome(outcome: WriteResult, root: str, *, written: bool) -> Iterator[str]
     for hold in plan.holds:
         yield from hold_lines(plan, hold)
     yield from waiting_lines(plan)
+    yield from (f"  {line}" for line in broken_lines(plan))
 
 
 def waiting_lines(plan: Plan) -> Iterator[str]:
@@ -69,7 +60,7 @@ def waiting_lines(plan: Plan) -> Iterator[str]:
         if not each.approved:
             yield f"  waits: {each.target} needs approval"
             yield f"    {each.bump.why}"
-            yield f"  remedy: approve it with --approve {approval(each.bump_kind, each.target)}"
+            yield f"  remedy: approve it with --approve {each.bump_kind.approval(each.target)}"
 
 
 def _overridden(plan: Plan, reported: Sequence[Member]) -> Iterator[str]:
@@ -125,7 +116,7 @@ def change_lines(proof: Proof, decision: Upgrade, change: ManifestChange) -> Ite
     ):
         if edits:
             yield f"  {title} ({len(edits)}):"
-            yield from limited([edit_line(edit) for edit in edits])
+            yield from edit_lines(edits)
 
 
 def _image_notes(controllers: Sequence[Controller], change: ManifestChange) -> Iterator[str]:

@@ -8,10 +8,11 @@ from typing import Any
 
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.groups import UpdateGroup, drift_of
-from flux_upgrade.model.text import first_few, printable_lines
+from flux_upgrade.model.text import capped, first_few, printable_lines
 from flux_upgrade.pins.pin import Role
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import Hold
+from flux_upgrade.report.wording import fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 ALL_IGNORED = "nothing to do: the config file ignores every installation"
 _FEW = 3
+_MOST_BROKEN = 12
 _REASONS = ("reason", "detail", "remedy", "since", "until")
 
 
@@ -69,6 +71,15 @@ def plan_lines(plan: Plan, above: Sequence[Plan]) -> Iterator[str]:
                 from flux_upgrade.report.impact_text import hold_lines  # late: nearly every run has none
 
                 yield from (f"    {line}" for line in hold_lines(plan, decision))
+    yield from (f"  {line}" for line in broken_lines(plan))
+
+
+def broken_lines(plan: Plan) -> Iterator[str]:
+    """What Flux refuses today, whatever an upgrade would do."""
+    if plan.broken_today:
+        yield f"broken today, with {plan.pin.version}:"
+        lines = [f"{each.path}:{each.line}: {each.sentence}" for each in plan.broken_today]
+        yield from (f"  {line}" for line in capped(lines, _MOST_BROKEN))
 
 
 def _upgrade(decision: Upgrade, above: Sequence[Plan]) -> Iterator[str]:
@@ -120,11 +131,9 @@ def drift_lines(clusters: Iterable[Cluster]) -> Iterator[str]:
 
 def drift(clusters: Iterable[Cluster]) -> Iterator[tuple[str, list[str]]]:
     """The name of a cluster whose pins disagree, and where each release is."""
-    for cluster in clusters:
-        found = drift_of(cluster)
-        if found:
-            places = {version: [pin.place for pin in pins] for version, pins in found.items()}
-            yield cluster.name, [f"{version} in {first_few(each, _FEW)}" for version, each in places.items()]
+    for each in drift_value(clusters):
+        places = each["versions"].items()
+        yield each["cluster"], [f"{version} in {first_few(found, _FEW)}" for version, found in places]
 
 
 def drift_value(clusters: Iterable[Cluster]) -> list[dict[str, Any]]:
@@ -148,11 +157,9 @@ def plans_json(plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = ()
         "named": [
             {
                 "path": member.path,
-                "line": member.pin.line,
-                "kind": member.pin.kind,
+                **fields(member.pin, "line", "kind"),
                 "written": member.pin.raw,
-                "reason": member.pin.reason or None,
-                "remedy": member.pin.hint or None,
+                **fields(member.pin, "reason", "hint"),
             }
             for member in reported
         ],
@@ -198,6 +205,7 @@ def plan_value(plan: Plan, cluster: str) -> dict[str, Any]:
         "cluster": cluster,
         "current": plan.pin.version or None,
         "decisions": [_decision(plan, each) for each in plan.decisions],
+        "broken-today": [{key: value or None for key, value in each._asdict().items()} for each in plan.broken_today],
     }
 
 
@@ -209,11 +217,10 @@ def _decision(plan: Plan, decision: Upgrade | Hold) -> dict[str, Any]:
         value |= {"action": "upgrade", "approved": decision.approved, "detail": decision.bump.why or None}
     else:
         impact = plan.impacts.get(decision.bump_kind)
-        value |= {"action": "hold", "reason": str(decision.reason), "detail": decision.detail or None}
-        value |= {"remedy": decision.hint or None}
-        value |= {"since": decision.since or None, "until": decision.until or None}
+        value |= {"action": "hold", "reason": str(decision.reason)}
+        value |= fields(decision, "detail", "hint", "since", "until")
     if impact is not None:
         from flux_upgrade.report.impact_json import impact_value  # late: nearly every run has none
 
-        value["impact"] = impact_value(impact, decision.target)
+        value["impact"] = impact_value(impact)
     return value

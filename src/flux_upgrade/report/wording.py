@@ -11,8 +11,18 @@ from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.proof import FILE, Proof, Verdict
 from flux_upgrade.manifests.residue import Edit, Op
 from flux_upgrade.model.markdown import counted
-from flux_upgrade.model.versions import Version
-from flux_upgrade.policy.decision import BumpKind
+
+_KEYS = {"change": "detail", "content": "kind", "drops": "kept-out", "hint": "remedy", "phrase": "told"}
+"""Fields that have other names in JSON."""
+
+
+def fields(value: object, *names: str) -> dict[str, Any]:
+    """Some fields of a value as JSON: lists are lists, and an empty text is null."""
+    found = ((name, getattr(value, name)) for name in names)
+    return {
+        _KEYS.get(name, name): list(each) if isinstance(each, tuple) else None if each == "" else each
+        for name, each in found
+    }
 
 
 class Level(StrEnum):
@@ -76,11 +86,6 @@ MOST_LINES = 40  # Of a list in a text report; the JSON has all of it
 _WIDTH = 60
 
 
-def approval(bump_kind: BumpKind, target: Version) -> str:
-    """What a person gives to ``--approve``: a minor with its later patches, a patch by itself."""
-    return target if bump_kind is BumpKind.PATCH else target.minor
-
-
 def located(root: str, path: str) -> str:
     """``path`` of a tree as it is reached from the working folder; ``root`` is what the user gave."""
     plain = root.rstrip("/").removeprefix("./")
@@ -114,10 +119,6 @@ def tag(image: Image) -> str:
     return image.tag or image.digest or "without a tag"
 
 
-def edit_line(edit: Edit) -> str:
-    return edit_phrase(edit, str, short)
-
-
 def short(value: Any) -> str:
     """A value in one line of at most 60 characters."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
@@ -125,9 +126,9 @@ def short(value: Any) -> str:
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
 
 
-def limited(lines: Sequence[str]) -> Iterator[str]:
-    """The first lines of a list, indented, and how many more there are."""
-    for line in lines[:MOST_LINES]:
-        yield f"    {line}"
-    if len(lines) > MOST_LINES:
-        yield f"    … and {len(lines) - MOST_LINES} more: see `flux-upgrade inspect --json`"
+def edit_lines(edits: Sequence[Edit]) -> Iterator[str]:
+    """The first of them, indented, and how many more there are."""
+    for edit in edits[:MOST_LINES]:
+        yield f"    {edit_phrase(edit, str, short)}"
+    if len(edits) > MOST_LINES:
+        yield f"    … and {len(edits) - MOST_LINES} more: see `flux-upgrade inspect --json`"

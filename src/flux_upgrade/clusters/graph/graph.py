@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
@@ -11,6 +12,8 @@ from flux_upgrade.clusters.graph.flux_objects import is_of_flux
 from flux_upgrade.clusters.graph.walk import ClusterReads, Root, Walk, normalized
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
+from flux_upgrade.model.text import is_below
+from flux_upgrade.pins.registry import TERRAFORM_FILES
 
 
 class ClusterGraph:
@@ -38,10 +41,37 @@ class ClusterGraph:
     @cached_property
     def unread(self) -> tuple[str, ...]:
         """YAML files that name an API of Flux and that no cluster reads; none where a cluster may read everything."""
+        return tuple(filter(self._is_of_flux, self.not_read(self._files.yaml)))
+
+    def not_read(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Those of some files that no cluster reads; none where a cluster may read everything.
+
+        What Terraform applies is for any cluster.
+        """
         if not self._is_all or not self.clusters or not all(each.is_known for each in self.clusters):
             return ()
-        read = frozenset[str]().union(*(each.files for each in self.clusters))
-        return tuple(path for path in self._files.yaml if path not in read and self._is_of_flux(path))
+        return tuple(path for path in paths if path not in self._read and not path.endswith(TERRAFORM_FILES))
+
+    @cached_property
+    def _read(self) -> frozenset[str]:
+        return frozenset[str]().union(*(each.files for each in self.clusters))
+
+    def ignore_patterns(self, paths: Iterable[str]) -> list[str]:
+        """Entries for ``ignore`` in the config file that leave out files which no cluster reads, and no other.
+
+        A directory where nothing is read stands for all that is in it.
+        """
+        found: dict[str, None] = {}
+        for path in paths:
+            folder = posixpath.dirname(path)
+            if not folder or any(is_below(each, folder) for each in self._read):
+                found[f"/{path}"] = None
+                continue
+            above = posixpath.dirname(folder)
+            while above and not any(is_below(each, above) for each in self._read):
+                folder, above = above, posixpath.dirname(above)
+            found[f"/{folder}/"] = None
+        return list(found)
 
     def _is_of_flux(self, path: str) -> bool:
         try:

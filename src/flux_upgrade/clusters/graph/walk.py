@@ -47,6 +47,7 @@ class Reconciliation(NamedTuple):
     folder: str
     parent: int  # Index of the one that built it; -1 for the root
     files: frozenset[str]
+    post_build: Mapping[str, Any] = {}  # `spec.postBuild`
 
 
 class ClusterReads(NamedTuple):
@@ -152,7 +153,7 @@ class Walk:
         build = self._builds.of(step.folder, spec, source.ignore if source is not None else None)
         self._troubles += build.troubles
         index = len(self._done)
-        self._done.append(step._replace(files=build.files))
+        self._done.append(step._replace(files=build.files, post_build=mapping(spec, "postBuild")))
         self._generated += [_data(each) for each in build.items if each.current.kind == "ConfigMap"]
         values = self._values(spec, step.name.partition("/")[0])
         target = str(spec.get("targetNamespace") or "")

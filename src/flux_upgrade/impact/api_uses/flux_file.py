@@ -39,6 +39,11 @@ class ApiUse(NamedTuple):
     is_unreadable: bool = False
     """Whether its document is no valid YAML and no template either, so that nothing can apply it."""
 
+    @property
+    def is_applied(self) -> bool:
+        """Whether the API server gets a resource of this version, as far as the file shows."""
+        return self.place in (UsePlace.RESOURCE, UsePlace.EMBEDDED)
+
 
 @dataclass(frozen=True)
 class FluxObject(Object):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from operator import attrgetter
 
+from flux_upgrade.impact.api_uses import terraform
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, UsePlace
 from flux_upgrade.impact.api_uses.mentions import (
     ApiGroups,
@@ -27,6 +28,7 @@ from flux_upgrade.pins.formats.kustomize_files import NAMES, Kustomizations
 from flux_upgrade.pins.formats.passages import ENDS, Passage, whole
 from flux_upgrade.pins.formats.yaml_places import is_variable
 
+_BY_TERRAFORM = "Terraform applies it"
 _COMMENT = "it is a comment"
 _NO_MANIFEST = "the file is no manifest"
 _ASKS = "a template asks whether the cluster serves it"
@@ -89,6 +91,8 @@ def find(
         uses, objects = [*_all(path, structure, known)], structure.objects
     else:
         uses = [*_in_text(path, file, mentions, _NO_MANIFEST)]
+        if path.endswith(terraform.SUFFIXES):
+            uses = [*_by_terraform(file, uses)]
     if not uses:
         return None
     in_order = attrgetter("start")
@@ -117,6 +121,14 @@ def _is_yaml(path: str) -> bool:
 def _in_text(path: str, file: Passage, mentions: Iterable[Mention], why: str) -> Iterator[ApiUse]:
     """Those of a file that is no YAML, or what is left of one that is."""
     return (_use(path, file, each, UsePlace.TEXT, why) for each in mentions if not each.is_put_in)
+
+
+def _by_terraform(file: Passage, uses: Iterable[ApiUse]) -> Iterator[ApiUse]:
+    """With those that Terraform applies as what they are: resources, which only a person can change."""
+    is_applied = terraform.applies(file.text)
+    for use in uses:
+        is_text = not is_applied(use.line) or is_commented(file.text, use.start)
+        yield use if is_text else use._replace(place=UsePlace.EMBEDDED, why=_BY_TERRAFORM)
 
 
 def _in_broken(

@@ -60,6 +60,7 @@ class BreakRule(NamedTuple):
     keep_since: str = ""  # the first release that knows the field in it; empty: all of them
     hint: str = ""  # what else to do, sentences without markup
     kept_by: tuple[Path, ...] = ()  # fields that decide it already: a resource that has one is not concerned
+    is_refused: bool = False  # Whether the controllers refuse such a resource from then on, whatever else it says
     gate: str = ""  # the controllers' feature gate that decides for all resources; empty where there is none
     takes_patches: bool = False  # whether a patch alone can show that it is concerned
     until: Mapping[str, str] = {}

@@ -88,6 +88,7 @@ BREAK_RULES = (
         "https://fluxcd.io/blog/2025/09/flux-v2.7.0/",
         rules.outdated_template,
         hint="Use .Changed.Changes, .Changed.Objects or .Changed.FileChanges, which 2.3 brought.",
+        is_refused=True,
         takes_patches=True,
     ),
     BreakRule(
@@ -156,6 +157,7 @@ BREAK_RULES = (
         "A refspec that begins with + or : is refused: it would overwrite or delete what it leads to.",
         "https://github.com/fluxcd/flux2/releases/tag/v2.9.4",
         rules.says("[+:]", "spec", "git", "push", "refspec"),
+        is_refused=True,
         takes_patches=True,
     ),
     BreakRule(

@@ -81,7 +81,7 @@ def _walk(
             ours, theirs = children(before), children(after)
         case SequenceNode(), SequenceNode():
             ours, theirs = labelled(before, after)
-            is_other_order = reordered(before, after)
+            is_other_order = reordered(ours, theirs)
     for name in dict.fromkeys([*ours, *theirs]):
         yield from _walk(key, (*path, name), ours.get(name), theirs.get(name), is_left_out)
     if is_other_order or (not ours and not theirs and not same(before, after)):

@@ -18,9 +18,10 @@ class Reason(StrEnum):
     SPELLING = "spelling"
     """It cannot be changed safely as it stands: an alias, a variable, a pattern, another program's input."""
     UNREADABLE = "unreadable"  # It stands in what is no valid YAML and no template either: nothing can apply it today
+    UNREAD = "unread"  # no cluster reads the file
 
 
-HARMLESS = (Reason.TEXT, Reason.UNREADABLE)  # an upgrade breaks none of these
+HARMLESS = (Reason.TEXT, Reason.UNREADABLE, Reason.UNREAD)  # an upgrade breaks none of these
 
 
 class Move(NamedTuple):
@@ -53,6 +54,13 @@ class Migrated(NamedTuple):
     content: bytes
     moves: tuple[Move, ...]
     lefts: tuple[Left, ...]
+
+    def unread(self) -> Migrated:
+        """The same file, if no cluster reads it: nothing in it breaks, and nothing is moved."""
+        uses = [*(move.use for move in self.moves), *(left.use for left in self.lefts if left.reason not in HARMLESS)]
+        harmless = (left for left in self.lefts if left.reason in HARMLESS)
+        lefts = (*harmless, *(Left(use, Reason.UNREAD, "No cluster reads this file.") for use in uses))
+        return self._replace(moves=(), lefts=tuple(sorted(lefts, key=lambda left: left.use.start)))
 
     @property
     def new(self) -> bytes:

@@ -34,8 +34,9 @@ def check_overlay(tree: Tree, path: str, old: bytes, new: bytes, builder: Builde
     found = evaluated(tree, path, old, new, kustomizations)
     if found is None:
         return None
-    of, findings = found
-    overlay = Overlay(of.path, tuple(findings))
+    of, evaluation = found
+    findings = evaluation.findings
+    overlay = Overlay(of.path, tuple(findings), turned_off=tuple(evaluation.turned_off()))
     if builder is None or (not findings and _ONLY_LISTS.issuperset(of.data)):
         return overlay
     return with_build(overlay, tree, of, ({path: old}, {path: new}), builder)

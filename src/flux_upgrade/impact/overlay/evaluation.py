@@ -5,14 +5,14 @@ What is not in the repository is left out, and what may depend on it is not judg
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from flux_upgrade.impact.overlay.judging import at, faulty, judge
-from flux_upgrade.impact.overlay.result import OverlayFinding
+from flux_upgrade.impact.overlay.result import OverlayFinding, TurnedOff
 from flux_upgrade.kustomize import kustomization, steps
 from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
-from flux_upgrade.kustomize.items import Id, Item, Items, Step, StepResult, held, id_of, items_of
+from flux_upgrade.kustomize.items import Id, Item, Items, Step, StepResult, Touch, held, id_of, items_of
 from flux_upgrade.kustomize.kustomization import Kustomization, Location
 from flux_upgrade.kustomize.steps import FaultyEntry
 from flux_upgrade.model.errors import Unreadable
@@ -20,6 +20,8 @@ from flux_upgrade.model.files import Tree
 
 _DEEPEST = 20  # Kustomizations below each other
 _GENERATED = (("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret"))
+_CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
+_Served = tuple[str, str, str]  # API group, kind and version
 _MAKE_MORE = ("generators", "helmCharts", "helmChartInflationGenerator")
 
 
@@ -42,15 +44,15 @@ class Sides(NamedTuple):
 
 def evaluated(
     tree: Tree, path: str, old: bytes, new: bytes, kustomizations: Sequence[Kustomization]
-) -> tuple[Kustomization, Sequence[OverlayFinding]] | None:
-    """The findings of the first of them that works today; else of the last. None: one cannot be read."""
+) -> tuple[Kustomization, Evaluation] | None:
+    """The evaluation of the first of them that works today; else of the last. None: one cannot be read."""
     found = None
     try:
         manifests = items_of(old, is_release=True), items_of(new, is_release=True)
         for of in kustomizations:
             evaluation = Evaluation(tree, path, *manifests)
-            evaluation.run(of)
-            found = of, evaluation.findings
+            evaluation.sides = evaluation.run(of)
+            found = of, evaluation
             if not any(each.fails and each.already for each in evaluation.findings):
                 break
     except (Unreadable, CannotTell):
@@ -68,6 +70,10 @@ class Evaluation:
         self.findings: list[OverlayFinding] = []
         self.is_open = False
         """Whether some of the objects are not known."""
+        self.sides = Sides()
+        """What came of the kustomization."""
+        self._taken_away: dict[_Served, Location] = {}
+        """A version that the new manifest serves → the step that ends that."""
 
     def run(self, of: Kustomization, given: Sides | None = None) -> Sides:
         """What comes of a kustomization; ``given``: what a component is for."""
@@ -153,10 +159,20 @@ class Evaluation:
             return sides
         was = _applied(step, sides.old)
         now = was if sides.is_one else _applied(step, sides.new)
+        if not sides.is_one:
+            for gone in _served(touch.before for touch in now.touched) - _served_after(now.touched):
+                self._taken_away[gone] = step.location
         found = judge(step, was, now, is_open=self.is_open)
         if found.fails or (step.is_reported and not sides.is_one):
             self.findings.append(found)
         return _both(was.items) if was is now else Sides(was.items, now.items)
+
+    def turned_off(self) -> Iterator[TurnedOff]:
+        """Versions that the cluster serves today, and that the release would serve but for a patch."""
+        gone = self._taken_away.keys() & _served(self.sides.old) - _served(self.sides.new)
+        for group, kind, version in sorted(gone):
+            location = self._taken_away[group, kind, version]
+            yield TurnedOff(group, kind, version, location.path, location.line)
 
     def _fault(self, location: Location, what: str, fault: CannotBuild | CannotTell, *, already: bool) -> None:
         self.findings.append(faulty(at(location, what), fault, already=already))
@@ -169,6 +185,24 @@ def _applied(step: Step, items: Items) -> StepResult:
         return StepResult(items, fault=error)
     except Unreadable as error:
         return StepResult(items, fault=CannotTell(error.message))
+
+
+def _served(items: Iterable[Item]) -> set[_Served]:
+    """What the CRDs among some objects serve."""
+    found = set()
+    for item in items:
+        if (item.current.group, item.current.kind) != _CRD:
+            continue
+        match item.data:
+            case {"spec": {"group": str(group), "names": {"kind": str(kind)}, "versions": [*versions]}}:
+                # https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning
+                names = (each["name"] for each in versions if isinstance(each, dict) and each.get("served") is True)
+                found |= {(group, kind, str(name)) for name in names}
+    return found
+
+
+def _served_after(touched: Iterable[Touch]) -> set[_Served]:
+    return _served(touch.after for touch in touched if touch.after is not None)
 
 
 def _both(items: Items) -> Sides:

@@ -37,6 +37,16 @@ class OverlayFinding(NamedTuple):
         return self.verdict is OverlayVerdict.BREAKS and not self.already
 
 
+class TurnedOff(NamedTuple):
+    """A version of an API that a patch takes away: the release serves it, and so does the cluster today."""
+
+    group: str
+    kind: str
+    version: str
+    path: str  # Of the patch
+    line: int  # 1-based: where it begins
+
+
 class Overlay(NamedTuple):
     """The findings of one kustomization, and what a build of it gave."""
 
@@ -46,3 +56,4 @@ class Overlay(NamedTuple):
     failed: str = ""  # What it said where the new build failed and the old one did not; empty where it did not
     unbuilt: str = ""  # Why it was not built although there is a program; empty where it was, or nothing had to be
     built: Changes | None = None  # What changes in the result of the build; None where it was not built
+    turned_off: tuple[TurnedOff, ...] = ()

@@ -10,6 +10,7 @@ from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.feedback import APPROVED
 from flux_upgrade.pullrequests.text import cluster_changes, flux_migrate, migration, verification
+from flux_upgrade.pullrequests.text.breaking_changes import acceptance, unaccepted
 from flux_upgrade.pullrequests.text.checklist import tasks
 from flux_upgrade.pullrequests.text.commit import title
 from flux_upgrade.pullrequests.text.notes import notes
@@ -72,6 +73,7 @@ def _beginning(view: View, approval: str) -> Iterator[str]:
     yield from verification.drift(view)
     if view.proposal.is_pending:
         yield approval
+    yield from acceptance(view)
     after = flux_migrate.right_after_merging(view)
     if after:
         yield f"**Right after merging**\n{numbered(after)}"
@@ -85,6 +87,7 @@ def _first(view: View, todo: list[str]) -> str:
     is_step = view.is_migration or (view.moves and not view.aligns)
     size = view.proposal.bump_kind.capitalize() if is_step else _at_rest(view)
     waits = ["waits for approval"] if view.proposal.is_pending else []
+    waits += ["would break something"] if unaccepted(view) else []
     needs = f"{counted(len(todo), 'thing')} to do before merging" if todo else "nothing to do before merging"
     after = len(flux_migrate.right_after_merging(view))
     needs += f" · {counted(after, 'thing')} to do right after merging" if after else ""

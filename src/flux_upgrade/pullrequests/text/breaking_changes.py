@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from flux_upgrade.model import markers
 from flux_upgrade.model.markdown import bullets, code, defused, plain
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.pullrequests.text.view import View
@@ -24,6 +25,30 @@ def dangers(view: View) -> list[str]:
             ]
             found += _tasks(view, findings)
     return [task for _, task in sorted(found, key=lambda each: each[0])]
+
+
+def unaccepted(view: View) -> int:
+    """How many installations patches would break without anybody having accepted that."""
+    return sum(not each.upgrade.is_accepted for each in view.analyzed)
+
+
+def acceptance(view: View) -> Iterator[str]:
+    """How the draft gets ready although patches break something: a box for each installation."""
+    boxes = [
+        markers.checkbox(
+            f"{markers.ACCEPT}-{markers.break_entry(plan.path, upgrade.target, map(str, impact.patch_breaks))}",
+            f"accept this in {view.places([plan])}: {'; '.join(map(plain, map(str, impact.patch_breaks)))}",
+            is_ticked=upgrade.is_accepted,
+        )
+        for plan, upgrade, impact in view.analyzed
+        if impact.patch_breaks and not any(each.fails for each in impact.patch_breaks)
+    ]
+    if boxes and view.has_boxes:
+        yield (
+            "**This stays a draft until nothing breaks.** Fix the patches in the base branch. Or push a fix to this "
+            "branch and mark it ready: flux-upgrade leaves a branch with your commits alone. Or accept the result, "
+            f"for these lines and this release:\n\n{chr(10).join(boxes)}"
+        )
 
 
 def _tasks(view: View, findings: Sequence[Finding]) -> Iterator[tuple[Severity, str]]:

@@ -160,7 +160,7 @@ def state_for(proposal: Proposal, context: ProposalContext) -> MarkerState:
         group=proposal.slug,
         subject=proposal.bump_kind,
         target=proposal.target,
-        pending=proposal.is_pending,
+        pending=proposal.is_draft,
         approval=proposal.approval,
         title=markers.digest_of(title(proposal, context)),
         paths=tuple(

@@ -1,0 +1,155 @@
+"""Variables that a Kustomization substitutes and that have neither a value nor a default.
+
+Since Flux 2.9 such a variable fails its Kustomization (https://github.com/fluxcd/kustomize-controller/pull/1671).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from flux_upgrade.clusters.graph.flux_objects import mapping
+from flux_upgrade.clusters.graph.walk import ClusterReads, Reconciliation
+from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.files import Tree
+from flux_upgrade.model.text import decoded
+from flux_upgrade.pins.formats.kustomize_files import NAMES
+from flux_upgrade.pins.formats.passages import Passage, whole
+from flux_upgrade.pins.formats.yaml_places import Object, YamlDocument, documents, readable
+
+# With a default: ${NAME:-x}, ${NAME:=x}, ${NAME-x}, ${NAME=x}. $${NAME} is written by Flux as ${NAME}.
+_WITHOUT_DEFAULT = re.compile(r"(?<!\$)\$\{([_a-zA-Z][_a-zA-Z0-9]*)(?![_a-zA-Z0-9]|:?[-=])[^{}]*\}")
+_SWITCH = "kustomize.toolkit.fluxcd.io/substitute"
+_YAML = (".yaml", ".yml")
+
+
+class MissingVariable(NamedTuple):
+    """A variable without a value, where it is used first; or, without a name, values that are not in Git."""
+
+    name: str  # Empty: what a source has is unknown
+    path: str
+    line: int  # 1-based
+    source: str = ""  # `ConfigMap/cluster-settings`, which is not in Git
+
+
+class Variables:
+    """Of one cluster. What is read for it is looked through once."""
+
+    def __init__(self, reads: ClusterReads, tree: Tree) -> None:
+        self._reads, self._tree = reads, tree
+        self._of = {each.name: each for each in reads.reconciliations}
+        self._maps = {each: dict[str, frozenset[str]]() for each in ("ConfigMap", "Secret")}
+        for path in sorted(reads.files):
+            content = self._read(path)
+            if b"ConfigMap" in content or b"Secret" in content:
+                self._learn(content)
+
+    def _learn(self, content: bytes) -> None:
+        for each in readable(content):
+            kind = each.text_at("kind")
+            if kind in self._maps and each.text_at("apiVersion") == "v1":
+                # The keys of an encrypted Secret are in clear text: https://github.com/getsops/sops
+                names = frozenset((*each.keys("data"), *each.keys("stringData")))
+                known = self._maps[kind]
+                name = each.text_at("metadata", "name")
+                known[name] = known.get(name, frozenset()) | names
+
+    def knows(self, name: str) -> bool:
+        """Whether a Kustomization, ``namespace/name``, is reconciled from this repository."""
+        return name in self._of
+
+    def missing(self, name: str) -> Iterator[MissingVariable]:
+        """Of a Kustomization that is known: each variable once; then what is not in Git, should any be missing."""
+        of = self._of[name]
+        given, unknown = self._given(of.post_build)
+        if not given and not unknown:
+            return
+        found: dict[str, MissingVariable] = {}
+        for path in sorted(of.files):
+            for variable, line in self._used(path, of):
+                if variable not in given:
+                    found.setdefault(variable, MissingVariable(variable, path, line))
+        if unknown and found:
+            # Any of them may be in there.
+            yield MissingVariable("", "", 0, unknown)
+        else:
+            yield from found.values()
+
+    def _given(self, post_build: Mapping[str, Any]) -> tuple[frozenset[str], str]:
+        """The names that have values, and a source that is not in Git."""
+        given, unknown = frozenset(mapping(post_build, "substitute")), ""
+        sources = post_build.get("substituteFrom")
+        for each in sources if isinstance(sources, list) else ():
+            kind, name = (
+                (str(each.get(field) or "") for field in ("kind", "name")) if isinstance(each, dict) else ("", "")
+            )
+            known = self._maps.get(kind, {}).get(name)
+            if known is not None:
+                given |= known
+            elif not (isinstance(each, dict) and each.get("optional")):
+                unknown = unknown or f"{kind}/{name}"
+        return given, unknown
+
+    def _used(self, path: str, of: Reconciliation) -> Iterator[tuple[str, int]]:
+        content = self._read(path)
+        if b"${" not in content:
+            return
+        passage = whole(decoded(content))
+        if not path.endswith(_YAML) or not _has_objects(content):
+            # A generator makes something of it.
+            if not self._is_off_for_generated(path, of.files):
+                yield from _in_text(passage.text, 1)
+            return
+        for document in documents(passage):
+            with suppress(Unreadable):  # it is said where it matters
+                if not _is_off(document, document.root):
+                    yield from _in_nodes(document, document.root, passage)
+
+    def _is_off_for_generated(self, path: str, files: Iterable[str]) -> bool:
+        """Whether the kustomizations that may generate something of a file say that nothing is put in."""
+        beside = (
+            each for each in files if each.rpartition("/")[2] in NAMES and path.startswith(each.rpartition("/")[0])
+        )
+        return any(_SWITCH.encode() in self._read(each) for each in beside)
+
+    def _read(self, path: str) -> bytes:
+        try:
+            return self._tree.read(path)
+        except Unreadable:
+            return b""
+
+
+def _has_objects(content: bytes) -> bool:
+    return any(each.text_at("kind") for each in readable(content))
+
+
+def _is_off(document: YamlDocument, root: Node) -> bool:
+    if not isinstance(root, MappingNode):
+        return False
+    found = Object(document, root)
+    return any(found.text_at("metadata", where, _SWITCH) == "disabled" for where in ("annotations", "labels"))
+
+
+def _in_nodes(document: YamlDocument, root: Node, passage: Passage) -> Iterator[tuple[str, int]]:
+    """In the values, not in comments: a build leaves these out."""
+    waiting, seen = [root], set[int]()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, MappingNode):
+            waiting += [each for pair in reversed(node.value) for each in reversed(pair)]
+        elif isinstance(node, SequenceNode):
+            waiting += reversed(node.value)
+        elif isinstance(node, ScalarNode) and "${" in node.value:
+            first = passage.line(document.offset(node.start_mark.index)) + (node.style in ("|", ">"))
+            yield from _in_text(node.value, first)
+
+
+def _in_text(text: str, first: int) -> Iterator[tuple[str, int]]:
+    """Names, and their lines; ``first``: the line that the text begins at."""
+    return ((each[1], first + text.count("\n", 0, each.start())) for each in _WITHOUT_DEFAULT.finditer(text))
