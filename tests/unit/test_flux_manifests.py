@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
+from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UntrustedArchive
 from flux_upgrade.model.versions import Release
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_manifests import pin as flux_manifests
@@ -98,6 +99,27 @@ def test_what_was_published_is_asked_for_once() -> None:
     for _ in range(2):
         assert flux_manifests.change(found("tag: v2.9.3", context), "v2.9.4", context).remarks == ()
     assert releases.asked == ["v2.9.3", "v2.9.4"]
+
+
+@pytest.mark.parametrize("ref", ["tag: v2.9.3", "semver: 2.9.3"])
+def test_a_folder_of_releases_speaks_for_an_artifact_that_cannot_be_asked(ref: str) -> None:
+    context = replace(context_of(MemoryArtifacts(STATED, unreachable=[NAME])), is_offline=True)
+    change = flux_manifests.change(found(ref, context), "v2.9.4", context)
+    assert change.replacements
+    assert change.remarks[0].startswith(f"It was not checked whether {NAME} has v2.9.4")
+
+
+def test_a_folder_of_releases_knows_no_digest() -> None:
+    context = replace(context_of(MemoryArtifacts(STATED, unreachable=[NAME])), is_offline=True)
+    pin = found(f"tag: v2.9.3, digest: 'sha256:{'0' * 64}'", context)
+    with pytest.raises(SourceUnavailable):
+        flux_manifests.change(pin, "v2.9.4", context)
+
+
+def test_what_is_reachable_is_asked_with_a_folder_of_releases_too() -> None:
+    context = replace(context_of(MemoryArtifacts({})), is_offline=True)
+    with pytest.raises(ReleaseNotFound):
+        flux_manifests.change(found("tag: v2.9.3", context), "v2.9.4", context)
 
 
 @pytest.mark.parametrize(

@@ -199,6 +199,7 @@ def build_pin_context(
     own: OwnArtifacts | None = None,
 ) -> PinContext:
     """Everything that kinds ask about. ``moves_operator``: as the config file has it."""
+    from flux_upgrade.adapters.releases.directory import DirectoryReleases
     from flux_upgrade.pins.context import PinContext
 
     return PinContext(
@@ -208,6 +209,7 @@ def build_pin_context(
         build_charts(environment),
         moves_operator,
         own,
+        is_offline=isinstance(releases, DirectoryReleases),
     )
 
 

@@ -24,6 +24,8 @@ _NAMES_FILES = (
     ("patchesStrategicMerge", ""),
     *((field, "path") for field in ("patches", "patchesJson6902", "replacements")),
 )
+_OF_FLUX = ("patches", "patchesJson6902", "images")
+"""What Flux's objects have of it: kustomize-controller docs/spec/v1/kustomizations.md; older ones the second, too."""
 _MADE_OF_FILES = ("configMapGenerator", "secretGenerator", "helmCharts", "helmChartInflationGenerator")
 
 
@@ -55,6 +57,8 @@ class Kustomization:
     content: bytes
     object: Object
     tree: Tree = field(repr=False)
+    at: tuple[str, ...] = ()
+    """Where its fields stand in an object of Flux, whose patches are for what that installs: `spec`."""
 
     @property
     def folder(self) -> str:
@@ -65,7 +69,12 @@ class Kustomization:
     def data(self) -> Mapping[str, Any]:
         """Plain values. Raises Unreadable."""
         data: Mapping[str, Any] = self.object.data()
-        return data
+        if not self.at:
+            return data
+        for key in self.at:
+            below = data.get(key)
+            data = below if isinstance(below, dict) else {}
+        return {name: data[name] for name in _OF_FLUX if data.get(name)}
 
     def items(self, name: str) -> Iterator[tuple[Location, Any]]:
         """The items of one of its lists, each with its place. Raises CannotBuild."""
@@ -76,7 +85,7 @@ class Kustomization:
             yield self.location(name, index), item
 
     def location(self, *path: str | int) -> Location:
-        return Location(self.path, self.object.line_at(*path))
+        return Location(self.path, self.object.line_at(*self.at, *path))
 
     def takes_in(self) -> Iterator[tuple[Location, str, str]]:
         """Each place that it takes objects from: the field, and what stands there. Raises CannotBuild."""
@@ -119,7 +128,7 @@ class Kustomization:
 
     def inline(self, location: Location, text: str, *path: str | int) -> PatchText:
         """The text of a patch that stands in it, at a path."""
-        value = self.object.at(*path)
+        value = self.object.at(*self.at, *path)
         if value is None:
             return PatchText(self.path, text.encode(), location.line - 1, is_one_line=True)
         is_block = decoded(self.content)[value.start] in _BLOCK

@@ -69,6 +69,7 @@ class PinContext:
     moves_operator: bool = False  # Whether the flux-operator's own pins are updated with Flux, instead of only reported
     own: OwnArtifacts | None = None
     """Where Flux is in an artifact that pull requests promote; None: nobody asked about one."""
+    is_offline: bool = False  # Whether the releases are in a folder, which need not be asked about elsewhere
 
     @cached_property
     def kustomizations(self) -> Kustomizations:

@@ -14,7 +14,7 @@ from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.config.config import Migrate
 from flux_upgrade.manifests.crds import Crd, crds_of
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.errors import ReleaseNotFound, Unreadable
 from flux_upgrade.model.files import FileRevisions, Mentions
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.planning.api_uses import ApiUses, Sources, Transition
@@ -51,14 +51,7 @@ class ImpactAnalyzer:
             kubernetes=fit(transition.terms.governance.kubernetes_version, transition.upgrade.target),
             migrated=transition.terms.feedback.migrated,
         )
-        manifest = transition.upgrade.change.manifest
-        if manifest is not None:
-            from flux_upgrade.impact.overlay.check import check_overlay
-
-            old, new = transition.found.content, manifest.new
-            changes = self._compared(old, new)
-            overlay = check_overlay(self._sources.tree, transition.path, old, new, self._sources.builder)
-            found = found._replace(changes=changes, overlay=overlay)
+        found = self._patched(transition, found)
         may_break = self._may_break(transition, found.changes)
         turned_off = found.overlay.turned_off if found.overlay is not None else ()
         files = self._uses.files(transition) if may_break or turned_off else []
@@ -70,6 +63,26 @@ class ImpactAnalyzer:
         found = found._replace(unread=self._uses.unread(transition))
         found = found._replace(stored=self._stored(transition, found.changes, FileRevisions()))
         return found._replace(upgrade_path=self._upgrade_path(transition, found.files, found.stored))
+
+    def _patched(self, transition: Transition, found: Impact) -> Impact:
+        """With what changes in the manifest that is installed, and what becomes of the patches over it."""
+        manifest, tree = transition.upgrade.change.manifest, self._sources.tree
+        if manifest is not None:
+            from flux_upgrade.impact.overlay.check import check_overlay
+
+            old, new = transition.found.content, manifest.new
+            overlay = check_overlay(tree, transition.path, old, new, self._sources.builder)
+            return found._replace(changes=self._compared(old, new), overlay=overlay)
+        from flux_upgrade.impact.overlay.pinned import check_pinned, manifest_at, pinned
+
+        others, context = self._uses.others(transition.cluster), self._sources.pin_context
+        of = pinned(transition.found, transition.path, tree, lambda path: not others.is_theirs(path))
+        with suppress(ReleaseNotFound):  # a mirror need not have what runs
+            tags = (transition.found.version, transition.upgrade.target)
+            sides = [made for tag in tags if of is not None and (made := manifest_at(of, tag, context))]
+            if of is not None and len(sides) == len(tags):
+                return found._replace(changes=self._compared(*sides), overlay=check_pinned(of, tree, *sides))
+        return found
 
     def broken_today(self, target: PlannedTarget, cluster: Cluster) -> tuple[BrokenToday, ...]:
         """What the cluster of a verified manifest reads, and the release that it is at refuses. Raises as ``impact``.
@@ -99,7 +112,7 @@ class ImpactAnalyzer:
 
         The first is not read if an earlier run has written it down.
         """
-        if self._takes_away(impact.changes):
+        if transition.found.is_manifest and self._takes_away(impact.changes):
             impact = impact._replace(stored=self._stored_before(transition, impact))
         if not self._may_break(transition, impact.changes):
             return impact

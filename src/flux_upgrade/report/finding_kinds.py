@@ -154,7 +154,7 @@ def _patches(impact: Impact, target: Version, style: Style) -> Iterator[Finding]
     remarks = remarkable(overlay)
     for at, each in enumerate(overlay.findings):
         found = _patch(each, target, style)
-        is_news = each.verdict in (OverlayVerdict.BREAKS, OverlayVerdict.FROZEN) or each in remarks
+        is_news = each.verdict in _NEWS or each in remarks
         yield found._replace(
             heading=heading if is_news else None, task="" if each.already else found.task, order=(0, overlay.path, at)
         )
@@ -198,6 +198,8 @@ def _turned_off(impact: Impact, target: Version, style: Style) -> Iterator[Findi
 
 
 _FEW = 3
+_NEWS = (OverlayVerdict.BREAKS, OverlayVerdict.FROZEN, OverlayVerdict.BEHIND)
+_BEHIND = "Extend the patch to the API version that the release stores"
 _MEND = "Mend what no longer fits"
 _FROZEN = "Look at what replaces a whole list, and keeps out what the release adds to it"
 
@@ -214,6 +216,9 @@ def _patch(each: OverlayFinding, target: Version, style: Style) -> Finding:
     if each.verdict is OverlayVerdict.FROZEN:
         title = f"Keeps out what is new in {target}"
         return found._replace(severity=Severity.REVIEW, task=_FROZEN, title=title)
+    if each.verdict is OverlayVerdict.BEHIND:
+        title = f"Leaves out what {target} stores"
+        return found._replace(severity=Severity.REVIEW, task=_BEHIND, title=title)
     if each.holds:
         holds = (HoldReason.OVERLAY_BREAKS,)
         return found._replace(severity=Severity.BREAKS, task=_MEND, title=f"Does not fit {target}", holds=holds)

@@ -226,7 +226,8 @@ def restored(changes: Changes) -> list[CrdChange]:
 
 def applied(overlay: Overlay) -> tuple[int, int]:
     """How many of its patches still apply, and how many there are."""
-    still = [each for each in overlay.findings if each.verdict in (OverlayVerdict.APPLIES, OverlayVerdict.FROZEN)]
+    apply = (OverlayVerdict.APPLIES, OverlayVerdict.FROZEN, OverlayVerdict.BEHIND)
+    still = [each for each in overlay.findings if each.verdict in apply]
     return len(still), len(overlay.findings)
 
 

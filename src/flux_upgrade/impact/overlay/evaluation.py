@@ -43,15 +43,18 @@ class Sides(NamedTuple):
 
 
 def evaluated(
-    tree: Tree, path: str, old: bytes, new: bytes, kustomizations: Sequence[Kustomization]
+    tree: Tree, entry: str | Location, old: bytes, new: bytes, kustomizations: Sequence[Kustomization]
 ) -> tuple[Kustomization, Evaluation] | None:
-    """The evaluation of the first of them that works today; else of the last. None: one cannot be read."""
+    """The evaluation of the first of them that works today; else of the last. None: one cannot be read.
+
+    ``entry``: as ``Evaluation`` takes it.
+    """
     found = None
     try:
         manifests = items_of(old, is_release=True), items_of(new, is_release=True)
         for of in kustomizations:
-            evaluation = Evaluation(tree, path, *manifests)
-            evaluation.sides = evaluation.run(of)
+            evaluation = Evaluation(tree, entry, *manifests)
+            evaluation.sides = evaluation.run(of, Sides(*manifests) if of.at else None)
             found = of, evaluation
             if not any(each.fails and each.already for each in evaluation.findings):
                 break
@@ -61,10 +64,13 @@ def evaluated(
 
 
 class Evaluation:
-    """Kustomizations evaluated with the old and the new manifest of one installation, at ``path``."""
+    """Kustomizations evaluated with the old and the new manifest of one installation.
 
-    def __init__(self, tree: Tree, path: str, old: Items, new: Items) -> None:
-        self._tree, self._path = tree, path
+    ``entry``: the path of the manifest, or where a kustomization names it as a remote base.
+    """
+
+    def __init__(self, tree: Tree, entry: str | Location, old: Items, new: Items) -> None:
+        self._tree, self._entry = tree, entry
         self._manifest = Sides(old, new)
         self._above: list[str] = []
         self.findings: list[OverlayFinding] = []
@@ -76,7 +82,7 @@ class Evaluation:
         """A version that the new manifest serves → the step that ends that."""
 
     def run(self, of: Kustomization, given: Sides | None = None) -> Sides:
-        """What comes of a kustomization; ``given``: what a component is for."""
+        """What comes of a kustomization; ``given``: what a component, or the patches of an object of Flux, are for."""
         self._above.append(of.folder)
         sides = self._taken_in(of, given or _both(()))
         for step in (*steps.steps(of), *steps.variables(of)):
@@ -109,8 +115,8 @@ class Evaluation:
 
     def _taken(self, of: Kustomization, location: Location, text: str) -> Sides:
         try:
-            path = of.joined(text)
-            if path == self._path:
+            path = of.joined(text) if location != self._entry else ""
+            if self._entry in (location, path):
                 return self._manifest
             content = self._tree.read(path)
         except CannotTell:

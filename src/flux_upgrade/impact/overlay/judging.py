@@ -19,6 +19,7 @@ from flux_upgrade.model.markdown import counted, shortened
 from flux_upgrade.model.text import first_few
 
 _NAMED = 3
+_VERSIONS = "/spec/versions"
 _LONGEST = 60
 _REMOVE = "remove it, or point it to what took its place"
 
@@ -40,7 +41,7 @@ def judge(step: Step, was: StepResult, now: StepResult, *, is_open: bool) -> Ove
         detail = f"{pointer} {change}" if step.what.endswith(f" {name}") else f"{pointer} of {name} {change}"
         hint = "look whether it is meant for this one, and mend the index together with the upgrade"
         return found._replace(line=line, verdict=OverlayVerdict.BREAKS, detail=detail, hint=hint)
-    return _frozen(found, step, was, now) or _idle(found, was, now) or found
+    return _frozen(found, step, was, now) or _behind(found, was, now) or _idle(found, was, now) or found
 
 
 def faulty(
@@ -112,6 +113,38 @@ def _other_item(old: Landing, new: Landing) -> tuple[str, str] | None:
 
 def _shown(label: str) -> str:
     return shortened(label[1:-1].removeprefix("name="), _LONGEST)
+
+
+def _behind(found: OverlayFinding, was: StepResult, now: StepResult) -> OverlayFinding | None:
+    """A patch that counts the versions of a CRD, and does not get to the one that is stored from now on."""
+    before = {touch.before.current.unversioned: touch for touch in was.touched}
+    for touch in now.touched:
+        other = before.get(touch.before.current.unversioned)
+        old, new = (_stored(each) for each in (other, touch)) if other is not None else (None, None)
+        if other is None or old is None or new is None or _VERSIONS not in {each.pointer for each in touch.landings}:
+            continue
+        changed = _versions(touch)
+        if old[0] in _versions(other) and new[0] not in changed:
+            detail = f"it changes {first_few(changed, _NAMED)}, and the release stores {new[0]}, which stays as it is"
+            hint = f"patch {_VERSIONS}/{new[1]}, too, or in its place"
+            return found._replace(verdict=OverlayVerdict.BEHIND, detail=detail, hint=hint)
+    return None
+
+
+def _stored(touch: Touch) -> tuple[str, int] | None:
+    """The version of a CRD that is stored: its name and its index."""
+    match touch.before.data:
+        case {"kind": "CustomResourceDefinition", "spec": {"versions": [*versions]}}:
+            entries = ((each, at) for at, each in enumerate(versions) if isinstance(each, dict))
+            return next(((str(each.get("name")), at) for each, at in entries if each.get("storage") is True), None)
+    return None
+
+
+def _versions(touch: Touch) -> list[str]:
+    """Names of the versions of a CRD that a JSON patch finds by counting."""
+    landings = (each for each in touch.landings if each.pointer == _VERSIONS)
+    found = (each.items[each.at] for each in landings)
+    return list(dict.fromkeys(str(each.get("name")) for each in found if isinstance(each, dict)))
 
 
 def _frozen(found: OverlayFinding, step: Step, was: StepResult, now: StepResult) -> OverlayFinding | None:

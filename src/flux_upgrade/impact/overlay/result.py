@@ -15,6 +15,7 @@ class OverlayVerdict(StrEnum):
     BREAKS = "breaks"  # The build fails, or it lands on another item than before
     IDLE = "idle"  # It changes nothing any more: the release has it, or its target is gone without an error
     FROZEN = "frozen"  # It applies, and keeps out what the release adds
+    BEHIND = "behind"  # It changes the API version that was stored, and not the one that the release stores
     UNKNOWN = "unknown"  # It is unknown: it depends on something that is not in the repository, a generator, a plugin
 
 

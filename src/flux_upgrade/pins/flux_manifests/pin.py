@@ -84,12 +84,12 @@ def _parts_changed(reference: FluxManifestsReference, place: str, target: str, c
     """The tag and the digest, or whichever there is."""
     contents.require_own_digest(reference, place, context)
     tag = ranges.respelled(target, reference.tag.text) if reference.tag else target
-    digest = contents.new_digest(reference.repository, tag, target, context)
     made = [reference.tag.replaced(tag)] if reference.tag else []
-    if reference.digest is not None:
-        made.append(reference.digest.replaced(digest))
-    written = (tag if reference.tag else "", digest if reference.digest else "")
-    return PinChange(tuple(made), "@".join(filter(None, written)))
+    if reference.digest is None:
+        return PinChange(tuple(made), tag, contents.require_tag(reference.repository, tag, target, context))
+    digest = contents.new_digest(reference.repository, tag, target, context)
+    made.append(reference.digest.replaced(digest))
+    return PinChange(tuple(made), f"{tag}@{digest}" if reference.tag else digest)
 
 
 def _range_changed(pin: Pin, reference: FluxManifestsReference, target: str, context: PinContext) -> PinChange:
@@ -106,8 +106,8 @@ def _range_changed(pin: Pin, reference: FluxManifestsReference, target: str, con
         new = value.text[: -len(pin.version[1:])] + target[1:]
     else:
         new = ranges.require_raised(value.text, target, place)
-    contents.new_digest(reference.repository, target, target, context)
-    return PinChange((value.replaced(new),), new)
+    said = contents.require_tag(reference.repository, target, target, context)
+    return PinChange((value.replaced(new),), new, said)
 
 
 def _in_object(file: SourceFile, each: Object, context: PinContext) -> Iterator[Pin]:

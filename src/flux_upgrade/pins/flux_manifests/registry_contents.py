@@ -17,6 +17,7 @@ from flux_upgrade.pins.objects.flux_manifests_reference import NO_SEMVER, FluxMa
 from flux_upgrade.pins.pin import PinState
 
 TROUBLE = (SourceUnavailable, UntrustedArchive)  # What the registry, or the source of releases, may raise
+_OFFICIAL = ("ghcr.io/fluxcd/flux-manifests", "docker.io/fluxcd/flux-manifests")
 _HEADER = "# Components: "
 _GAINED = (("v2.9.3", "source-watcher"),)
 """Flux .github/workflows/release.yaml: since when the artifact is made with a component more."""
@@ -52,6 +53,21 @@ def new_digest(repository: str, tag: str, target: str, context: PinContext) -> s
             f"{repository}:{tag} says of itself that it is {release}", hint="see who pushed it, and where from"
         )
     return digest
+
+
+def require_tag(repository: str, tag: str, target: str, context: PinContext) -> tuple[str, ...]:
+    """Make sure that ``tag`` is the release ``target``. A sentence, should nobody be there to ask.
+
+    A folder of releases speaks for the artifact that Flux itself publishes, so that a plan can be made offline.
+    Raises as ``new_digest``.
+    """
+    try:
+        new_digest(repository, tag, target, context)
+    except SourceUnavailable:
+        if not context.is_offline or repository not in _OFFICIAL:
+            raise
+        return (f"It was not checked whether {repository} has {tag}, because the registry cannot be reached.",)
+    return ()
 
 
 def require_own_digest(reference: FluxManifestsReference, place: str, context: PinContext) -> None:
@@ -91,6 +107,15 @@ def _recorded(old: str, new: str) -> Iterator[str]:
             yield _gain(component, old, since)
     if Version(new) > Version(_KNOWN):
         yield f"Whether the artifacts of {old} and {new} hold the same components could not be compared."
+
+
+def components(tag: str, context: PinContext) -> frozenset[str]:
+    """Those that the artifact of a release holds. Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive."""
+    held = _components(tag, context)
+    if held is not None:
+        return held
+    later = {component for since, component in _GAINED if Version(tag) < Version(since)}
+    return frozenset(context.regenerator.manifests(tag).components) - later
 
 
 def _gain(names: str, old: str, since: str) -> str:

@@ -1,0 +1,144 @@
+"""What a pin installs at a release, and what the repository patches over that.
+
+Both ends of an upgrade can be told without the cluster where Flux is taken as it is released: the artifact
+flux-manifests, a remote base, the distribution of a FluxInstance.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+from flux_upgrade.clusters.graph.flux_objects import SourceKey, kustomization_of
+from flux_upgrade.impact.overlay.evaluation import evaluated
+from flux_upgrade.impact.overlay.result import Overlay
+from flux_upgrade.kustomize.kustomization import Kustomization, Location, read
+from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
+from flux_upgrade.model.errors import Unreadable, UnsupportedRelease
+from flux_upgrade.model.files import Tree
+from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.context import PinContext
+from flux_upgrade.pins.flux_manifests import registry_contents
+from flux_upgrade.pins.formats.kustomize_files import is_kustomization
+from flux_upgrade.pins.formats.yaml_places import Object, readable
+from flux_upgrade.pins.pin import Pin
+
+_INSTANCE = ("spec",)
+_IN_RELEASE = ("spec", "values", "instance")
+_IN_VALUES = ("instance",)
+_NOWHERE = Location("", 0)
+_USUAL = "flux-system"
+
+
+class Pinned(NamedTuple):
+    overlays: tuple[Kustomization, ...] = ()  # Each by itself
+    entry: Location = _NOWHERE  # Of a remote base, in the first of them that is evaluated
+    components: tuple[str, ...] = ()  # Empty: all of the release, or of its artifact
+    is_artifact: bool = False  # Of the artifact flux-manifests
+    namespace: str = _USUAL
+
+
+def pinned(pin: Pin, path: str, tree: Tree, is_read: Callable[[str], bool]) -> Pinned | None:
+    """None: what it installs cannot be told.
+
+    ``path``: of the pin, in ``tree``. ``is_read``: whether the cluster may read a file.
+    """
+    found = _object_of(pin)
+    if found is None:
+        return None
+    kind, group = found.text_at("kind"), found.text_at("apiVersion").partition("/")[0]
+    if is_kustomization(path, found):
+        own = Kustomization(path, pin.content, found, tree)
+        folder = posixpath.dirname(path)
+        above = read(tree, posixpath.dirname(folder)) if folder else None
+        overlays = (above, own) if above is not None and above.leads_to(folder) else (own,)
+        return Pinned(overlays, Location(path, pin.line))
+    if group == "source.toolkit.fluxcd.io":
+        name = SourceKey(kind, found.text_at("metadata", "namespace"), found.text_at("metadata", "name"))
+        return Pinned(tuple(_over_source(name, pin, path, tree, is_read)), is_artifact=kind == "OCIRepository")
+    at = {"FluxInstance": _INSTANCE, "HelmRelease": _IN_RELEASE, "": _IN_VALUES}.get(kind)
+    if at is None or not found.has(*at, "distribution"):
+        return None
+    components = tuple(each.text for each in found.scalars(*at, "components")) or DEFAULT_COMPONENTS
+    namespace = found.text_at("metadata", "namespace") if kind == "FluxInstance" else ""
+    own = Kustomization(path, pin.content, found, tree, (*at, "kustomize"))
+    return Pinned((own,), components=components, namespace=namespace or _USUAL)
+
+
+def manifest_at(of: Pinned, tag: str, context: PinContext) -> bytes | None:
+    """What is installed at a release, before any patch; None where it cannot be rendered.
+
+    Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive.
+    """
+    shipped = context.regenerator.manifests(tag).components
+    wanted = registry_contents.components(tag, context) if of.is_artifact else of.components or shipped
+    options = InstallOptions(Version(tag), of.namespace, tuple(each for each in shipped if each in wanted))
+    with suppress(UnsupportedRelease):
+        return context.regenerator.regenerate(options).text.encode()
+    return None
+
+
+def check_pinned(of: Pinned, tree: Tree, old: bytes, new: bytes) -> Overlay | None:
+    """What becomes of what is patched over a pin; None: nothing is, or it cannot be read."""
+    # A remote base is built once, from the folder above where that takes it in; objects of Flux are each their own.
+    chains = [of.overlays] if of.entry is not _NOWHERE else [(each,) for each in of.overlays]
+    overlays = []
+    for chain in chains:
+        found = evaluated(tree, of.entry, old, new, chain) if any(map(_has_patches, chain)) else None
+        if found is not None:
+            own, evaluation = found
+            overlays.append(Overlay(own.path, tuple(evaluation.findings), turned_off=tuple(evaluation.turned_off())))
+    if not overlays:
+        return None
+    findings = (finding for each in overlays for finding in each.findings)
+    turned_off = (gone for each in overlays for gone in each.turned_off)
+    return overlays[0]._replace(findings=tuple(findings), turned_off=tuple(turned_off))
+
+
+def _has_patches(of: Kustomization) -> bool:
+    try:
+        return bool(of.data.keys() - {"apiVersion", "kind", "metadata", "resources", "bases"})
+    except Unreadable:
+        return False
+
+
+def _object_of(pin: Pin) -> Object | None:
+    """The object in which the version stands."""
+    found = None
+    for each in readable(pin.content):
+        if each.line > pin.line:
+            break
+        found = each
+    return found
+
+
+def _over_source(
+    source: SourceKey, pin: Pin, path: str, tree: Tree, is_read: Callable[[str], bool]
+) -> Iterator[Kustomization]:
+    """The Kustomizations of Flux that install from a source: those of its own file, or else all that are read."""
+    own = list(_of_source(source, path, pin.content, tree))
+    if own:
+        yield from own
+        return
+    for each in tree.candidates():
+        if each != path and is_read(each):
+            with suppress(Unreadable):  # it is said where it matters
+                yield from _of_source(source, each, tree.read(each), tree)
+
+
+def _of_source(source: SourceKey, path: str, content: bytes, tree: Tree) -> Iterator[Kustomization]:
+    if b"kustomize.toolkit.fluxcd.io/" not in content or source.name.encode() not in content:
+        return
+    for each in readable(content):
+        with suppress(Unreadable):
+            found = kustomization_of(each.data())
+            if found is not None and _is_same(found.source, source):
+                yield Kustomization(path, content, each, tree, ("spec",))
+
+
+def _is_same(one: SourceKey, other: SourceKey) -> bool:
+    """Whether they may be one object: a namespace that is not given may be any."""
+    is_near = one.namespace == other.namespace or not (one.namespace and other.namespace)
+    return is_near and (one.kind, one.name) == (other.kind, other.name)
