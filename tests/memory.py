@@ -60,6 +60,10 @@ class MemoryHistory:
         self.asked: list[str] = []
         self.searched: list[tuple[str, ...]] = []
 
+    @property
+    def is_local(self) -> bool:
+        return True
+
     def of(self, path: str) -> FileRevisions:
         self.asked.append(path)
         return self._pasts.get(path, FileRevisions())

@@ -104,6 +104,29 @@ class PatchBreak(NamedTuple):
         return f"{self.path}:{self.line}: {self.what}" if self.line else self.what
 
 
+class TakenBack(NamedTuple):
+    """A time that the installation was at a release, and left it for an older one."""
+
+    release: Version
+    since: str  # RFC 3339, UTC
+    until: str
+    back_to: Version
+    commit: str  # That took it back
+
+
+class Returns(NamedTuple):
+    """A file that goes back to what it was before: two write it, and do not agree."""
+
+    times: int
+    since: str  # RFC 3339, UTC: of the first time
+    commit: str  # Of the last time
+
+
+class EarlierTries(NamedTuple):
+    taken_back: TakenBack | None = None  # The last time that the target's minor was left for an older release
+    returns: Returns | None = None  # None: it went back once at the most
+
+
 class Impact(NamedTuple):
     """Everything that is known of one transition, before it is made."""
 
@@ -120,6 +143,9 @@ class Impact(NamedTuple):
     upgrade_path: tuple[Version, ...] = ()
     """The releases to go to, one after the other, where one step is not enough; the last is the goal."""
 
+    earlier: EarlierTries | None = None  # None: nobody looked
+    used: frozenset[tuple[str, str, str]] | None = None
+    """API group, kind and version of what the cluster's files use, before and after migration; None: nobody looked."""
     migrated: tuple[str, ...] = ()  # The releases at which `flux migrate` ran in the cluster, as confirmed; tags
 
     @property

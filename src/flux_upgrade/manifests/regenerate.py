@@ -136,8 +136,10 @@ class Candidates:
         if re.match(r"v?0\.", version) and not re.match(r"v?0\.0\.0-", version):
             raise UnsupportedRelease(
                 f"Flux {version} is older than v2.0.0",
-                hint="upgrade to v2.0.0 with the Flux CLI first "
-                "(https://fluxcd.io/flux/installation/upgrade/), or render a new manifest with these flags",
+                # Flux v2.0.0 release notes: v1 of GitRepository, Kustomization and Receiver alone.
+                hint="upgrade to v2.0.0 with the Flux CLI first (https://fluxcd.io/flux/installation/upgrade/), and "
+                "leave HelmRepository at v1beta2: v2.0.0 does not serve v1 of it. "
+                "Or render a new manifest with these flags",
             )
         if not _TAG.fullmatch(version):
             raise UnsupportedRelease(

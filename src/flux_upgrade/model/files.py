@@ -106,6 +106,10 @@ class Checkout(Protocol):
 
 
 class FileHistory(Protocol):
+    @property
+    def is_local(self) -> bool:
+        """Whether asking costs no requests."""
+
     def mentions(self, versions: Sequence[str]) -> Mentions:
         """Files that had ``apiVersion:`` with one of ``versions``, such as ``helm.toolkit.fluxcd.io/v2``.
 

@@ -101,8 +101,12 @@ class ImpactAnalyzer:
         current, target = transition.found.version, transition.upgrade.target
         hits = find_breaks(files, current, target, gates_in([*self._beside(transition.path)]))
         reads = self._uses.reads(transition.cluster) if hits else ()
+        moving = self._uses.migrated(transition, files)
+        used = {(use.group, use.kind, use.version) for file in files for use in file.uses}
+        used |= {(move.use.group, move.use.kind, move.to) for file in moving for move in file.moves}
         return found._replace(
-            files=self._uses.migrated(transition, files),
+            files=moving,
+            used=frozenset(used),
             orphaned=tuple(self._uses.orphaned(transition, found.changes, files)),
             breaks=by_variable(hits, reads, self._sources.tree),
         )
@@ -131,10 +135,21 @@ class ImpactAnalyzer:
         )
         found = read(feedback.stored, asked)
         if found is None:
-            if transition.path not in self._pasts:
-                self._pasts[transition.path] = self._sources.history.of(transition.path)
-            found = self._stored(transition, impact.changes, self._pasts[transition.path])
+            found = self._stored(transition, impact.changes, self._past(transition.path))
         return found
+
+    def _past(self, path: str) -> FileRevisions:
+        if path not in self._pasts:
+            self._pasts[path] = self._sources.history.of(path)
+        return self._pasts[path]
+
+    def with_earlier_tries(self, transition: Transition, impact: Impact) -> Impact:
+        """With what the history of a manifest tells of earlier upgrades, should that cost no requests."""
+        if not transition.found.is_manifest or not self._sources.history.is_local:
+            return impact
+        from flux_upgrade.impact.earlier_tries import earlier_tries
+
+        return impact._replace(earlier=earlier_tries(self._past(transition.path), transition.upgrade.target))
 
     def _managed(self, transition: Transition, impact: Impact) -> Managed | None:
         """Why `flux migrate` has to run because of managed fields, as far as nothing else says so."""

@@ -64,11 +64,12 @@ class ImpactGate:
                 continue
             upgrade, impact = first
             hold = held_by(upgrade, impact, target.terms, plan.path)
+            transition = Transition(target.path, target.pin, upgrade, target.terms, cluster)
             if hold is None:
                 # Nobody is asked about the past of what cannot go on anyway.
-                transition = Transition(target.path, target.pin, upgrade, target.terms, cluster)
                 impact = self._analyzer.looked_back(transition, impact)
                 hold = held_by(upgrade, impact, target.terms, plan.path)
+            impact = self._analyzer.with_earlier_tries(transition, impact)
             impacts[upgrade.bump_kind] = impact
             moving = [file for file in impact.files if file.moves]
             if not upgrade.bump.approval:

@@ -172,6 +172,23 @@ def _patches(impact: Impact, target: Version, style: Style) -> Iterator[Finding]
         )
 
 
+def _earlier(impact: Impact, _: Version, style: Style) -> Iterator[Finding]:
+    earlier = impact.earlier
+    back = earlier.taken_back if earlier is not None else None
+    if back is not None:
+        since, until = back.since[:10], back.until[:10]
+        when = f"on {until}" if since == until else f"from {since} to {until}"
+        said = f"{back.release} was here {when}, and {style.code(back.commit[:8])} went back to {back.back_to}"
+        yield Finding(Severity.REVIEW, heading="", wording=said, task="Find out why this was taken back before")
+    returns = earlier.returns if earlier is not None else None
+    if returns is not None:
+        said = (
+            f"since {returns.since[:10]}, the manifest went back to an earlier content {returns.times} times, "
+            f"most recently in {style.code(returns.commit[:8])}: two programs write it"
+        )
+        yield Finding(Severity.REVIEW, heading="", wording=said, task="Let only one program write the manifest")
+
+
 def _unread(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
     if impact.unread:
         files = first_few(list(map(style.code, impact.unread)), _FEW)
@@ -253,6 +270,7 @@ FINDING_KINDS = (
     FindingKind(hits, rank=2),
     FindingKind(_turned_off, rank=0),
     FindingKind(_unread),
+    FindingKind(_earlier),
     FindingKind(_patches, rank=1),
     FindingKind(_kubernetes, is_for_minors=True),
 )

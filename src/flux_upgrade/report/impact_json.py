@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from flux_upgrade.impact.diff.changes import Changes, CrdChange
-from flux_upgrade.impact.impact import Impact, Managed, Refused, Stored
+from flux_upgrade.impact.impact import EarlierTries, Impact, Managed, Refused, Stored
 from flux_upgrade.impact.kubernetes_versions import Fit
 from flux_upgrade.impact.overlay.result import Overlay
 from flux_upgrade.model.text import printable
@@ -33,8 +33,17 @@ def impact_value(impact: Impact) -> dict[str, Any]:
             {"use": place_value(use), "patch": fields(patch, "path", "line")} for use, patch in impact.turned_off
         ],
         "unread": list(impact.unread),
+        "earlier": _earlier(impact.earlier) if impact.earlier is not None else None,
         "hops": list(impact.upgrade_path),
         "changes": _changes(impact.changes) if impact.changes is not None else None,
+    }
+
+
+def _earlier(earlier: EarlierTries) -> dict[str, Any]:
+    back, returns = earlier.taken_back, earlier.returns
+    return {
+        "taken-back": fields(back, "release", "since", "until", "back_to", "commit") if back is not None else None,
+        "returns": fields(returns, "times", "since", "commit") if returns is not None else None,
     }
 
 

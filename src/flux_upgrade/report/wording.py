@@ -12,7 +12,14 @@ from flux_upgrade.manifests.proof import FILE, Proof, Verdict
 from flux_upgrade.manifests.residue import Edit, Op
 from flux_upgrade.model.markdown import counted
 
-_KEYS = {"change": "detail", "content": "kind", "drops": "kept-out", "hint": "remedy", "phrase": "told"}
+_KEYS = {
+    "back_to": "back-to",
+    "change": "detail",
+    "content": "kind",
+    "drops": "kept-out",
+    "hint": "remedy",
+    "phrase": "told",
+}
 """Fields that have other names in JSON."""
 
 

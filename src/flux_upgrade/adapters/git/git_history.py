@@ -80,6 +80,10 @@ class GitHistory:
         self._contents: dict[str, bytes] = {}
         self._mentions: dict[tuple[str, ...], Mentions] = {}
 
+    @property
+    def is_local(self) -> bool:
+        return True
+
     def of(self, path: str) -> FileRevisions:
         try:
             if not self._checkout.head:
@@ -215,6 +219,10 @@ class ChosenHistory:
             if self._checkout.is_shallow or self._checkout.is_partial:
                 found = self._forge()
         return GitHistory(self._checkout, self._paths) if found is None else found
+
+    @property
+    def is_local(self) -> bool:
+        return self.chosen.is_local
 
     def of(self, path: str) -> FileRevisions:
         return self.chosen.of(path)

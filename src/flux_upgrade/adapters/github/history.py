@@ -45,6 +45,10 @@ class GitHubHistory:
         self._head = head
         self._contents: dict[str, bytes] = {}
 
+    @property
+    def is_local(self) -> bool:
+        return False
+
     def of(self, path: str) -> FileRevisions:
         doing = f"read the history of {one_line(path)} in {one_line('/'.join(self._who))}"
         attempt = Attempt(doing, "contents: read")

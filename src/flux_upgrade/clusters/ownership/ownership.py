@@ -108,9 +108,13 @@ class Ownership:
         if not files:
             return ()
         # Late, as impact/ is: only a bump that could be proposed asks for other writers.
-        from flux_upgrade.clusters.ownership import dependabot, renovate
+        from flux_upgrade.clusters.ownership import dependabot, renovate, workflows
 
-        found = [*renovate.remarks(self._tree, files), *dependabot.remarks(self._tree, files)]
+        found = [
+            *renovate.remarks(self._tree, files),
+            *dependabot.remarks(self._tree, files),
+            *workflows.remarks(self._tree, files),
+        ]
         for path in files:
             writer, headline = writer_in(history.get(path, ()))
             if writer is Writer.BOOTSTRAP:

@@ -62,12 +62,19 @@ def installed_crds(content: bytes) -> InstalledCrds | None:
         crds = dict(_parsed(content))
     if not crds:
         return None
-    # Bots raise headers and images, and leave the labels that came with the CRDs.
+    return InstalledCrds(release_of(content), crds)
+
+
+def release_of(content: bytes) -> Version:
+    """The release that a manifest says it is; empty where it says none.
+
+    Bots raise headers and images, and leave the labels that came with the CRDs.
+    """
     labels = Counter(filter(is_tag, map(bytes.decode, _LABEL.findall(content))))
     if labels:
-        return InstalledCrds(Version(labels.most_common(1)[0][0]), crds)
+        return Version(labels.most_common(1)[0][0])
     header = _HEADER.search(content)
-    return InstalledCrds(Version.parse(header[1].decode() if header else "") or NO_VERSION, crds)
+    return Version.parse(header[1].decode() if header else "") or NO_VERSION
 
 
 def _plain(content: bytes) -> dict[str, Definition] | None:

@@ -1,0 +1,57 @@
+"""Workflows of the repository's own that write a manifest with ``flux install --export``, as Flux's docs advise.
+
+https://fluxcd.io/flux/flux-gh-action/#automate-flux-updates
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+
+from flux_upgrade.clusters.ownership.remarks import code, listed
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.files import Tree
+from flux_upgrade.model.text import decoded, line_of, repository_path
+
+_FILES = re.compile(r"\.(?:github|gitea|forgejo)/workflows/[^/]+\.ya?ml|\.gitlab-ci\.ya?ml")
+_ENDS = (".yaml", ".yml")
+_EXPORT = re.compile(
+    r"^(?![ \t]*#).*?\bflux[ \t]+install\b(?P<flags>(?:[^|;&>\n\\]|\\\r?\n?){0,2000}?)"
+    r"(?:>>?|\|[ \t]*tee)[ \t]*[\"']?(?P<to>(?:\$\{\{.*?\}\}|[^\s\"';|&])+)",
+    re.MULTILINE,
+)
+_WORKSPACE = re.compile(r"^(?:\$\{\{ *github\.workspace *\}\}|\$\{?GITHUB_WORKSPACE\}?)/")
+_VARIABLE = re.compile(r".*(?:\$\{\{.*?\}\}|\$\{[^}]*\}|\$\w+)")
+_FOLDER = re.compile(r"^[ \t-]*working-directory:[ \t]*[\"']?([^\s\"'#]+)|\bcd[ \t]+([^\s;&\"']+)", re.MULTILINE)
+
+
+def remarks(tree: Tree, paths: Iterable[str]) -> Iterator[str]:
+    """A Markdown text for each workflow that writes some of ``paths``."""
+    wanted = list(paths)
+    for file in sorted(filter(_FILES.fullmatch, tree.named(_ENDS))):
+        try:
+            text = decoded(tree.read(file))
+        except Unreadable:
+            continue
+        for line, written in _written(text, wanted):
+            yield (
+                f"**A workflow writes {'this file' if len(written) == 1 else 'these files'}, too:** "
+                f"{code(f'{file}:{line}')} runs `flux install --export` into {listed(written)}. It goes to the version "
+                "of its CLI, whatever the policy says, and drops flags and edits that the command does not name. "
+                "Remove it, so that one program alone writes the manifest."
+            )
+
+
+def _written(text: str, paths: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """The line of each such command, and which of some paths it writes."""
+    folders = ["", *(one or other for one, other in _FOLDER.findall(text))]
+    for match in _EXPORT.finditer(text):
+        if "--export" not in match["flags"]:
+            continue
+        to = _WORKSPACE.sub("", match["to"])
+        end, is_open = _VARIABLE.subn("", to)
+        fitting = {repository_path(posixpath.join(folder, to)) for folder in folders}
+        found = [path for path in paths if (path.endswith(end or path) if is_open else path in fitting)]
+        if found:
+            yield line_of(text, match.start("flags")), found
