@@ -27,6 +27,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "demo"), str(ROOT / "tests")]
 
 import written_release  # noqa: E402 the path is set above
 from clusters import clusters  # noqa: E402
+from graph import graph  # noqa: E402
 from history import history  # noqa: E402
 from idle import idle  # noqa: E402
 from overlaid import overlay  # noqa: E402
@@ -74,6 +75,7 @@ def main() -> int:
             clusters(work / "clusters", source, TAG, ROOT / "src"),
             history(work / "history", source, TAG, ROOT / "src"),
             scan(work / "scan", source, TAG, ROOT / "src"),
+            graph(work / "scan", source, TAG, ROOT / "src"),
             _artifact(work / "artifact", source, releases),
         ]
     PAGE.write_text("\n".join(sections))

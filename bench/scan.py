@@ -64,7 +64,7 @@ def scan(work: Path, source: Path, tag: str, code: Path) -> str:
     for _ in range(RUNS + 1):
         for name, command in commands.items():
             for count in range(1, len(cores) + 1):
-                ran = _run(command, environment, work, cores[:count])
+                ran = run_on(command, environment, work, cores[:count])
                 taken.setdefault((name, count), []).append(ran)
     # The first of each has warmed everything up.
     cpu = {row: statistics.median(each.cpu for each in runs[1:]) for row, runs in taken.items()}
@@ -99,7 +99,7 @@ are the most that all of them may take.
 """
 
 
-def _run(command: Sequence[str], environment: dict[str, str], folder: Path, cores: Sequence[int]) -> Taken:
+def run_on(command: Sequence[str], environment: dict[str, str], folder: Path, cores: Sequence[int]) -> Taken:
     begin = time.perf_counter()
     running = subprocess.Popen(
         command,

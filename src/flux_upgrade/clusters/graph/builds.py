@@ -11,6 +11,7 @@ import json
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -23,9 +24,9 @@ from flux_upgrade.kustomize.kustomization import Kustomization
 from flux_upgrade.kustomize.steps import FaultyEntry, steps
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
-from flux_upgrade.model.text import decoded, encoded, repository_path
+from flux_upgrade.model.text import decoded, repository_path
 from flux_upgrade.pins.formats.passages import whole
-from flux_upgrade.pins.formats.yaml_places import documents, readable
+from flux_upgrade.pins.formats.yaml_places import Object, documents, objects_of, readable
 
 _DEEPEST = 50  # Kustomizations below each other
 _MOST = 10_000  # Kustomizations that are gone through for one repository
@@ -182,12 +183,11 @@ def _items(path: str, content: bytes) -> Items:
             kind[1] not in KINDS or (kind[1] == "HelmRelease" and not _names_source(document.text))
         ):
             continue
-        for each in readable(encoded(document.text)):
-            try:
-                data = each.data()
-                found.append(PlacedItem((id_of(data),), held(data), path=path, line=document.line + each.line - 1))
-            except Unreadable:
-                continue
+        for each in objects_of(document):
+            if isinstance(each, Object):
+                with suppress(Unreadable):
+                    data = each.data()
+                    found.append(PlacedItem((id_of(data),), held(data), path=path, line=each.line))
     return tuple(found)
 
 

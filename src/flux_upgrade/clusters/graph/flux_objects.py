@@ -12,7 +12,7 @@ _KUSTOMIZATION = ("kustomize.toolkit.fluxcd.io", "Kustomization")
 _RELEASE = ("helm.toolkit.fluxcd.io", "HelmRelease")
 _SOURCES = ("GitRepository", "OCIRepository", "Bucket")
 KINDS = frozenset({"Kustomization", "HelmRelease", *_SOURCES, "ResourceSet", "List"})
-_MARKS = (_FLUX, b"fluxcd.controlplane.io/")
+_OPERATOR = b"fluxcd.controlplane.io/"
 
 
 class SourceKey(NamedTuple):
@@ -58,7 +58,8 @@ class LocalChart(NamedTuple):
 
 def may_lead(content: bytes) -> bool:
     """Whether a file may hold something that leads on."""
-    return any(mark in content for mark in _MARKS)
+    # One letter is found many times as fast as a word, and a word from behind twice as fast as by `in`.
+    return b"x" in content and (content.rfind(_FLUX) >= 0 or content.rfind(_OPERATOR) >= 0)
 
 
 def is_of_flux(content: bytes) -> bool:

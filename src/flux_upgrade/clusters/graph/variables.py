@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from flux_upgrade.clusters.graph.flux_objects import mapping
@@ -36,26 +37,30 @@ class MissingVariable(NamedTuple):
 
 
 class Variables:
-    """Of one cluster. What is read for it is looked through once."""
+    """Of one cluster. What is read for it is looked through once, for the sources of all its Kustomizations."""
 
     def __init__(self, reads: ClusterReads, tree: Tree) -> None:
         self._reads, self._tree = reads, tree
         self._of = {each.name: each for each in reads.reconciliations}
-        self._maps = {each: dict[str, frozenset[str]]() for each in ("ConfigMap", "Secret")}
-        for path in sorted(reads.files):
-            content = self._read(path)
-            if b"ConfigMap" in content or b"Secret" in content:
-                self._learn(content)
 
-    def _learn(self, content: bytes) -> None:
-        for each in readable(content):
-            kind = each.text_at("kind")
-            if kind in self._maps and each.text_at("apiVersion") == "v1":
-                # The keys of an encrypted Secret are in clear text: https://github.com/getsops/sops
-                names = frozenset((*each.keys("data"), *each.keys("stringData")))
-                known = self._maps[kind]
-                name = each.text_at("metadata", "name")
-                known[name] = known.get(name, frozenset()) | names
+    @cached_property
+    def _keys(self) -> Mapping[tuple[str, str], frozenset[str]]:
+        """Kind and name of each ConfigMap and Secret that values are taken from and that is in Git → its keys."""
+        found: dict[tuple[str, str], frozenset[str]] = {}
+        wanted = {(kind, name) for each in self._of.values() for kind, name, _ in _sources(each.post_build)}
+        names = [re.escape(name.encode()) for _, name in sorted(wanted) if name]
+        is_named = re.compile(b"|".join(names) or rb"(?!)").search
+        for path in sorted(self._reads.files):
+            content = self._read(path)
+            if not is_named(content) or not any(kind in content for kind in (b"ConfigMap", b"Secret")):
+                continue
+            for each in readable(content):
+                key = each.text_at("kind"), each.text_at("metadata", "name")
+                if key in wanted and each.text_at("apiVersion") == "v1":
+                    # The keys of an encrypted Secret are in clear text: https://github.com/getsops/sops
+                    keys = (*each.keys("data"), *each.keys("stringData"))
+                    found[key] = found.get(key, frozenset()) | frozenset(keys)
+        return found
 
     def knows(self, name: str) -> bool:
         """Whether a Kustomization, ``namespace/name``, is reconciled from this repository."""
@@ -81,15 +86,11 @@ class Variables:
     def _given(self, post_build: Mapping[str, Any]) -> tuple[frozenset[str], str]:
         """The names that have values, and a source that is not in Git."""
         given, unknown = frozenset(mapping(post_build, "substitute")), ""
-        sources = post_build.get("substituteFrom")
-        for each in sources if isinstance(sources, list) else ():
-            kind, name = (
-                (str(each.get(field) or "") for field in ("kind", "name")) if isinstance(each, dict) else ("", "")
-            )
-            known = self._maps.get(kind, {}).get(name)
+        for kind, name, is_optional in _sources(post_build):
+            known = self._keys.get((kind, name))
             if known is not None:
                 given |= known
-            elif not (isinstance(each, dict) and each.get("optional")):
+            elif not is_optional:
                 unknown = unknown or f"{kind}/{name}"
         return given, unknown
 
@@ -120,6 +121,14 @@ class Variables:
             return self._tree.read(path)
         except Unreadable:
             return b""
+
+
+def _sources(post_build: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
+    """Kind and name of each of ``substituteFrom``, and whether it is optional."""
+    sources = post_build.get("substituteFrom")
+    for each in sources if isinstance(sources, list) else ():
+        fields = each if isinstance(each, dict) else {}
+        yield str(fields.get("kind") or ""), str(fields.get("name") or ""), bool(fields.get("optional"))
 
 
 def _has_objects(content: bytes) -> bool:

@@ -198,12 +198,17 @@ class BrokenDocument(NamedTuple):
 def objects(content: bytes) -> Iterator[Object | BrokenDocument]:
     """Every mapping of a file, items of Lists by themselves, and the documents that cannot be read."""
     for document in documents(whole(decoded(content))):
-        try:
-            items = tuple(_items(document.root))
-        except Unreadable as error:
-            yield BrokenDocument(document.line, document.text, error.message)
-            continue
-        yield from (Object(document, each) for each in items)
+        yield from objects_of(document)
+
+
+def objects_of(document: YamlDocument) -> Iterator[Object | BrokenDocument]:
+    """The ``objects`` of one document."""
+    try:
+        items = tuple(_items(document.root))
+    except Unreadable as error:
+        yield BrokenDocument(document.line, document.text, error.message)
+        return
+    yield from (Object(document, each) for each in items)
 
 
 def readable(content: bytes) -> Iterator[Object]:
