@@ -40,10 +40,12 @@ def instance(version: str = "2.8.7", path: str = "") -> str:
 
 
 def artifact(tag: str = "v2.8.7") -> str:
-    """An OCIRepository of Flux's own artifact."""
+    """An OCIRepository of Flux's own artifact, and the Kustomization that installs it."""
     return (
         "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata:\n  name: flux-manifests\n"
-        f"spec:\n  interval: 10m\n  url: oci://ghcr.io/fluxcd/flux-manifests\n  ref:\n    tag: {tag}\n"
+        f"spec:\n  interval: 10m\n  url: oci://ghcr.io/fluxcd/flux-manifests\n  ref:\n    tag: {tag}\n---\n"
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata:\n  name: flux\n"
+        "spec:\n  sourceRef:\n    kind: OCIRepository\n    name: flux-manifests\n"
     )
 
 

@@ -45,6 +45,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     own = [file for file in files if b"flux-manifests" in file.content]
     patch_files = context.kustomizations.patch_files
     names: set[str] = set()
+    sources = [file.content for file in files if b"sourceRef" in file.content and b"OCIRepository" in file.content]
     for file in own:
         if file.path in patch_files:
             continue
@@ -52,9 +53,14 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
             if isinstance(each, BrokenDocument):
                 yield from _in_template(file, each)
                 continue
-            yield from _in_object(file, each, context)
-            if of_repository(each) is not None:
-                names.add(each.text_at("metadata", "name"))
+            name = each.text_at("metadata", "name")
+            found = _in_object(file, each, context)
+            if of_repository(each) is None:
+                yield from found
+                continue
+            names.add(name)
+            is_taken = any(name.encode() in content for content in sources)
+            yield from found if is_taken else map(_unused, found)
     for patch in patches(files, of_flux_manifests(names), patch_files):
         yield unknown_pin(
             patch.file,
@@ -133,6 +139,12 @@ def _in_object(file: SourceFile, each: Object, context: PinContext) -> Iterator[
             name = f"ResourceSet {each.text_at('metadata', 'name')}"
             where, (reason, hint) = f"{name}, {inner.place}", RESOURCE_SET
             yield _pin(file, inner)._replace(where=where, reason=reason, hint=hint)
+
+
+def _unused(pin: Pin) -> Pin:
+    """Of an OCIRepository that no Kustomization takes anything from: it installs nothing."""
+    hint = "have a Kustomization refer to it, or remove it"
+    return pin._replace(role=Role.REPORTED, reason=pin.reason or "no Kustomization refers to it", hint=pin.hint or hint)
 
 
 def _pin(file: SourceFile, reference: FluxManifestsReference) -> Pin:

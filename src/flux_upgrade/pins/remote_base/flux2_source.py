@@ -123,9 +123,9 @@ def _pin(source: _Flux2Source, paths: Mapping[Key, list[str]], kind: str, contex
     )
     pin = unknown_pin(source.file, kind, (line, place, written))._replace(remarks=remarks)
     reading = _reading(source, field, written, context)
-    if taken and not installs and not any(map(is_variable, taken)):
+    if not installs and not any(map(is_variable, taken)):
         pin = flux2_repository.pin_of(pin._replace(role=Role.REPORTED), reading, value)
-        reason = "no Kustomization installs Flux from it"
+        reason = "no Kustomization installs Flux from it" if taken else "no Kustomization refers to it"
         yield pin._replace(reason=reason, hint="raise it by hand where you need to")
     elif not installs:
         reason = "which part of Flux's repository is used cannot be told"
