@@ -338,6 +338,18 @@ def breaks_page() -> str:
                 "to where Flux says so."
             ),
             _table(("Flux", "Rule", "Concerns", "What changes", "What to do, to keep the old or to go on"), rows),
+            "## How a rule gets here",
+            (
+                "A rule comes from one of three sources, which are read for every release: the announcement and "
+                "release notes of Flux, the changelogs of its controllers, and the defaults of their feature gates "
+                "(`internal/features` in the source of each controller). It is added if the behaviour of a resource "
+                "changes that the API server accepts before and after, and if the resource shows that it is concerned."
+            ),
+            (
+                "Each rule has test cases in `tests/breaks`: a resource that it concerns, one that it does not, and "
+                "one where a field or a feature gate has decided already. On real repositories, the tests count how "
+                "many resources each rule names."
+            ),
         ]
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from flux_upgrade.action import runner
@@ -36,6 +36,7 @@ from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover, looked_at
 from flux_upgrade.pins.formats.kustomize_files import NAMES, Kustomizations
+from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.manifest_planner import newest_stable
 from flux_upgrade.planning.write_tree import exit_code
 from flux_upgrade.report.api_uses import (
@@ -68,7 +69,8 @@ def read_api_uses(
     looked_for = _searched(scope, config, context)
     suspected = suspects(scope.whole, looked_for, pinning, target, spread)
     # What is below PATH may run in any cluster, and one whose manifest is left alone runs all the same.
-    found = find_running(Member(each, each.path) for each in discover(context, suspected.pins))
+    pins = discover(context, suspected.pins)
+    found = find_running(Member(each, each.path) for each in pins)
     for tag in found.releases:
         try:
             running.append(served.at(tag))
@@ -80,7 +82,8 @@ def read_api_uses(
     hits = _behaviour(scope.whole, looked_for, running, target) if changes_behaviour else ()
     patterns: tuple[str, ...] = ()
     if (files or hits) and not scope.below and not scope.is_file and config.default.governance.scan != ALL:
-        graph = graph_of(clusters_of(_members(context), scope.whole), scope.whole, urls_of(scope.place))
+        members = _members(discover(context) if options.running else pins)
+        graph = graph_of(clusters_of(members, scope.whole), scope.whole, urls_of(scope.place))
         not_read = graph.not_read([file.path for file in files])
         files = tuple(file.unread() if file.path in not_read else file for file in files)
         read = [hit for hit in hits if not graph.not_read([hit.path])]
@@ -116,7 +119,7 @@ def _searched(scope: Scope, config: Config, context: PinContext) -> Searched:
         return searched(scope.tree, "", config)
     folder = scope.below.rstrip("/")
     below = frozenset(each for each in looked_at(scope.whole) if is_below(each, folder))
-    clusters = clusters_of(_members(context, below), scope.whole)
+    clusters = clusters_of(_members(discover(context, below)), scope.whole)
     graph = graph_of(clusters, scope.whole, urls_of(scope.place), folder)
     read = frozenset[str]().union(*(each.files for each in graph.clusters))
     return searched(scope.whole, "", config).only(lambda path: path.startswith(scope.below) or path in read)
@@ -138,8 +141,8 @@ def _contents(tree: Tree, paths: Iterable[str]) -> Iterator[bytes]:
             yield tree.read(path)
 
 
-def _members(context: PinContext, paths: Collection[str] | None = None) -> list[Member]:
-    return [Member(each, each.path) for each in discover(context, paths) if not each.is_reported_only]
+def _members(pins: Iterable[Pin]) -> list[Member]:
+    return [Member(each, each.path) for each in pins if not each.is_reported_only]
 
 
 def _apis(running: Sequence[ReleaseApis], target: ReleaseApis, served: ServedApis) -> Apis:

@@ -47,6 +47,20 @@ BREAK_RULES = (
         until={"v1beta1": "v2.7.0", "v1beta2": "v2.8.0", "v2beta1": "v2.7.0", "v2beta2": "v2.8.0"},
     ),
     BreakRule(
+        "helm-chart-digest",
+        (Span("v2.3.0"),),
+        _HELM,
+        (
+            "The version of a chart from an OCIRepository ends with the digest of its artifact. A chart that "
+            "uses its version as a label fails: a label takes no +."
+        ),
+        "https://github.com/fluxcd/helm-controller/pull/1212",
+        rules.says(r"OCIRepository\Z", "spec", "chartRef", "kind"),
+        hint="From Flux 2.6 on, helm-controller's feature gate DisableChartDigestTracking=true leaves the digest out.",
+        gate="DisableChartDigestTracking",
+        takes_patches=True,
+    ),
+    BreakRule(
         "registry-provider",
         (Span("v2.6.0"),),
         (*_OCI, "HelmRepository"),
