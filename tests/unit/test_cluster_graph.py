@@ -10,15 +10,20 @@ from flux_upgrade.clusters.graph.flux_objects import SourceKey
 from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.clusters.graph.substitution import substituted, unknown_in
 from flux_upgrade.clusters.graph.walk import ClusterReads, Root, normalized
+from flux_upgrade.report.graph import graph_chart, plain_label
 from memory import MemoryTree
 
 HERE = SourceKey("GitRepository", "flux-system", "flux-system")
 FOLDERS = [f"f{index}" for index in range(5)]
 
 
-def reads(files: dict[str, str], folder: str = "f0", urls: list[str] | None = None) -> ClusterReads:
+def graph_of(files: dict[str, str], folder: str = "f0", urls: list[str] | None = None) -> ClusterGraph:
     tree = MemoryTree({path: text.encode() for path, text in files.items()})
-    return ClusterGraph(tree, {"one": (Root(folder, HERE, f"{folder}/sync.yaml"),)}, urls or ()).clusters[0]
+    return ClusterGraph(tree, {"one": (Root(folder, HERE, f"{folder}/sync.yaml"),)}, urls or ())
+
+
+def reads(files: dict[str, str], folder: str = "f0", urls: list[str] | None = None) -> ClusterReads:
+    return graph_of(files, folder, urls).clusters[0]
 
 
 def flux(name: str, path: str, source: str = "flux-system", more: str = "") -> str:
@@ -115,3 +120,35 @@ def test_what_is_known_of_variables_is_put_in(text: str, expected: str) -> None:
 
 def test_the_variable_that_is_left_is_named() -> None:
     assert (unknown_in("./${a}/${b}"), unknown_in("./a")) == ("a", "")
+
+
+def test_the_chart_has_a_node_for_each_directory() -> None:
+    files = {
+        "f0/a.yaml": flux("a", "./f1"),
+        "f0/b.yaml": flux("b", "./f2"),
+        "f1/c.yaml": flux("c", "./f2"),
+        "f2/d.yaml": "",
+    }
+    chart = graph_chart(graph_of(files))
+    assert chart.splitlines() == [
+        "flowchart LR",
+        '  n0["one"]',
+        '  n1["f0"]',
+        '  n2["f1"]',
+        '  n3["f2"]',
+        "  n0 --> n1",
+        "  n1 --> n2",
+        "  n1 --> n3",
+        "  n2 --> n3",
+    ]
+
+
+def test_a_large_chart_and_an_empty_one_are_left_out() -> None:
+    many = {f"f0/{each}.yaml": flux(f"k{each}", f"./g{each}") for each in range(40)}
+    assert graph_chart(graph_of(many | {f"g{each}/a.yaml": "" for each in range(40)})) == ""
+    assert graph_chart(ClusterGraph(MemoryTree({}), {"one": ()}, ())) == ""
+
+
+def test_a_label_means_nothing_to_mermaid() -> None:
+    assert plain_label('a"]; click b') == "a#34;#93;#59; click b"
+    assert plain_label("apps/base-1_x.y") == "apps/base-1_x.y"

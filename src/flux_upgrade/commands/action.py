@@ -66,4 +66,4 @@ def _perform(invocation: Invocation, where: Runner, log: RunnerLog) -> ActionRes
         inventory = sink.read()
         plans = sink.decide(inventory)
         applied = sink.apply(inventory, plans)
-    return result_of(applied, options, where)
+    return result_of(applied, inventory, options, where)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 from flux_upgrade.action.job_summary import summary
@@ -12,9 +13,12 @@ from flux_upgrade.cli.options import RollbackOptions, UpgradeOptions
 from flux_upgrade.commands.sink import Applied
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.planning.proposal import Round
 from flux_upgrade.report.pull_requests import all_plans
 from flux_upgrade.report.wording import Annotation
+
+_MOST_FILES = 2_000  # YAML files of a repository whose graph is drawn
 
 
 class ActionResult(NamedTuple):
@@ -28,13 +32,15 @@ class ActionResult(NamedTuple):
     annotations: tuple[Annotation, ...] = ()  # On lines of the repository's files
 
 
-def result_of(applied: Applied, options: UpgradeOptions, where: Runner) -> ActionResult:
+def result_of(applied: Applied, inventory: Any, options: UpgradeOptions, where: Runner) -> ActionResult:
+    """``inventory``: as the sink read it."""
     command, page = where.approve_command(), where.workflow_url
     written, done, calls = options.request.writes, applied.done, applied.calls
     if isinstance(done, Round):
         return ActionResult(
             applied.text,
-            summary(done, calls=calls, written=written, approve_command=command, workflow_url=page),
+            summary(done, calls=calls, written=written, approve_command=command, workflow_url=page)
+            + _chart(inventory, done),
             outputs(done, written=written),
             run_value(done, calls=calls, written=written),
             applied.failures,
@@ -55,9 +61,28 @@ def result_of(applied: Applied, options: UpgradeOptions, where: Runner) -> Actio
     )
 
 
-def _annotations(done: Round) -> tuple[Annotation, ...]:
+def _has_impact(done: Round) -> bool:
     plans = all_plans(done.plans)
-    if not any(plan.impacts or any(each.impact is not None for each in plan.upgrades) for plan in plans):
+    return any(plan.impacts or any(each.impact is not None for each in plan.upgrades) for plan in plans)
+
+
+def _chart(inventory: Inventory, done: Round) -> str:
+    """What each cluster reads, where an upgrade was looked at and the repository is small; Markdown."""
+    sources = inventory.sources
+    if sources is None or not _has_impact(done) or next(islice(sources.tree.candidates(), _MOST_FILES, None), None):
+        return ""
+    # Late: nearly every run has nothing to upgrade.
+    from flux_upgrade.clusters.roots import graph_of
+    from flux_upgrade.report.graph import graph_chart
+
+    clusters = [cluster for group in inventory.update_groups for cluster in group.clusters]
+    chart = graph_chart(graph_of(clusters, sources.tree, sources.urls, is_all=False))
+    head = "<details>\n<summary>What each cluster reads</summary>"
+    return f"\n{head}\n\n```mermaid\n{chart}\n```\n\n</details>\n" if chart else ""
+
+
+def _annotations(done: Round) -> tuple[Annotation, ...]:
+    if not _has_impact(done):
         return ()
     from flux_upgrade.report.impact_json import on_lines  # late: nearly every run has none
 

@@ -8,10 +8,12 @@ from typing import Any
 from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.clusters.graph.walk import ClusterReads
 from flux_upgrade.model.markdown import counted
-from flux_upgrade.model.text import printable_lines
+from flux_upgrade.model.text import printable, printable_lines
 
 _MOST_LINES = 40
 _MOST_NAMES = 20
+_MOST_NODES = 30
+_PLAIN = " ./-_"
 
 
 def graph_text(graph: ClusterGraph) -> str:
@@ -27,6 +29,34 @@ def graph_value(graph: ClusterGraph) -> dict[str, Any]:
         "unread": list(graph.unread),
         "ignore": graph.ignore_patterns(graph.unread),
     }
+
+
+def graph_chart(graph: ClusterGraph) -> str:
+    """The directories that each cluster reads, as a Mermaid flowchart; empty where it would be large, or says nothing.
+
+    https://mermaid.js.org/syntax/flowchart.html
+    """
+    nodes: dict[str, str] = {}
+    edges: dict[str, None] = {}
+
+    def node(key: str, label: str) -> str:
+        if key not in nodes:
+            nodes[key] = f'n{len(nodes)}["{plain_label(label)}"]'
+        return nodes[key].partition("[")[0]
+
+    for reads in graph.clusters:
+        cluster = node(f"cluster {reads.name}", reads.name)
+        for each in reads.reconciliations:
+            above = node(reads.reconciliations[each.parent].folder, "") if each.parent >= 0 else cluster
+            edges[f"{above} --> {node(each.folder, each.folder or '.')}"] = None
+    if not edges or len(nodes) > _MOST_NODES:
+        return ""
+    return "\n".join(["flowchart LR", *(f"  {each}" for each in (*nodes.values(), *edges))])
+
+
+def plain_label(text: str) -> str:
+    """Text that means nothing to Mermaid between quotes."""
+    return "".join(each if each.isalnum() or each in _PLAIN else f"#{ord(each)};" for each in printable(text))
 
 
 def _cluster(reads: ClusterReads) -> Iterator[str]:
