@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from flux_upgrade.clusters.clusters import Cluster
-from flux_upgrade.clusters.graph.flux_objects import FluxKustomization, SourceKey, kustomization_of
+from flux_upgrade.clusters.graph.flux_objects import FluxKustomization, SourceKey, kustomization_of, source_of
 from flux_upgrade.clusters.graph.graph import ClusterGraph
-from flux_upgrade.clusters.graph.walk import Root
+from flux_upgrade.clusters.graph.pushed import ARTIFACT, PushedArtifacts
+from flux_upgrade.clusters.graph.walk import Root, normalized
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
-from flux_upgrade.model.text import is_below
+from flux_upgrade.model.text import is_below, repository_path
 from flux_upgrade.pins.formats.yaml_places import is_variable, readable
-from flux_upgrade.pins.pin import Role
+from flux_upgrade.pins.pin import Pin, Role
 
 _SYNC = "gotk-sync.yaml"  # What `flux bootstrap` writes
 _BY_BOOTSTRAP = SourceKey("GitRepository", "flux-system", "flux-system")  # As the flux-operator names it, too
@@ -23,52 +25,84 @@ def graph_of(
     clusters: Iterable[Cluster], tree: Tree, urls: Sequence[str], below: str = "", *, is_all: bool = True
 ) -> ClusterGraph:
     """Which file is read by which cluster. ``urls`` and ``is_all``: as ``ClusterGraph``; ``below``: as ``roots_of``."""
-    return ClusterGraph(tree, roots_of(clusters, tree, below), urls, is_all=is_all)
+    pushed = PushedArtifacts(tree, frozenset(map(normalized, urls)))
+    return ClusterGraph(tree, roots_of(clusters, tree, below, pushed), urls, is_all=is_all)
 
 
-def roots_of(clusters: Iterable[Cluster], tree: Tree, below: str = "") -> dict[str, tuple[Root, ...]]:
+def roots_of(
+    clusters: Iterable[Cluster], tree: Tree, below: str = "", pushed: PushedArtifacts | None = None
+) -> dict[str, tuple[Root, ...]]:
     """Name of a cluster → its roots, none where nothing tells; clusters of the same name are one.
 
     Where there is but the sync of ``flux bootstrap``, because something else installs Flux, there is a cluster, too;
     it is looked for in the directory ``below``.
     """
+    pushed = pushed or PushedArtifacts(tree, ())
     found: dict[str, tuple[Root, ...]] = {}
     for each in clusters:
         if not each.is_tools:
-            found[each.name] = (*found.get(each.name, ()), *_roots(each, tree))
+            found[each.name] = (*found.get(each.name, ()), *_roots(each, tree, pushed))
     known = {root.folder for roots in found.values() for root in roots}
     for path in tree.named((f"/{_SYNC}",)):
-        for root in _beside(posixpath.dirname(path), tree) if is_below(path, below) else ():
+        for root in _beside(posixpath.dirname(path), tree, pushed) if is_below(path, below) else ():
             if root.folder not in known:
                 known.add(root.folder)
                 found[root.folder or "."] = (*found.get(root.folder or ".", ()), root)
     return found
 
 
-def _roots(cluster: Cluster, tree: Tree) -> Iterator[Root]:
+def _roots(cluster: Cluster, tree: Tree, pushed: PushedArtifacts) -> Iterator[Root]:
     known: set[str] = set()
     for member in cluster.members:
         pin = member.pin
         if pin.role is not Role.INSTALLS:
             continue
         if pin.is_manifest:
-            roots = _beside(posixpath.dirname(member.path), tree)
+            roots = _beside(posixpath.dirname(member.path), tree, pushed)
+        elif pin.folder is not None:
+            roots = [Root(pin.folder, _BY_BOOTSTRAP, member.place)]
         else:
-            roots = [Root(pin.folder, _BY_BOOTSTRAP, member.place)] if pin.folder is not None else []
+            roots = list(_of_artifact(pin, member.place, pushed))
         for root in roots:
             if root.folder not in known:
                 known.add(root.folder)
                 yield root
 
 
-def _beside(folder: str, tree: Tree) -> list[Root]:
+def _of_artifact(pin: Pin, place: str, pushed: PushedArtifacts) -> Iterator[Root]:
+    """Of a FluxInstance whose ``sync`` takes an artifact that this repository pushes."""
+    for each in readable(pin.content) if b"FluxInstance" in pin.content else ():
+        kind, url, path = (each.text_at("spec", "sync", key) for key in ("kind", "url", "path"))
+        key = SourceKey(kind, *_BY_BOOTSTRAP[1:])
+        base = pushed.folder_of(key, url) if each.text_at("kind") == "FluxInstance" else None
+        if base is not None:
+            yield Root(repository_path(posixpath.join(base, path)), key, place, base)
+
+
+def _beside(folder: str, tree: Tree, pushed: PushedArtifacts) -> list[Root]:
     """What the Kustomizations beside a manifest say: that of ``flux bootstrap``, or one that reads its own file."""
     syncs = [(path, of) for path in _yaml_in(folder, tree) for of in _kustomizations(path, tree)]
     by_bootstrap = [each for each in syncs if posixpath.basename(each[0]) == _SYNC]
     by_itself = [each for each in syncs if is_below(each[0], each[1].folder) and each[1].folder != folder]
     # People add Kustomizations to gotk-sync.yaml: that of `flux bootstrap` reads the file that it stands in.
     both = [each for each in by_bootstrap if each in by_itself]
-    return [Root(of.folder, of.source, path) for path, of in (both or by_bootstrap or by_itself)[:1]]
+    roots = []
+    for path, of in (both or by_bootstrap or by_itself)[:1]:
+        base = next(_bases(path, of.source, tree, pushed), "")
+        roots.append(Root(repository_path(posixpath.join(base, of.folder)), of.source, path, base))
+    return roots
+
+
+def _bases(path: str, key: SourceKey, tree: Tree, pushed: PushedArtifacts) -> Iterator[str]:
+    """The directory that a source in a file is made of, should it be an artifact of this repository."""
+    if key.kind != ARTIFACT:
+        return
+    with suppress(Unreadable):
+        for each in readable(tree.read(path)):
+            data = each.data()
+            source = source_of(data if isinstance(data, dict) else {})
+            if source is not None and source.key == key and (base := pushed.folder_of(key, source.url)) is not None:
+                yield base
 
 
 def _yaml_in(folder: str, tree: Tree) -> Iterator[str]:

@@ -9,6 +9,7 @@ from functools import cached_property
 from flux_upgrade.clusters.graph.artifact_files import ArtifactFiles
 from flux_upgrade.clusters.graph.builds import Builds
 from flux_upgrade.clusters.graph.flux_objects import is_of_flux
+from flux_upgrade.clusters.graph.pushed import PushedArtifacts
 from flux_upgrade.clusters.graph.walk import ClusterReads, Root, Walk, normalized
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
@@ -29,8 +30,9 @@ class ClusterGraph:
         self._is_all = is_all
         self._tree, self._files = tree, ArtifactFiles(tree)
         builds, here = Builds(self._files), frozenset(map(normalized, urls))
+        pushed = PushedArtifacts(tree, here)
         self.clusters: tuple[ClusterReads, ...] = tuple(
-            Walk(self._files, builds, here).reads(name, found) if found else ClusterReads(name)
+            Walk(self._files, builds, here, pushed).reads(name, found) if found else ClusterReads(name)
             for name, found in roots.items()
         )
 

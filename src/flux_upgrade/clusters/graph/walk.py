@@ -21,6 +21,7 @@ from flux_upgrade.clusters.graph.flux_objects import (
     resources_of,
     source_of,
 )
+from flux_upgrade.clusters.graph.pushed import PushedArtifacts
 from flux_upgrade.clusters.graph.substitution import substituted_in, unknown_in
 from flux_upgrade.kustomize.items import Item
 from flux_upgrade.model.errors import Unreadable
@@ -38,6 +39,7 @@ class Root(NamedTuple):
     folder: str  # Relative to the repository's root; empty for the root
     source: SourceKey  # What stands for this repository in the cluster
     place: str  # What says so: a file, or a line of one
+    base: str = ""  # The directory that the source is made of, should it be an artifact
 
 
 class Reconciliation(NamedTuple):
@@ -76,9 +78,10 @@ class _Found(NamedTuple):
 class Walk:
     """One cluster. ``urls``: the addresses of this repository, normalized; see ``normalized``."""
 
-    def __init__(self, files: ArtifactFiles, builds: Builds, urls: frozenset[str]) -> None:
-        self._files, self._builds, self._urls = files, builds, urls
+    def __init__(self, files: ArtifactFiles, builds: Builds, urls: frozenset[str], pushed: PushedArtifacts) -> None:
+        self._files, self._builds, self._urls, self._pushed = files, builds, urls, pushed
         self._here: dict[SourceKey, FluxSource | None] = {}  # Sources that are this repository
+        self._bases: dict[SourceKey, str] = {}  # Of those that are artifacts: the directory that they are made of
         self._known: set[tuple[str, str]] = set()
         self._waiting: list[_Found] = []
         self._generated: list[Any] = []  # ConfigMaps
@@ -91,6 +94,7 @@ class Walk:
         """``name``: of the cluster, for people."""
         for root in roots:
             self._here[root.source] = None
+            self._bases[root.source] = root.base
             if self._files.has(root.folder):
                 self._begin(root)
             else:
@@ -140,12 +144,13 @@ class Walk:
             self._trouble(found.place, f"more than {_MOST} Kustomizations")
             return
         self._known.add(key)
+        folder = repository_path(posixpath.join(self._bases.get(of.source, ""), of.folder))
         if unknown := unknown_in(of.path):
             self._trouble(found.place, f"{of.namespace}/{of.name} reads {of.path}, and ${{{unknown}}} is not in Git")
-        elif not self._files.has(of.folder):
-            self._trouble(found.place, f"{of.namespace}/{of.name} reads {of.folder}, which is not in this repository")
+        elif not self._files.has(folder):
+            self._trouble(found.place, f"{of.namespace}/{of.name} reads {folder}, which is not in this repository")
         else:
-            step = Reconciliation("/".join(filter(None, key)), of.folder, found.parent, frozenset())
+            step = Reconciliation("/".join(filter(None, key)), folder, found.parent, frozenset())
             self._built(step, of.spec, of.source)
 
     def _built(self, step: Reconciliation, spec: Mapping[str, Any], key: SourceKey) -> None:
@@ -206,7 +211,10 @@ class Walk:
         if not isinstance(data, dict):
             return
         if (source := source_of(data, namespace)) is not None:
-            if (source.url and normalized(source.url) in self._urls) or source.key in self._here:
+            base = self._pushed.folder_of(source.key, source.url)
+            if base is not None:
+                self._bases[source.key] = base
+            if base is not None or (source.url and normalized(source.url) in self._urls) or source.key in self._here:
                 self._here[source.key] = source
             return
         for each in _templated(data):
@@ -228,7 +236,7 @@ class Walk:
 
 
 def _reads(of: FluxKustomization, root: Root) -> bool:
-    return of.folder == root.folder and of.source == root.source
+    return repository_path(posixpath.join(root.base, of.folder)) == root.folder and of.source == root.source
 
 
 def _templated(data: Mapping[str, Any]) -> Iterator[Any]:

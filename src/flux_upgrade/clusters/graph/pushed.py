@@ -1,0 +1,80 @@
+"""Which directories of the repository are in OCI artifacts, as its workflows say that push them.
+
+`flux push artifact oci://ghcr.io/org/fleet:latest --path=./deploy` in a workflow, a Makefile or a script:
+https://fluxcd.io/flux/cmd/flux_push_artifact/
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from functools import cached_property
+
+from flux_upgrade.clusters.graph.flux_objects import SourceKey
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.files import Tree
+from flux_upgrade.model.text import decoded, repository_path
+
+ARTIFACT = "OCIRepository"
+_FILES = re.compile(r"\.(?:github|gitea|forgejo)/(?:workflows|actions)/.+|\.gitlab-ci\.ya?ml|(?:.*/)?Makefile|.*\.sh")
+_ENDS = (".yaml", ".yml", "Makefile", ".sh")
+_WORD = r"(?:\$\{\{.*?\}\}|[^\s\"'])+"
+_PUSH = re.compile(r"^(?![ \t]*#).*?\bflux[ \t]+push[ \t]+artifact\b(?:[^|;&\n\\]|\\\r?\n?){0,2000}", re.MULTILINE)
+_URL = re.compile(rf"oci://({_WORD})")
+_PATH = re.compile(rf"--path[= \t]+[\"']?({_WORD})")
+_VARIABLE = re.compile(r"\$\{\{ *(?:env\.)?([\w.]+) *\}\}|\$\{(\w+)\}|\$(\w+)")
+_TAG = re.compile(r":[^/]*\Z")
+
+
+class PushedArtifacts:
+    """``repositories``: this repository as ``github.com/org/fleet``, by all names that it has."""
+
+    def __init__(self, tree: Tree, repositories: Collection[str]) -> None:
+        self._tree, self._repositories = tree, repositories
+
+    def folder_of(self, source: SourceKey, url: str) -> str | None:
+        """The directory that is the root of an artifact; None: it is pushed from somewhere else."""
+        if source.kind != ARTIFACT or not url.startswith("oci://"):
+            return None
+        return self._folders.get(url.removeprefix("oci://").rstrip("/").lower())
+
+    @cached_property
+    def _folders(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for path in self._tree.named(_ENDS):
+            if not _FILES.fullmatch(path):
+                continue
+            try:
+                text = decoded(self._tree.read(path))
+            except Unreadable:
+                continue
+            for url, folder in self._pushes(text):
+                found.setdefault(url, folder)
+        return found
+
+    def _pushes(self, text: str) -> Iterator[tuple[str, str]]:
+        for match in _PUSH.finditer(text):
+            url, path = _URL.search(match[0]), _PATH.search(match[0])
+            if url is not None and path is not None:
+                address = _TAG.sub("", self._put_in(url[1], text))
+                folder = self._put_in(path[1], text)
+                if "$" not in address + folder:
+                    yield address.lower(), repository_path(folder)
+
+    def _put_in(self, value: str, text: str) -> str:
+        """With what the file itself, and the repository's name, say of variables; the tag's need not be known."""
+        for _ in range(3):
+            value = _VARIABLE.sub(lambda match: self._value(match, text), value)
+        return value
+
+    def _value(self, match: re.Match[str], text: str) -> str:
+        name = next(filter(None, match.groups()))
+        own = next(iter(sorted(self._repositories)), "").partition("/")[2]
+        if name in ("github.repository", "GITHUB_REPOSITORY") and own:
+            return own
+        if name in ("github.repository_owner", "GITHUB_REPOSITORY_OWNER") and own:
+            return own.partition("/")[0]
+        if name in ("github.workspace", "GITHUB_WORKSPACE"):
+            return "."
+        stated = re.search(rf"^[ \t]*{re.escape(name)}[ \t]*[:=][ \t]*[\"']?({_WORD})", text, re.MULTILINE)
+        return stated[1] if stated is not None else match[0]
