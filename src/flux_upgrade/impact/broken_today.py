@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -12,10 +12,11 @@ from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.migrate.migrate import migrate
 from flux_upgrade.impact.migrate.result import Reason
 from flux_upgrade.impact.migrate.rules import rule_of
-from flux_upgrade.impact.migrate.schema import dotted, unknown
+from flux_upgrade.impact.migrate.schema import Schema, dotted, unknown
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import Unreadable
 
+Schemas = Callable[[str, str, str], Schema | None]
 _CERTAIN = (Reason.NEEDS_HAND, Reason.NO_BRIDGE, Reason.UNKNOWN_KIND)
 """Of what cannot be moved, that which is certain to be applied as it stands."""
 
@@ -38,9 +39,11 @@ class BrokenToday(NamedTuple):
         return f"{who}: {self.what}. {self.remedy}".rstrip()
 
 
-def broken_today(files: Iterable[FluxFile], served: ReleaseApis) -> Iterator[BrokenToday]:
-    """In the order of the files. ``served``: of the release that runs."""
-    apis = Apis(None, served)
+def broken_today(
+    files: Iterable[FluxFile], served: ReleaseApis, schema: Schemas = lambda *_: None
+) -> Iterator[BrokenToday]:
+    """In the order of the files. ``served``: of the release that runs. ``schema``: as ``Apis`` has it."""
+    apis = Apis(None, served, schema=schema)
     for file in files:
         yield from _versions(file, apis)
         for resource in file.objects:

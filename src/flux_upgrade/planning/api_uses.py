@@ -224,7 +224,7 @@ class ApiUses:
                 from flux_upgrade.impact.api_uses.scan import files
                 from flux_upgrade.impact.broken_today import broken_today
 
-                yield from broken_today(files(self._sources.tree, served.groups, suspects), served)
+                yield from broken_today(files(self._sources.tree, served.groups, suspects), served, self.apis.schema)
 
     def is_searched(self, path: str, patterns: tuple[str, ...]) -> bool:
         """``patterns``: of the setting `scan`; empty: all files."""
