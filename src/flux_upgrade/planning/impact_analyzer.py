@@ -17,6 +17,7 @@ from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import ReleaseNotFound, Unreadable
 from flux_upgrade.model.files import FileRevisions, Mentions
 from flux_upgrade.model.versions import Version, is_tag
+from flux_upgrade.pins.pin import PinState, Role
 from flux_upgrade.planning.api_uses import ApiUses, Sources, Transition
 from flux_upgrade.planning.plan import PlannedTarget
 
@@ -85,11 +86,12 @@ class ImpactAnalyzer:
         return found
 
     def broken_today(self, target: PlannedTarget, cluster: Cluster) -> tuple[BrokenToday, ...]:
-        """What the cluster of a verified manifest reads, and the release that it is at refuses. Raises as ``impact``.
-
-        Of another pin the release would have to be fetched for this alone.
-        """
-        if not target.pin.is_manifest or target.pin.proof.options is None:
+        """What a cluster reads, and the release that it is known to be at refuses. Raises as ``impact``."""
+        pin = target.pin
+        is_known = (
+            pin.proof.options is not None if pin.is_manifest else pin.state is PinState.EXACT and bool(pin.version)
+        )
+        if pin.role is not Role.INSTALLS or not is_known:
             return ()
         return self._uses.broken_today(target.pin.version, target.terms.governance.scan, cluster)
 
