@@ -117,3 +117,12 @@ def test_for_a_cluster_of_which_the_sync_alone_is_here_nothing_is_moved() -> Non
     of_a = Installations([*found.values()], reads=READS, unknown=[(READS[B], sync)]).besides(found[A])
     assert [(each.path, each.content) for each in of_a.unverified_reading("apps/both.yaml")] == [(sync, None)]
     assert not of_a.unverified_reading("apps/a.yaml")
+
+
+def test_what_a_cluster_reads_of_which_the_sync_alone_is_here_is_read() -> None:
+    found = clusters({A: "v2.8.8"})
+    unread = Installations([*found.values()], reads={A: READS[A]}).besides(found[A])
+    assert unread.read_by_any == READS[A]
+    sync = "clusters/b/flux-system/gotk-sync.yaml"
+    read = Installations([*found.values()], reads={A: READS[A]}, unknown=[(READS[B], sync)]).besides(found[A])
+    assert read.read_by_any == READS[A] | READS[B]

@@ -97,9 +97,11 @@ class Installations:
             (each.files, found) for each in self._readers if each.files is not None for found in each.unverified
         )
         known = {found for _, found in self._unverified}
-        self._unverified += tuple((files, UnverifiedInstallation(path, "", None)) for files, path in unknown)
-        read = [each.files for each in self._readers if each.files is not None]
-        self._read = Files().union(*read) if len(read) == len(self._readers) else None
+        self._unverified += tuple(
+            (files, UnverifiedInstallation(path, "", None, is_sync=True)) for files, path in unknown
+        )
+        read = [*(each.files for each in self._readers), *(files for files, _ in unknown)]
+        self._read = None if None in read else Files().union(*filter(None, read))
         self._besides: dict[tuple[str, str], OtherClusters] = {}
         runs = running(member for each in everyone for member in each.members)
         self._everywhere = runs._replace(unverified=tuple(each for each in runs.unverified if each not in known))

@@ -38,11 +38,19 @@ class UnverifiedInstallation(NamedTuple):
     version: str  # as its labels or its header have it; empty where they have none
     content: bytes | None  # None where it cannot be read as a manifest
     is_edited: bool = False  # whether it is a release's, but for its CRDs
+    is_sync: bool = False  # Whether it is the sync of a cluster whose manifest is not in the repository
 
     @property
     def name(self) -> str:
         where = f"{self.path}, CRDs edited" if self.is_edited else self.path
         return f"{self.version} ({where})" if self.version else self.path
+
+    @property
+    def why_unknown(self) -> str:
+        """Why nobody knows what it serves."""
+        if self.is_sync:
+            return f"there is no Flux manifest beside {self.path}"
+        return f"the CRDs of {self.name} cannot be read"
 
 
 class Running(NamedTuple):
@@ -85,11 +93,11 @@ def suited(apis: Apis, readers: Sequence[UnverifiedInstallation]) -> Apis:
     """``apis`` for files that these may read as well."""
     if not readers:
         return apis
-    found = [(each.name, manifest_apis(each)) for each in readers]
+    found = [(each, manifest_apis(each)) for each in readers]
     return replace(
         apis,
         unverified=tuple(served for _, served in found if served is not None),
-        unread=tuple(name for name, served in found if served is None),
+        unread=tuple(each.why_unknown for each, served in found if served is None),
     )
 
 

@@ -10,7 +10,7 @@ from flux_upgrade.impact.impact import Hit
 from flux_upgrade.model.files import Tree
 
 RULE = "strict-substitutions"
-_UNKNOWN = " is not in this repository, so its variables are unknown"
+_UNKNOWN = " is not among the files that the cluster reads, so its variables are unknown"
 
 
 def by_variable(hits: Iterable[Hit], clusters: Iterable[ClusterReads], tree: Tree) -> tuple[Hit, ...]:

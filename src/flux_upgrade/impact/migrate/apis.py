@@ -13,7 +13,7 @@ from flux_upgrade.manifests.crds import Crd, ReleaseApis
 from flux_upgrade.pins.formats.yaml_places import is_variable
 
 _MISSPELLED = "See whether group and kind are spelled right, or take it out before the upgrade."
-_UNREAD = "Restore that manifest, or remove it where no cluster runs it."
+_UNREAD = "Put a manifest there that can be read, or remove the file if no cluster uses it."
 _SPLIT = "Name the kind beside the version."
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 _ANY_VERSION = re.compile(r"\bv\d+(?:(?:alpha|beta)\d+)?\b")
@@ -44,7 +44,7 @@ class Apis:
     """The releases between the current and the target, newest first: one of them may be the bridge."""
     unverified: Sequence[ReleaseApis] = ()
     """What clusters serve that no release speaks for, by their own CRDs; the tag says which they are."""
-    unread: Sequence[str] = ()  # names of clusters whose CRDs cannot be read: nothing is moved for their sake
+    unread: Sequence[str] = ()  # Why it is unknown what some clusters serve: nothing is moved for their sake
 
     def is_removed(self, use: ApiUse) -> bool:
         return not _serves(self.target, use)
@@ -62,8 +62,7 @@ class Apis:
             what = f"{use.group} {use.kind}".rstrip()
             return Left(use, Reason.UNKNOWN_KIND, f"{self.target.tag} has no {what}.", _MISSPELLED)
         if self.unread:
-            names = " and ".join(self.unread)
-            detail = f"The versions that a cluster serves are unknown: the CRDs of {names} cannot be read."
+            detail = f"The versions that a cluster serves are unknown: {' and '.join(self.unread)}."
             return Left(use, Reason.NO_BRIDGE, detail, _UNREAD)
         goals = {each.kind: self._goal(each, use.version) for each in found}
         wanted = set(goals.values())
