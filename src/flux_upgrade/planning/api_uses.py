@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
 from flux_upgrade.config.config import ALL, Config, is_scanned
@@ -57,6 +57,8 @@ class Transition(NamedTuple):
     upgrade: Upgrade
     terms: Terms
     cluster: Cluster
+    lacking: frozenset[tuple[str, str]] = frozenset()
+    """API group and kind of what the cluster does not have, before or after: what uses them is none of its concern."""
 
     @property
     def crosses_minor(self) -> bool:
@@ -110,7 +112,7 @@ class ApiUses:
         self._files: dict[tuple[tuple[str, ...], frozenset[str]], SearchedFiles | None] = {}
         self._reach: Reach | None = None
         self._broken: dict[tuple[str, tuple[str, ...]], list[BrokenToday]] = {}
-        self._migrated: dict[tuple[str, str, OtherClusters, tuple[str, ...]], tuple[Migrated, ...]] = {}
+        self._migrated: dict[tuple[Any, ...], tuple[Migrated, ...]] = {}
 
     @cached_property
     def apis(self) -> ServedApis:
@@ -129,7 +131,8 @@ class ApiUses:
     def files(self, transition: Transition) -> list[FluxFile]:
         """Every file that is searched and speaks of Flux's APIs, but for those of another cluster alone."""
         searched, scan = self._searched(transition), transition.terms.governance.scan
-        return searched.of(self.others(transition.cluster), is_all=scan == ALL) if searched is not None else []
+        found = searched.of(self.others(transition.cluster), is_all=scan == ALL) if searched is not None else []
+        return [own for file in found if (own := file.without(transition.lacking)).uses]
 
     def unread(self, transition: Transition) -> tuple[str, ...]:
         """Files with resources that the target does not serve, and that no cluster reads, as far as that is known."""
@@ -237,6 +240,7 @@ class ApiUses:
             transition.upgrade.target,
             self.others(transition.cluster),
             transition.terms.governance.scan,
+            transition.lacking,
         )
         if key not in self._migrated:
             self._migrated[key] = tuple(self._moving(transition, files))

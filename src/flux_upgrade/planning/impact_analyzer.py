@@ -52,8 +52,11 @@ class ImpactAnalyzer:
             kubernetes=fit(transition.terms.governance.kubernetes_version, transition.upgrade.target),
             migrated=transition.terms.feedback.migrated,
         )
-        found = self._patched(transition, found)
+        found, manifests = self._patched(transition, found)
         may_break = self._may_break(transition, found.changes)
+        if may_break:
+            lacking = self._lacking(transition.upgrade.target, transition.path, transition.cluster, manifests)
+            transition = transition._replace(lacking=lacking)
         turned_off = found.overlay.turned_off if found.overlay is not None else ()
         files = self._uses.files(transition) if may_break or turned_off else []
         if may_break and files:
@@ -65,15 +68,34 @@ class ImpactAnalyzer:
         found = found._replace(stored=self._stored(transition, found.changes, FileRevisions()))
         return found._replace(upgrade_path=self._upgrade_path(transition, found.files, found.stored))
 
-    def _patched(self, transition: Transition, found: Impact) -> Impact:
-        """With what changes in the manifest that is installed, and what becomes of the patches over it."""
+    def _lacking(
+        self, tag: Version, path: str, cluster: Cluster, manifests: Sequence[bytes]
+    ) -> frozenset[tuple[str, str]]:
+        """Kinds of a release, with their API groups, that a cluster has no CRD of.
+
+        ``manifests``: of the installation at ``path``. Others of the cluster may have what they lack.
+        """
+        others = [each.pin for each in cluster.members if each.pin.role is Role.INSTALLS and each.path != path]
+        if not manifests or not all(each.is_manifest for each in others):
+            return frozenset()
+        contents = (*manifests, *(each.content for each in others))
+        installed = {crd.name for content in contents for crd in self._crds(content)}
+        # What has no CRDs at all is no measure: they come from somewhere else.
+        released = self._uses.apis.at(tag).crds.values() if installed else ()
+        return frozenset((crd.group, crd.kind) for crd in released if crd.name not in installed)
+
+    def _patched(self, transition: Transition, found: Impact) -> tuple[Impact, Sequence[bytes]]:
+        """With what changes in the manifest that is installed, and what becomes of the patches over it.
+
+        Second: both manifests; none where they are unknown.
+        """
         manifest, tree = transition.upgrade.change.manifest, self._sources.tree
         if manifest is not None:
             from flux_upgrade.impact.overlay.check import check_overlay
 
             old, new = transition.found.content, manifest.new
             overlay = check_overlay(tree, transition.path, old, new, self._sources.builder)
-            return found._replace(changes=self._compared(old, new), overlay=overlay)
+            return found._replace(changes=self._compared(old, new), overlay=overlay), (old, new)
         from flux_upgrade.impact.overlay.pinned import check_pinned, manifest_at, pinned
 
         others, context = self._uses.others(transition.cluster), self._sources.pin_context
@@ -82,8 +104,8 @@ class ImpactAnalyzer:
             tags = (transition.found.version, transition.upgrade.target)
             sides = [made for tag in tags if of is not None and (made := manifest_at(of, tag, context))]
             if of is not None and len(sides) == len(tags):
-                return found._replace(changes=self._compared(*sides), overlay=check_pinned(of, tree, *sides))
-        return found
+                return found._replace(changes=self._compared(*sides), overlay=check_pinned(of, tree, *sides)), sides
+        return found, ()
 
     def broken_today(self, target: PlannedTarget, cluster: Cluster) -> tuple[BrokenToday, ...]:
         """What a cluster reads, and the release that it is known to be at refuses. Raises as ``impact``."""
@@ -93,7 +115,10 @@ class ImpactAnalyzer:
         )
         if pin.role is not Role.INSTALLS or not is_known:
             return ()
-        return self._uses.broken_today(target.pin.version, target.terms.governance.scan, cluster)
+        found = self._uses.broken_today(pin.version, target.terms.governance.scan, cluster)
+        contents = [pin.content] if found and pin.is_manifest else []
+        lacking = {kind for _, kind in self._lacking(pin.version, target.path, cluster, contents)}
+        return tuple(each for each in found if each.kind not in lacking)
 
     def _in_files(self, transition: Transition, found: Impact, files: Sequence[FluxFile]) -> Impact:
         """With what the transition means for the files that speak of Flux's APIs."""

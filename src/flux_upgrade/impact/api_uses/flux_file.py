@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
@@ -86,6 +87,12 @@ class FluxFile:
         Where an alias gives one ``apiVersion`` to several, it is the first.
         """
         return self._by_start.get(use.start)
+
+    def without(self, kinds: Collection[tuple[str, str]]) -> FluxFile:
+        """Without uses and resources of some kinds, each with its API group."""
+        uses = tuple(each for each in self.uses if (each.group, each.kind) not in kinds)
+        objects = tuple(each for each in self.objects if (each.group, each.kind) not in kinds)
+        return self if len(uses) == len(self.uses) else replace(self, uses=uses, objects=objects)
 
     @cached_property
     def _by_start(self) -> dict[int, FluxObject]:
