@@ -6,7 +6,7 @@ import pytest
 
 from flux_upgrade.impact.diff.changes import Changes, CrdChange, FieldChange
 from flux_upgrade.impact.impact import Impact
-from flux_upgrade.report.impact_phrases import in_cluster
+from flux_upgrade.report.listed_changes import in_cluster
 
 GROUP = "source.toolkit.fluxcd.io"
 FIELD = FieldChange("spec.url", "required")

@@ -8,18 +8,18 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.config.config import Migrate
-from flux_upgrade.manifests.crds import Crd, crds_of
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.model.errors import ReleaseNotFound, Unreadable
+from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import FileRevisions, Mentions
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.pin import PinState, Role
 from flux_upgrade.planning.api_uses import ApiUses, Sources, Transition
 from flux_upgrade.planning.plan import PlannedTarget
+from flux_upgrade.planning.transition_ends import crd_list, ends_of, lacking_kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,10 +52,14 @@ class ImpactAnalyzer:
             kubernetes=fit(transition.terms.governance.kubernetes_version, transition.upgrade.target),
             migrated=transition.terms.feedback.migrated,
         )
-        found, manifests = self._patched(transition, found)
+        others = self._uses.others
+        ends = ends_of(transition, self._sources, lambda path: not others(transition.cluster).is_theirs(path))
+        if ends is not None:
+            found = found._replace(changes=self._compared(ends.old, ends.new), overlay=ends.overlay)
         may_break = self._may_break(transition, found.changes)
-        if may_break:
-            lacking = self._lacking(transition.upgrade.target, transition.path, transition.cluster, manifests)
+        if may_break and ends is not None:
+            target = self._uses.apis.at(transition.upgrade.target)
+            lacking = lacking_kinds(transition.path, transition.cluster, (ends.old, ends.new), target)
             transition = transition._replace(lacking=lacking)
         turned_off = found.overlay.turned_off if found.overlay is not None else ()
         files = self._uses.files(transition) if may_break or turned_off else []
@@ -68,45 +72,6 @@ class ImpactAnalyzer:
         found = found._replace(stored=self._stored(transition, found.changes, FileRevisions()))
         return found._replace(upgrade_path=self._upgrade_path(transition, found.files, found.stored))
 
-    def _lacking(
-        self, tag: Version, path: str, cluster: Cluster, manifests: Sequence[bytes]
-    ) -> frozenset[tuple[str, str]]:
-        """Kinds of a release, with their API groups, that a cluster has no CRD of.
-
-        ``manifests``: of the installation at ``path``. Others of the cluster may have what they lack.
-        """
-        others = [each.pin for each in cluster.members if each.pin.role is Role.INSTALLS and each.path != path]
-        if not manifests or not all(each.is_manifest for each in others):
-            return frozenset()
-        contents = (*manifests, *(each.content for each in others))
-        installed = {crd.name for content in contents for crd in self._crds(content)}
-        # What has no CRDs at all is no measure: they come from somewhere else.
-        released = self._uses.apis.at(tag).crds.values() if installed else ()
-        return frozenset((crd.group, crd.kind) for crd in released if crd.name not in installed)
-
-    def _patched(self, transition: Transition, found: Impact) -> tuple[Impact, Sequence[bytes]]:
-        """With what changes in the manifest that is installed, and what becomes of the patches over it.
-
-        Second: both manifests; none where they are unknown.
-        """
-        manifest, tree = transition.upgrade.change.manifest, self._sources.tree
-        if manifest is not None:
-            from flux_upgrade.impact.overlay.check import check_overlay
-
-            old, new = transition.found.content, manifest.new
-            overlay = check_overlay(tree, transition.path, old, new, self._sources.builder)
-            return found._replace(changes=self._compared(old, new), overlay=overlay), (old, new)
-        from flux_upgrade.impact.overlay.pinned import check_pinned, manifest_at, pinned
-
-        others, context = self._uses.others(transition.cluster), self._sources.pin_context
-        of = pinned(transition.found, transition.path, tree, lambda path: not others.is_theirs(path))
-        with suppress(ReleaseNotFound):  # a mirror need not have what runs
-            tags = (transition.found.version, transition.upgrade.target)
-            sides = [made for tag in tags if of is not None and (made := manifest_at(of, tag, context))]
-            if of is not None and len(sides) == len(tags):
-                return found._replace(changes=self._compared(*sides), overlay=check_pinned(of, tree, *sides)), sides
-        return found, ()
-
     def broken_today(self, target: PlannedTarget, cluster: Cluster) -> tuple[BrokenToday, ...]:
         """What a cluster reads, and the release that it is known to be at refuses. Raises as ``impact``."""
         pin = target.pin
@@ -116,9 +81,10 @@ class ImpactAnalyzer:
         if pin.role is not Role.INSTALLS or not is_known:
             return ()
         found = self._uses.broken_today(pin.version, target.terms.governance.scan, cluster)
-        contents = [pin.content] if found and pin.is_manifest else []
-        lacking = {kind for _, kind in self._lacking(pin.version, target.path, cluster, contents)}
-        return tuple(each for each in found if each.kind not in lacking)
+        if not found or not pin.is_manifest:
+            return found
+        lacking = lacking_kinds(target.path, cluster, (pin.content,), self._uses.apis.at(pin.version))
+        return tuple(each for each in found if each.kind not in {kind for _, kind in lacking})
 
     def _in_files(self, transition: Transition, found: Impact, files: Sequence[FluxFile]) -> Impact:
         """With what the transition means for the files that speak of Flux's APIs."""
@@ -254,7 +220,7 @@ class ImpactAnalyzer:
         from flux_upgrade.impact.stored_versions.refused import stored
 
         ran = transition.terms.feedback.migrated
-        return stored(pasts, transition.found.content, self._crds(manifest.new), ran, transition.found.version)
+        return stored(pasts, transition.found.content, crd_list(manifest.new), ran, transition.found.version)
 
     def _upgrade_path(self, transition: Transition, files: Iterable[Migrated], stored: Stored) -> tuple[Version, ...]:
         """The steps to take where one is not enough; empty if one is enough, or if there is no such path."""
@@ -268,17 +234,12 @@ class ImpactAnalyzer:
 
         crds = {each.crd for each in stored.after_migrate}
         if transition.found.is_manifest:
-            crds |= {each.name for each in self._crds(transition.found.content)}
+            crds |= {each.name for each in crd_list(transition.found.content)}
         tags = self._sources.pin_context.regenerator.stable_tags()
         return (
             upgrade_path(transition.found.version, transition.upgrade.target, tags, self._uses.apis.at, crds, uses)
             or ()
         )
-
-    @staticmethod
-    @lru_cache(maxsize=8)  # equal manifests are many
-    def _crds(manifest: bytes) -> Sequence[Crd]:
-        return tuple(crds_of(parse(manifest).documents).values())
 
 
 def _in_use(

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.impact.impact import Impact
 from flux_upgrade.impact.migrate.result import Left, Move
-from flux_upgrade.impact.overlay.result import OverlayFinding, OverlayVerdict
 from flux_upgrade.model.text import first_few
 from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.decision import Hold
@@ -20,20 +19,17 @@ from flux_upgrade.report.impact_phrases import (
     Style,
     api,
     fit_sentence,
-    idle_line,
-    is_reportable,
     managed_line,
     move_line,
     names,
-    patches_line,
     place,
-    remarkable,
     sentences,
     stored_lines,
     unserved,
     unserved_line,
     who,
 )
+from flux_upgrade.report.patch_findings import patches, turned_off
 
 
 def _flux_migrate(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
@@ -146,32 +142,6 @@ def hits(impact: Impact, _: Version, style: Style) -> Iterator[Finding]:
         )
 
 
-def _patches(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
-    overlay = impact.overlay
-    if overlay is None:
-        return
-    heading = patches_line(overlay, style) if is_reportable(overlay) else None
-    remarks = remarkable(overlay)
-    for at, each in enumerate(overlay.findings):
-        found = _patch(each, target, style)
-        is_news = each.verdict in _NEWS or each in remarks
-        yield found._replace(
-            heading=heading if is_news else None, task="" if each.already else found.task, order=(0, overlay.path, at)
-        )
-    yield Finding(Severity.NOTE, heading=heading, wording=idle_line(overlay, style))
-    if overlay.failed:
-        said = sentences(style, overlay.failed)
-        yield Finding(
-            Severity.BREAKS,
-            overlay.path,
-            task=_MEND,
-            holds=(HoldReason.OVERLAY_BREAKS,),
-            wording=said,
-            item=f"{style.code(overlay.path)}: {said}",
-            order=(1, overlay.path),
-        )
-
-
 def _earlier(impact: Impact, _: Version, style: Style) -> Iterator[Finding]:
     earlier = impact.earlier
     back = earlier.taken_back if earlier is not None else None
@@ -196,57 +166,7 @@ def _unread(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
         yield Finding(Severity.NOTE, heading="", wording=f"no cluster reads these files, which {what}: {files}")
 
 
-def _turned_off(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
-    for use, patch in impact.turned_off:
-        where, version = f"{patch.path}:{patch.line}", f"{patch.kind} {patch.version}"
-        yield Finding(
-            Severity.BREAKS,
-            patch.path,
-            patch.line,
-            heading="turned off by patches, and in use:",
-            task="Mend the patches that turn off API versions in use",
-            holds=(HoldReason.OVERLAY_BREAKS,),
-            title=f"Turns off {version} in {target}",
-            message=f"This patch turns off {version} in {target}, used in {place(use)}.",
-            wording=f"{style.code(where)}: this patch turns off {style.plain(version)} in {target}, "
-            f"used in {style.code(place(use))}",
-            order=(-1, where, place(use)),
-        )
-
-
 _FEW = 3
-_NEWS = (OverlayVerdict.BREAKS, OverlayVerdict.FROZEN, OverlayVerdict.BEHIND)
-_BEHIND = "Extend the patch to the API version that the release stores"
-_MEND = "Mend what no longer fits"
-_FROZEN = "Look at what replaces a whole list, and keeps out what the release adds to it"
-
-
-def _patch(each: OverlayFinding, target: Version, style: Style) -> Finding:
-    kept_out = f"kept out: {', '.join(each.drops)}" if each.drops else ""
-    found = Finding(
-        Severity.NOTE,
-        each.path,
-        each.line,
-        message=sentences(TEXT, f"{each.what}: {each.detail}", each.hint, kept_out),
-        wording=patch_line(each, style),
-    )
-    if each.verdict is OverlayVerdict.FROZEN:
-        title = f"Keeps out what is new in {target}"
-        return found._replace(severity=Severity.REVIEW, task=_FROZEN, title=title)
-    if each.verdict is OverlayVerdict.BEHIND:
-        title = f"Leaves out what {target} stores"
-        return found._replace(severity=Severity.REVIEW, task=_BEHIND, title=title)
-    if each.holds:
-        holds = (HoldReason.OVERLAY_BREAKS,)
-        return found._replace(severity=Severity.BREAKS, task=_MEND, title=f"Does not fit {target}", holds=holds)
-    return found
-
-
-def patch_line(each: OverlayFinding, style: Style) -> str:
-    where = style.code(f"{each.path}:{each.line}")
-    verdict = sentences(style, each.detail or each.verdict, each.hint)
-    dropped = f" Kept out: {', '.join(map(style.code, each.drops))}." if each.drops else ""
-    return f"{where}, {style.plain(each.what)}: {verdict}{dropped}"
 
 
 def _kubernetes(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
@@ -268,10 +188,10 @@ FINDING_KINDS = (
     FindingKind(_moves, rank=3),
     FindingKind(_orphaned, rank=0),
     FindingKind(hits, rank=2),
-    FindingKind(_turned_off, rank=0),
+    FindingKind(turned_off, rank=0),
     FindingKind(_unread),
     FindingKind(_earlier),
-    FindingKind(_patches, rank=1),
+    FindingKind(patches, rank=1),
     FindingKind(_kubernetes, is_for_minors=True),
 )
 

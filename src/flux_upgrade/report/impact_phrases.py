@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
-from flux_upgrade.impact.api_uses.mentions import is_version
 from flux_upgrade.impact.diff.changes import Changes, CrdChange
-from flux_upgrade.impact.impact import Evidence, Impact, Managed, PastRelease, Refused
+from flux_upgrade.impact.impact import Evidence, Managed, PastRelease, Refused
 from flux_upgrade.impact.kubernetes_versions import Fit, Support
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
@@ -17,7 +16,6 @@ from flux_upgrade.model.text import enumeration
 from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.decision import ChangeKind
 
-_UNUSED = "changes of API versions that nothing here uses"
 _MANIFESTS = {UsePlace.RESOURCE, UsePlace.EMBEDDED, UsePlace.PATCH}
 
 
@@ -176,55 +174,6 @@ def unserved_line(changes: Changes, style: Style) -> str:
     return "; ".join(
         f"{style.code(version)} of {enumeration(map(style.plain, kinds))}"
         for version, kinds in unserved(changes).items()
-    )
-
-
-def in_cluster(impact: Impact) -> Changes | None:
-    """Of what the kustomization beside the manifest makes of it, where that was built; without what nobody uses."""
-    overlay = impact.overlay
-    changes = overlay.built if overlay is not None and overlay.built is not None else impact.changes
-    return changes if changes is None or impact.used is None else _used(changes, impact.used)
-
-
-def _used(changes: Changes, used: Collection[tuple[str, str, str]]) -> Changes:
-    """Without changes of API versions that the repository does not use, but for what concerns stored objects."""
-    crds, left_out = [], 0
-    for each in changes.crds:
-        # A text may name a version alone, and something else may put the version there.
-        versions = {version for group, kind, version in used if group == each.group and kind in (each.kind, "")}
-        if not all(map(is_version, versions)):
-            crds.append(each)
-            continue
-        kept = each._replace(
-            added=each.added if versions else (),
-            deprecated=tuple(version for version in each.deprecated if version in versions),
-            fields=tuple((version, field) for version, field in each.fields if version in versions),
-            other=each.other if versions else (),
-        )
-        left_out += kept != each
-        if kept != CrdChange(each.name, each.kind, each.group):
-            crds.append(kept)
-    noise = (*changes.noise, (_UNUSED, left_out)) if left_out else changes.noise
-    return changes._replace(crds=tuple(crds), noise=noise)
-
-
-def said_apart(changes: Changes, manifest: Changes) -> Changes:
-    """Without what is said of the manifest in a line or a table of its own: images, versions that go.
-
-    A patch may switch off another version, which nobody would expect: that stays.
-    """
-    gone = {(each.name, version) for each in manifest.crds for version in (*each.unserved, *each.removed)}
-    crds = (
-        each._replace(
-            unserved=tuple(version for version in each.unserved if (each.name, version) not in gone),
-            removed=tuple(version for version in each.removed if (each.name, version) not in gone),
-        )
-        for each in changes.crds
-    )
-    images = manifest.controllers
-    return changes._replace(
-        controllers=tuple(each for each in changes.controllers if each not in images or not all(each)),
-        crds=tuple(each for each in crds if each != CrdChange(each.name, each.kind, each.group)),
     )
 
 

@@ -12,7 +12,8 @@ from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.finding_kinds import FINDING_KINDS, in_the_way
 from flux_upgrade.report.findings import Finding, by_change
-from flux_upgrade.report.impact_phrases import TEXT, hops_line, in_cluster, move_line, said_apart, sentences, uses_of
+from flux_upgrade.report.impact_phrases import TEXT, hops_line, move_line, sentences, uses_of
+from flux_upgrade.report.listed_changes import in_cluster, said_apart
 
 _MOST = 12  # Of the lines of one list; the JSON has all of it
 

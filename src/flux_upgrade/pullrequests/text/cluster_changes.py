@@ -14,23 +14,22 @@ from flux_upgrade.model.text import enumeration
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.pullrequests.text.verification import version_text
 from flux_upgrade.pullrequests.text.view import AnalyzedUpgrade, View
-from flux_upgrade.report.finding_kinds import patch_line
 from flux_upgrade.report.impact_phrases import (
     MARKDOWN,
     applied,
     hops_line,
     idle_line,
-    in_cluster,
     is_reportable,
     patches_line,
     remarkable,
     restored,
-    said_apart,
     support_line,
     unchanged,
     unserved_line,
     way_back,
 )
+from flux_upgrade.report.listed_changes import in_cluster, said_apart
+from flux_upgrade.report.patch_findings import patch_line
 
 _SHORT = 8  # Lines of what changes that are not folded
 _FEW = 3
