@@ -17,6 +17,7 @@ from written_unverified import unverified
 
 PATH = "clusters/old/flux-system/gotk-components.yaml"
 NEW = "clusters/new/flux-system/gotk-components.yaml"
+CONTROLLER = b"fluxcd/source-controller:v0.36.1", b"fluxcd/kustomize-controller:v1.6.1"
 SERVED = b"    served: true\n"
 USING = regenerator()
 
@@ -36,6 +37,11 @@ def unverified_in(content: bytes, path: str = PATH) -> list[tuple[str, bool]]:
         pytest.param(manifest("v2.8.8"), [], id="a-release"),
         pytest.param(unverified(), [(f"v0.41.2 ({PATH})", True)], id="flux-v0"),
         pytest.param(unverified("v0.0.0-dev.0"), [(f"v0.0.0-dev.0 ({PATH})", True)], id="development-build"),
+        pytest.param(
+            unverified("v0.0.0-dev.0").replace(*CONTROLLER), [(f"v2.6 ({PATH})", True)], id="development-build-of-2.6"
+        ),
+        pytest.param(unverified("").replace(*CONTROLLER), [(f"v2.6 ({PATH})", True)], id="install-yaml-of-2.6"),
+        pytest.param(unverified().replace(*CONTROLLER), [(f"v0.41.2 ({PATH})", True)], id="what-is-stated-counts"),
         pytest.param(unverified(""), [(PATH, True)], id="install-yaml"),
         pytest.param(unverified(crds={}), [(f"v0.41.2 ({PATH})", False)], id="without-crds"),
         pytest.param(

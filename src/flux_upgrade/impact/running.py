@@ -8,6 +8,7 @@ what it serves.
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -29,13 +30,15 @@ _NAMESPACE = "flux-system"
 _CRD = "CustomResourceDefinition"
 _INSTALLING = (_CRD, "Deployment")
 _FLUX = ".fluxcd.io"
+_DEVELOPMENT = "v0.0.0-"  # What a CLI that was built without a version writes
+_CONTROLLER = re.compile(rb"\bimage: *[\"']?[^\s\"']*/kustomize-controller:v1\.(\d+)\.")
 
 
 class UnverifiedInstallation(NamedTuple):
     """A manifest that no release speaks for, or not alone."""
 
     path: str  # relative to the repository's root
-    version: str  # as its labels or its header have it; empty where they have none
+    version: str  # As its labels or its header have it, else the minor of its controllers; empty where nothing tells
     content: bytes | None  # None where it cannot be read as a manifest
     is_edited: bool = False  # whether it is a release's, but for its CRDs
     is_sync: bool = False  # Whether it is the sync of a cluster whose manifest is not in the repository
@@ -120,7 +123,8 @@ def running(members: Iterable[Member]) -> Running:
                 content = found.content if found.proof.manifest is not None else None
                 labels = found.proof.inferred.versions if found.proof.inferred is not None else ()
                 header = found.proof.manifest.header_version if found.proof.manifest is not None else ""
-                version = next(filter(None, (found.proof.version, *labels, header)), "")
+                stated = next(filter(None, (found.proof.version, *labels, header)), "")
+                version = stated if stated and not stated.startswith(_DEVELOPMENT) else _by_controllers(found) or stated
                 unverified.append(UnverifiedInstallation(member.path, version, content, is_verified))
     return Running(tuple(sorted(releases, key=Version)), tuple(unverified), tuple(sorted(filter(None, homes))))
 
@@ -129,6 +133,15 @@ def installs(member: Member) -> bool:
     """Whether it installs Flux. Which one that is, a manifest need not tell."""
     is_known = member.pin.role is Role.INSTALLS and bool(member.pin.version)
     return is_known or bool(running([member]).unverified)
+
+
+def _by_controllers(found: Pin) -> str:
+    """The minor of Flux that a manifest's controllers are of, `v2.6`; empty where they do not tell.
+
+    kustomize-controller v1.N is of Flux v2.N: https://github.com/fluxcd/flux2/releases, since v2.0.0.
+    """
+    match = _CONTROLLER.search(found.content)
+    return f"v2.{match[1].decode()}" if match is not None else ""
 
 
 def home_of(path: str) -> str:
