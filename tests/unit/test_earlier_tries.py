@@ -53,6 +53,12 @@ def test_a_patch_that_was_taken_back() -> None:
     assert (back.release, back.back_to) == ("v2.6.1", "v2.6.0")
 
 
+def test_a_patch_that_was_taken_back_and_not_come_to_again() -> None:
+    back = earlier_tries(pasts("v2.7.4", "v2.7.5", "v2.7.3", "v2.7.4"), Version("v2.7.6")).taken_back
+    assert back is not None
+    assert (back.release, back.back_to) == ("v2.7.5", "v2.7.3")
+
+
 def test_what_a_merged_branch_had_may_never_have_run() -> None:
     found = earlier_tries(pasts("v2.7.5", "v2.8.0", "v2.7.5", aside=frozenset({2})), Version("v2.8.3"))
     assert found.taken_back is None

@@ -37,11 +37,10 @@ def _releases(revisions: Sequence[FileRevision]) -> Iterator[_At]:
 def _taken_back(ran: Sequence[_At], target: Version) -> TakenBack | None:
     for place in range(len(ran) - 1, 0, -1):
         at, after = ran[place - 1], ran[place]
-        if at.release.minor == target.minor and after.release < at.release:
+        has_been_there_since = max(each.release for each in ran[place:]) >= at.release
+        if at.release.minor == target.minor and not has_been_there_since:
             dates = at.first.date, after.first.date
             return TakenBack(at.release, *dates, after.release, after.first.commit)
-        if after.release.numbers[:2] >= target.numbers[:2] and after.release >= at.release:
-            return None  # It has been there since
     return None
 
 
