@@ -6,6 +6,7 @@ import pytest
 
 from flux_upgrade.clusters.graph.flux_objects import SourceKey
 from flux_upgrade.clusters.graph.pushed import PushedArtifacts
+from flux_upgrade.clusters.roots import graph_of
 from memory import MemoryTree
 
 KEY = SourceKey("OCIRepository", "flux-system", "flux-system")
@@ -54,8 +55,51 @@ def test_where_it_is_looked_for() -> None:
     assert folder_of(text, "docs/push.yaml") is None
 
 
+def test_an_artifact_that_is_made_of_several_directories() -> None:
+    push = "run: flux push artifact oci://ghcr.io/acme/fleet:{0} --path=./{0}\n"
+    assert folder_of(push.format("staging") + push.format("production")) is None
+    assert folder_of(push.format("staging") * 2) == "staging"
+
+
 def test_of_what() -> None:
     text = "run: flux push artifact oci://ghcr.io/acme/fleet:latest --path=./deploy\n"
     assert folder_of(text, url="oci://GHCR.io/acme/fleet/") == "deploy"
     assert folder_of(text, key=KEY._replace(kind="GitRepository")) is None
     assert folder_of(text, url="https://ghcr.io/acme/fleet") is None
+
+
+OBJECTS = """apiVersion: source.toolkit.fluxcd.io/v1
+kind: OCIRepository
+metadata:
+  name: {name}
+  namespace: flux-system
+spec:
+  url: oci://ghcr.io/acme/{artifact}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: {name}
+  namespace: flux-system
+spec:
+  path: ./{path}
+  sourceRef:
+    kind: OCIRepository
+    name: {name}
+"""
+
+
+def test_a_sync_and_a_source_that_are_pushed_from_here() -> None:
+    files = {
+        WORKFLOW: "run: |\n  flux push artifact oci://ghcr.io/acme/fleet --path=deploy\n"
+        "  flux push artifact oci://ghcr.io/acme/apps --path=apps\n",
+        "deploy/a/flux-system/gotk-sync.yaml": OBJECTS.format(name="flux-system", artifact="fleet", path="a"),
+        "deploy/a/apps.yaml": OBJECTS.format(name="apps", artifact="apps", path="podinfo"),
+        "apps/podinfo/release.yaml": "kind: HelmRelease\n",
+        "podinfo/release.yaml": "kind: HelmRelease\n",
+    }
+    tree = MemoryTree({path: text.encode() for path, text in files.items()})
+    (reads,) = graph_of((), tree, ["https://github.com/acme/fleet"]).clusters
+    assert [each.folder for each in reads.reconciliations] == ["deploy/a", "apps/podinfo"]
+    assert "apps/podinfo/release.yaml" in reads.files
+    assert "podinfo/release.yaml" not in reads.files

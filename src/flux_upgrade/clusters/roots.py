@@ -94,7 +94,7 @@ def _beside(folder: str, tree: Tree, pushed: PushedArtifacts) -> list[Root]:
 
 
 def _bases(path: str, key: SourceKey, tree: Tree, pushed: PushedArtifacts) -> Iterator[str]:
-    """The directory that a source in a file is made of, should it be an artifact of this repository."""
+    """The directory that a source in a file contains, if it is an artifact of this repository."""
     if key.kind != ARTIFACT:
         return
     with suppress(Unreadable):

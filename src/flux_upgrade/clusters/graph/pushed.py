@@ -1,4 +1,4 @@
-"""Which directories of the repository are in OCI artifacts, as its workflows say that push them.
+"""Which directories of the repository are pushed as OCI artifacts, by its workflows and scripts.
 
 `flux push artifact oci://ghcr.io/org/fleet:latest --path=./deploy` in a workflow, a Makefile or a script:
 https://fluxcd.io/flux/cmd/flux_push_artifact/
@@ -33,14 +33,15 @@ class PushedArtifacts:
         self._tree, self._repositories = tree, repositories
 
     def folder_of(self, source: SourceKey, url: str) -> str | None:
-        """The directory that is the root of an artifact; None: it is pushed from somewhere else."""
+        """The directory that is the root of an artifact; None: none is, or several are, with tags of their own."""
         if source.kind != ARTIFACT or not url.startswith("oci://"):
             return None
-        return self._folders.get(url.removeprefix("oci://").rstrip("/").lower())
+        folders = self._folders.get(url.removeprefix("oci://").rstrip("/").lower(), set())
+        return next(iter(folders)) if len(folders) == 1 else None
 
     @cached_property
-    def _folders(self) -> dict[str, str]:
-        found: dict[str, str] = {}
+    def _folders(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
         for path in self._tree.named(_ENDS):
             if not _FILES.fullmatch(path):
                 continue
@@ -49,7 +50,7 @@ class PushedArtifacts:
             except Unreadable:
                 continue
             for url, folder in self._pushes(text):
-                found.setdefault(url, folder)
+                found.setdefault(url, set()).add(folder)
         return found
 
     def _pushes(self, text: str) -> Iterator[tuple[str, str]]:

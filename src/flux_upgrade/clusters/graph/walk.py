@@ -39,7 +39,7 @@ class Root(NamedTuple):
     folder: str  # Relative to the repository's root; empty for the root
     source: SourceKey  # What stands for this repository in the cluster
     place: str  # What says so: a file, or a line of one
-    base: str = ""  # The directory that the source is made of, should it be an artifact
+    base: str = ""  # The directory that the source contains, if it is an artifact
 
 
 class Reconciliation(NamedTuple):
