@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.clusters.ownership.workflows import remarks
+from flux_upgrade.clusters.ownership.ownership import Ownership
 from memory import MemoryTree
 
 PATH = "clusters/production/flux-system/gotk-components.yaml"
@@ -13,7 +13,7 @@ FILE = ".github/workflows/update.yaml"
 
 
 def found(text: str, file: str = FILE) -> list[str]:
-    return list(remarks(MemoryTree({file: text.encode()}), [PATH, OTHER]))
+    return list(Ownership(MemoryTree({file: text.encode()})).remarks({PATH: b"", OTHER: b""}, {}))
 
 
 @pytest.mark.parametrize(
