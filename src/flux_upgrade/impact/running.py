@@ -50,7 +50,7 @@ class UnverifiedInstallation(NamedTuple):
 
     @property
     def why_unknown(self) -> str:
-        """Why nobody knows what it serves."""
+        """Why it is unknown what it serves."""
         if self.is_sync:
             return f"there is no Flux manifest beside {self.path}"
         return f"the CRDs of {self.name} cannot be read"

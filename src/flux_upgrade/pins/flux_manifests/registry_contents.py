@@ -56,7 +56,7 @@ def new_digest(repository: str, tag: str, target: str, context: PinContext) -> s
 
 
 def require_tag(repository: str, tag: str, target: str, context: PinContext) -> tuple[str, ...]:
-    """Make sure that ``tag`` is the release ``target``. A sentence, should nobody be there to ask.
+    """Make sure that ``tag`` is the release ``target``. Returns a remark if the registry cannot be reached.
 
     A folder of releases speaks for the artifact that Flux itself publishes, so that a plan can be made offline.
     Raises as ``new_digest``.
