@@ -26,11 +26,19 @@ from flux_upgrade.planning.write_tree import publish
 from flux_upgrade.policy.decision import Hold
 from memory import EveryImage, MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
 from planned import change_of, decision_of, plans_of
+from real_parts import require_shared
 
 TARGET = "v2.9.4"
 PATH = "clusters/one/flux-system/gotk-components.yaml"
 COUNTS: list[str] = []
 """What the tests counted, for the end of the run."""
+
+
+def unpacked(name: str, folder: Path) -> Path:
+    """``folder``, with the files of an archive of the shared data in it."""
+    with tarfile.open(require_shared("conformance", name)) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
 
 
 def tell(line: str) -> None:

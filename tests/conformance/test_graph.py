@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tarfile
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from conformance.real_files import regenerator_of, tell
+from conformance.real_files import regenerator_of, tell, unpacked
 from flux_upgrade.adapters.local.files import DirectoryTree
 from flux_upgrade.clusters.clusters import Member, clusters_of
 from flux_upgrade.clusters.graph.graph import ClusterGraph
@@ -19,7 +18,7 @@ from flux_upgrade.clusters.roots import roots_of
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover
 from memory import MemoryArtifacts, MemoryCharts
-from real_parts import require_program, require_shared
+from real_parts import require_program
 
 pytestmark = pytest.mark.real_part("shared data")
 
@@ -29,10 +28,7 @@ MOST_BUILDS = 6  # of a repository
 
 @pytest.fixture(scope="module")
 def trees(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("trees")
-    with tarfile.open(require_shared("conformance", "trees.tar.xz")) as archive:
-        archive.extractall(folder, filter="data")
-    return folder
+    return unpacked("trees.tar.xz", tmp_path_factory.mktemp("trees"))
 
 
 @pytest.fixture(scope="module")

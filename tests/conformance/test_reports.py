@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tarfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +11,7 @@ from typing import Any
 import pytest
 
 from cases_on_disk import run_in
-from conformance.real_files import tell
-from real_parts import require_shared
+from conformance.real_files import tell, unpacked
 
 pytestmark = pytest.mark.real_part("shared data")
 
@@ -22,9 +20,8 @@ TARGET = "v2.9.4"
 
 
 def test_each_cluster_is_told_what_the_table_says(tmp_path: Path, releases: Path, *, update_golden: bool) -> None:
-    with tarfile.open(require_shared("conformance", "trees.tar.xz")) as archive:
-        archive.extractall(tmp_path, filter="data")
-    found = "".join(f"{line}\n" for each in sorted(tmp_path.iterdir()) for line in lines_of(each, releases))
+    trees = unpacked("trees.tar.xz", tmp_path)
+    found = "".join(f"{line}\n" for each in sorted(trees.iterdir()) for line in lines_of(each, releases))
     if update_golden:
         TABLE.write_text(found)
     for line in found.splitlines():

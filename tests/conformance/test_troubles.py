@@ -6,7 +6,6 @@ Each upgrade is approved, as it was then. Where the repair changed lines, the pl
 from __future__ import annotations
 
 import json
-import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 from cases_on_disk import run_in
-from conformance.real_files import tell
+from conformance.real_files import tell, unpacked
 from real_parts import require_shared
 
 pytestmark = pytest.mark.real_part("shared data")
@@ -22,10 +21,7 @@ pytestmark = pytest.mark.real_part("shared data")
 
 @pytest.fixture(scope="module")
 def troubles(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("troubles")
-    with tarfile.open(require_shared("conformance", "troubles.tar.xz")) as archive:
-        archive.extractall(folder, filter="data")
-    return folder
+    return unpacked("troubles.tar.xz", tmp_path_factory.mktemp("troubles"))
 
 
 @pytest.fixture(scope="module")

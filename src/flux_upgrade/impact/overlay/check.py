@@ -17,7 +17,7 @@ from flux_upgrade.model.files import Tree
 from flux_upgrade.model.ports import Builder
 
 _PLAIN = {"apiVersion", "kind", "metadata", "resources"}
-_ONLY_LISTS = {*_PLAIN, "bases"}
+ONLY_LISTS = {*_PLAIN, "bases"}
 
 
 def check_overlay(tree: Tree, path: str, old: bytes, new: bytes, builder: Builder | None) -> Overlay | None:
@@ -37,7 +37,7 @@ def check_overlay(tree: Tree, path: str, old: bytes, new: bytes, builder: Builde
     of, evaluation = found
     findings = evaluation.findings
     overlay = Overlay(of.path, tuple(findings), turned_off=tuple(evaluation.turned_off()))
-    if builder is None or (not findings and _ONLY_LISTS.issuperset(of.data)):
+    if builder is None or (not findings and ONLY_LISTS.issuperset(of.data)):
         return overlay
     return with_build(overlay, tree, of, ({path: old}, {path: new}), builder)
 

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from flux_upgrade.clusters.graph.flux_objects import SourceKey, kustomization_of
+from flux_upgrade.impact.overlay.check import ONLY_LISTS
 from flux_upgrade.impact.overlay.evaluation import evaluated
 from flux_upgrade.impact.overlay.result import Overlay
 from flux_upgrade.kustomize.kustomization import Kustomization, Location, read
@@ -99,7 +100,7 @@ def check_pinned(of: Pinned, tree: Tree, old: bytes, new: bytes) -> Overlay | No
 
 def _has_patches(of: Kustomization) -> bool:
     try:
-        return bool(of.data.keys() - {"apiVersion", "kind", "metadata", "resources", "bases"})
+        return bool(of.data.keys() - ONLY_LISTS)
     except Unreadable:
         return False
 
