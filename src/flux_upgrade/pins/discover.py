@@ -10,7 +10,7 @@ from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.gotk_components import pin as gotk
-from flux_upgrade.pins.pin import Pin, SourceFile
+from flux_upgrade.pins.pin import Pin, Role, SourceFile
 from flux_upgrade.pins.registry import PIN_KINDS, KindModule, may_take
 
 _ANY = ("",)
@@ -42,7 +42,14 @@ def discover(context: PinContext, paths: Collection[str] | None = None) -> tuple
             found.append(manifest)
         if manifest is None or manifest.proof.verdict is Verdict.UNREADABLE:
             chosen.add(path, content)
-    return (*found, *chosen.pins(context))
+    pins = tuple(chosen.pins(context))
+    installing = {pin.path for pin in pins if pin.role is Role.INSTALLS}
+    return (*(each for each in found if each.path not in installing or not _is_merely_named(each)), *pins)
+
+
+def _is_merely_named(manifest: Pin) -> bool:
+    """Whether a file has the name of Flux's manifest, and something else in it."""
+    return manifest.proof.verdict is Verdict.UNREADABLE and manifest.proof.manifest is not None
 
 
 def looked_at(tree: Tree) -> list[str]:
