@@ -10,7 +10,8 @@ from contextlib import suppress
 from flux_upgrade.action import runner
 from flux_upgrade.adapters.local.spread import spread
 from flux_upgrade.cli.options import ApiUsesOptions
-from flux_upgrade.clusters.clusters import Member, clusters_of
+from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
+from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.clusters.roots import graph_of
 from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.read import Scope, build_config, scope_of, urls_of
@@ -38,6 +39,7 @@ from flux_upgrade.pins.discover import discover, looked_at
 from flux_upgrade.pins.formats.kustomize_files import NAMES, Kustomizations
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.manifest_planner import newest_stable
+from flux_upgrade.planning.transition_ends import lacking_kinds
 from flux_upgrade.planning.write_tree import exit_code
 from flux_upgrade.report.api_uses import (
     ApiUsesReport,
@@ -82,11 +84,13 @@ def read_api_uses(
     hits = _behaviour(scope.whole, looked_for, running, target) if changes_behaviour else ()
     patterns: tuple[str, ...] = ()
     if (files or hits) and not scope.below and not scope.is_file and config.default.governance.scan != ALL:
-        members = _members(discover(context) if options.running else pins)
-        graph = graph_of(clusters_of(members, scope.whole), scope.whole, urls_of(scope.place))
+        clusters = clusters_of(_members(discover(context) if options.running else pins), scope.whole)
+        graph = graph_of(clusters, scope.whole, urls_of(scope.place))
+        lacking = _LackingKinds(clusters, graph, target)
         not_read = graph.not_read([file.path for file in files])
-        files = tuple(file.unread() if file.path in not_read else file for file in files)
-        read = [hit for hit in hits if not graph.not_read([hit.path])]
+        kept = (file.without(lacking.at(file.path)) for file in files)
+        files = tuple(file.unread() if file.path in not_read else file for file in kept if file.uses)
+        read = [hit for hit in hits if not graph.not_read([hit.path]) and not lacking.has(hit)]
         hits = by_variable(read, graph.clusters, scope.whole)
         patterns = tuple(graph.ignore_patterns(not_read))
     between = Between(
@@ -123,6 +127,21 @@ def _searched(scope: Scope, config: Config, context: PinContext) -> Searched:
     graph = graph_of(clusters, scope.whole, urls_of(scope.place), folder)
     read = frozenset[str]().union(*(each.files for each in graph.clusters))
     return searched(scope.whole, "", config).only(lambda path: path.startswith(scope.below) or path in read)
+
+
+class _LackingKinds:
+    """API group and kind of what no cluster that reads a file has: what uses them is none of their concern."""
+
+    def __init__(self, clusters: Sequence[Cluster], graph: ClusterGraph, target: ReleaseApis) -> None:
+        self._graph = graph
+        self._by_cluster = {each.name: lacking_kinds("", each, (), target) for each in clusters if not each.is_tools}
+
+    def at(self, path: str) -> frozenset[tuple[str, str]]:
+        found = [self._by_cluster.get(name, frozenset()) for name in self._graph.readers(path)]
+        return found[0].intersection(*found) if found else frozenset()
+
+    def has(self, hit: Hit) -> bool:
+        return any(kind == hit.kind for _, kind in self.at(hit.path))
 
 
 def _behaviour(tree: Tree, searched: Searched, running: Sequence[ReleaseApis], target: ReleaseApis) -> tuple[Hit, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -54,6 +55,17 @@ class Migrated(NamedTuple):
     content: bytes
     moves: tuple[Move, ...]
     lefts: tuple[Left, ...]
+
+    @property
+    def uses(self) -> tuple[ApiUse, ...]:
+        return (*(move.use for move in self.moves), *(left.use for left in self.lefts))
+
+    def without(self, kinds: Collection[tuple[str, str]]) -> Migrated:
+        """Without uses of some kinds, each with its API group."""
+        return self._replace(
+            moves=tuple(each for each in self.moves if (each.use.group, each.use.kind) not in kinds),
+            lefts=tuple(each for each in self.lefts if (each.use.group, each.use.kind) not in kinds),
+        )
 
     def unread(self) -> Migrated:
         """The same file, if no cluster reads it: nothing in it breaks, and nothing is moved."""
