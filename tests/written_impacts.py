@@ -35,7 +35,7 @@ def impact(stated: Stated, files: Mapping[str, str], old: Release, new: Release)
     """``files``: the repository's; ``old``, ``new``: tag and manifest, whose changes are really looked for.
 
     ``moves`` and ``lefts`` are places in ``files``; ``refused``, ``after-migrate`` and ``said`` what was
-    stored; ``breaks``, ``overlay``, ``orphaned``, ``hops``, ``migrated``, ``kubernetes``, ``cli`` and ``unknown`` as
+    stored; ``breaks``, ``overlay``, ``orphaned``, ``hops``, ``migrated``, ``unread``, ``kubernetes``, ``cli`` and ``unknown`` as
     their values have it. ``pin``: no manifest is known. ``migrate``, of the settings: whether `flux migrate` has
     to run is really decided; ``mentions`` and ``missing`` is what the history tells,
     ``was-migrated`` that a merged pull request moved manifests.
@@ -58,6 +58,7 @@ def impact(stated: Stated, files: Mapping[str, str], old: Release, new: Release)
         orphaned=tuple(use(each, files) for each in stated.get("orphaned", ())),
         upgrade_path=tuple(stated.get("hops", ())),
         migrated=tuple(stated.get("migrated", ())),
+        unread=tuple(stated.get("unread", ())),
     )
     return found._replace(managed=_managed(stated, found, old, new)) if "migrate" in stated else found
 

@@ -14,6 +14,7 @@ import txtar
 import written_impacts
 from flux_upgrade.config.config import Group
 from flux_upgrade.config.install_flags import applied
+from flux_upgrade.impact.broken_today import BrokenToday
 from flux_upgrade.manifests.generators import GENERATORS
 from flux_upgrade.manifests.options import InstallOptions, spell
 from flux_upgrade.manifests.regenerate import Regenerator
@@ -67,6 +68,8 @@ class Stated:
     held: Mapping[str, Any] | None = None
     impact: Mapping[str, Any] | None = None
     """What the upgrade means, as ``written_impacts.impact`` takes it; with ``moved``, all moves go along."""
+    broken_today: Sequence[Mapping[str, Any]] = ()
+    """What the running release refuses, as ``BrokenToday`` has it."""
     count: int = 1
     why: str = "v2.9.4 is the newest release"
 
@@ -166,7 +169,8 @@ def _plans(stated: Stated, candidate: Bump, using: Regenerator, files: Mapping[s
         flags = tuple((name, spell(before[name]), spell(after[name])) for name in after if before[name] != after[name])
         moved = known.files if known is not None and stated.impact and stated.impact.get("moved") else ()
         upgrade = Upgrade(candidate, PinChange(manifest=settled_change), flags, known, moved)
-        yield Plan(installation, installation.path, (upgrade,))
+        broken = tuple(BrokenToday(**each) for each in stated.broken_today)
+        yield Plan(installation, installation.path, (upgrade,), broken_today=broken)
 
 
 def _edited(text: str, old: str, new: str, controller: str = "") -> str:

@@ -285,6 +285,7 @@ def test_what_is_gravest_is_annotated_first_and_each_line_once() -> None:
         "v2.9.4 does not serve image.toolkit.fluxcd.io/v1beta2",
     ]
     assert [(each.file, each.line) for each in found[1]] == [
+        ("apps/automation.yaml", 1),
         ("clusters/staging/flux-system/args.yaml", 1),
         ("apps/a/release.yaml", 31),
         ("apps/b/release.yaml", 12),

@@ -153,6 +153,7 @@ def _upgraded(view: View) -> Iterator[str]:
     if changed:
         yield f"**Install flags that change**, as was asked for:\n{bullets(view.limited(changed))}"
     yield from _kept(view)
+    yield from cluster_changes.besides(view)
 
 
 def _patches(view: View) -> Iterator[str]:

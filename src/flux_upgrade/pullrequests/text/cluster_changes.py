@@ -23,6 +23,7 @@ from flux_upgrade.report.impact_phrases import (
     patches_line,
     remarkable,
     restored,
+    sentences,
     support_line,
     unchanged,
     unserved_line,
@@ -34,6 +35,21 @@ from flux_upgrade.report.patch_findings import patch_line
 _SHORT = 8  # Lines of what changes that are not folded
 _FEW = 3
 _VALUE = 60  # Characters of a tag that are shown
+
+
+def besides(view: View) -> Iterator[str]:
+    """Paragraphs about files that stay as they are: those that Flux refuses already, and those that nobody reads."""
+    own = {file.path for file in view.moved}
+    broken = (each for plan, _ in view.upgrades for each in plan.broken_today if each.path not in own)
+    lines = dict.fromkeys(
+        f"{code(f'{each.path}:{each.line}')}: {sentences(MARKDOWN, each.sentence)}" for each in broken
+    )
+    if lines:
+        yield f"**Broken today**, with or without this upgrade:\n{bullets(view.limited(list(lines)))}"
+    unread = sorted({path for each in view.analyzed for path in each.impact.unread})
+    if unread:
+        what = f"resources that {enumeration(view.targets)} does not serve, in files that stay as they are"
+        yield f"**Read by no cluster**, {what}:\n{bullets(view.limited(list(map(code, unread))))}"
 
 
 def upgrade_path(view: View) -> Iterator[str]:
