@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from flux_upgrade.artifacts.impact import PromotionImpact
 from flux_upgrade.artifacts.promote import keep, put
 from flux_upgrade.artifacts.promotion_plan import MadeArtifact, checked, make, successor_of
 from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled, pull
@@ -32,9 +33,15 @@ class PinnedArtifacts:
     """The port OwnArtifacts over a registry, and what pushes what it named."""
 
     def __init__(
-        self, address: Address, planner: ManifestPlanner, terms_of: Callable[[str], Terms], ports: ArtifactPorts
+        self,
+        address: Address,
+        planner: ManifestPlanner,
+        terms_of: Callable[[str], Terms],
+        ports: ArtifactPorts,
+        impact: PromotionImpact | None = None,
     ) -> None:
         """``terms_of``: path of a pin → what governs it; the policy is not asked for."""
+        self._impact = impact
         self.address = address
         self._planner, self._ports = planner, ports
         self._terms_of = terms_of
@@ -112,7 +119,10 @@ class PinnedArtifacts:
 
     def _rebase(self, pulled: Pulled, terms: Terms) -> _Rebased | Hold:
         installation = pulled.pin
-        plan = self._planner.plan(PlannedTarget(installation, installation.path, terms))
+        target = PlannedTarget(installation, installation.path, terms)
+        plan = self._planner.plan(target)
+        if self._impact is not None:
+            plan = self._impact.in_artifact(plan, target, pulled)
         (decided,) = plan.decisions
         if not isinstance(decided, Upgrade):
             return decided
@@ -120,9 +130,16 @@ class PinnedArtifacts:
         remarks = tuple(_remarks(decided))
         if found.stored is not None:
             is_signed = self._ports.registry.is_signed(found.stored.digest, pulled.tags)
-            return _Rebased(RebasedArtifact(found.tag, found.stored.digest, remarks, is_signed), pulled, None)
+            named = RebasedArtifact(found.tag, found.stored.digest, remarks, is_signed, _manifests(pulled, decided))
+            return _Rebased(named, pulled, None)
         made = make(pulled, found, self._ports)
-        return _Rebased(RebasedArtifact(found.tag, made.stored.digest, remarks), pulled, made)
+        named = RebasedArtifact(found.tag, made.stored.digest, remarks, manifests=_manifests(pulled, decided))
+        return _Rebased(named, pulled, made)
+
+
+def _manifests(pulled: Pulled, upgrade: Upgrade) -> tuple[bytes, bytes] | None:
+    change = upgrade.change.manifest
+    return (pulled.pin.content, change.new) if change is not None else None
 
 
 def _remarks(upgrade: Upgrade) -> Iterator[str]:

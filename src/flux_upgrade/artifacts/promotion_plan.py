@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import BinaryIO, NamedTuple, Self
 
+from flux_upgrade.artifacts.impact import PromotionImpact
 from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled
 from flux_upgrade.model.errors import UntrustedArchive
 from flux_upgrade.model.oci import reference
@@ -149,6 +150,7 @@ class ConsumingClusters(NamedTuple):
     is_verified: bool = False
     takes_what_waits: bool = False  # They take what is pushed, wherever the tag is: what waits is not pushed
     remarks: tuple[str, ...] = ()
+    impact: PromotionImpact | None = None  # Looks for what would break; None: nothing does
 
 
 def plan_artifact(
@@ -163,6 +165,8 @@ def plan_artifact(
     terms = terms._replace(feedback=feedback)
     target = PlannedTarget(pulled.pin, pulled.pin.path, terms)
     plan = planner.plan(target)
+    if clusters.impact is not None:
+        plan = clusters.impact.checked(plan, target, pulled)
     successors, holds = [], []
     for upgrade in plan.upgrades:
         if clusters.takes_what_waits and not upgrade.approved:

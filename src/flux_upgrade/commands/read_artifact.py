@@ -9,15 +9,22 @@ from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import find, head_of, is_sparse
 from flux_upgrade.adapters.local.worktree import Spool
+from flux_upgrade.artifacts.impact import NoHistory, PromotionImpact
 from flux_upgrade.artifacts.pinned_artifacts import PinnedArtifacts
 from flux_upgrade.artifacts.promotion_plan import ConsumingClusters
 from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled, pull
 from flux_upgrade.cli.options import UpgradeOptions
-from flux_upgrade.clusters.clusters import Member
+from flux_upgrade.clusters.clusters import Member, clusters_of
 from flux_upgrade.clusters.groups import assign, of_artifact
-from flux_upgrade.clusters.ownership.artifact_references import is_verified, references, remarks_of, takes_what_waits
+from flux_upgrade.clusters.ownership.artifact_references import (
+    following,
+    is_verified,
+    references,
+    remarks_of,
+    takes_what_waits,
+)
 from flux_upgrade.clusters.ownership.ownership import Ownership
-from flux_upgrade.commands.read import build_config, void_here
+from flux_upgrade.commands.read import build_config, urls_of, void_here
 from flux_upgrade.commands.wiring import (
     build_artifacts,
     build_checkout,
@@ -39,7 +46,8 @@ from flux_upgrade.pins.own_artifact import pin
 from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
 from flux_upgrade.planning.api_uses import Sources
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
-from flux_upgrade.planning.plan import Terms
+from flux_upgrade.planning.pin_planner import PinPlanner
+from flux_upgrade.planning.plan import OnBreak, Terms
 from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.policy.decision import Feedback
 from flux_upgrade.policy.policy import Pending
@@ -76,8 +84,17 @@ def read_artifact(
     means = build_means(environment, address, spool, source, writes=options.request.writes)
     planner = ManifestPlanner(means.regenerator, build_artifacts(environment), releases, means.now)
     feedback = Feedback(approved=options.request.approve)
-    pulled, terms = pull(address, means), Terms(governance, feedback, options.request.to)
-    clusters = ConsumingClusters(is_verified(found, address), takes_what_waits(found), remarks_of(found, address))
+    on_break = OnBreak.ACCEPT if options.request.accept_breaks else OnBreak.HOLD
+    pulled, terms = pull(address, means), Terms(governance, feedback, options.request.to, on_break)
+    place = find(options.path)
+    tree, config = build_tree(place.root), build_config(place, options.config, options.governing)
+    context = replace(build_pin_context(environment, tree, source), regenerator=means.regenerator)
+    own = PinnedArtifacts(address, planner, lambda _: terms, means)
+    pins = [Member(each, each.path) for each in pin.pins_of(following(found, address), own)]
+    sources = Sources(context, config, NoHistory(), build_kustomize(environment), members=None, urls=urls_of(place))
+    impact = PromotionImpact(planner, PinPlanner(context, releases, means.now), sources, clusters_of(pins, tree))
+    remarks = remarks_of(found, address)
+    clusters = ConsumingClusters(is_verified(found, address), takes_what_waits(found), remarks, impact)
     return ArtifactInventory(pulled, planner, terms, means, clusters)
 
 
@@ -116,10 +133,14 @@ def read_artifact_pins(
     planner = ManifestPlanner(means.regenerator, build_artifacts(environment), releases, means.now)
 
     def terms(path: str) -> Terms:
-        return Terms((config.group_of(path) or config.default).governance, to=request.to)
+        on_break = OnBreak.ACCEPT if request.accept_breaks else OnBreak.HOLD
+        return Terms((config.group_of(path) or config.default).governance, to=request.to, on_break=on_break)
 
-    own = PinnedArtifacts(address, planner, terms, means)
     tree = build_tree(place.root)
+    context = replace(build_pin_context(environment, tree, source), regenerator=means.regenerator)
+    sources = Sources(context, config, NoHistory())
+    impact = PromotionImpact(planner, PinPlanner(context, releases, means.now), sources)
+    own = PinnedArtifacts(address, planner, terms, means, impact)
     found = tuple(pin.pins_of(references, own))
     if not found:
         raise NothingFound(
@@ -130,7 +151,7 @@ def read_artifact_pins(
     update_groups, checkout = assign(found, "", config, tree), build_checkout(environment, place)
     repository = RepositorySource(options.path, options.repository, config.forge)
     history = build_history(environment, repository, checkout)
-    context = replace(build_pin_context(environment, tree, source, own=own), regenerator=means.regenerator)
+    context = replace(context, own=own)
     return Inventory(
         update_groups=tuple(of_artifact(group, address.repository) for group in update_groups),
         config=config,

@@ -31,6 +31,7 @@ class RebasedArtifact(NamedTuple):
     digest: str  # `sha256:…` of its manifest
     remarks: tuple[str, ...] = ()  # What there is to know of it, a sentence each, without markup
     is_signed: bool = False  # Whether there is a signature of it in the registry
+    manifests: tuple[bytes, bytes] | None = None  # Flux's manifest in it before and afterwards, where it is known
 
 
 class OwnArtifacts(Protocol):

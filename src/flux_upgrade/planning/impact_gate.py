@@ -20,7 +20,7 @@ from flux_upgrade.planning.pin_planner import PinPlanner
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, Upgrade
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.policy.policy import refused
+from flux_upgrade.policy.policy import MaxBump, refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +33,14 @@ class GateResult(NamedTuple):
 
     plan: Plan
     migrations: tuple[Plan, ...] = ()  # Of files, each with one upgrade of the kind MIGRATION
+
+    def with_patches(self, patches: GateResult) -> GateResult:
+        """Both, the patches first."""
+        plan = patches.plan._replace(
+            decisions=(*patches.plan.decisions, *self.plan.decisions),
+            impacts={**self.plan.impacts, **patches.plan.impacts},
+        )
+        return GateResult(plan, (*patches.migrations, *self.migrations))
 
 
 class ImpactGate:
@@ -124,6 +132,23 @@ class ImpactGate:
             if not is_settled and (upgrade.approved or file.path not in self._taken):
                 self._taken[file.path] = slug, upgrade.approved
         return [file for file in files if self.is_of(file.path, slug)]
+
+
+def patches_alone(plan: Plan, target: PlannedTarget) -> PlannedTarget | None:
+    """The same target under a policy of patches: a larger bump makes them unnecessary, unless that one is held.
+
+    ``plan``: as it came through the gate. None: it needs no patches besides.
+    """
+    terms = target.terms
+    is_held = bool(plan.impacts) and not plan.upgrades and not terms.to
+    if not is_held or terms.governance.policy.bump in (MaxBump.NONE, MaxBump.PATCH):
+        return None
+    policy = terms.governance.policy._replace(bump=MaxBump.PATCH)
+    return target._replace(terms=terms._replace(governance=terms.governance._replace(policy=policy)))
+
+
+def only_patches(plan: Plan) -> Plan:
+    return plan._replace(decisions=tuple(each for each in plan.upgrades if each.bump_kind is BumpKind.PATCH))
 
 
 def _is_apart(upgrade: Upgrade, hold: Hold, terms: Terms) -> bool:

@@ -18,14 +18,13 @@ from flux_upgrade.model.versions import NO_VERSION, Release, Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.planning.api_uses import Sources
 from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
-from flux_upgrade.planning.impact_gate import GateResult, ImpactGate
+from flux_upgrade.planning.impact_gate import ImpactGate, only_patches, patches_alone
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.pin_planner import PinPlanner
 from flux_upgrade.planning.plan import OnBreak, Plan, PlannedTarget, Terms, UpdateGroupPlan, Upgrade, UpgradeRequest
 from flux_upgrade.planning.preflight import PreflightChecks, hold_cluster_set
-from flux_upgrade.policy.decision import BumpKind, Feedback, Hold
+from flux_upgrade.policy.decision import Feedback, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.policy.policy import MaxBump
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -157,35 +156,15 @@ class _UpdateGroups:
                 # Whoever makes the upgrade wants to know what it breaks, and the manifests are ours to move.
                 self._migrations.setdefault(update_group.slug, []).extend(checked.migrations)
                 return held._replace(impacts=checked.plan.impacts)
-            patch = self._patch_meanwhile(checked.plan, target, cluster)
-            if patch is not None:
-                of_patch = gate.check(patch, target, update_group.slug, cluster)
-                joined = checked.plan._replace(
-                    decisions=(*of_patch.plan.decisions, *checked.plan.decisions),
-                    impacts={**checked.plan.impacts, **of_patch.plan.impacts},
-                )
-                checked = GateResult(joined, (*of_patch.migrations, *checked.migrations))
+            of_patches = patches_alone(checked.plan, target)
+            if of_patches is not None:
+                patches = only_patches(self._member(of_patches, cluster, None))
+                checked = checked.with_patches(gate.check(patches, target, update_group.slug, cluster))
         except Unreadable as error:
             hold = Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable)
             return plan._replace(decisions=(hold,))
         self._migrations.setdefault(update_group.slug, []).extend(checked.migrations)
         return checked.plan
-
-    def _patch_meanwhile(self, plan: Plan, target: PlannedTarget, cluster: Cluster) -> Plan | None:
-        """The patch that a larger bump makes unnecessary, as long as that one is held."""
-        terms = target.terms
-        if (
-            plan.upgrades
-            or terms.to
-            or not plan.impacts
-            or terms.governance.policy.bump in (MaxBump.NONE, MaxBump.PATCH)
-        ):
-            return None
-        policy = terms.governance.policy._replace(bump=MaxBump.PATCH)
-        patch_only = terms._replace(governance=terms.governance._replace(policy=policy))
-        found = self._member(target._replace(terms=patch_only), cluster, None)
-        patches = tuple(each for each in found.upgrades if each.bump_kind is BumpKind.PATCH)
-        return found._replace(decisions=patches) if patches else None
 
     def _moved(self, update_group: UpdateGroup) -> Iterator[Plan]:
         """The files that are moved for an update group, and not for one that needs no approval any more."""

@@ -10,8 +10,9 @@ from typing import NamedTuple
 from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.manifests.crds import Crd, ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.model.errors import ReleaseNotFound
-from flux_upgrade.pins.pin import Role
+from flux_upgrade.model.errors import ReleaseNotFound, Unreadable
+from flux_upgrade.pins.own_artifact import pin as own_artifact
+from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.planning.api_uses import Sources, Transition
 
 TYPE_CHECKING = False
@@ -31,6 +32,12 @@ def ends_of(transition: Transition, sources: Sources, is_read: Callable[[str], b
     ``is_read``: whether its cluster may read a file. Raises as ``ImpactAnalyzer.impact``.
     """
     manifest, tree, found = transition.upgrade.change.manifest, sources.tree, transition.found
+    follows = transition.cluster.members[0].pin
+    if manifest is not None and not follows.is_manifest:
+        return _of_artifact(follows, (found.content, manifest.new), transition, sources, is_read)
+    if found.kind == own_artifact.NAME:
+        ends = own_artifact.manifests(found, transition.upgrade.target, sources.pin_context)
+        return _of_artifact(found, ends, transition, sources, is_read) if ends is not None else None
     if manifest is not None:
         from flux_upgrade.impact.overlay.check import check_overlay
 
@@ -47,6 +54,16 @@ def ends_of(transition: Transition, sources: Sources, is_read: Callable[[str], b
     return None
 
 
+def _of_artifact(
+    pin: Pin, ends: tuple[bytes, bytes], transition: Transition, sources: Sources, is_read: Callable[[str], bool]
+) -> TransitionEnds:
+    """Of an artifact that a pin names, or follows."""
+    from flux_upgrade.impact.overlay.pinned import check_pinned, pinned
+
+    of = pinned(pin, transition.path, sources.tree, is_read)
+    return TransitionEnds(*ends, check_pinned(of, sources.tree, *ends) if of is not None else None)
+
+
 def lacking_kinds(
     path: str, cluster: Cluster, manifests: Sequence[bytes], release: ReleaseApis
 ) -> frozenset[tuple[str, str]]:
@@ -58,7 +75,10 @@ def lacking_kinds(
     if not all(each.is_manifest for each in others):
         return frozenset()
     contents = (*manifests, *(each.content for each in others))
-    installed = {crd.name for content in contents for crd in crd_list(content)}
+    try:
+        installed = {crd.name for content in contents for crd in crd_list(content)}
+    except Unreadable:  # it may have any
+        return frozenset()
     # What has no CRDs at all is no measure: they come from somewhere else.
     released = release.crds.values() if installed else ()
     return frozenset((crd.group, crd.kind) for crd in released if crd.name not in installed)

@@ -37,16 +37,21 @@ def promotion_of(found: Sequence[ArtifactReference], address: Address) -> Promot
     references disagree, or if it is unknown what one of them takes.
     """
     pinned = [each for each in found if each.is_pinned and each.is_known]
-    following = [each for each in found if _follows(each, address) and each.is_known]
+    followed_by = following(found, address)
     unclear = [each for each in found if not each.is_known]
     if unclear:
         each = unclear[0]
         raise _unsettled(f"{_place(each)} takes the artifact, and {each.reason}")
-    if pinned and following:
-        one, other = pinned[0], following[0]
+    if pinned and followed_by:
+        one, other = pinned[0], followed_by[0]
         how = f"follows its tag {other.follows}" if other.follows else "takes what a range admits"
         raise _unsettled(f"{_place(one)} pins the artifact, and {_place(other)} {how}")
     return Promotion.PULL_REQUEST if pinned else Promotion.TAG
+
+
+def following(found: Sequence[ArtifactReference], address: Address) -> tuple[ArtifactReference, ...]:
+    """Those that take what the artifact's tag stands for."""
+    return tuple(each for each in found if each.is_known and _follows(each, address))
 
 
 def is_verified(found: Sequence[ArtifactReference], address: Address) -> bool:

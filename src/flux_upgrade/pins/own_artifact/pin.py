@@ -57,6 +57,15 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     )
 
 
+def manifests(pin: Pin, target: str, context: PinContext) -> tuple[bytes, bytes] | None:
+    """Flux's manifest in the artifact, before and after a rebase; None: that is not known. Raises as ``change``."""
+    reference = pin.details
+    if context.own is None or not isinstance(reference, ArtifactReference):
+        return None
+    made = context.own.rebased(_reference(reference), target, pin.path)
+    return None if isinstance(made, Hold) else made.manifests
+
+
 def reference_of(pin: Pin) -> str:
     """The tag or digest that was asked about for a movable pin of this kind."""
     if not isinstance(pin.details, ArtifactReference):

@@ -1,0 +1,102 @@
+"""What a promotion breaks: in the artifact, and in what the clusters read that follow its tag.
+
+Nobody looks at a promotion before it happens, and nothing is migrated along with it: whatever breaks holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from flux_upgrade.artifacts.pull import Pulled
+from flux_upgrade.clusters.clusters import Cluster, Member
+from flux_upgrade.config.config import Config, Migrate
+from flux_upgrade.model.errors import Unreadable, UntrustedArchive
+from flux_upgrade.model.files import FileRevisions, Mentions
+from flux_upgrade.model.oci.layer import Layer
+from flux_upgrade.planning.api_uses import Sources
+from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
+from flux_upgrade.planning.impact_gate import GateResult, ImpactGate, only_patches, patches_alone
+from flux_upgrade.planning.manifest_planner import ManifestPlanner
+from flux_upgrade.planning.pin_planner import PinPlanner
+from flux_upgrade.planning.plan import Plan, PlannedTarget
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
+
+_YAML = (".yaml", ".yml")
+_NO_HISTORY = "the history of an artifact is not searched"
+
+
+class LayerTree:
+    """As ``Tree``: the files of an artifact."""
+
+    def __init__(self, layer: Layer) -> None:
+        self._layer = layer
+        self._entries = {entry.name: entry for entry in layer.files()}
+
+    def candidates(self) -> Iterator[str]:
+        return self.named(_YAML)
+
+    def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
+        return (name for name in sorted(self._entries) if name.endswith(suffixes))
+
+    def read(self, path: str) -> bytes:
+        if path not in self._entries:
+            raise Unreadable(f"there is no {path} in the artifact")
+        try:
+            return self._layer.read(self._entries[path])
+        except UntrustedArchive as error:
+            raise Unreadable(error.message, hint=error.hint) from error
+
+
+class NoHistory:
+    """As ``FileHistory``: an artifact knows its own past only."""
+
+    is_local = False
+
+    def mentions(self, versions: Sequence[str]) -> Mentions:
+        del versions
+        return Mentions(missing=_NO_HISTORY)
+
+    def of(self, path: str) -> FileRevisions:
+        del path
+        return FileRevisions(missing=_NO_HISTORY)
+
+
+class PromotionImpact(NamedTuple):
+    manifests: ManifestPlanner
+    pins: PinPlanner
+    sources: Sources  # Of the checkout; its registries and releases are those of the artifact's analysis, too
+    clusters: tuple[Cluster, ...] = ()  # Those of the checkout that follow the tag, led by the pins that do
+
+    def checked(self, plan: Plan, target: PlannedTarget, pulled: Pulled) -> Plan:
+        """``plan`` with holds for what would break anywhere. Raises as ``in_artifact``."""
+        found = self._in_clusters(self.in_artifact(plan, target, pulled), target)
+        of_patches = patches_alone(found, target)
+        if of_patches is None:
+            return found
+        patches = only_patches(self.manifests.plan(of_patches))
+        patches = self._in_clusters(self.in_artifact(patches, target, pulled), target)
+        return GateResult(found).with_patches(GateResult(patches)).plan
+
+    def in_artifact(self, plan: Plan, target: PlannedTarget, pulled: Pulled) -> Plan:
+        """``plan`` with holds for what would break in the artifact. Raises what ``ImpactGate.check`` raises."""
+        own = Cluster(target.path, target.path, (Member(target.pin, target.path),))
+        context = replace(self.sources.pin_context, tree=LayerTree(pulled.layer))
+        return self._gated(plan, target, Sources(context, Config(), NoHistory()), (own,))
+
+    def _in_clusters(self, plan: Plan, target: PlannedTarget) -> Plan:
+        return self._gated(plan, target, self.sources, self.clusters)
+
+    def _gated(self, plan: Plan, target: PlannedTarget, sources: Sources, clusters: Sequence[Cluster]) -> Plan:
+        governance = target.terms.governance._replace(migrate=Migrate.OFF)
+        target = target._replace(terms=target.terms._replace(governance=governance))
+        gate = ImpactGate(ImpactAnalyzer(sources, clusters), self.manifests, self.pins)
+        for cluster in clusters if plan.upgrades else ():
+            try:
+                found = gate.check(plan, target._replace(path=cluster.members[0].path), "", cluster).plan
+            except Unreadable as error:
+                return plan._replace(decisions=(Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable),))
+            plan = found._replace(impacts={**plan.impacts, **found.impacts})
+        return plan
