@@ -39,6 +39,11 @@ def test_a_deployment_that_does_not_start_is_reported_with_its_pods(driven: Driv
     assert "  pod source-controller-x1, container manager, waits: ImagePullBackOff: Back-off pulling image" in lines
     assert "  event Failed: Back-off pulling image" in lines
     assert not [line for line in lines if "kustomize-controller" in line]
+    # As after `flux bootstrap`: a Flux that starts later finds its Secret and its sync.
+    namespaced = "namespaces/flux-system"
+    assert driven.object(f"api/v1/{namespaced}/secrets/flux-system") is not None
+    assert driven.object(f"apis/source.toolkit.fluxcd.io/v1/{namespaced}/gitrepositories/flux-system") is not None
+    assert driven.object(f"apis/kustomize.toolkit.fluxcd.io/v1/{namespaced}/kustomizations/flux-system") is not None
     assert "Deployment flux-system/source-controller 0 of 1 replicas are available" in driven.progress
 
 

@@ -62,14 +62,14 @@ def bootstrap_cluster(cluster: KubernetesApi, desired: Desired, run: Run) -> tup
     deployments = [Awaited(reference(e)) for e in desired.components if reference(e).kind == DEPLOYMENT]
     if not found.reconciles_itself:
         _apply_components(cluster, desired, run)
-        wait_for(cluster, deployments, run)
     _apply_secrets(cluster, [each for each in desired.secrets if each.type != DOCKER], run)
     run.tell(f"applying the sync of {desired.namespace}")
     apply_all(cluster, desired.sync, run)
     awaited = tuple(_awaited(desired))
     for each in awaited:
         _hurry(cluster, each, run)
-    wait_for(cluster, [*awaited, *deployments], run)
+    # Not before: a controller that starts late, or whose image waits for the Secret, finds all that it needs.
+    wait_for(cluster, [*deployments, *awaited], run)
     if found.reconciles_itself:
         run.tell("Flux reconciles its components itself, and was left to do so")
     return awaited
