@@ -88,7 +88,14 @@ def migrated(stated: Stated, files: Mapping[str, str]) -> tuple[Migrated, ...]:
         found = use(each, files)
         edit = TextEdit(found.start, found.end, found.version, each["to"])
         moves.setdefault(found.path, []).append(
-            Move(found, each["to"], (edit,), tuple(each.get("fields", ())), was_served=each.get("was_served", True))
+            Move(
+                found,
+                each["to"],
+                (edit,),
+                tuple(each.get("fields", ())),
+                was_served=each.get("was_served", True),
+                undeclared=each.get("undeclared", ""),
+            )
         )
     for each in stated.get("lefts", ()):
         found = use(each, files)
@@ -164,7 +171,7 @@ def migrations(stated: Stated, files: Mapping[str, str], *, approved: bool) -> I
         why = f"{stated['target']} does not serve the old versions any more"
         candidate = Bump(BumpKind.MIGRATION, stated["target"], approved, why=why)
         upgrade = Upgrade(candidate, PinChange(), moved=(file,), waiting=tuple(stated["waiting"]))
-        resources = Pin(file.path, "resources", file.content, role=Role.RESOURCES, version=stated["version"])
+        resources = Pin(file.path, "resources", file.content, role=Role.RESOURCES, version=Version(stated["version"]))
         yield Plan(resources, file.path, (upgrade,)), upgrade
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flux_upgrade.impact.migrate.schema import What, dotted, faults, unknown
+from flux_upgrade.impact.migrate.schema import What, dotted, faults, undeclared_default, unknown
 from structural import is_valid
 
 SCHEMA: dict[str, Any] = {
@@ -156,3 +156,30 @@ specs = st.one_of(
 def test_agrees_with_another_validator(spec: Any) -> None:
     data = {"spec": spec}
     assert (not faults(data, SCHEMA)) == is_valid(data, SCHEMA)
+
+
+def of_spec(**properties: Any) -> dict[str, Any]:
+    return {"properties": {"spec": {"properties": properties}, "status": {"properties": {}}}}
+
+
+GENERIC = {"type": "string", "default": "generic"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "old", "new", "field"),
+    [
+        pytest.param({}, of_spec(), of_spec(provider=GENERIC), "spec.provider", id="the-old-version-lacks-it"),
+        pytest.param({}, of_spec(provider=GENERIC), of_spec(provider=GENERIC), "", id="both-have-it"),
+        pytest.param({}, of_spec(provider={}), of_spec(provider=GENERIC), "", id="a-default-alone-is-new"),
+        pytest.param({}, of_spec(), of_spec(provider={"type": "string"}), "", id="without-a-default"),
+        pytest.param({}, of_spec(verify={"properties": {}}), of_spec(verify={"properties": {"provider": GENERIC}}), "", id="in-what-is-not-there"),
+        pytest.param({"verify": {}}, of_spec(verify={"properties": {}}), of_spec(verify={"properties": {"provider": GENERIC}}), "spec.verify.provider", id="in-what-is-there"),
+        pytest.param({"refs": [{}]}, of_spec(refs={"items": {"properties": {}}}), of_spec(refs={"items": {"properties": {"kind": GENERIC}}}), "spec.refs.kind", id="in-an-item-of-a-list"),
+        pytest.param({"any": {}}, of_spec(any={"x-kubernetes-preserve-unknown-fields": True}), of_spec(any={"properties": {"kind": GENERIC}}), "", id="any-field"),
+    ],
+)  # fmt: skip
+def test_a_field_with_a_default_that_the_old_version_lacks(
+    spec: dict[str, Any], old: dict[str, Any], new: dict[str, Any], field: str
+) -> None:
+    found = undeclared_default({"kind": "Bucket", "metadata": {}, "spec": spec}, old, new)
+    assert (dotted(found) if found is not None else "") == field

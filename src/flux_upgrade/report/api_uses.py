@@ -16,7 +16,7 @@ from flux_upgrade.model.text import printable, printable_lines
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.report.finding_kinds import hits
 from flux_upgrade.report.findings import Finding, by_change, hit_value, use_value
-from flux_upgrade.report.impact_phrases import TEXT, api, in_order, kept_sentence
+from flux_upgrade.report.impact_phrases import TEXT, api, in_order, kept_sentence, undeclared_sentence
 from flux_upgrade.report.impact_text import changed_lines
 from flux_upgrade.report.wording import Annotation, Level, located
 
@@ -145,7 +145,7 @@ def _block(found: ApiUsesReport, file: Migrated) -> Iterator[str]:
             lines = (each.detail, each.hint) if each.reason is not Reason.TEXT else ()
         else:
             yield f"  line {each.use.line}: {_what(each.use)} → {each.to}"
-            lines = (*each.fields, kept_sentence(each) if each.kept_by else "")
+            lines = (*each.fields, kept_sentence(each) if each.kept_by else "", undeclared_sentence(each))
         yield from (f"    {line}" for line in lines if line)
 
 

@@ -64,8 +64,16 @@ def move_line(move: Move, style: Style) -> str:
     """Where a version is used, and what it becomes."""
     today = " (not served today either)" if is_broken_already(move) else ""
     kept = f": {style.plain(kept_sentence(move))}" if move.kept_by else ""
+    after = f": {style.plain(undeclared_sentence(move))}" if move.undeclared else ""
     where = f"{style.code(place(move.use))}: {', '.join(map(style.code, names(move.use)))}"
-    return f"{where} → {style.code(move.to)}{today}{kept}"
+    return f"{where} → {style.code(move.to)}{today}{kept}{after}"
+
+
+def undeclared_sentence(move: Move) -> str:
+    """What has to happen right after the move, with names between backticks; empty: nothing has to."""
+    if not move.undeclared:
+        return ""
+    return f"Run `flux migrate` after it: before that, the API server refuses it because of `{move.undeclared}`."
 
 
 def kept_sentence(move: Move) -> str:

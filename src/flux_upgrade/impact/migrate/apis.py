@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.impact.migrate.result import Left, Reason
-from flux_upgrade.impact.migrate.schema import Schema
+from flux_upgrade.impact.migrate.schema import Schema, dotted, undeclared_default
 from flux_upgrade.manifests.crds import Crd, ReleaseApis
 from flux_upgrade.pins.formats.yaml_places import is_variable
 
@@ -82,6 +83,13 @@ class Apis:
             if version is not None:
                 return version.schema
         return self.schema(use.group, use.kind, use.version)
+
+    def undeclared(self, use: ApiUse, version: str, data: Any) -> str:
+        """As ``Move.undeclared``, for a use that goes to ``version``; empty: there is no such field."""
+        crd = self.current.kinds.get((use.group, use.kind)) if self.current is not None else None
+        old, new = (crd.version(use.version), crd.version(version)) if crd is not None else (None, None)
+        found = undeclared_default(data, old.schema, new.schema) if old is not None and new is not None else None
+        return dotted(found) if found is not None else ""
 
     def wanted(self, use: ApiUse, version: str) -> Schema:
         """The schema of the version that a use of a single kind goes to."""

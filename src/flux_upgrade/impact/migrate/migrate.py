@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -52,7 +53,7 @@ def migrate(file: FluxFile, apis: Apis) -> Migrated | None:
     return Migrated(
         file.path,
         file.content,
-        tuple(each._replace(was_served=not apis.not_serving(each.use)) for each in moves),
+        tuple(_known_today(each, file, apis) for each in moves),
         tuple(_as_of_today(each, apis) for each in lefts),
     )
 
@@ -77,6 +78,18 @@ def _moved(file: FluxFile, use: ApiUse, apis: Apis) -> Move | Left:
 
 def _sentence(clause: str) -> str:
     return f"{clause[:1].upper()}{clause[1:]}." if clause else ""
+
+
+def _known_today(move: Move, file: FluxFile, apis: Apis) -> Move:
+    """With what the clusters make of it."""
+    if apis.not_serving(move.use):
+        return move._replace(was_served=False)
+    resource = file.object_of(move.use) if move.use.place is UsePlace.RESOURCE else None
+    if resource is None:
+        return move
+    with suppress(Unreadable):  # what is no plain YAML is not applied as it stands
+        return move._replace(undeclared=apis.undeclared(move.use, move.to, resource.data()))
+    return move
 
 
 def _as_of_today(left: Left, apis: Apis) -> Left:

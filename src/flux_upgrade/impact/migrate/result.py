@@ -32,6 +32,12 @@ class Move(NamedTuple):
     fields: tuple[str, ...] = ()  # What was done with fields, a sentence each, without markup, with its source
     was_served: bool = True
     """Whether a cluster serves the old version today, as far as anybody knows: else it is broken already."""
+    undeclared: str = ""
+    """A field, such as `spec.provider`, that the new version gives a default to and that the old one lacks.
+
+    As long as ``metadata.managedFields`` names the old version, server-side apply of the new one then fails with
+    `field not declared in schema`: `flux migrate` has to run. Seen on kube-apiserver v1.36.2, tests/real_flux.
+    """
     kept_by: tuple[str, ...] = ()
     """Names of unverified clusters that serve no newer version than ``to``, of those that the target has."""
 

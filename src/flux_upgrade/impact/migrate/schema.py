@@ -58,6 +58,30 @@ def unknown(data: Any, schema: Schema) -> tuple[Fault, ...]:
     )
 
 
+def undeclared_default(data: Any, old: Schema, new: Schema, path: Path = ()) -> Path | None:
+    """The first field that ``new`` gives a default to, and that ``old`` does not have; None: there is none.
+
+    ``data``: a resource; what it states itself gets no default. The API server adds defaults to what it reads
+    (Kubernetes, "Defaulting" of the page above).
+    """
+    if isinstance(data, list):
+        found = (undeclared_default(each, old.get("items", {}), new.get("items", {}), path) for each in data)
+        return next((each for each in found if each is not None), None)
+    if not isinstance(data, dict) or "properties" not in old:
+        return None
+    for name, schema in new.get("properties", {}).items():
+        if not path and name in _OBJECT_FIELDS:
+            continue
+        known = old["properties"].get(name)
+        if name not in data and "default" in schema and known is None:
+            return (*path, name)
+        if name in data and known is not None:
+            below = undeclared_default(data[name], known, schema, (*path, name))
+            if below is not None:
+                return below
+    return None
+
+
 def dotted(path: Path) -> str:
     """``spec.postRenderers[0].kustomize``, as Flux's documentation spells a path."""
     parts = (f"[{each}]" if isinstance(each, int) else f".{each}" for each in path)

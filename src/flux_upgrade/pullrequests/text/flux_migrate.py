@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from flux_upgrade.impact.impact import Refused
+from flux_upgrade.impact.stored_versions.refused import cli_for
 from flux_upgrade.model import markers
-from flux_upgrade.model.markdown import bullets, numbered, plain
+from flux_upgrade.model.markdown import bullets, code, numbered, plain
+from flux_upgrade.model.text import enumeration
 from flux_upgrade.pullrequests.text.view import AnalyzedUpgrade, View, in_order
-from flux_upgrade.report.impact_phrases import MARKDOWN, managed_line, stored_lines, unserved
+from flux_upgrade.report.impact_phrases import MARKDOWN, managed_line, place, stored_lines, unserved, who
 
 _MANAGED = (
     "Flux fails to apply objects whose `metadata.managedFields` name a removed API version: `request to "
@@ -17,7 +19,9 @@ _MANAGED = (
 
 
 def right_after_merging(view: View) -> list[str]:
-    """What is to be done then, because manifests are moved in the upgrade's own commit."""
+    """What is to be done then, because manifests are moved."""
+    if view.is_migration:
+        return list(_after_moving(view))
     found = [each for each in view.analyzed if each.impact.has_to_migrate_after]
     if not found:
         return []
@@ -27,6 +31,21 @@ def right_after_merging(view: View) -> list[str]:
         f"Until then, {_MANAGED}\n{bullets(view.limited(_who_used(view, found, len(found))))}"
     )
     return [f"{task}{_box(view)}" if any(each.impact.upgrade_path for each in view.analyzed) else task]
+
+
+def _after_moving(view: View) -> Iterator[str]:
+    """The release that runs serves both versions, and still refuses some moves."""
+    moves = [move for file in view.moved for move in file.moves if move.undeclared]
+    if not moves:
+        return
+    versions = in_order(plan.pin.version for plan, _ in view.upgrades)
+    where = enumeration(code(each) for each in view.waiting) or "the cluster"
+    lines = [f"{code(place(move.use))}, {code(who(move.use))}: {code(move.undeclared)}" for move in moves]
+    yield (
+        f"Run `flux migrate` in {where}, with {_cli(map(cli_for, versions))}. Until then, Flux fails to apply these "
+        f"objects (`field not declared in schema`): {enumeration(versions)} adds a field to them that their old API "
+        f"version lacks.\n{bullets(view.limited(lines))}"
+    )
 
 
 def after_merging(view: View) -> Iterator[str]:
