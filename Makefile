@@ -9,7 +9,7 @@ FROM_SOURCE := PYTHONPATH=src $(RUN)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all lint schemas bench docs lock clean
+.PHONY: help demo test test-all test-flux lint schemas bench docs lock clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 17
@@ -36,6 +36,12 @@ test-all: $(VENV)/project ## Run all tests, as CI does: real servers, the image,
 	@command -v npm >/dev/null || echo "Without npm, tests against GitHub's descriptions of its API are skipped." >&2
 	@! command -v npm >/dev/null || $(MAKE) --no-print-directory schemas
 	$(RUN) -m pytest $(PARALLEL) $(PYTEST_ARGS)
+
+# Where envtest looks for a control plane.
+test-flux: export KUBEBUILDER_ASSETS = $(CURDIR)/.cache/real-flux/bin
+test-flux: $(VENV)/project ## Run the tests on real Kubernetes and Flux, built from Go modules in half an hour
+	$(RUN) tests/real_flux/build.py
+	$(RUN) -m pytest $(PARALLEL) -m cluster tests/cluster tests/real_flux $(PYTEST_ARGS)
 
 lint: $(VENV)/project ## Check style, types and the layers of docs/design.md
 	$(RUN) -m ruff check

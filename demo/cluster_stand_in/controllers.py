@@ -69,13 +69,17 @@ class Controllers:
 
     def once(self) -> None:
         """One round."""
-        for each in self.api.items("apis/apps/v1/deployments"):
-            self._deployment(each)
+        self.roll_out()
         for plural in ("gitrepositories", "ocirepositories"):
             for each in self.api.items(f"{_SOURCES}/{plural}"):
                 self._source(plural, each)
         for each in self.api.items(f"{_KUSTOMIZATIONS}/kustomizations"):
             self._kustomization(each)
+
+    def roll_out(self) -> None:
+        """Make each Deployment available."""
+        for each in self.api.items("apis/apps/v1/deployments"):
+            self._deployment(each)
 
     def _deployment(self, deployment: Object) -> None:
         metadata, replicas = deployment["metadata"], deployment["spec"].get("replicas", 1)
@@ -87,7 +91,11 @@ class Controllers:
             "updatedReplicas": replicas,
             "availableReplicas": available,
             "readyReplicas": available,
-            "conditions": [_condition("Available", is_true=not why, reason="MinimumReplicas", message="")],
+            "conditions": [
+                _condition("Available", is_true=not why, reason="MinimumReplicas", message=""),
+                # What the Flux CLI waits for.
+                _condition("Progressing", is_true=not why, reason="NewReplicaSetAvailable", message=""),
+            ],
         }
         if why:
             self._waiting_pod(deployment, why)

@@ -73,7 +73,7 @@ def undeclared_sentence(move: Move) -> str:
     """What has to happen right after the move, with names between backticks; empty: nothing has to."""
     if not move.undeclared:
         return ""
-    return f"Run `flux migrate` after it: before that, the API server refuses it because of `{move.undeclared}`."
+    return f"Run `flux migrate` after it: before that, the API server may refuse it because of `{move.undeclared}`."
 
 
 def kept_sentence(move: Move) -> str:

@@ -36,7 +36,8 @@ class Move(NamedTuple):
     """A field, such as `spec.provider`, that the new version gives a default to and that the old one lacks.
 
     As long as ``metadata.managedFields`` names the old version, server-side apply of the new one then fails with
-    `field not declared in schema`: `flux migrate` has to run. Seen on kube-apiserver v1.36.2, tests/real_flux.
+    `field not declared in schema`: `flux migrate` has to run, unless the controller of the kind has written the object
+    since. Seen on kube-apiserver v1.36.2, tests/real_flux.
     """
     kept_by: tuple[str, ...] = ()
     """Names of unverified clusters that serve no newer version than ``to``, of those that the target has."""

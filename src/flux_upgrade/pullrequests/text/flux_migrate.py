@@ -42,9 +42,9 @@ def _after_moving(view: View) -> Iterator[str]:
     where = enumeration(code(each) for each in view.waiting) or "the cluster"
     lines = [f"{code(place(move.use))}, {code(who(move.use))}: {code(move.undeclared)}" for move in moves]
     yield (
-        f"Run `flux migrate` in {where}, with {_cli(map(cli_for, versions))}. Until then, Flux fails to apply these "
-        f"objects (`field not declared in schema`): {enumeration(versions)} adds a field to them that their old API "
-        f"version lacks.\n{bullets(view.limited(lines))}"
+        f"Run `flux migrate` in {where}, with {_cli(map(cli_for, versions))}. Until then, Flux may fail to apply "
+        f"these objects (`field not declared in schema`): {enumeration(versions)} adds a field to them that their old "
+        f"API version lacks.\n{bullets(view.limited(lines))}"
     )
 
 

@@ -1,0 +1,93 @@
+"""A repository behind a real Git server, a cluster with Flux's real controllers that follows it, and its owner."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bootstrap.cli_runs import Done, Laptop, clone_with
+from flux_upgrade.model.ports import Timing
+from git_servers import READ, WRITE, Bare, HttpHost, git
+from real_flux import controllers
+from real_flux.control_plane import ControlPlane, Object
+from real_flux.programs import program
+
+CLUSTER = "clusters/staging"
+_TIMING = Timing(time.time, time.sleep, random.random)
+
+
+@dataclass
+class Fleet:
+    plane: ControlPlane
+    host: HttpHost
+    bare: Bare
+    laptop: Laptop
+    folder: Path  # With the owner's clone, `ann`
+
+    @property
+    def clone(self) -> Path:
+        return self.folder / "ann"
+
+    @property
+    def place(self) -> list[str]:
+        where = [f"--hostname={self.host.url}", "--repository=octo/fleet", f"--path={CLUSTER}", "--token-auth"]
+        return ["--provider=gitea", *where]
+
+    def bootstrap(self, version: str, *more: str) -> Done:
+        kubeconfig = f"--kubeconfig={self.plane.server.kubeconfig}"
+        (self.folder / "here").mkdir(exist_ok=True)
+        words = [*self.place, kubeconfig, f"--version={version}", "--timeout=2m", *more]
+        done = self.laptop.bootstrap(self.folder / "here", *words).well()
+        git("pull", "--quiet", str(self.bare.folder), "main", at=self.clone)
+        return done
+
+    def run(self, *words: str) -> Done:
+        """A command of ours in the clone, offline."""
+        return self.laptop.run(*words, self.clone, f"--release-source={self.laptop.source}")
+
+    def merge(self, message: str, files: Mapping[str, str] = {}) -> str:
+        """Commit what is in the clone, with ``files``, and push it; the revision."""
+        for path, content in files.items():
+            (self.clone / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.clone / path).write_text(content)
+        git("add", "--all", at=self.clone)
+        git("commit", "--quiet", f"--message={message}", at=self.clone)
+        return self.push()
+
+    def push(self) -> str:
+        git("push", "--quiet", str(self.bare.folder), "HEAD:main", at=self.clone)
+        return f"main@sha1:{git('rev-parse', 'HEAD', at=self.clone)}"
+
+    def reconcile(self) -> str:
+        """Have Flux reconcile now; empty: it is ready at the head, else what it says."""
+        command = [str(program("flux")), "reconcile", "kustomization", "flux-system", "--with-source", "--timeout=15s"]
+        kubeconfig = f"--kubeconfig={self.plane.server.kubeconfig}"
+        ran = subprocess.run([*command, kubeconfig], check=False, capture_output=True, text=True, timeout=120)  # noqa: S603  (ours)
+        if ran.returncode:
+            said = [each["message"] for each in self.status["conditions"] if each["type"] == "Ready"]
+            return "\n".join((ran.stderr, *said))
+        head = git("rev-parse", "main", at=self.bare.folder)
+        assert self.status["lastAppliedRevision"] == f"main@sha1:{head}"
+        return ""
+
+    @property
+    def status(self) -> Object:
+        path = "apis/kustomize.toolkit.fluxcd.io/v1/namespaces/flux-system/kustomizations/flux-system"
+        found: Object = self.plane.get(path)["status"]
+        return found
+
+
+@contextmanager
+def running(plane: ControlPlane, folder: Path, releases: Path) -> Iterator[Fleet]:
+    for name in ("flux", "served"):
+        (folder / name).mkdir(parents=True)
+    with HttpHost(folder / "served") as host, controllers.running(plane, folder / "flux"):
+        bare = Bare.make(host.root / "octo" / "fleet.git")
+        git("push", "--quiet", bare.folder, "main", at=clone_with(folder / "ann"))
+        laptop = Laptop(releases, {"GITEA_TOKEN": WRITE, "FLUX_UPGRADE_SYNC_TOKEN": READ}, _TIMING)
+        yield Fleet(plane, host, bare, laptop, folder)
