@@ -63,11 +63,11 @@ class Driven:
     def run(self, seconds: float = SECONDS) -> Run:
         return Run(TIMING, self.progress.append, time.time() + seconds)
 
-    def run_until(self, words: str) -> Run:
-        """One whose deadline is over once ``words`` have been reported."""
+    def run_until(self, *words: str) -> Run:
+        """One whose deadline is over once all of ``words`` have been reported."""
 
         def now() -> float:
-            return time.time() + SECONDS * any(words in line for line in self.progress)
+            return time.time() + SECONDS * all(any(each in line for line in self.progress) for each in words)
 
         return self.run()._replace(timing=TIMING._replace(now=now))
 

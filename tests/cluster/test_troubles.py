@@ -19,11 +19,11 @@ from flux_upgrade.model.errors import ClusterUnavailable, NotReady
 ENCODED = b64encode(PRIVATE.encode()).decode()
 
 
-def failure(driven: Driven, words: str) -> NotReady:
+def failure(driven: Driven, *words: str) -> NotReady:
     """Of a bootstrap that gives up once ``words`` are reported."""
     cluster = driven.connect()
     with pytest.raises(NotReady) as caught:
-        bootstrap_cluster(Polled(cluster), desired(), driven.run_until(words))
+        bootstrap_cluster(Polled(cluster), desired(), driven.run_until(*words))
     cluster.close()
     shown = "\n".join((caught.value.message, caught.value.hint, *driven.progress))
     assert PRIVATE not in shown
@@ -52,7 +52,7 @@ def test_a_source_that_cannot_be_read_is_reported_without_credentials(driven: Dr
         raise Unreachable("failed to clone 'https://git:p4ss@git.example.com/fleet':\nauthentication required")
 
     driven.controllers.look = look
-    message = failure(driven, "Source artifact not found").message
+    message = failure(driven, "Source artifact not found", "authentication required").message
     why = "failed to clone 'https://git.example.com/fleet': authentication required"
     assert f"GitRepository flux-system/flux-system is not ready: {why}" in message.splitlines()
     assert f"  event GitOperationFailed: {why}" in message.splitlines()

@@ -64,6 +64,10 @@ class ControlPlane:
         changed = {**found, "metadata": {**found["metadata"], "labels": labels}}
         return self._ask("PUT", f"{path}?{urlencode({'fieldManager': manager})}", changed)
 
+    def annotate(self, path: str, annotations: Mapping[str, str]) -> None:
+        changed = {"metadata": {"annotations": dict(annotations)}}
+        assert self._ask("PATCH", path, changed, "application/merge-patch+json").is_taken
+
     def get(self, path: str) -> Object:
         answer = self._ask("GET", path)
         assert answer.is_taken, answer

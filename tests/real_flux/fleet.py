@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,9 +14,10 @@ from flux_upgrade.model.ports import Timing
 from git_servers import READ, WRITE, Bare, HttpHost, git
 from real_flux import controllers
 from real_flux.control_plane import ControlPlane, Object
-from real_flux.programs import program
 
 CLUSTER = "clusters/staging"
+_KUSTOMIZATION = "apis/kustomize.toolkit.fluxcd.io/v1/namespaces/flux-system/kustomizations/flux-system"
+_PATIENCE = 90.0
 _TIMING = Timing(time.time, time.sleep, random.random)
 
 
@@ -65,20 +65,22 @@ class Fleet:
 
     def reconcile(self) -> str:
         """Have Flux reconcile now; empty: it is ready at the head, else what it says."""
-        command = [str(program("flux")), "reconcile", "kustomization", "flux-system", "--with-source", "--timeout=15s"]
-        kubeconfig = f"--kubeconfig={self.plane.server.kubeconfig}"
-        ran = subprocess.run([*command, kubeconfig], check=False, capture_output=True, text=True, timeout=120)  # noqa: S603  (ours)
-        if ran.returncode:
-            said = [each["message"] for each in self.status["conditions"] if each["type"] == "Ready"]
-            return "\n".join((ran.stderr, *said))
+        self.plane.flux("reconcile", "source", "git", "flux-system", "--timeout=60s")
+        token, until = str(time.time_ns()), time.monotonic() + _PATIENCE
+        self.plane.annotate(_KUSTOMIZATION, {"reconcile.fluxcd.io/requestedAt": token})
+        while self.status.get("lastHandledReconcileAt") != token:
+            assert time.monotonic() < until, self.status
+            time.sleep(0.1)
+        (ready,) = (each for each in self.status["conditions"] if each["type"] == "Ready")
+        if ready["status"] != "True":
+            return str(ready["message"])
         head = git("rev-parse", "main", at=self.bare.folder)
         assert self.status["lastAppliedRevision"] == f"main@sha1:{head}"
         return ""
 
     @property
     def status(self) -> Object:
-        path = "apis/kustomize.toolkit.fluxcd.io/v1/namespaces/flux-system/kustomizations/flux-system"
-        found: Object = self.plane.get(path)["status"]
+        found: Object = self.plane.get(_KUSTOMIZATION)["status"]
         return found
 
 
