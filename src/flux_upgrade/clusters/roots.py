@@ -88,8 +88,11 @@ def _beside(folder: str, tree: Tree, pushed: PushedArtifacts) -> list[Root]:
     both = [each for each in by_bootstrap if each in by_itself]
     roots = []
     for path, of in (both or by_bootstrap or by_itself)[:1]:
-        base = next(_bases(path, of.source, tree, pushed), "")
-        roots.append(Root(repository_path(posixpath.join(base, of.folder)), of.source, path, base))
+        base = next(_bases(path, of.source, tree, pushed), None)
+        # Nothing here pushes the artifact: its root is that of the repository if the sync is where it reads itself.
+        if base is None and of.source.kind == ARTIFACT and not is_below(path, of.folder):
+            continue
+        roots.append(Root(repository_path(posixpath.join(base or "", of.folder)), of.source, path, base or ""))
     return roots
 
 
