@@ -26,10 +26,13 @@ _NEEDED = ("gitrepositories.source.toolkit.fluxcd.io", "kustomizations.kustomize
 
 
 @contextmanager
-def running(plane: ControlPlane, folder: Path) -> Iterator[None]:
-    """source-controller and kustomize-controller from when their CRDs are established, and a kubelet's answers."""
+def running(plane: ControlPlane, folder: Path, gates: str = "") -> Iterator[None]:
+    """source-controller and kustomize-controller from when their CRDs are established, and a kubelet's answers.
+
+    ``gates``: feature gates of kustomize-controller.
+    """
     stop = threading.Event()
-    thread = threading.Thread(target=_run, args=(plane, folder, stop), daemon=True)
+    thread = threading.Thread(target=_run, args=(plane, folder, gates, stop), daemon=True)
     thread.start()
     try:
         yield
@@ -38,7 +41,7 @@ def running(plane: ControlPlane, folder: Path) -> Iterator[None]:
         thread.join()
 
 
-def _run(plane: ControlPlane, folder: Path, stop: threading.Event) -> None:
+def _run(plane: ControlPlane, folder: Path, gates: str, stop: threading.Event) -> None:
     kubelet = Controllers(plane.server.api, lambda *_: Artifact(""))
     with ExitStack() as stack:
         is_running = False
@@ -46,7 +49,7 @@ def _run(plane: ControlPlane, folder: Path, stop: threading.Event) -> None:
             with suppress(urllib.error.URLError, OSError, AssertionError):  # the server ends first, or is busy
                 kubelet.roll_out()
                 if not is_running and _are_established(plane):
-                    _start(plane, folder, stack)
+                    _start(plane, folder, gates, stack)
                     is_running = True
 
 
@@ -60,10 +63,13 @@ def _are_established(plane: ControlPlane) -> bool:
     return found.issuperset(_NEEDED)
 
 
-def _start(plane: ControlPlane, folder: Path, stack: ExitStack) -> None:
+def _start(plane: ControlPlane, folder: Path, gates: str, stack: ExitStack) -> None:
     storage = f"127.0.0.1:{closed_port()}"
     own = (f"--storage-path={folder}", f"--storage-addr={storage}", f"--storage-adv-addr={storage}")
-    for name, more in (("source-controller", own), ("kustomize-controller", ("--requeue-dependency=1s",))):
+    for name, more in (
+        ("source-controller", own),
+        ("kustomize-controller", ("--requeue-dependency=1s", f"--feature-gates={gates}")),
+    ):
         environment = {
             "PATH": os.environ.get("PATH", os.defpath),  # noqa: TID251  (where git is)
             "HOME": str(folder),

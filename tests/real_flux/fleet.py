@@ -18,7 +18,7 @@ from real_flux.control_plane import ControlPlane, Object
 CLUSTER = "clusters/staging"
 _KUSTOMIZATION = "apis/kustomize.toolkit.fluxcd.io/v1/namespaces/flux-system/kustomizations/flux-system"
 _PATIENCE = 90.0
-_TIMING = Timing(time.time, time.sleep, random.random)
+TIMING = Timing(time.time, time.sleep, random.random)
 
 
 @dataclass
@@ -85,11 +85,11 @@ class Fleet:
 
 
 @contextmanager
-def running(plane: ControlPlane, folder: Path, releases: Path) -> Iterator[Fleet]:
+def running(plane: ControlPlane, folder: Path, releases: Path, gates: str = "") -> Iterator[Fleet]:
     for name in ("flux", "served"):
         (folder / name).mkdir(parents=True)
-    with HttpHost(folder / "served") as host, controllers.running(plane, folder / "flux"):
+    with HttpHost(folder / "served") as host, controllers.running(plane, folder / "flux", gates):
         bare = Bare.make(host.root / "octo" / "fleet.git")
         git("push", "--quiet", bare.folder, "main", at=clone_with(folder / "ann"))
-        laptop = Laptop(releases, {"GITEA_TOKEN": WRITE, "FLUX_UPGRADE_SYNC_TOKEN": READ}, _TIMING)
+        laptop = Laptop(releases, {"GITEA_TOKEN": WRITE, "FLUX_UPGRADE_SYNC_TOKEN": READ}, TIMING)
         yield Fleet(plane, host, bare, laptop, folder)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from git_servers import git
-from real_flux.fleet import CLUSTER, Fleet
+from real_flux.conftest import Start
+from real_flux.fleet import CLUSTER, Fleet, running
 from real_flux.samples import sample
+from real_parts import require_shared
 
 pytestmark = [pytest.mark.cluster, pytest.mark.real_part("shared data")]
 
@@ -78,6 +82,19 @@ def test_an_upgrade_that_moves_manifests_in_its_own_commit(with_alerts: Fleet) -
     assert _GONE in fleet.reconcile(), "until then, it says"
     fleet.plane.flux("migrate")
     assert not fleet.reconcile()
+
+
+def test_the_feature_gate_that_does_what_flux_migrate_does(start: Start, tmp_path: Path) -> None:
+    """Once kustomize-controller is of Flux 2.9."""
+    releases = require_shared("conformance", "releases")
+    with running(start(), tmp_path / "fleet", releases, "MigrateAPIVersion=true") as fleet:
+        fleet.bootstrap("v2.8.8")
+        fleet.merge("Alerts", {ALERTS: OLD})
+        assert not fleet.reconcile()
+        config(fleet, "with-upgrade")
+        fleet.run("upgrade").well()
+        fleet.merge("Upgrade Flux")
+        assert not fleet.reconcile()
 
 
 def test_manifests_that_are_moved_first(with_alerts: Fleet) -> None:
