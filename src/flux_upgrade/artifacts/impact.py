@@ -1,6 +1,6 @@
 """What a promotion breaks: in the artifact, and in what the clusters read that follow its tag.
 
-Nobody looks at a promotion before it happens, and nothing is migrated along with it: whatever breaks holds it.
+A promotion has no review, and migrates nothing: whatever breaks holds it.
 """
 
 from __future__ import annotations
