@@ -47,7 +47,7 @@ from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
 from flux_upgrade.planning.api_uses import Sources
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.pin_planner import PinPlanner
-from flux_upgrade.planning.plan import OnBreak, Terms
+from flux_upgrade.planning.plan import OnBreak, Terms, UpgradeRequest
 from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.policy.decision import Feedback
 from flux_upgrade.policy.policy import Pending
@@ -77,17 +77,17 @@ def read_artifact(
             hint="give the tag that the cluster's OCIRepository follows, like :production",
         )
     reference.require_short(address.tag)
-    governance = build_config(find(options.path), options.config, options.governing).default.governance
+    place = find(options.path)
+    config = build_config(place, options.config, options.governing)
     source = build_releases(environment, options.release_source)
     # Listed first: what the list says of a release has not to be asked for again.
     releases = source.list()
     means = build_means(environment, address, spool, source, writes=options.request.writes)
     planner = ManifestPlanner(means.regenerator, build_artifacts(environment), releases, means.now)
     feedback = Feedback(approved=options.request.approve)
-    on_break = OnBreak.ACCEPT if options.request.accept_breaks else OnBreak.HOLD
-    pulled, terms = pull(address, means), Terms(governance, feedback, options.request.to, on_break)
-    place = find(options.path)
-    tree, config = build_tree(place.root), build_config(place, options.config, options.governing)
+    on_break, tree = _on_break(options.request), build_tree(place.root)
+    pulled = pull(address, means)
+    terms = Terms(config.default.governance, feedback, options.request.to, on_break)
     context = replace(build_pin_context(environment, tree, source), regenerator=means.regenerator)
     own = PinnedArtifacts(address, planner, lambda _: terms, means)
     pins = [Member(each, each.path) for each in pin.pins_of(following(found, address), own)]
@@ -96,6 +96,10 @@ def read_artifact(
     remarks = remarks_of(found, address)
     clusters = ConsumingClusters(is_verified(found, address), takes_what_waits(found), remarks, impact)
     return ArtifactInventory(pulled, planner, terms, means, clusters)
+
+
+def _on_break(request: UpgradeRequest) -> OnBreak:
+    return OnBreak.ACCEPT if request.accept_breaks else OnBreak.HOLD
 
 
 def build_means(
@@ -133,8 +137,8 @@ def read_artifact_pins(
     planner = ManifestPlanner(means.regenerator, build_artifacts(environment), releases, means.now)
 
     def terms(path: str) -> Terms:
-        on_break = OnBreak.ACCEPT if request.accept_breaks else OnBreak.HOLD
-        return Terms((config.group_of(path) or config.default).governance, to=request.to, on_break=on_break)
+        governance = (config.group_of(path) or config.default).governance
+        return Terms(governance, to=request.to, on_break=_on_break(request))
 
     tree = build_tree(place.root)
     context = replace(build_pin_context(environment, tree, source), regenerator=means.regenerator)

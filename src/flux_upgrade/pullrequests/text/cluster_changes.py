@@ -38,7 +38,7 @@ _VALUE = 60  # Characters of a tag that are shown
 
 
 def besides(view: View) -> Iterator[str]:
-    """Paragraphs about files that stay as they are: those that Flux refuses already, and those that no cluster reads."""
+    """Paragraphs about files that stay as they are: what Flux refuses already, and what no cluster reads."""
     own = {file.path for file in view.moved}
     broken = (each for plan, _ in view.upgrades for each in plan.broken_today if each.path not in own)
     lines = dict.fromkeys(
