@@ -47,7 +47,7 @@ def test_each_step_ends_with_everything_applied(start: Start, manifest: Manifest
     _merge(clone, "Flux")
     assert not _applied(plane, clone)
 
-    went = []
+    went: list[str] = []
     while (version := _version(clone)) != "v2.9.4":
         assert len(went) < 12, went
         done = laptop.run("upgrade", clone, f"--release-source={laptop.source}", "--migrated").well()
