@@ -70,11 +70,13 @@ class Controllers:
     def once(self) -> None:
         """One round."""
         self.roll_out()
-        for plural in ("gitrepositories", "ocirepositories"):
+        # What does not start reconciles nothing.
+        for plural in ("gitrepositories", "ocirepositories") if "source-controller" not in self.broken else ():
             for each in self.api.items(f"{_SOURCES}/{plural}"):
                 self._source(plural, each)
         for each in self.api.items(f"{_KUSTOMIZATIONS}/kustomizations"):
-            self._kustomization(each)
+            if "kustomize-controller" not in self.broken:
+                self._kustomization(each)
 
     def roll_out(self) -> None:
         """Make each Deployment available."""
