@@ -45,6 +45,26 @@ def test_render_has_the_flags_of_flux() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        ("", ()),
+        ("a,b", ("a", "b")),
+        ('"a","b"', ("a", "b")),
+        ('"a,b"', ("a,b",)),
+        ('"a""b"', ('a"b',)),
+        ("a,", ("a", "")),
+    ],
+)
+def test_lists_are_read_as_flux_reads_them(text: str, items: tuple[str, ...]) -> None:
+    assert render_options(f"--toleration-keys={text}").install.toleration_keys == items
+
+
+def test_a_list_with_an_open_quote_is_refused() -> None:
+    with pytest.raises(UsageError, match="not a comma-separated list"):
+        render_options('--toleration-keys="a')
+
+
 def test_defaults_are_those_of_flux() -> None:
     assert render_options().install == InstallOptions(version="")
     assert render_options("--network-policy").install.network_policy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 
 from flux_upgrade.manifests.options import COMPONENTS, DEFAULT_COMPONENTS, LOG_LEVELS, InstallOptions, parse_bool
 
@@ -37,8 +38,11 @@ def boolean_text(text: str) -> str:
 
 
 def list_of(text: str) -> list[str]:
-    """``a,b``; nothing is an empty list."""
-    return text.split(",") if text else []
+    """``a,b``, or ``"a","b"``; nothing is an empty list. As pflag reads a StringSlice: one line of CSV."""
+    try:
+        return next(csv.reader([text], strict=True), [])
+    except csv.Error as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a comma-separated list: {error}") from None
 
 
 def text(metavar: str, message: str) -> dict[str, Any]:
