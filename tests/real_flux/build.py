@@ -101,7 +101,10 @@ def _requiring(program: Program, module: dict[str, Any], work: Path) -> Path:
 
 
 def _replaced(program: Program, own: str) -> Iterator[tuple[str, str, str]]:
+    ours = {old for old, *_ in program.replaced}
     for old, new, version in _REPLACED.findall(own):
+        if old in ours:
+            continue
         if new.startswith("./staging/"):
             yield old, old, program.staged
         elif not new.startswith("."):  # A folder beside it is published as a module of its own

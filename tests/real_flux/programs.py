@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "real-flux"
 
-KUBERNETES = "v1.36.2"
-ETCD = "v3.6.8"  # What this Kubernetes requires of its client
+# The scheduled workflow runs everything a second time on these.
+IS_OLDEST = os.environ.get("FLUX_UPGRADE_OLDEST_PARTS") == "1"  # noqa: TID251  (a switch of the tests)
+KUBERNETES = "v1.33.13" if IS_OLDEST else "v1.36.2"
+"""The oldest that Flux 2.9 supports, or the newest."""
+ETCD = "v3.6.8"  # What Kubernetes 1.36 requires of its client
 FLUX = "v2.9.4"
-OLDER = ("v2.7.5",)
-"""Releases whose `flux migrate` pull requests name, from 2.7 on. The module proxy has no CLI of 2.8."""
-# Of that release, by its manifests (test_programs.py). The module proxy lacks what others need: of helm-controller the
-# fork of Helm, github.com/fluxcd/helm/v4, and of older source-controllers github.com/fluxcd/pkg/artifact and /git.
+OLDER = ("v2.7.5", "v2.0.1") if IS_OLDEST else ("v2.7.5",)
+"""2.7: the first whose `flux migrate` pull requests name. The module proxy has no CLI of 2.8."""
+# Of that release, by its manifests (test_programs.py). The module proxy lacks what older source-controllers need,
+# github.com/fluxcd/pkg/artifact and /git.
 CONTROLLERS = {
     "source-controller": "v1.9.4",
     "kustomize-controller": "v1.9.4",
     "notification-controller": "v1.9.3",
     "image-reflector-controller": "v1.2.4",
     "image-automation-controller": "v1.2.4",
+    "helm-controller": "v1.6.3",
 }
 
 
@@ -49,7 +58,13 @@ class Program:
 
 # v0.18.2 cannot be had; the two differ in go.mod alone.
 _ARTIFACT = (("github.com/fluxcd/pkg/artifact", "github.com/fluxcd/pkg/artifact", "v0.18.1"),)
-_REPLACED = {("source-controller", "v1.9.4"): _ARTIFACT, ("image-reflector-controller", "v1.2.4"): _ARTIFACT}
+# The fork that helm-controller replaces Helm by cannot be had either; it is built with the Helm that was forked.
+_HELM = (("helm.sh/helm/v4", "helm.sh/helm/v4", "v4.2.4"),)
+_REPLACED = {
+    ("source-controller", "v1.9.4"): _ARTIFACT,
+    ("image-reflector-controller", "v1.2.4"): _ARTIFACT,
+    ("helm-controller", "v1.6.3"): _HELM,
+}
 
 
 def _controller(name: str, version: str) -> Program:
@@ -73,12 +88,24 @@ APISERVER = Program(
 )
 ETCD_SERVER = Program("etcd", "go.etcd.io/etcd/server/v3", ETCD, "go.etcd.io/etcd/server/v3")
 FLUX_CLI = _flux(FLUX)
+# What else writes Flux's resources: test_following.py.
+HELM = Program("helm", "helm.sh/helm/v3", "v3.19.0", "helm.sh/helm/v3/cmd/helm")
+TOFU = Program("tofu", "github.com/opentofu/opentofu", "v1.8.0", "github.com/opentofu/opentofu/cmd/tofu")
+KUBECTL_PROVIDER = Program(
+    "terraform-provider-kubectl",
+    "github.com/gavinbunney/terraform-provider-kubectl",
+    "v1.19.0",
+    "github.com/gavinbunney/terraform-provider-kubectl",
+)
 PROGRAMS = (
     APISERVER,
     ETCD_SERVER,
     FLUX_CLI,
     *(_controller(name, version) for name, version in CONTROLLERS.items()),
     *map(_flux, OLDER),
+    HELM,
+    TOFU,
+    KUBECTL_PROVIDER,
 )
 
 
@@ -93,3 +120,15 @@ def program(name: str, version: str = "") -> Path:
         if each.name == name and version in ("", each.version):
             return each.path
     raise KeyError(name, version)
+
+
+def run_flux(
+    *arguments: str, version: str = "", at: Path | None = None, env: Mapping[str, str] = {}
+) -> subprocess.CompletedProcess[bytes]:
+    """The Flux CLI, without a cluster. Skips the test where it is not built: `.ci/run` does not wait for it."""
+    path = program("flux", version)
+    if not path.exists():
+        pytest.skip(f"there is no Flux CLI {version or FLUX}: `make test-flux` builds it")
+    command = [str(path), *arguments]
+    own = {"HOME": "/nonexistent", **env}
+    return subprocess.run(command, cwd=at, check=False, capture_output=True, timeout=120, env=own)  # noqa: S603  (ours)
