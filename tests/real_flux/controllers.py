@@ -11,28 +11,32 @@ import subprocess
 import threading
 import time
 import urllib.error
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cluster_stand_in.controllers import Artifact, Controllers
 
 from adapters.loopback import closed_port
 from real_flux.control_plane import ControlPlane
-from real_flux.programs import program
+from real_flux.programs import CONTROLLERS, program
 
-_CRDS = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-_NEEDED = ("gitrepositories.source.toolkit.fluxcd.io", "kustomizations.kustomize.toolkit.fluxcd.io")
+_DEPLOYMENTS = "apis/apps/v1/namespaces/flux-system/deployments"
+_BACK_OFF = 0.5  # Seconds until a controller that ended is started again, as a kubelet does
+SYNC = ("source-controller", "kustomize-controller")
+ALL = tuple(CONTROLLERS)
 
 
 @contextmanager
-def running(plane: ControlPlane, folder: Path, gates: str = "") -> Iterator[None]:
-    """source-controller and kustomize-controller from when their CRDs are established, and a kubelet's answers.
+def running(plane: ControlPlane, folder: Path, gates: str = "", names: Sequence[str] = SYNC) -> Iterator[None]:
+    """Each controller of ``names`` for as long as there is its Deployment, and a kubelet's answers.
 
     ``gates``: feature gates of kustomize-controller.
     """
     stop = threading.Event()
-    thread = threading.Thread(target=_run, args=(plane, folder, gates, stop), daemon=True)
+    pods = {name: _Pod(plane, folder, name, gates) for name in names}
+    thread = threading.Thread(target=_run, args=(plane, pods, stop), daemon=True)
     thread.start()
     try:
         yield
@@ -41,53 +45,79 @@ def running(plane: ControlPlane, folder: Path, gates: str = "") -> Iterator[None
         thread.join()
 
 
-def _run(plane: ControlPlane, folder: Path, gates: str, stop: threading.Event) -> None:
+def _run(plane: ControlPlane, pods: dict[str, _Pod], stop: threading.Event) -> None:
     kubelet = Controllers(plane.server.api, lambda *_: Artifact(""))
-    with ExitStack() as stack:
-        is_running = False
+    try:
         while not stop.wait(0.1):
             with suppress(urllib.error.URLError, OSError, AssertionError):  # the server ends first, or is busy
                 kubelet.roll_out()
-                if not is_running and _are_established(plane):
-                    _start(plane, folder, gates, stack)
-                    is_running = True
+                wanted = {each["metadata"]["name"] for each in plane.server.api.items(_DEPLOYMENTS)}
+                for name, pod in pods.items():
+                    pod.start() if name in wanted else pod.end()
+    finally:
+        for pod in pods.values():
+            pod.end()
 
 
-def _are_established(plane: ControlPlane) -> bool:
-    found = {
-        each["metadata"]["name"]
-        for each in plane.server.api.items(_CRDS)
-        for condition in each.get("status", {}).get("conditions") or []
-        if (condition["type"], condition["status"]) == ("Established", "True")
-    }
-    return found.issuperset(_NEEDED)
+@dataclass
+class _Pod:
+    plane: ControlPlane
+    folder: Path
+    name: str
+    gates: str
+    _process: subprocess.Popen[bytes] | None = None
+    _started: float = 0.0
+    _storage: str = field(default_factory=lambda: f"127.0.0.1:{closed_port()}")
 
-
-def _start(plane: ControlPlane, folder: Path, gates: str, stack: ExitStack) -> None:
-    storage = f"127.0.0.1:{closed_port()}"
-    own = (f"--storage-path={folder}", f"--storage-addr={storage}", f"--storage-adv-addr={storage}")
-    for name, more in (
-        ("source-controller", own),
-        ("kustomize-controller", ("--requeue-dependency=1s", f"--feature-gates={gates}")),
-    ):
+    def start(self) -> None:
+        """It runs; one that ended is started again: a controller ends if a CRD that it needs is not there yet."""
+        if self._process is not None and self._process.poll() is None:
+            return
+        if time.monotonic() < self._started + _BACK_OFF:
+            return
+        self._started = time.monotonic()
         environment = {
             "PATH": os.environ.get("PATH", os.defpath),  # noqa: TID251  (where git is)
-            "HOME": str(folder),
-            "TMPDIR": str(folder),
-            "KUBECONFIG": str(plane.server.kubeconfig),
+            "HOME": str(self.folder),
+            "TMPDIR": str(self.folder),
+            "KUBECONFIG": str(self.plane.server.kubeconfig),
             "RUNTIME_NAMESPACE": "flux-system",
         }
-        addresses = ("--metrics-addr=0", f"--health-addr=127.0.0.1:{closed_port()}", "--events-addr=")
-        command = [str(program(name)), "--watch-all-namespaces", "--log-level=info", *addresses, *more]
-        log = stack.enter_context((folder / f"{name}.log").open("wb"))
-        process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)  # noqa: S603  (ours)
-        stack.callback(_end, process)
+        with (self.folder / f"{self.name}.log").open("ab") as log:
+            self._process = subprocess.Popen(self._command(), env=environment, stdout=log, stderr=subprocess.STDOUT)  # noqa: S603  (ours)
+
+    def end(self) -> None:
+        if self._process is None:
+            return
+        self._process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(10)
+        self._process.kill()
+        self._process.wait()
+        self._process = None
+
+    def _command(self) -> list[str]:
+        events = f"--events-addr={_address() if self.name == 'notification-controller' else ''}"
+        addresses = ("--metrics-addr=0", f"--health-addr={_address()}", events)
+        return [str(program(self.name)), "--watch-all-namespaces", "--log-level=info", *addresses, *self._own()]
+
+    def _own(self) -> tuple[str, ...]:
+        """Flags of this controller alone."""
+        storage = self.folder / self.name
+        storage.mkdir(exist_ok=True)
+        path = f"--storage-path={storage}"
+        match self.name:
+            case "source-controller":
+                return path, f"--storage-addr={self._storage}", f"--storage-adv-addr={self._storage}"
+            case "kustomize-controller":
+                return "--requeue-dependency=1s", f"--feature-gates={self.gates}"
+            case "notification-controller":
+                return (f"--receiverAddr={_address()}",)
+            case "image-reflector-controller":
+                return (path,)
+            case _:
+                return ()
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    until = time.monotonic() + 10
-    while process.poll() is None and time.monotonic() < until:
-        time.sleep(0.05)
-    process.kill()
-    process.wait()
+def _address() -> str:
+    return f"127.0.0.1:{closed_port()}"

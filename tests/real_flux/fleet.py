@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,10 +85,13 @@ class Fleet:
 
 
 @contextmanager
-def running(plane: ControlPlane, folder: Path, releases: Path, gates: str = "") -> Iterator[Fleet]:
+def running(
+    plane: ControlPlane, folder: Path, releases: Path, gates: str = "", names: Sequence[str] = controllers.SYNC
+) -> Iterator[Fleet]:
+    """``names``: the controllers that run."""
     for name in ("flux", "served"):
         (folder / name).mkdir(parents=True)
-    with HttpHost(folder / "served") as host, controllers.running(plane, folder / "flux", gates):
+    with HttpHost(folder / "served") as host, controllers.running(plane, folder / "flux", gates, names):
         bare = Bare.make(host.root / "octo" / "fleet.git")
         git("push", "--quiet", bare.folder, "main", at=clone_with(folder / "ann"))
         laptop = Laptop(releases, {"GITEA_TOKEN": WRITE, "FLUX_UPGRADE_SYNC_TOKEN": READ}, TIMING)

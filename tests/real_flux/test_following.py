@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from git_servers import git
-from real_flux.conftest import Start
+from real_flux import writers
+from real_flux.conftest import EXTRA, Manifest, Start, objects
+from real_flux.controllers import ALL
 from real_flux.fleet import CLUSTER, Fleet, running
+from real_flux.followed import following
+from real_flux.matrix import dropped_between
 from real_flux.samples import sample
 from real_parts import require_shared
 
 pytestmark = [pytest.mark.cluster, pytest.mark.real_part("shared data")]
 
-NOTIFICATION = "notification.toolkit.fluxcd.io"
 ALERTS = f"{CLUSTER}/alerts.yaml"
 MANIFEST = f"{CLUSTER}/flux-system/gotk-components.yaml"
 OLD = """apiVersion: notification.toolkit.fluxcd.io/v1beta2
@@ -55,16 +60,6 @@ spec:
   secretRef:
     name: webhook
 """
-_GONE = "request to convert CR to an invalid group/version: notification.toolkit.fluxcd.io/v1beta2"
-
-
-@pytest.fixture
-def with_alerts(fleet: Fleet) -> Fleet:
-    """Flux v2.8.8, and objects in a version that v2.9.4 does not serve."""
-    fleet.bootstrap("v2.8.8")
-    fleet.merge("Alerts", {ALERTS: OLD})
-    assert not fleet.reconcile()
-    return fleet
 
 
 def config(fleet: Fleet, migrate: str) -> None:
@@ -73,15 +68,41 @@ def config(fleet: Fleet, migrate: str) -> None:
     path.write_text(f"migrate: {migrate}\npolicy: minor\n")
 
 
-def test_an_upgrade_that_moves_manifests_in_its_own_commit(with_alerts: Fleet) -> None:
-    fleet = with_alerts
-    config(fleet, "with-upgrade")
-    said = fleet.run("upgrade").well().out
-    assert "right after merging: run `flux migrate` with the Flux CLI 2.9 in the cluster" in said
-    fleet.merge("Upgrade Flux")
-    assert _GONE in fleet.reconcile(), "until then, it says"
-    fleet.plane.flux("migrate")
-    assert not fleet.reconcile()
+@pytest.fixture
+def whole(start: Start, tmp_path: Path) -> Iterator[Fleet]:
+    """With all six controllers, at v2.8.8."""
+    releases = require_shared("conformance", "releases")
+    with running(start(), tmp_path / "fleet", releases, names=ALL) as fleet:
+        fleet.bootstrap("v2.8.8", f"--components-extra={','.join(EXTRA)}")
+        yield fleet
+
+
+@pytest.mark.parametrize("migrate", ["before", "with-upgrade"])
+def test_every_kind_that_the_release_drops(whole: Fleet, manifest: Manifest, tmp_path: Path, migrate: str) -> None:
+    """And Helm and Terraform's provider have written some of them in the old version."""
+    dropped = list(dropped_between(objects(manifest, "v2.8.8"), objects(manifest, "v2.9.4")))
+    assert len(dropped) > 5
+    olds = [sample(each.group, each.old, each.kind, each.old) for each in dropped]
+    alert, provider = (next(each for each in olds if each["kind"] == kind) for kind in ("Alert", "Provider"))
+    writers.helm(whole.plane, tmp_path / "helm", alert)
+    writers.tofu(whole.plane, tmp_path / "tofu", provider)
+    assert ("HashiCorp", provider["apiVersion"]) in whole.plane.managers(provider)
+    assert ("helm", alert["apiVersion"]) in whole.plane.managers(alert)
+    whole.merge("Objects", {ALERTS: "---\n".join(yaml.safe_dump(each, sort_keys=False) for each in olds)})
+    assert not whole.reconcile()
+    config(whole, migrate)
+    whole.merge("Configure")
+
+    with following(whole, whole.bare.folder, whole.laptop.source, tmp_path / "followed") as person:
+        while pulls := person.propose():
+            person.follow(pulls[0])
+        merged = [each.title for each in person.repository.pulls.values() if each.merged_at]
+        assert len(merged) == {"before": 2, "with-upgrade": 1}[migrate], merged
+    head = git("show", f"main:{MANIFEST}", at=whole.bare.folder)
+    assert "# Flux Version: v2.9.4" in head
+    for each in dropped:
+        new = sample(each.group, each.new, each.kind, each.old)
+        assert whole.plane.apply(new).is_taken, each
 
 
 def test_the_feature_gate_that_does_what_flux_migrate_does(start: Start, tmp_path: Path) -> None:
@@ -95,27 +116,6 @@ def test_the_feature_gate_that_does_what_flux_migrate_does(start: Start, tmp_pat
         fleet.run("upgrade").well()
         fleet.merge("Upgrade Flux")
         assert not fleet.reconcile()
-
-
-def test_manifests_that_are_moved_first(with_alerts: Fleet) -> None:
-    """Somebody else wrote one in the old version, too."""
-    fleet = with_alerts
-    written = fleet.plane.update(sample(NOTIFICATION, "v1beta2", "Alert", "all"), "helm")
-    assert written.is_taken
-    config(fleet, "before")
-    held = fleet.run("plan").well().out
-    assert "hold v2.9.4 · migration-pending" in held
-    assert "merge what moves them first, and let Flux reconcile it" in held
-    fleet.run("migrate").well()
-    fleet.merge("Move manifests")
-    assert not fleet.reconcile()
-
-    said = fleet.run("upgrade").well().out
-    assert "before merging: run `flux migrate` with the Flux CLI 2.8 in the cluster" in said
-    fleet.plane.flux("migrate", version="v2.7.5")  # there is no 2.8 in the module proxy
-    fleet.merge("Upgrade Flux")
-    assert not fleet.reconcile()
-    assert "# Flux Version: v2.9.4" in (fleet.clone / MANIFEST).read_text()
 
 
 def test_a_move_that_the_release_in_use_refuses(fleet: Fleet) -> None:
@@ -136,16 +136,18 @@ def test_a_move_that_the_release_in_use_refuses(fleet: Fleet) -> None:
     assert not fleet.reconcile()
 
 
-def test_a_roll_back_by_revert(fleet: Fleet) -> None:
+def test_a_roll_back_by_revert(fleet: Fleet, tmp_path: Path) -> None:
     fleet.bootstrap("v2.8.8")
     config(fleet, "before")
-    fleet.run("upgrade").well()
-    fleet.merge("Upgrade Flux")
-    assert not fleet.reconcile()
-    git("revert", "--no-edit", "HEAD", at=fleet.clone)
-    fleet.push()
-    assert not fleet.reconcile()
-    assert "# Flux Version: v2.8.8" in (fleet.clone / MANIFEST).read_text()
+    fleet.merge("Configure")
+    with following(fleet, fleet.bare.folder, fleet.laptop.source, tmp_path / "followed") as person:
+        (pull,) = person.propose()
+        person.follow(pull)
+        assert "revert this pull request" in pull.body
+        person.repository.people.revert(person.repository.head())
+        assert not fleet.reconcile()
+        assert not person.propose(), "Flux 2.9 is not proposed again"
+    assert "# Flux Version: v2.8.8" in git("show", f"main:{MANIFEST}", at=fleet.bare.folder)
 
 
 def test_components_that_go_and_come_back(fleet: Fleet) -> None:

@@ -203,6 +203,23 @@ def test_an_issue_is_answered_by_its_label(found: Issue, answer: Feedback) -> No
     assert feedback_on(issues=[found]) == answer
 
 
+# Where `flux migrate` ran
+
+
+def test_a_box_says_nothing_of_manifests_that_were_migrated_later() -> None:
+    step = marker(target="v2.8.8", migrate="v2.8.8")
+    ticked = pull(step, at=MERGED, ticked=markers.MIGRATED, number=1)
+    moved = marker("migration")
+    later = pull(moved, at=MERGED, number=2, closed_at="2026-03-03T06:00:00Z")
+    earlier = pull(moved, at=MERGED, number=2, closed_at="2026-03-01T06:00:00Z")
+    for other, since in ((later, ()), (earlier, ("v2.8.8",))):
+        found = feedback_on(ticked, other)
+        assert found.migrated == ("v2.8.8",)
+        assert found.migrated_since == since
+    upgrade = pull(marker(migrate="v2.8.8"), ticked=markers.MIGRATED, number=3)
+    assert feedback_on(ticked, later, upgrade).migrated_since == ("v2.8.8",)
+
+
 # What is known of a pull request
 
 

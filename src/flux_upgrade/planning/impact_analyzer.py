@@ -171,7 +171,7 @@ class ImpactAnalyzer:
             searched = (each for each in mentions.paths if self._uses.is_searched(each, scan))
             mine = tuple(each for each in searched if not self._uses.others(transition.cluster).is_theirs(each))
             mentions = mentions._replace(paths=mine)
-        found = managed(asked, feedback.migrated, mentions)
+        found = managed(asked, feedback.migrated_since, mentions)
         if found is None or found.is_after or found.evidence is not Evidence.UNKNOWN:
             return found
         return None if impact.stored.unknown else found

@@ -197,7 +197,9 @@ class _UpdateGroups:
                 asked=request.approve,
             )
         if request.migrated:
-            feedback = feedback._replace(migrated=(*feedback.migrated, pin.version))
+            feedback = feedback._replace(
+                migrated=(*feedback.migrated, pin.version), migrated_since=(*feedback.migrated_since, pin.version)
+            )
         blocked = None
         is_referred_to = self._inventory.ownership.is_referred_to
         # A base may be built by hand, and a tool's file is read by the tool.

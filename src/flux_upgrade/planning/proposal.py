@@ -56,7 +56,10 @@ class Proposal(NamedTuple):
     @property
     def is_migrated(self) -> bool:
         """Whether people have said that it ran in each of the clusters."""
-        return all(tag in impact.migrated for tag, impact in self._migrated())
+        return all(
+            tag in impact.migrated and (impact.upgrade_path or not impact.has_to_migrate)
+            for tag, impact in self._migrated()
+        )
 
     def _migrated(self) -> Iterator[tuple[str, Impact]]:
         for plan, upgrade in self.upgrades:

@@ -90,6 +90,7 @@ class Feedback(NamedTuple):
     rejections: tuple[Rejection, ...] = ()
     approved: tuple[str, ...] = ()  # ``2.9`` (the minor and its patches) or ``v2.9.4`` (that version alone)
     migrated: tuple[str, ...] = ()  # Releases at which `flux migrate` ran in the cluster, tags
+    migrated_since: tuple[str, ...] = ()  # Those at which it ran after the last manifests were migrated
     unmigrated: str = ""  # Address of the merged pull request in which nobody has ticked yet that it ran; empty: none
     stored: tuple[str, ...] = ()  # What earlier runs read in the history, see ``impact.stored_versions.memory``
     moved: tuple[str, ...] = ()

@@ -58,11 +58,12 @@ def feedback_of(  # noqa: PLR0913 two sources, and the four facts that select fr
             approved += [state.target.minor] if APPROVED in issue.labels else []
         elif state.closed in ("", markers.SKIP):
             rejections.append(_closed(BumpKind(state.subject), state.target, issue))
-    migrated, unmigrated = _migrated(all_pulls, path, current)
+    migrated, since, unmigrated = _migrated(all_pulls, path, current)
     return Feedback(
         tuple(dict.fromkeys(rejections)),
         tuple(dict.fromkeys(approved)),
         tuple(migrated),
+        tuple(since),
         unmigrated,
         tuple(stored),
         tuple(entry for state in moved for entry in state.moved),
@@ -78,32 +79,45 @@ def _carried(pulls: Sequence[tuple[PullRequest, markers.MarkerState]], path: str
     """
     for pull, state in pulls:
         minor = state.target.minor
-        is_merged = state.subject == BumpKind.MIGRATION and pull.state is PullState.MERGED
-        if not is_merged or not state.approval or minor == current.minor:
+        if not _is_merged_migration(pull, state, path) or not state.approval or minor == current.minor:
             continue
         is_superseded = any(
             each.number > pull.number or (each.state is PullState.CLOSED and each.closed_at >= pull.closed_at)
             for each, its in pulls
             if each is not pull and its.target.minor == minor
         )
-        if markers.target_of(state, path) and not is_superseded:
+        if not is_superseded:
             yield state.approval
 
 
 def _migrated(
-    pulls: Iterable[tuple[PullRequest, markers.MarkerState]], path: str, current: Version
-) -> tuple[list[str], str]:
-    """The releases at which `flux migrate` ran; where it was to run after a merge, and nobody says so."""
-    migrated, unmigrated = [], ""
+    pulls: Sequence[tuple[PullRequest, markers.MarkerState]], path: str, current: Version
+) -> tuple[list[str], list[str], str]:
+    """The releases at which `flux migrate` ran, and those at which it ran after the last migration was merged.
+
+    And where it was to run after a merge, and nobody says so. A box in a merged pull request says nothing of what was
+    merged later: that leaves entries in `metadata.managedFields` which only another `flux migrate` rewrites, see
+    docs/reference/flux-migrate.md.
+    """
+    unmigrated = ""
+    migrated, since = list[str](), list[str]()
+    moved = [pull.closed_at for pull, state in pulls if _is_merged_migration(pull, state, path)]
     for pull, state in pulls:
         target = markers.target_of(state, path)
         if not target or not state.migrate:
             continue
         if markers.is_ticked(pull.body, markers.MIGRATED):
-            migrated += state.migrate.split(",")
+            tags = state.migrate.split(",")
+            migrated += tags
+            since += tags if pull.state is PullState.OPEN or pull.closed_at > max(moved, default="") else ()
         elif pull.state is PullState.MERGED and target == current and current in state.migrate.split(","):
             unmigrated = pull.url
-    return migrated, unmigrated
+    return migrated, since, unmigrated
+
+
+def _is_merged_migration(pull: PullRequest, state: markers.MarkerState, path: str) -> bool:
+    is_migration = state.subject == BumpKind.MIGRATION and pull.state is PullState.MERGED
+    return is_migration and bool(markers.target_of(state, path))
 
 
 def _newest(issues: Iterable[Issue], group: str) -> Iterable[tuple[Issue, markers.MarkerState]]:

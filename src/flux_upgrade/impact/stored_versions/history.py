@@ -101,7 +101,8 @@ def versions_dropped(current: ReleaseApis, target: ReleaseApis, changed: Collect
 def managed(versions: DroppedVersions, migrated: Collection[str], mentions: Mentions) -> Managed | None:
     """None: the target drops nothing that the repository uses or has used.
 
-    ``migrated``: releases at which `flux migrate` ran. ``mentions``: of the history, where that is needed.
+    ``migrated``: releases at which `flux migrate` ran, after manifests were migrated if they were. ``mentions``: of the
+    history, where that is needed.
     """
     detail = ""
     if not versions.dropped:

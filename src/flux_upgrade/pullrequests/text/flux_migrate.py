@@ -54,7 +54,7 @@ def after_merging(view: View) -> Iterator[str]:
     if found and not right_after_merging(view):
         releases = " or ".join(view.proposal.migrates_at)
         task = f"Once {releases} runs in {_clusters(view, found)}, run `flux migrate` there "
-        task += f"with {_cli(each.upgrade.target.minor for each in found)}"
+        task += f"with {_cli(cli_for(each.upgrade.target) for each in found)}"
         yield f"**After merging**\n{numbered([f'{task}.{_box(view)}'])}"
 
 
