@@ -26,7 +26,7 @@ spec:
 
 
 def graph(root: Path, source: Path, tag: str, code: Path) -> str:
-    """The section of the page. ``root``: the tree that ``scan`` left; the other arguments are as there."""
+    """The section of the page. ``root``: the tree that ``include`` left; the other arguments are as there."""
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(code)}  # noqa: TID251 git is on it
     core = sorted(os.sched_getaffinity(0))[:1]
     arguments = {

@@ -61,7 +61,7 @@ def main() -> int:
     compileall.compile_dir(str(ROOT / "src"), quiet=1)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        for name in ("idle", "artifact", "scan", "clusters", "history"):
+        for name in ("idle", "artifact", "include", "clusters", "history"):
             (work / name).mkdir()
         source = REAL if REAL.is_dir() else written_release.write_source(work / "releases")
         releases = DirectoryReleases(str(source))
@@ -74,8 +74,8 @@ def main() -> int:
             _trees(work, source),
             clusters(work / "clusters", source, TAG, ROOT / "src"),
             history(work / "history", source, TAG, ROOT / "src"),
-            scan(work / "scan", source, TAG, ROOT / "src"),
-            graph(work / "scan", source, TAG, ROOT / "src"),
+            scan(work / "include", source, TAG, ROOT / "src"),
+            graph(work / "include", source, TAG, ROOT / "src"),
             _artifact(work / "artifact", source, releases),
         ]
     PAGE.write_text("\n".join(sections))

@@ -137,7 +137,7 @@ AFTER = {
     "a digest becomes that of the new tag, as the registry has it.",
     Verdict.FORMATTING: "Replaced by Flux's own form. Line ends, byte order mark and a missing final newline stay.",
     Verdict.EDITED: "Every edit is carried to the target, path by path, or the run holds and shows the conflict.",
-    Verdict.UNPROVED: "Left alone.",
+    Verdict.UNVERIFIED: "Left alone.",
     Verdict.UNREADABLE: "Left alone.",
 }
 

@@ -56,7 +56,7 @@ def impact(stated: Stated, files: Mapping[str, str], old: Release, new: Release)
         overlay=_overlay(overlay, changed) if overlay is not None else None,
         kubernetes=fit(stated.get("kubernetes", ""), new[0]),
         orphaned=tuple(use(each, files) for each in stated.get("orphaned", ())),
-        upgrade_path=tuple(stated.get("hops", ())),
+        upgrade_path=tuple(stated.get("steps", ())),
         migrated=tuple(stated.get("migrated", ())),
         unread=tuple(stated.get("unread", ())),
     )

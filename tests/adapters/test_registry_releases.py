@@ -329,11 +329,11 @@ def test_an_installation_is_taken_to_the_newest_patch_as_from_a_folder(
     assert "up-to-date" in out
 
 
-def test_what_comes_from_a_registry_is_called_unverified(registry: str, tmp_path: Path) -> None:
+def test_there_is_no_checksum_for_what_comes_from_a_registry(registry: str, tmp_path: Path) -> None:
     publish(registry, "v2.9.3", "v2.9.4")
     code, out, err = run(tmp_path, "render", at(registry))
     assert (code, out) == (0, rendered(InstallOptions("v2.9.4")))
-    assert "verified" in err
+    assert "no-checksum" in err
 
 
 def test_a_registry_that_wants_a_password_gets_the_one_in_docker_s_file(tmp_path: Path) -> None:

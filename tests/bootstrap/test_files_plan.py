@@ -15,11 +15,11 @@ from flux_upgrade.bootstrap.options import Auth, BootstrapOptions
 from flux_upgrade.model.errors import (
     AlreadyBootstrapped,
     Downgrade,
+    EditConflict,
     FluxUpgradeError,
     ReleaseNotFound,
-    ResidueConflict,
-    Unproved,
     Unreadable,
+    Unverified,
     UsageError,
 )
 from memory import MemoryTree, WrittenReleases, regenerator
@@ -254,7 +254,7 @@ REFUSED: list[tuple[str, dict[str, bytes], BootstrapOptions, type[FluxUpgradeErr
     ("no-text", {SYNC: b"\xff\xfe"}, options(), Unreadable, f"{SYNC}: line 1 is not UTF-8"),
     ("broken-kustomization", {LISTING: b"a: ["}, options(), Unreadable, f"{LISTING}: line 2 is not valid YAML"),
     ("no-manifest", {MANIFEST: CONFIG_MAP}, options(), Unreadable, f"{MANIFEST}: "),
-    ("unproved", {MANIFEST: bootstrapped()[MANIFEST].replace(b"v2.9.4", b"v2.9.9")}, options(), Unproved, f"{MANIFEST}: "),
+    ("unverified", {MANIFEST: bootstrapped()[MANIFEST].replace(b"v2.9.4", b"v2.9.9")}, options(), Unverified, f"{MANIFEST}: "),
     ("downgrade", bootstrapped(), options("v2.6.4"), Downgrade, "newer than v2.6.4"),
     ("newer-controller", bumped(), options(install={"log_level": "debug"}), Downgrade, "source-controller runs v1.9.9"),
     ("no-such-release", {}, options("v2.99.0"), ReleaseNotFound, "v2.99.0"),
@@ -280,7 +280,7 @@ def test_what_would_do_harm_is_refused(
 def test_an_edit_that_a_flag_would_overwrite_is_a_conflict() -> None:
     tree = bootstrapped()
     tree[MANIFEST] = tree[MANIFEST].replace(b"--log-level=info", b"--log-level=trace", 1)
-    with pytest.raises(ResidueConflict, match="log-level"):
+    with pytest.raises(EditConflict, match="log-level"):
         planned(tree, options(install={"log_level": "debug"}))
 
 
@@ -288,7 +288,7 @@ def test_an_edit_of_the_sync_that_a_flag_would_overwrite_is_a_conflict() -> None
     tree = bootstrapped()
     tree[SYNC] = tree[SYNC].replace(b"  ref:\n", b"  recurseSubmodules: soon\n  ref:\n")
     assert planned(tree, options()).changes == ()
-    with pytest.raises(ResidueConflict, match=f"{SYNC}: .*spec.recurseSubmodules"):
+    with pytest.raises(EditConflict, match=f"{SYNC}: .*spec.recurseSubmodules"):
         planned(tree, options(recurse_submodules=True))
 
 

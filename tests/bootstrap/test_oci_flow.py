@@ -22,11 +22,11 @@ from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.errors import (
     AlreadyBootstrapped,
     Downgrade,
+    EditConflict,
     FluxUpgradeError,
     Overtaken,
     RegistryUnavailable,
     ReleaseNotFound,
-    ResidueConflict,
     Unreadable,
     UnsupportedRelease,
     UntrustedArchive,
@@ -239,7 +239,7 @@ def test_an_edit_that_a_flag_would_change_is_not_lost() -> None:
     files = site.flux.files(TAG)
     files[FILE] = files[FILE].replace(b"- --log-level=info", b"- --log-level=error", 1)
     site.flux.add(TAG, files)
-    with pytest.raises(ResidueConflict) as caught:
+    with pytest.raises(EditConflict) as caught:
         site.plan(options("v2.9.4", log_level="debug"))
     assert "log-level" in caught.value.message
     assert caught.value.hint

@@ -186,14 +186,14 @@ def test_each_way_is_the_shortest(real: Real, components: tuple[str, ...]) -> No
         for one, other in pairwise(way):
             assert not real.stored([one], other, components).after_migrate
         counted[len(way) - 1] += 1
-    tell(f"ladder: {len(components)} controllers, from 0.38 on: {dict(sorted(counted.items()))} (steps: jumps)")
+    tell(f"multi-step: {len(components)} controllers, from 0.38 on: {dict(sorted(counted.items()))} (steps: jumps)")
 
 
 def test_ways_to_v2_9_4(real: Real) -> None:
     for components in (DEFAULT, ALL):
         for minor in [minor for minor in real.last if (0, 31) <= minor < (2, 9)]:
             found = real.upgrade_path(real.last[minor], "v2.9.4", components)
-            tell(f"ladder: {real.last[minor]} with {len(components)} controllers → {found or 'one step'}")
+            tell(f"multi-step: {real.last[minor]} with {len(components)} controllers → {found or 'one step'}")
     assert real.upgrade_path("v2.5.1", "v2.9.4", DEFAULT) == ("v2.7.5", "v2.9.4")
     assert real.upgrade_path("v2.0.1", "v2.9.4", DEFAULT) == ("v2.6.4", "v2.9.4")
     assert real.upgrade_path("v2.0.1", "v2.9.4", ALL) == ("v2.6.4", "v2.8.8", "v2.9.4")

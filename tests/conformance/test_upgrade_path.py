@@ -188,7 +188,7 @@ def test_every_version_that_went_is_in_use(releases: Path) -> None:
     }
     used = {(*each["apiVersion"].split("/"), each["kind"]) for each in written_in(written())}
     assert used >= gone
-    tell(f"ladder: {len(gone)} versions of {len({each[2] for each in gone})} kinds went from {FIRST} to {LAST}")
+    tell(f"multi-step: {len(gone)} versions of {len({each[2] for each in gone})} kinds went from {FIRST} to {LAST}")
 
 
 def test_one_jump_is_refused(releases: Path) -> None:

@@ -62,7 +62,7 @@ def test_older_files_say_why(records: list[Record]) -> None:
     counted = Counter(record.verdict for record in records if not record.is_v2)
     for verdict, count in sorted(counted.items()):
         tell(f"proof: {count:4} files of Flux 0: {verdict}")
-    assert set(counted) <= {"unproved", "unreadable"}
+    assert set(counted) <= {"unverified", "unreadable"}
     assert all(record.reason for record in records if not record.is_v2)
 
 

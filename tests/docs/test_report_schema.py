@@ -20,7 +20,7 @@ from cases_on_disk import case_named
 from flux_upgrade import main
 from flux_upgrade.action.action_yml import REPORT_FILE, Outcome
 from flux_upgrade.action.artifact_report import artifact_run_value
-from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, Overtaken, ResidueConflict, Unproved
+from flux_upgrade.model.errors import EditConflict, FluxUpgradeError, ForbiddenByForge, Overtaken, Unverified
 from flux_upgrade.planning.proposal import Action
 from promotion.promoting import NOBODY, VERIFYING, registry, run
 
@@ -138,8 +138,8 @@ def test_a_group_without_a_match_is_a_warning(fleet: Fleet) -> None:
     ("fleet", "inputs", "permissions", "failure"),
     [
         pytest.param("up-to-date", {}, PERMISSIONS, None, id="up-to-date"),
-        pytest.param("flux-v0", {}, PERMISSIONS, Unproved, id="unproved"),
-        pytest.param("conflict-in-one-of-two", {"policy": "minor"}, PERMISSIONS, ResidueConflict, id="conflict"),
+        pytest.param("flux-v0", {}, PERMISSIONS, Unverified, id="unverified"),
+        pytest.param("conflict-in-one-of-two", {"policy": "minor"}, PERMISSIONS, EditConflict, id="conflict"),
         pytest.param("exact-default", {}, {"contents": "read"}, ForbiddenByForge, id="forbidden"),
     ],
     indirect=["fleet"],

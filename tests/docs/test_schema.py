@@ -72,7 +72,7 @@ def _with(**fields: Any) -> Callable[[Any], Any]:
         pytest.param(_with(verdict="edited"), id="field-unknown"),
         pytest.param(_with(proof="fine"), id="verdict-unknown"),
         pytest.param(_with(proof="exact"), id="exact-with-residue"),
-        pytest.param(_with(proof="unproved"), id="unproved-with-version"),
+        pytest.param(_with(proof="unverified"), id="unverified-with-version"),
         pytest.param(_with(version="2.8.7"), id="version-without-v"),
         pytest.param(_with(version=None), id="proved-without-version"),
         pytest.param(_with(flags={"namespace": "flux-system"}), id="flags-missing"),

@@ -18,12 +18,12 @@ from flows import fleet, manifest, path_in
 from flux_upgrade.action.action_yml import OUTPUTS, REPORT_FILE
 from flux_upgrade.model.errors import (
     CheckoutDiffers,
+    EditConflict,
     FluxUpgradeError,
     ForbiddenByForge,
     InvalidConfig,
     NothingFound,
     RepositoryUnfit,
-    ResidueConflict,
     SourceUnavailable,
     UsageError,
 )
@@ -149,7 +149,7 @@ def test_the_image_does_what_a_process_does(request: pytest.FixtureRequest, tmp_
             outputs = {name: plain(value) for name, value in done.outputs.items()}
             bodies = {number: plain(each.body) for number, each in on.repository.pulls.items()}
             left.append((plain(done.log).replace(on.token.value, "TOKEN"), plain(done.summary), outputs, bodies))
-            assert done.exit_code == ResidueConflict.exit_code
+            assert done.exit_code == EditConflict.exit_code
     assert left[0] == left[1]
 
 
@@ -340,11 +340,11 @@ def test_what_is_held_ends_green(tmp_path: Path) -> None:
 def test_what_fails_ends_red_after_all_else_was_done(tmp_path: Path) -> None:
     with Fleet(tmp_path, _everything()) as on:
         done = on.run()
-        assert (done.exit_code, done.outputs["outcome"]) == (ResidueConflict.exit_code, "failed")
+        assert (done.exit_code, done.outputs["outcome"]) == (EditConflict.exit_code, "failed")
         assert on.opened() == {"flux-upgrade/clusters.a/minor": True}
         (annotation,) = done.annotations
         assert annotation.message.startswith(f"{path_in('clusters/b')}: v2.9.4 changed or removed")
-        assert [each["slug"] for each in json.loads(done.outputs["report"])["failures"]] == ["residue-conflict"]
+        assert [each["slug"] for each in json.loads(done.outputs["report"])["failures"]] == ["edit-conflict"]
         # Again, all but the failure is as it should be.
         again = on.run()
         assert (again.exit_code, again.outputs["outcome"], on.written()) == (9, "failed", [])

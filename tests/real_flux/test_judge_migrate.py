@@ -46,7 +46,7 @@ def test_each_tree_is_migrated_the_same(trees: Path, tmp_path: Path, *, update_g
     for tree in sorted(each.name for each in trees.iterdir()):
         ran = run_flux("migrate", "-f", ".", "--yes", at=theirs / tree)
         assert ran.returncode == 0, ran.stderr
-        words = (f"--release-source={laptop.source}", f"--to={FLUX}", "--scan=all", "--json")
+        words = (f"--release-source={laptop.source}", f"--to={FLUX}", "--include=all", "--json")
         said = json.loads(laptop.run("migrate", ours / tree, *words).out)
         for path in sorted(each for each in (ours / tree).rglob("*") if each.is_file() and not each.is_symlink()):
             files += 1

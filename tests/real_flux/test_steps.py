@@ -65,7 +65,7 @@ def test_each_step_ends_with_everything_applied(start: Start, manifest: Manifest
         _MANIFEST: first,
         _LISTING: "resources:\n- gotk-components.yaml\n",
         _OBJECTS: "---\n".join(yaml.safe_dump(each, sort_keys=False) for each in objects),
-        ".github/flux-upgrade.yaml": "policy: minor\nladder: true\n",
+        ".github/flux-upgrade.yaml": "policy: minor\nmulti-step: true\n",
     }
     clone, bare = clone_with(tmp_path / "ann"), Bare.make(tmp_path / "served" / "octo" / "fleet.git")
     for path, content in files.items():

@@ -12,10 +12,10 @@ from flux_upgrade.action.action_yml import OUTPUTS, REPORT_FILE, Outcome
 from flux_upgrade.action.report import outcome_of, outputs, run_value
 from flux_upgrade.model.errors import (
     CheckoutDiffers,
+    EditConflict,
     ForbiddenByForge,
     ForgeUnavailable,
     Overtaken,
-    ResidueConflict,
     Unreadable,
 )
 from flux_upgrade.model.versions import Version
@@ -29,7 +29,7 @@ from rounds import holding, planned, result, round_of, team_of
 PATCH, MINOR, MAJOR, _ = BumpKind
 ONE = planned()
 ORPHAN = Hold(HoldReason.ORPHAN, "nobody refers to it")
-CONFLICT = Hold(HoldReason.RESIDUE_CONFLICT, "a path", "take it out", ResidueConflict, MINOR, Version("v2.9.4"))
+CONFLICT = Hold(HoldReason.EDIT_CONFLICT, "a path", "take it out", EditConflict, MINOR, Version("v2.9.4"))
 UNREADABLE = Hold(HoldReason.UNREADABLE, "broken", "mend it", Unreadable)
 DIFFERS = Hold(HoldReason.CHECKOUT_DIFFERS, "it is behind", "git pull", CheckoutDiffers)
 EDITED = Hold(HoldReason.BRANCH_EDITED, "somebody pushed", "merge it")
@@ -118,7 +118,7 @@ def test_what_fails_without_writing_is_a_failure() -> None:
         ([], [], 0),
         ([NEWEST], [], 0),
         ([ORPHAN], [], 0),
-        ([ORPHAN, CONFLICT], [], ResidueConflict.exit_code),
+        ([ORPHAN, CONFLICT], [], EditConflict.exit_code),
         ([CONFLICT, UNREADABLE, DIFFERS], [], Unreadable.exit_code),
         ([DIFFERS], [], CheckoutDiffers.exit_code),
         ([], [ForbiddenByForge("no")], ForbiddenByForge.exit_code),

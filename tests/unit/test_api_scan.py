@@ -148,14 +148,14 @@ def test_what_is_searched_is_what_the_config_file_says() -> None:
         frozenset({"a/x.yaml", "a/y.json", "b/x.yaml", "c/x.yaml"}), frozenset({"a/x.yaml", "b/x.yaml", "c/x.yaml"})
     )
     of_a, of_b = (
-        Group(governance=Governance(scan=("a/",))),
-        Group(name="b", paths=("b/",), governance=Governance(scan=("b/",))),
+        Group(governance=Governance(include=("a/",))),
+        Group(name="b", paths=("b/",), governance=Governance(include=("b/",))),
     )
     narrowed = Config(default=of_a, groups=(of_b,), ignore=("**/y.json",))
     assert searched(tree, "", narrowed).paths == {"a/x.yaml", "b/x.yaml"}
     wide = narrowed._replace(groups=(of_b._replace(governance=Governance()),))
     assert searched(tree, "", wide).paths == {"a/x.yaml", "b/x.yaml", "c/x.yaml"}
-    below = searched(tree, "deploy/", Config(default=Group(governance=Governance(scan=("deploy/a/",)))))
+    below = searched(tree, "deploy/", Config(default=Group(governance=Governance(include=("deploy/a/",)))))
     assert below.paths == {"deploy/a/x.yaml", "deploy/a/y.json"}
 
 

@@ -10,17 +10,17 @@ from flows import World, listed
 from flux_upgrade.clusters.groups import is_seen_to
 from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.model.errors import (
+    EditConflict,
     FluxUpgradeError,
     ForbiddenByRegistry,
     Overtaken,
     RegistryUnavailable,
     ReleaseNotFound,
-    ResidueConflict,
-    Unproved,
     Unreadable,
     UnsupportedPin,
     UnsupportedRelease,
     UntrustedArchive,
+    Unverified,
 )
 from flux_upgrade.model.forge import Done, OpenPull, Step
 from flux_upgrade.model.oci.reference import parse_address
@@ -209,11 +209,11 @@ class UnsupportedArtifacts(MemoryOwnArtifacts):
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (ResidueConflict("yours and theirs"), "residue-conflict"),
+        (EditConflict("yours and theirs"), "edit-conflict"),
         (UnsupportedRelease("too new"), "unsupported-release"),
         (ReleaseNotFound("not yet"), "unsupported-release"),
         (Unreadable("two manifests"), "unreadable"),
-        (Unproved("of no release"), "unproved"),
+        (Unverified("of no release"), "unverified"),
         (UntrustedArchive("other bytes"), "untrusted-artifact"),
         (RegistryUnavailable("no answer"), "source-unavailable"),
         (UnsupportedPin("odd"), "unsupported-pin"),

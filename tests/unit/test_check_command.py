@@ -49,7 +49,7 @@ def test_the_target_is_the_newest_stable_release_or_the_one_that_is_given(tmp_pa
         (["--from=v1.2.3"], 3, "release-not-found"),
         (["no/such/folder"], 2, "no/such/folder"),
         (["oci://registry.example.com/flux:latest"], 2, "oci://registry.example.com/flux:latest"),
-        (["--scan=!"], 2, "scan"),
+        (["--include=!"], 2, "include"),
         (["--form=v2.8.8"], 2, "did you mean '--from'?"),
     ],
 )
@@ -114,13 +114,13 @@ def test_a_file_that_is_named_is_checked_whatever_it_is(tmp_path: Path, source: 
 
 def test_patterns_narrow_the_search(tmp_path: Path, source: Path) -> None:
     plant(tmp_path, {f"{name}/x.yaml": resource(name=name) for name in "abc"} | {".git/HEAD": ""})
-    plant(tmp_path, {".github/flux-upgrade.yaml": "scan: ['a/', 'b/']\nignore: ['b/']\n"})
+    plant(tmp_path, {".github/flux-upgrade.yaml": "include: ['a/', 'b/']\nignore: ['b/']\n"})
 
     def checked(*argv: str) -> list[str]:
         return [line[0] for line in lines(run(tmp_path, source, "check", *argv))]
 
     assert checked() == ["a"]
-    assert checked("--scan=*", "--scan=!a/") == ["c"], "what is ignored is left alone"
+    assert checked("--include=*", "--include=!a/") == ["c"], "what is ignored is left alone"
 
 
 def test_what_is_left_alone_is_said(tmp_path: Path, source: Path) -> None:
@@ -132,9 +132,9 @@ def test_what_is_left_alone_is_said(tmp_path: Path, source: Path) -> None:
     assert "3 files with Flux's APIs were left alone (`ignore` in the config file)\n" in ran.out
     assert run(tmp_path, source, "check", "--json").value["ignored"] == 3
     # What was not to be searched, or is named itself, is not left alone by that key.
-    assert "left alone" not in run(tmp_path, source, "check", "--scan=a.yaml").out
+    assert "left alone" not in run(tmp_path, source, "check", "--include=a.yaml").out
     assert "left alone" not in run(tmp_path, source, "check", "vendor/1.yaml").out
-    ran = run(tmp_path, source, "migrate", "--scan=vendor/1.yaml")
+    ran = run(tmp_path, source, "migrate", "--include=vendor/1.yaml")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.endswith("1 file with Flux's APIs was left alone (`ignore` in the config file)\n")
     assert (tmp_path / "vendor/1.yaml").read_text() == files["vendor/1.yaml"]

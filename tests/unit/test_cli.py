@@ -39,14 +39,14 @@ def test_an_unverified_release_is_reported(tmp_path: Path) -> None:
     (source / "v2.9.4" / "flux_2.9.4_checksums.txt").unlink()
     code, _, err = run("render", f"--release-source={source}", "--version=v2.9.4")
     assert code == 0
-    assert "unverified" in err
+    assert "no-checksum" in err
     manifest = tmp_path / "gotk-components.yaml"
     manifest.write_text(rendered(InstallOptions("v2.9.4")))
     written_release.write_release(source, "v2.9.3", written_release.files("v2.9.3"))
     manifest.write_text(rendered(InstallOptions("v2.9.3")))
     code, out, _ = run("upgrade", str(manifest), f"--release-source={source}", "--to=v2.9.4")
     assert code == 0
-    assert "unverified" in out
+    assert "no-checksum" in out
 
 
 @pytest.mark.parametrize(

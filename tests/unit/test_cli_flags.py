@@ -103,8 +103,8 @@ def test_a_boolean_by_itself_is_true(words: list[str], *, network_policy: bool, 
     ("command", "words"),
     [
         ("render", ["--network-policy", "false"]),
-        ("plan", ["--ladder", "false"]),
-        ("plan", [".", "--ladder", "true"]),
+        ("plan", ["--multi-step", "false"]),
+        ("plan", [".", "--multi-step", "true"]),
         ("bootstrap", ["github", "--personal", "false"]),
     ],
 )
@@ -117,8 +117,8 @@ def test_the_value_of_a_boolean_is_no_word_of_its_own(command: str, words: list[
 
 def test_a_path_may_follow_a_boolean() -> None:
     for path in ("clusters", "./false", "falsehoods"):
-        given = parse("plan", ["--ladder", path])
-        assert (given.ladder, given.path) == (True, path)
+        given = parse("plan", ["--multi-step", path])
+        assert (given.multi_step, given.path) == (True, path)
 
 
 @pytest.mark.parametrize("command", ["plan", "render", "bootstrap"])

@@ -128,8 +128,8 @@ GOVERNED = {
     "--flags=log-level: debug": ("flags", "log-level: debug"),
     "--check-images=false": ("check-images", False),
     "--migrate=with-upgrade": ("migrate", "with-upgrade"),
-    "--ladder=false": ("ladder", False),
-    "--scan=apps/**": ("scan", ["apps/**"]),
+    "--multi-step=false": ("multi-step", False),
+    "--include=apps/**": ("include", ["apps/**"]),
     "--kubernetes-version=1.33": ("kubernetes-version", "1.33"),
 }
 ASKED = {
@@ -140,7 +140,7 @@ ASKED = {
 }
 REQUESTED = {
     "--base=release": ("base", "release"),
-    "--migrated": ("migrated", True),
+    "--flux-migrate-done": ("migrated", True),
     "--approve=2.9": ("approve", ("2.9",)),
 }
 
@@ -168,10 +168,10 @@ def test_images_are_looked_for_as_the_config_file_says_unless_asked() -> None:
 
 
 def test_what_an_upgrade_means_is_as_the_config_file_says_unless_asked() -> None:
-    assert upgrade_options("plan", "--ladder").governing == {"ladder": True}
-    asked = upgrade_options("upgrade", "--migrated", "x", "--scan=b", "--scan", "!b/c")
-    assert (asked.request.migrated, asked.path, asked.governing) == (True, "x", {"scan": ["b", "!b/c"]})
-    assert not upgrade_options("upgrade", "--migrated=false").request.migrated
+    assert upgrade_options("plan", "--multi-step").governing == {"multi-step": True}
+    asked = upgrade_options("upgrade", "--flux-migrate-done", "x", "--include=b", "--include", "!b/c")
+    assert (asked.request.migrated, asked.path, asked.governing) == (True, "x", {"include": ["b", "!b/c"]})
+    assert not upgrade_options("upgrade", "--flux-migrate-done=false").request.migrated
     with pytest.raises(UsageError, match="with-upgrade"):
         parse_command(["plan", "--migrate=later"], ENV)
 

@@ -34,8 +34,8 @@ assignees: [hubot]
 auto-merge: patch
 check-images: false
 migrate: with-upgrade
-ladder: off
-scan: [apps, "!apps/old"]
+multi-step: off
+include: [apps, "!apps/old"]
 kubernetes-version: 1.30
 needs-approval: [rbac, network-policy]
 branch-prefix: deps/flux-
@@ -51,8 +51,8 @@ groups:
     check-images: true
     labels: []
     migrate: off
-    ladder: on
-    scan: []
+    multi-step: on
+    include: []
     kubernetes-version: v1.33.4
     needs-approval: []
   production:
@@ -80,7 +80,11 @@ def test_every_key_is_read() -> None:
     assert not default.check_images
     assert (loaded.branch_prefix, loaded.forge, loaded.ignore) == ("deps/flux-", "gitea", ("archive/**",))
     assert loaded.moves_operator
-    assert (default.migrate, default.ladder, default.scan) == (Migrate.WITH_UPGRADE, False, ("apps", "!apps/old"))
+    assert (default.migrate, default.multi_step, default.include) == (
+        Migrate.WITH_UPGRADE,
+        False,
+        ("apps", "!apps/old"),
+    )
     assert (default.kubernetes_version, default.needs_approval) == ("1.30", ("rbac", "network-policy"))
     assert [group.name for group in loaded.groups] == ["staging", "production"]
 
@@ -97,10 +101,10 @@ def test_a_group_takes_what_it_does_not_say_from_the_top() -> None:
     assert production.auto_merge
     assert (staging.check_images, production.check_images) == (True, False)
     assert production.flags == loaded.default.governance.flags
-    assert (staging.migrate, staging.ladder, staging.scan) == (Migrate.OFF, True, ())
+    assert (staging.migrate, staging.multi_step, staging.include) == (Migrate.OFF, True, ())
     assert (staging.kubernetes_version, staging.needs_approval) == ("v1.33.4", ())
-    assert (production.migrate, production.ladder) == (Migrate.WITH_UPGRADE, False)
-    assert (production.kubernetes_version, production.scan) == ("1.30", ("apps", "!apps/old"))
+    assert (production.migrate, production.multi_step) == (Migrate.WITH_UPGRADE, False)
+    assert (production.kubernetes_version, production.include) == ("1.30", ("apps", "!apps/old"))
     assert production.needs_approval == (ChangeKind.RBAC, ChangeKind.NETWORK_POLICY)
 
 
@@ -197,13 +201,13 @@ def test_whether_images_are_looked_for_is_asked_for_everywhere(*, asked: bool) -
 
 
 def test_what_an_upgrade_means_is_asked_for_everywhere() -> None:
-    asked = {"migrate": "before", "ladder": True, "scan": ["infra"], "kubernetes-version": "1.35"}
+    asked = {"migrate": "before", "multi-step": True, "include": ["infra"], "kubernetes-version": "1.35"}
     changed = load(WHOLE, asked)
     for each in (group.governance for group in (changed.default, *changed.groups)):
-        found = (each.migrate, each.ladder, each.scan, each.kubernetes_version)
+        found = (each.migrate, each.multi_step, each.include, each.kubernetes_version)
         assert found == (Migrate.BEFORE, True, ("infra",), "1.35")
-    staging = load(WHOLE, {"ladder": False}).groups[0].governance
-    assert (staging.migrate, staging.ladder, staging.kubernetes_version) == (Migrate.OFF, False, "v1.33.4")
+    staging = load(WHOLE, {"multi-step": False}).groups[0].governance
+    assert (staging.migrate, staging.multi_step, staging.kubernetes_version) == (Migrate.OFF, False, "v1.33.4")
 
 
 @pytest.mark.parametrize("off", ["off", "OFF", "no", "false", "'off'", '"off"'])
@@ -220,7 +224,7 @@ def test_off_may_be_written_as_it_is_spoken(off: str) -> None:
     ],
 )  # fmt: skip
 def test_the_ladder_is_on_or_off(text: str, *, is_on: bool) -> None:
-    assert load(f"ladder: {text}").default.governance.ladder is is_on
+    assert load(f"multi-step: {text}").default.governance.multi_step is is_on
 
 
 @pytest.mark.parametrize(

@@ -180,6 +180,6 @@ def test_no_other_release_speaks_for_an_installation_of_which_the_source_lacks_a
     text = regenerator(releases).regenerate(InstallOptions("v2.8.8", components=components)).text
     releases.files["v2.8.8"] = dict(derive("v2.8.8", published(release("v2.8.8"))).files)
     proof = prove(parse(text.encode()), regenerator(releases))
-    assert proof.verdict is Verdict.UNPROVED
+    assert proof.verdict is Verdict.UNVERIFIED
     assert proof.reason == "the release source has no source-watcher of v2.8.8"
     assert "--release-source" in proof.hint

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flows import manifest
-from flux_upgrade.model.errors import Downgrade, Unproved, Unreadable
+from flux_upgrade.model.errors import Downgrade, Unreadable, Unverified
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.pin import Pin
@@ -33,7 +33,7 @@ def bumped(image: bytes) -> Pin:
     ("content", "reason"),
     [
         (b"<<<<<<< HEAD\n" + PLAIN, HoldReason.UNREADABLE),
-        (PLAIN.replace(b"v2.8.7", b"v2.8.6").replace(b"v1.8.7", b"v1.8.6"), HoldReason.UNPROVED),
+        (PLAIN.replace(b"v2.8.7", b"v2.8.6").replace(b"v1.8.7", b"v1.8.6"), HoldReason.UNVERIFIED),
         (PLAIN, None),
         (PLAIN.replace(b"cpu: 1000m", b"cpu: 2000m"), None),
     ],
@@ -43,7 +43,7 @@ def test_what_cannot_be_proved_can_go_nowhere(content: bytes, reason: HoldReason
     hold = installation(content).held
     assert (hold.reason if hold else None) is reason
     if hold is not None:
-        assert hold.error in (Unreadable, Unproved)
+        assert hold.error in (Unreadable, Unverified)
         assert hold.detail
         assert hold.hint
 

@@ -85,7 +85,7 @@ def test_what_the_repository_never_used_needs_no_flux_migrate(migrate: Migrate) 
 )
 def test_what_the_repository_used_once_is_in_its_history(mentions: Mentions, first: str) -> None:
     other = fleet({"clusters/production": "v2.9.4"})
-    repository = ClusterRepository({APPS: NEW, **other}, scan=("**", "!examples/**"))
+    repository = ClusterRepository({APPS: NEW, **other}, include=("**", "!examples/**"))
     repository.history = repository.world.history = MemoryHistory(mentions=mentions)
     repository.run()
     assert first_step(repository)[:21] == first
@@ -266,7 +266,7 @@ def test_what_cannot_be_moved_blocks_and_the_rest_is_moved() -> None:
     assert repository.run() == {}
 
 
-@pytest.mark.parametrize("settings", [{"scan": ("clusters/**",)}, {"scan": ("/**", "!apps/")}])
+@pytest.mark.parametrize("settings", [{"include": ("clusters/**",)}, {"include": ("/**", "!apps/")}])
 def test_only_what_is_searched_is_moved(settings: dict[str, Any]) -> None:
     assert ClusterRepository(**settings).run() == {MINOR: "opened"}
 

@@ -8,7 +8,7 @@ import pytest
 
 from flows import PATH, World, fleet
 from flux_upgrade.action.job_summary import MOST_ROWS, summary
-from flux_upgrade.model.errors import ForbiddenByForge, ResidueConflict
+from flux_upgrade.model.errors import EditConflict, ForbiddenByForge
 from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan
 from flux_upgrade.planning.planner import plan_update_groups
@@ -241,9 +241,9 @@ def test_where_everything_is_ignored_there_is_no_table() -> None:
 
 def test_a_conflict_is_reported_with_its_remedy() -> None:
     hold = Hold(
-        HoldReason.RESIDUE_CONFLICT, "v2.9.4 changed a path", "take it out", ResidueConflict, MINOR, Version("v2.9.4")
+        HoldReason.EDIT_CONFLICT, "v2.9.4 changed a path", "take it out", EditConflict, MINOR, Version("v2.9.4")
     )
-    assert cell(hold) == "held: v2.9.4 **residue-conflict**: v2.9.4 changed a path<br>→ take it out"
+    assert cell(hold) == "held: v2.9.4 **edit-conflict**: v2.9.4 changed a path<br>→ take it out"
 
 
 def test_drift_comes_first_and_a_row_links_to_what_moves_it() -> None:

@@ -13,12 +13,12 @@ from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.manifests.render import render
 from flux_upgrade.model.errors import (
     Downgrade,
+    EditConflict,
     FluxUpgradeError,
     ReleaseNotFound,
-    ResidueConflict,
-    Unproved,
     Unreadable,
     UnsupportedRelease,
+    Unverified,
     WriteFailed,
 )
 from flux_upgrade.pins.gotk_components import pin
@@ -88,9 +88,9 @@ def test_a_version_that_does_not_exist() -> None:
         (rendered(EIGHT), "v2.6.4", HoldReason.DOWNGRADE, Downgrade),
         (bumped(rendered(EIGHT), "v1.9.9"), "", HoldReason.CONTROLLER_NEWER, None),
         (bumped(rendered(EIGHT), "v1.9.9"), "v2.9.4", HoldReason.CONTROLLER_NEWER, Downgrade),
-        (rendered(EIGHT).replace("v2.8.8", "v0.41.2"), "", HoldReason.UNPROVED, Unproved),
+        (rendered(EIGHT).replace("v2.8.8", "v0.41.2"), "", HoldReason.UNVERIFIED, Unverified),
         ("---\n# Flux Version: v2.8.8\n", "", HoldReason.UNREADABLE, Unreadable),
-        (rendered(EIGHT).replace("cpu: 1000m", "cpu: 5"), "", HoldReason.RESIDUE_CONFLICT, ResidueConflict),
+        (rendered(EIGHT).replace("cpu: 1000m", "cpu: 5"), "", HoldReason.EDIT_CONFLICT, EditConflict),
     ],
 )
 def test_holds(content: str, to: str, reason: HoldReason, error: type[Exception] | None) -> None:

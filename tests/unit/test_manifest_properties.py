@@ -93,7 +93,7 @@ def test_edits_of_any_value_are_carried(values: dict[str, object], where: int) -
 def test_any_bytes_after_a_header(content: bytes) -> None:
     whole = b"---\n# Flux Version: v2.9.4\n" + content
     for each in pin.find(MemoryTree({PATH: whole}), REGENERATOR):
-        assert each.proof.verdict in (Verdict.UNREADABLE, Verdict.UNPROVED, Verdict.EDITED)
+        assert each.proof.verdict in (Verdict.UNREADABLE, Verdict.UNVERIFIED, Verdict.EDITED)
 
 
 @given(st.text(max_size=80))

@@ -80,6 +80,6 @@ def test_how_a_template_is_left_out_of_the_search(path: str, pattern: str) -> No
     found = migrate(file, apis)
     assert found is not None
     (left,) = found.lefts
-    assert f"`scan: ['**', '{pattern}']`" in left.hint
-    assert not match(tuple(yaml.safe_load(left.hint.split("`")[1])["scan"]), path)
+    assert f"`include: ['**', '{pattern}']`" in left.hint
+    assert not match(tuple(yaml.safe_load(left.hint.split("`")[1])["include"]), path)
     assert left.detail == "It is a Helm template."

@@ -259,7 +259,7 @@ def test_each_installation_is_decided_by_itself() -> None:
     assert {folder: [each.slug for each in found if each] for folder, found in errors.items()} == {
         "a": [],
         "b": ["unreadable"],
-        "c": ["residue-conflict"],
+        "c": ["edit-conflict"],
         "d": [],
     }
 
@@ -268,7 +268,7 @@ def test_edits_may_be_given_up() -> None:
     files = fleet({"a": "v2.8.8"})
     files[path_in("a")] = files[path_in("a")].replace(b"cpu: 1000m", b"cpu: 1500m")
     world = World(files, asked=UpgradeRequest(approve=("2.9",)))
-    assert decisions_of(plans(world)["a"]) == ["residue-conflict v2.9.4"]
+    assert decisions_of(plans(world)["a"]) == ["edit-conflict v2.9.4"]
     assert list(plans(world)["a"].tried) == [BumpKind.MINOR]
     world.config = Config(Group(governance=Governance(take_release=True)))
     assert decisions_of(plans(world)["a"]) == ["v2.9.4"]

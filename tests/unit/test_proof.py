@@ -154,7 +154,7 @@ def test_unproved(version: str, reason: str) -> None:
     # Bodies of their own, so that no other release fits.
     text = rendered(EIGHT).replace("v2.8.8", version).replace("v0.8.0", "v0.99.0").replace("replicas: 1", "replicas: 7")
     proof = proof_of(text, Regenerator(releases, regenerator()._flux))  # noqa: SLF001 the same double
-    assert proof.verdict is Verdict.UNPROVED
+    assert proof.verdict is Verdict.UNVERIFIED
     assert reason in proof.reason
     assert proof.hint
     assert proof.options is not None
@@ -195,7 +195,7 @@ def test_unreadable_has_the_line_of_the_file(shared: Regenerator) -> None:
 def test_flags_that_flux_never_takes(shared: Regenerator) -> None:
     text = rendered(EIGHT._replace(namespace="x")).replace("  name: x\n", "  name: '123'\n")
     proof = proof_of(text, shared)
-    assert proof.verdict is Verdict.UNPROVED
+    assert proof.verdict is Verdict.UNVERIFIED
     assert "recovered flags" in proof.reason
 
 

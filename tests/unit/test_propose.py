@@ -225,7 +225,7 @@ def test_a_range_that_was_narrowed_ends_a_proposal() -> None:
 )
 def test_it_is_done_when_it_is_there(target: str, listed: set[str], why: str) -> None:
     team = UpdateGroupPlan(
-        UpdateGroup("a", "a", Group(), ()), (_plan(hold(HoldReason.RESIDUE_CONFLICT, MINOR, "v2.9.4")),)
+        UpdateGroup("a", "a", Group(), ()), (_plan(hold(HoldReason.EDIT_CONFLICT, MINOR, "v2.9.4")),)
     )
     found = no_longer_needed(team, PATCH, Version(target), listed)
     assert (found[0] if found else "") == why

@@ -375,7 +375,7 @@ def test_the_next_step_waits_for_the_box() -> None:
         (HoldReason.COMPONENT_IN_USE, {"orphaned": [LEFT]}, "`apps/a.yaml:1`: `ImagePolicy app`, `image.toolkit.fluxcd.io/v1beta2`"),
         (HoldReason.OVERLAY_BREAKS, {"overlay": {"path": "k", "failed": "no such path"}}, "No such path."),
         (HoldReason.KUBERNETES_TOO_OLD, {"moves": MOVES}, None),
-        (HoldReason.RESIDUE_CONFLICT, {"moves": MOVES}, None),
+        (HoldReason.EDIT_CONFLICT, {"moves": MOVES}, None),
     ],
 )  # fmt: skip
 def test_a_held_cluster_is_reported_with_the_lines_to_fix(
@@ -484,6 +484,6 @@ def test_prose_of_anybodys_is_text_and_code(text: str) -> None:
 
 
 def test_names_in_backticks_are_code_and_spaces_stay() -> None:
-    assert prose("set `ladder: true` in the config *file*") == r"set `ladder: true` in the config \*file\*"
+    assert prose("set `multi-step: true` in the config *file*") == r"set `multi-step: true` in the config \*file\*"
     assert prose("one ` alone") == r"one \` alone"
     assert prose("`` is empty") == r"\`\` is empty"

@@ -36,7 +36,7 @@ def group() -> Proposal:
     return proposal(
         Stated(path=MANY, count=4),
         Stated(path="b/gotk-components.yaml", version="v2.8.7", edits=[EDIT], options={"log-level": "debug"}),
-        Stated(path="c/gotk-components.yaml", edits=[EDIT], held={"reason": "residue-conflict", "detail": "no"}),
+        Stated(path="c/gotk-components.yaml", edits=[EDIT], held={"reason": "edit-conflict", "detail": "no"}),
         Stated(path="d/gotk-components.yaml", held={"reason": "unreadable", "detail": "broken", "until": "2026-08-09"}),
         name="all",
     )
@@ -66,7 +66,7 @@ def test_the_order_in_which_things_were_found_changes_nothing() -> None:
 def test_who_is_held_is_named_with_the_reason() -> None:
     text = body(group())
     assert "5 of 7 installations" in text
-    assert "`c` stays as it is: no (`residue-conflict`)." in text
+    assert "`c` stays as it is: no (`edit-conflict`)." in text
     assert "`d` stays as it is: broken, until 2026-08-09 (`unreadable`)." in text
 
 

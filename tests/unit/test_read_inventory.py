@@ -106,19 +106,19 @@ def test_another_config_file_may_be_named(tree: Tree, tmp_path: Path) -> None:
 
 
 def test_what_an_upgrade_means_is_asked_for_above_the_config_file(tree: Tree) -> None:
-    config = b"migrate: off\nladder: off\nscan: [apps]\nkubernetes-version: 1.30\n"
+    config = b"migrate: off\nmulti-step: off\ninclude: [apps]\nkubernetes-version: 1.30\n"
     tree.write({**fleet({"clusters/a": "v2.8.7"}), CONFIG: config + b"groups: {a: {paths: [clusters]}}\n"})
-    asked = ["--migrate=with-upgrade", "--ladder", "--scan=infra", "--scan=!infra/old"]
+    asked = ["--migrate=with-upgrade", "--multi-step", "--include=infra", "--include=!infra/old"]
     merged = tree.gathered("", *asked, "--kubernetes-version=v1.35.2").config
     for each in (group.governance for group in (merged.default, *merged.groups)):
-        assert (each.migrate, each.ladder, each.scan, each.kubernetes_version) == (
+        assert (each.migrate, each.multi_step, each.include, each.kubernetes_version) == (
             Migrate.WITH_UPGRADE,
             True,
             ("infra", "!infra/old"),
             "v1.35.2",
         )
     plain = tree.gathered().config.groups[0].governance
-    assert (plain.migrate, plain.ladder, plain.scan, plain.kubernetes_version) == (
+    assert (plain.migrate, plain.multi_step, plain.include, plain.kubernetes_version) == (
         Migrate.OFF,
         False,
         ("apps",),
@@ -196,8 +196,8 @@ def test_an_approval_of_anything_else_is_none(tree: Tree, text: str) -> None:
         (["--flags=nope=1"], UsageError, "unknown flag 'nope'"),
         (["--flags=version=v2.9.4"], UsageError, "is decided by policy and range"),
         (["--flags=namespace=x"], UsageError, "installed a second time"),
-        (["--scan=../a", "--scan="], UsageError, "--scan '../a' is not a pattern"),
-        (["--scan=!a"], UsageError, "--scan begins with an exception, '!a', and matches nothing"),
+        (["--include=../a", "--include="], UsageError, "--include '../a' is not a pattern"),
+        (["--include=!a"], UsageError, "--include begins with an exception, '!a', and matches nothing"),
         (["--kubernetes-version=2.9"], UsageError, "--kubernetes-version wants a version of Kubernetes"),
         (["--kubernetes-version=1.3"], UsageError, "did you mean 1.30?"),
         (["--config=no-such.yaml"], UsageError, "no-such.yaml cannot be read"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flux_upgrade.model.errors import CheckoutDiffers, ForbiddenByForge, ResidueConflict
+from flux_upgrade.model.errors import CheckoutDiffers, EditConflict, ForbiddenByForge
 from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.proposal import Action
 from flux_upgrade.policy.decision import BumpKind, Hold
@@ -69,12 +69,12 @@ def test_what_has_no_remedy_promises_none() -> None:
 
 
 def test_failures_are_those_of_installations_and_of_pull_requests() -> None:
-    conflict = Hold(HoldReason.RESIDUE_CONFLICT, "a path", "take it out", ResidueConflict, MINOR, Version("v2.9.4"))
+    conflict = Hold(HoldReason.EDIT_CONFLICT, "a path", "take it out", EditConflict, MINOR, Version("v2.9.4"))
     held = holding(conflict, Hold(HoldReason.ORPHAN, "nobody"))
     error = ForbiddenByForge("the token may not", hint="allow it")
     done = round_of(held, results=[result(ONE, Action.FAILED, error=error), result(ONE, Action.HELD, hold=EDITED)])
     assert list(round_failures(done)) == [
-        ("residue-conflict", "clusters/staging: a path", "take it out"),
+        ("edit-conflict", "clusters/staging: a path", "take it out"),
         ("forbidden", "clusters/staging: the token may not", "allow it"),
     ]
 

@@ -246,7 +246,7 @@ def test_the_check_can_be_turned_off() -> None:
 def test_what_is_held_for_a_conflict_asks_nothing() -> None:
     artifacts = registry_with()
     text = manifest(MIRROR).replace("cpu: 1000m", "cpu: 5")
-    assert held(planned(text, artifacts)).reason is HoldReason.RESIDUE_CONFLICT
+    assert held(planned(text, artifacts)).reason is HoldReason.EDIT_CONFLICT
     assert artifacts.asked == []
     assert held(planned(text, artifacts, take_release=True)).reason is HoldReason.IMAGES_MISSING
 

@@ -253,7 +253,7 @@ def test_one_who_runs_the_program_may_say_so_as_well() -> None:
 
 
 def test_no_steps_for_those_who_want_one_jump() -> None:
-    repository = ClusterRepository(BRIDGED, settings={**TOGETHER, "ladder": False})
+    repository = ClusterRepository(BRIDGED, settings={**TOGETHER, "multi_step": False})
     assert repository.run() == {MINOR: "opened"}
     assert repository.upgrades == [(BumpKind.MINOR, "v2.9.4")]
     assert repository.impact.stored.after_migrate
@@ -267,7 +267,7 @@ def test_no_steps_for_those_who_want_one_jump() -> None:
 
 
 def test_no_jump_over_what_no_release_bridges() -> None:
-    repository = ClusterRepository((GIT_REPOSITORY,), settings={**TOGETHER, "ladder": False})
+    repository = ClusterRepository((GIT_REPOSITORY,), settings={**TOGETHER, "multi_step": False})
     assert repository.run() == {}
     assert repository.holds.keys() == {HoldReason.BLOCKED_BY_API_REMOVAL}
     assert (
@@ -280,7 +280,7 @@ def test_no_jump_over_what_no_release_bridges() -> None:
 def test_what_was_asked_for_by_name_is_not_gone_to_in_steps(
     expected: list[tuple[BumpKind, str]], *, ladder: bool
 ) -> None:
-    repository = ClusterRepository(BRIDGED, settings={**TOGETHER, "ladder": ladder})
+    repository = ClusterRepository(BRIDGED, settings={**TOGETHER, "multi_step": ladder})
     repository.run(UpgradeRequest(to=Version("v2.9.4")))
     assert repository.upgrades == expected
     for hold in repository.holds.values():

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.manifests.options import InstallOptions, spell, validate
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.model.errors import FluxUpgradeError, ResidueConflict, Unproved
+from flux_upgrade.model.errors import EditConflict, FluxUpgradeError, Unverified
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.planning.manifest_planner import ahead_of, downgrade, newest_stable
@@ -90,7 +90,7 @@ class RenderedComponents:
         change = pin.change(proof, wanted, self._regenerator)
         if change.carried.conflicts:
             named = ", ".join(f"{each.object} {each.where}".strip() for each in change.carried.conflicts)
-            raise ResidueConflict(
+            raise EditConflict(
                 f"{path}: what was edited by hand would be overwritten: {named}",
                 hint="give the flag the value that stands there, or take the edit out",
             )
@@ -101,6 +101,6 @@ class RenderedComponents:
 
 
 def _error(hold: Hold, path: str) -> FluxUpgradeError:
-    kind = hold.error or Unproved
+    kind = hold.error or Unverified
     # The flag of `upgrade` is not one of a bootstrap.
     return kind(f"{path}: {hold.detail}", hint=hold.hint.replace("--to ", "--version="))

@@ -10,7 +10,7 @@ from flux_upgrade.bootstrap import kustomization, sync
 from flux_upgrade.bootstrap.components import FlagChange, ManifestPlan, RenderedComponents
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.manifests.documents import Document, parse
-from flux_upgrade.model.errors import AlreadyBootstrapped, ResidueConflict, Unreadable
+from flux_upgrade.model.errors import AlreadyBootstrapped, EditConflict, Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import is_below, repository_path
 
@@ -54,7 +54,7 @@ def plan_files(
 
     ``roots``: ``root_syncs`` of the tree, where it has been searched already.
 
-    Raises AlreadyBootstrapped, ResidueConflict, Unreadable, UsageError, and what ``components`` raises.
+    Raises AlreadyBootstrapped, EditConflict, Unreadable, UsageError, and what ``components`` raises.
     """
     sync.sync_of(options)  # before anything is fetched
     paths = [f"{options.folder}/{name}" for name in _NAMES]
@@ -153,5 +153,5 @@ def _is_root(document: Document) -> bool:
 def errors_of(path: str) -> Iterator[None]:
     try:
         yield
-    except (Unreadable, ResidueConflict) as error:
+    except (Unreadable, EditConflict) as error:
         raise type(error)(f"{path}: {error.message}", hint=error.hint) from error

@@ -24,7 +24,7 @@ from flux_upgrade.manifests.merge import Conflict, Merge
 from flux_upgrade.manifests.nodes import MappingNode, Node, child, clone, compose, serialize
 from flux_upgrade.manifests.options import refuse, spell
 from flux_upgrade.manifests.proof import object_edits
-from flux_upgrade.model.errors import ResidueConflict, Unreadable
+from flux_upgrade.model.errors import EditConflict, Unreadable
 from flux_upgrade.model.versions import Version, is_tag
 
 NAME = "gotk-sync.yaml"
@@ -229,7 +229,7 @@ def edits(recovered: RecoveredSync) -> tuple[str, ...]:
 
 
 def resynced(recovered: RecoveredSync, wanted: Sync) -> bytes:
-    """The file with what is wanted, and with what was edited by hand. Raises ResidueConflict."""
+    """The file with what is wanted, and with what was edited by hand. Raises EditConflict."""
     if recovered.is_exact:
         return written(wanted).encode()
     base = parse(written(_complete(recovered.sync, wanted)).encode()).documents
@@ -239,7 +239,7 @@ def resynced(recovered: RecoveredSync, wanted: Sync) -> bytes:
     own = {id(sides[0]): _merged(*sides, conflicts) for sides in zip(mine, base, target, strict=True)}
     if conflicts:
         named = ", ".join(f"{each.object} {each.where}" for each in conflicts)
-        raise ResidueConflict(
+        raise EditConflict(
             f"what was edited by hand would be overwritten: {named}",
             hint="give the flag the value that stands there, or take the edit out",
         )

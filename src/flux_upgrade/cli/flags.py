@@ -191,7 +191,7 @@ def _policy() -> Arguments:
             "VERSION", "approve a minor with its later patches (2.9) or one version alone (v2.9.4); repeatable"
         ),
         **of_keys(),
-        "--migrated": truth(
+        "--flux-migrate-done": truth(
             "true: `flux migrate` ran in the clusters, with the release that they are at (default: false)",
             default=False,
         ),
@@ -235,7 +235,7 @@ def _api_uses(target: str) -> Arguments:
         **SOURCE,
         "--to": text("VERSION", f"{target} (default: the newest stable release)"),
         "--from": {"dest": "running", **running},
-        **of_keys("scan"),
+        **of_keys("include"),
         "--json": switch(_JSON.format("api-uses")),
     }
 

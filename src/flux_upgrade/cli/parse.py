@@ -65,7 +65,7 @@ def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
     actions = parser._actions  # noqa: SLF001 argparse offers no other way to its flags
     booleans = {word for each in actions if each.type in (boolean, boolean_text) for word in each.option_strings}
     for word, following in pairwise(words):
-        # ``--ladder false`` would say true of the flag, and name a folder ``false``.
+        # ``--multi-step false`` would say true of the flag, and name a folder ``false``.
         if word in booleans and following in ("true", "false"):
             raise UsageError(
                 f"the value of {word} does not go into a word of its own: did you mean '{word}={following}'?",
@@ -168,7 +168,7 @@ def _upgrade(args: Namespace, *, writes: bool) -> UpgradeOptions:
         approve=tuple(map(_approval, args.approve)),
         base=args.base,
         writes=writes,
-        migrated=args.migrated,
+        migrated=args.flux_migrate_done,
         accept_breaks=args.accept_breaks,
     )
     return UpgradeOptions(

@@ -83,7 +83,7 @@ def read_api_uses(
     files = in_use(scope.whole, suspected.uses, patches, _apis(running, target, served), spread, found)
     hits = _behaviour(scope.whole, looked_for, running, target) if changes_behaviour else ()
     patterns: tuple[str, ...] = ()
-    if (files or hits) and not scope.below and not scope.is_file and config.default.governance.scan != ALL:
+    if (files or hits) and not scope.below and not scope.is_file and config.default.governance.include != ALL:
         clusters = clusters_of(_members(discover(context) if options.running else pins), scope.whole)
         graph = graph_of(clusters, scope.whole, urls_of(scope.place))
         lacking = _LackingKinds(clusters, graph, target)

@@ -28,6 +28,6 @@ def run(options: RenderOptions, environment: Environment, console: Console) -> i
         changed = ", ".join(install.changed())
         console.err.write(f"  it speaks for default flags only; not covered: {changed}\n")
     if not manifests.verified:
-        console.fail("unverified", f"there is no checksum for the manifests of {install.version}", "")
+        console.fail("no-checksum", f"there is no checksum for the manifests of {install.version}", "")
     console.show(text)
     return 0

@@ -24,7 +24,7 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-ALL = ("all",)  # Of `scan`: what no cluster reads counts, too
+ALL = ("all",)  # Of `include`: what no cluster reads counts, too
 
 
 class Migrate(StrEnum):
@@ -51,8 +51,8 @@ class Governance(NamedTuple):
     take_release: bool = False  # Where a release changed what was edited by hand, its own value is taken
     check_images: bool = True  # Whether a registry other than Flux's own is asked for the target's images
     migrate: Migrate = Migrate.BEFORE
-    ladder: bool = True  # Whether a jump that cannot be made in one step is proposed hop by hop
-    scan: tuple[str, ...] = ()
+    multi_step: bool = True  # Whether a jump that cannot be made in one step is proposed hop by hop
+    include: tuple[str, ...] = ()
     """Patterns of the files that are searched for uses of Flux's APIs; empty: all that clusters read; see ``ALL``."""
     kubernetes_version: str = ""  # What the clusters run, `1.33`; empty: unknown
     needs_approval: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class Config(NamedTuple):
 
 
 def is_scanned(patterns: tuple[str, ...], path: str) -> bool:
-    """Whether `scan` wants a file to be searched, whoever reads it."""
+    """Whether `include` wants a file to be searched, whoever reads it."""
     return patterns in ((), ALL) or match(patterns, path)
 
 

@@ -201,7 +201,7 @@ GOVERNING = (
         f"before the upgrade, with it, or by people {_FILE} before)",
     ),
     Key(
-        "ladder",
+        "multi-step",
         PlainShape.SWITCH,
         "Whether an upgrade that cannot be made in one step is proposed release by release. `off`: in one "
         "jump, with what is in its way said.",
@@ -209,7 +209,7 @@ GOVERNING = (
         flag=f"false: propose one jump, even where it takes several releases to get there {_FILE} true)",
     ),
     Key(
-        "scan",
+        "include",
         _PATTERNS._replace(items=f"`{ALL[0]}`, or a list of [patterns](#patterns)", word=ALL[0]),
         "The files that are searched for what an upgrade breaks, out of those that a cluster reads. Without a pattern, "
         "each of them. `all`: also files that no cluster reads.",

@@ -49,7 +49,7 @@ class Suspects(NamedTuple):
 
 def searched(tree: Tree, below: str, config: Config) -> Searched:
     """What the config file wants to be searched. ``below``: where the tree begins in the repository."""
-    scans = {group.governance.scan for group in (config.default, *config.groups)}
+    scans = {group.governance.include for group in (config.default, *config.groups)}
 
     def wanted(paths: Iterable[str]) -> frozenset[str]:
         found = (below + each for each in paths)

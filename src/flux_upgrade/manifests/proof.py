@@ -37,7 +37,7 @@ class Verdict(StrEnum):
     """The same data, written by another tool, or with other line ends."""
     EDITED = "edited"
     """Changed by hand, or under another header; the residue says what, object by object."""
-    UNPROVED = "unproved"
+    UNVERIFIED = "unverified"
     """There is nothing to compare with."""
     UNREADABLE = "unreadable"
     """Broken, or not one Flux manifest."""
@@ -81,7 +81,7 @@ def prove(manifest: Manifest, regenerator: Regenerator) -> Proof:
         proof = _quick(candidates, tags) or _thorough(candidates, tags) if tags else None
         if proof is None or (problem is not None and proof.edits):
             return Proof(
-                Verdict.UNPROVED,
+                Verdict.UNVERIFIED,
                 manifest,
                 inferred=inferred,
                 controllers=controllers_of(manifest, None),

@@ -57,7 +57,7 @@ class Unreadable(FluxUpgradeError, exit_code=8, slug="unreadable"):
     """A file is broken: conflict markers, invalid YAML, two manifests in one file, a stub."""
 
 
-class ResidueConflict(FluxUpgradeError, exit_code=9, slug="residue-conflict"):
+class EditConflict(FluxUpgradeError, exit_code=9, slug="edit-conflict"):
     """The release changed or removed the same path that was edited by hand; nothing was written."""
 
 
@@ -65,7 +65,7 @@ class Downgrade(FluxUpgradeError, exit_code=10, slug="downgrade"):
     """The installation, or one of its controllers, is newer than the version that was asked for."""
 
 
-class Unproved(FluxUpgradeError, exit_code=11, slug="unproved"):
+class Unverified(FluxUpgradeError, exit_code=11, slug="unverified"):
     """The installation's settings could not be proved (Flux v0, a development build, an unknown release)."""
 
 

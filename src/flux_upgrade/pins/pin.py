@@ -40,7 +40,7 @@ class SourceFile(NamedTuple):
     content: bytes
 
 
-NO_PROOF = Proof(Verdict.UNPROVED)  # Of every pin that is no vendored manifest
+NO_PROOF = Proof(Verdict.UNVERIFIED)  # Of every pin that is no vendored manifest
 
 
 class Pin(NamedTuple):

@@ -93,14 +93,14 @@ class ApiUses:
 
     def files(self, transition: Transition) -> list[FluxFile]:
         """Every file that is searched and speaks of Flux's APIs, but for those of another cluster alone."""
-        searched, scan = self._searched(transition), transition.terms.governance.scan
+        searched, scan = self._searched(transition), transition.terms.governance.include
         found = searched.of(self.others(transition.cluster), is_all=scan == ALL) if searched is not None else []
         return [own for file in found if (own := file.without(transition.lacking)).uses]
 
     def unread(self, transition: Transition) -> tuple[str, ...]:
         """Files with resources that the target does not serve, and that no cluster reads, as far as that is known."""
         searched, target = self._searched(transition), self.apis.at(transition.upgrade.target)
-        if searched is None or transition.terms.governance.scan == ALL:
+        if searched is None or transition.terms.governance.include == ALL:
             return ()
         unread = searched.unread(self.others(transition.cluster))
         removed = (use for file in unread for use in file.uses if use.is_applied and not use.why)
@@ -111,7 +111,7 @@ class ApiUses:
         """None: there is nothing that speaks of them."""
         known = [self.apis.at(transition.upgrade.target), *self.known(transition.found.version)]
         groups: frozenset[str] = frozenset().union(*(each.groups for each in known))
-        scan = transition.terms.governance.scan
+        scan = transition.terms.governance.include
         key = scan, groups
         if key not in self._files:
             from flux_upgrade.impact.api_uses.scan import SUFFIXES, files
@@ -161,7 +161,7 @@ class ApiUses:
         return Installations(clusters, elsewhere, reads, unknown)
 
     def broken_today(self, version: Version, scan: tuple[str, ...], cluster: Cluster) -> tuple[BrokenToday, ...]:
-        """What a cluster reads, and the release that it is at refuses. ``scan``: as ``is_searched`` takes it.
+        """What a cluster reads, and the release that it is at refuses. ``include``: as ``is_searched`` takes it.
 
         Raises SourceUnavailable, UntrustedArchive, Unreadable.
         """
@@ -193,7 +193,7 @@ class ApiUses:
                 yield from broken_today(files(self._sources.tree, served.groups, suspects), served, self.apis.schema)
 
     def is_searched(self, path: str, patterns: tuple[str, ...]) -> bool:
-        """``patterns``: of the setting `scan`; empty: all files."""
+        """``patterns``: of the setting `include`; empty: all files."""
         return not self._sources.config.is_ignored(path) and is_scanned(patterns, path)
 
     def migrated(self, transition: Transition, files: Sequence[FluxFile]) -> tuple[Migrated, ...]:
@@ -202,7 +202,7 @@ class ApiUses:
             transition.found.version,
             transition.upgrade.target,
             self.others(transition.cluster),
-            transition.terms.governance.scan,
+            transition.terms.governance.include,
             transition.lacking,
         )
         if key not in self._migrated:

@@ -80,7 +80,7 @@ class ImpactAnalyzer:
         )
         if pin.role is not Role.INSTALLS or not is_known:
             return ()
-        found = self._uses.broken_today(pin.version, target.terms.governance.scan, cluster)
+        found = self._uses.broken_today(pin.version, target.terms.governance.include, cluster)
         if not found or not pin.is_manifest:
             return found
         lacking = lacking_kinds(target.path, cluster, (pin.content,), self._uses.apis.at(pin.version))
@@ -167,7 +167,7 @@ class ImpactAnalyzer:
         if asked.needs_history:
             mentions = self._sources.history.mentions(tuple(sorted(dropped)))
             # Of files that are searched today and not another cluster's.
-            scan = transition.terms.governance.scan
+            scan = transition.terms.governance.include
             searched = (each for each in mentions.paths if self._uses.is_searched(each, scan))
             mine = tuple(each for each in searched if not self._uses.others(transition.cluster).is_theirs(each))
             mentions = mentions._replace(paths=mine)

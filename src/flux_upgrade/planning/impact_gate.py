@@ -109,7 +109,7 @@ class ImpactGate:
 
         terms, impact = target.terms, impact_of(upgrade)
         path = impact.upgrade_path
-        if not terms.governance.ladder:
+        if not terms.governance.multi_step:
             impact = impact._replace(upgrade_path=())
         elif path and not terms.to:
             # People may have turned it down before.

@@ -66,7 +66,7 @@ def _holds(upgrade: Upgrade, impact: Impact, terms: Terms, path: str) -> Iterato
             HoldReason.BLOCKED_BY_API_REMOVAL,
             f"{target} does not serve the API versions of {counted(len(by_hand), 'resource')}: "
             f"{first_few(by_hand, _NAMED)}",
-            f"{hint}; leave out what no cluster uses with `scan` in the config file",
+            f"{hint}; leave out what no cluster uses with `include` in the config file",
         )
     if impact.moves and terms.governance.migrate is Migrate.BEFORE:
         yield _moved_first(upgrade, impact, terms)
@@ -156,14 +156,14 @@ def _overlay(upgrade: Upgrade, impact: Impact, terms: Terms, path: str) -> Itera
 
 def _out_of_reach(target: Version, impact: Impact, terms: Terms) -> Iterator[Hold]:
     """One step is not enough, and the first of several cannot be taken in its place."""
-    if not terms.governance.ladder:
+    if not terms.governance.multi_step:
         return
     if impact.upgrade_path and impact.upgrade_path[0] != target:
         first = impact.upgrade_path[0]
         yield Hold(
             HoldReason.BLOCKED_BY_API_REMOVAL,
             f"one step is not enough: {' → '.join(impact.upgrade_path)}",
-            f"go to {first} first (--to {first}), or jump all the same with --ladder=false",
+            f"go to {first} first (--to {first}), or jump all the same with --multi_step=false",
         )
     elif impact.stored.after_migrate and not impact.upgrade_path:
         refused = impact.stored.after_migrate[0]
@@ -171,5 +171,5 @@ def _out_of_reach(target: Version, impact: Impact, terms: Terms) -> Iterator[Hol
             HoldReason.BLOCKED_BY_API_REMOVAL,
             f"the API server would refuse {refused.crd} of {target}, which lacks {refused.version}, and no "
             "release in between stores another version",
-            "migrate the stored objects by hand, then jump with `ladder: off` in the config file",
+            "migrate the stored objects by hand, then jump with `multi-step: off` in the config file",
         )

@@ -12,8 +12,8 @@ from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import (
     Downgrade,
+    EditConflict,
     ReleaseNotFound,
-    ResidueConflict,
     Unreadable,
     UnsupportedRelease,
     UsageError,
@@ -133,11 +133,11 @@ class ManifestPlanner:
             tried[bump.bump_kind] = change
             places = first_few([f"{each.object} {each.where}".strip() for each in conflicts], _NAMED)
             return Hold(
-                HoldReason.RESIDUE_CONFLICT,
+                HoldReason.EDIT_CONFLICT,
                 f"{bump.target} changed or removed {counted(len(conflicts), 'path')} that you edited: {places}",
                 "take these edits out of the file, or give them up for the release's own values: `upgrade "
                 "--on-conflict take-release` in a checkout, `on-conflict: take-release` in the config file",
-                ResidueConflict,
+                EditConflict,
             )
         old, new = options.flags(), wanted.flags()
         altered = tuple((name, spell(old[name]), spell(new[name])) for name in new if old[name] != new[name])

@@ -226,11 +226,11 @@ class HoldReason(StrEnum):
         "What the detail says: pull, commit and push, or check out the base branch.",
         Effect(exit_codes=str(errors.CheckoutDiffers.exit_code), holds_cluster=True),
     )
-    RESIDUE_CONFLICT = (
-        "residue-conflict",
+    EDIT_CONFLICT = (
+        "edit-conflict",
         "The target changed or removed the same path that was edited by hand.",
         "Decide for each path: see [Conflicts](../how-to/conflicts.md).",
-        Effect(raised=(errors.ResidueConflict,), holds_cluster=True),
+        Effect(raised=(errors.EditConflict,), holds_cluster=True),
     )
     CONTROLLER_NEWER = (
         "controller-newer",
@@ -254,11 +254,11 @@ class HoldReason(StrEnum):
         "Repair the lines that the report names.",
         Effect(raised=(errors.Unreadable,), holds_cluster=True),
     )
-    UNPROVED = (
-        "unproved",
+    UNVERIFIED = (
+        "unverified",
         "There is no release to compare the file with: Flux v0, a development build, an install.yaml, or a release that the source does not have.",
         "What the report says for the case.",
-        Effect(raised=(errors.Unproved,), holds_cluster=True),
+        Effect(raised=(errors.Unverified,), holds_cluster=True),
     )
     UNSUPPORTED_RELEASE = (
         "unsupported-release",

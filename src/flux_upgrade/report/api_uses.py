@@ -171,7 +171,7 @@ def _summary(found: ApiUsesReport) -> Iterator[str]:
         yield f"besides, {counted(unread, 'use')} in files that no cluster reads"
         yield "To leave these files out, add to the config file:"
         yield from ("  ignore:", *(f"  - {pattern}" for pattern in found.unread))
-        yield "To migrate these files too, use --scan=all."
+        yield "To migrate these files too, use --include=all."
     if found.ignored:
         were = "was" if found.ignored == 1 else "were"
         files = counted(found.ignored, "file")

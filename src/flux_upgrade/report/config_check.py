@@ -65,8 +65,8 @@ def _governance_lines(found: Governance) -> Iterator[str]:
         ("edits in conflict", ["given up for the release's own values"] if found.take_release else []),
         ("images of the target", [] if found.check_images else ["not looked for in their registry"]),
         ("manifests with removed APIs", _MIGRATIONS[found.migrate]),
-        ("upgrades that need several steps", [] if found.ladder else ["proposed in one jump"]),
-        ("searched for what breaks", found.scan),
+        ("upgrades that need several steps", [] if found.multi_step else ["proposed in one jump"]),
+        ("searched for what breaks", found.include),
         ("Kubernetes", [found.kubernetes_version] if found.kubernetes_version else []),
         ("waiting for approval at any size", sorted(found.needs_approval)),
     ):

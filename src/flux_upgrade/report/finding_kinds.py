@@ -162,7 +162,7 @@ def _earlier(impact: Impact, _: Version, style: Style) -> Iterator[Finding]:
 def _unread(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
     if impact.unread:
         files = first_few(list(map(style.code, impact.unread)), _FEW)
-        what = f"use API versions that {target} does not serve. List them under `ignore`, or set `scan: all`"
+        what = f"use API versions that {target} does not serve. List them under `ignore`, or set `include: all`"
         yield Finding(Severity.NOTE, heading="", wording=f"no cluster reads these files, which {what}: {files}")
 
 

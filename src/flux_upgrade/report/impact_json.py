@@ -34,7 +34,7 @@ def impact_value(impact: Impact) -> dict[str, Any]:
         ],
         "unread": list(impact.unread),
         "earlier": _earlier(impact.earlier) if impact.earlier is not None else None,
-        "hops": list(impact.upgrade_path),
+        "steps": list(impact.upgrade_path),
         "changes": _changes(impact.changes) if impact.changes is not None else None,
     }
 

@@ -98,7 +98,7 @@ def _counts(found: Inspected) -> dict[str, int]:
     return {
         "installations": sum(not cluster.is_tools for cluster in found.clusters),
         "pins": len(found.installations) + len(pins),
-        "styles": len({each.kind for each in found.installations} | {each.kind for each in pins}),
+        "kinds": len({each.kind for each in found.installations} | {each.kind for each in pins}),
         "drifting": sum(bool(drift_of(cluster)) for cluster in found.clusters),
     }
 
@@ -109,7 +109,7 @@ def inspection_text(found: Inspected, root: str) -> str:
     ``root``: the tree, as the user named it.
     """
     counts = _counts(found)
-    numbers = [counted(counts[name], name.removesuffix("s")) for name in ("installations", "pins", "styles")]
+    numbers = [counted(counts[name], name.removesuffix("s")) for name in ("installations", "pins", "kinds")]
     ordered = [(each.pin, cluster) for cluster in found.clusters for each in cluster.members]
     blocks: list[list[str]] = [
         list(drift_lines(found.clusters)),

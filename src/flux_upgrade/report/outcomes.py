@@ -79,7 +79,7 @@ def hold_lines(plan: Plan, hold: Hold) -> Iterator[str]:
         from flux_upgrade.report import impact_text  # late: nearly every run has none
 
         yield from (f"  {line}" for line in impact_text.hold_lines(plan, hold))
-    tried = plan.tried.get(hold.bump_kind) if hold.reason is HoldReason.RESIDUE_CONFLICT else None
+    tried = plan.tried.get(hold.bump_kind) if hold.reason is HoldReason.EDIT_CONFLICT else None
     conflicts = tried.carried.conflicts if tried is not None else ()
     for conflict in conflicts[:MOST_LINES]:
         yield f"    {conflict.object} {conflict.where}"
@@ -95,7 +95,7 @@ def change_lines(proof: Proof, decision: Upgrade, change: ManifestChange) -> Ite
     """What an upgrade changes in a manifest, and what it keeps."""
     yield f"  proof: {proof_phrase(proof)}" + (", listed below" if proof.edits else "")
     if not change.verified:
-        yield f"  unverified: there is no checksum for the manifests of {decision.target}"
+        yield f"  no-checksum: there is no checksum for the manifests of {decision.target}"
     if change.evidence:
         yield f"  newer than the rules of this flux-upgrade, but {change.evidence}"
         if change.not_covered:

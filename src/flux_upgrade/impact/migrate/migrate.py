@@ -155,7 +155,7 @@ def _scan(path: str) -> str:
         index = len(folders) - 1 - folders[::-1].index(_TEMPLATES)
         folders = folders[:index] or folders[: index + 1]
     pattern = posixpath.join(*folders, "**") if folders else path
-    return "`scan: ['**', '!{}']`".format(pattern.replace("'", "''"))
+    return "`include: ['**', '!{}']`".format(pattern.replace("'", "''"))
 
 
 def verified_moves(file: FluxFile, moves: list[Move], apis: Apis) -> list[Move]:

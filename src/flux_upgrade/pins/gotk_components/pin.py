@@ -11,7 +11,7 @@ from flux_upgrade.manifests.infer import INSTANCE, PART_OF, deployments, flux_la
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.proof import Proof, Verdict, controllers_of, prove
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.model.errors import Unproved, Unreadable
+from flux_upgrade.model.errors import Unreadable, Unverified
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import ManifestChange, Pin, PinState
@@ -73,7 +73,7 @@ def manifest_pin(path: str, kind: str, content: bytes, proof: Proof) -> Pin:
     if proof.base is not None:
         return pin
     is_read = proof.verdict is not Verdict.UNREADABLE
-    reason, error = (HoldReason.UNPROVED, Unproved) if is_read else (HoldReason.UNREADABLE, Unreadable)
+    reason, error = (HoldReason.UNVERIFIED, Unverified) if is_read else (HoldReason.UNREADABLE, Unreadable)
     return pin._replace(state=PinState.UNKNOWN, held=Hold(reason, proof.reason, proof.hint, error))
 
 

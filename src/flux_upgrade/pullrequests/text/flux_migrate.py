@@ -156,7 +156,7 @@ def _not_enough(view: View) -> Iterator[str]:
     if found:
         yield (
             "Stop at a release in between, and run `flux migrate` there: what it does at the current one is "
-            "not enough. Without `--to`, and with `ladder: true` in the config file, the steps are proposed "
+            "not enough. Without `--to`, and with `multi-step: true` in the config file, the steps are proposed "
             f"one by one.\n{bullets(view.limited(_who_stored(view, found)))}"
         )
 
