@@ -151,7 +151,7 @@ class Demo:
         source = f"--release-source={SOURCE}"
         fleet.build_pinned(self.pinned, SOURCE)
         shown = self.pinned.show("flux-upgrade", "inspect", source)
-        if shown.splitlines()[-1] != "2 installations, 6 pins, 6 styles, 1 drifting":
+        if shown.splitlines()[-1] != "2 installations, 6 version references of 6 kinds, 1 drifting":
             raise Surprise("a pin was not found, or one too many")
         self.pinned.show("flux-upgrade", "plan", source)
         self.pinned.run("flux-upgrade", "upgrade", source, "--approve=2.9")

@@ -61,7 +61,7 @@ class ContentDemo:
         self._run("then-the-minor", "opened")
         pull = self._only("minor")
         show(f"#{pull.number} {pull.title}", pull.body)
-        if "Kept out: `--requeue-dependency=5s`" not in pull.body:
+        if "Not applied: `--requeue-dependency=5s`" not in pull.body:
             raise Surprise("a patch that replaces a whole list was not noticed")
 
     def _run(self, name: str, outcome: str) -> None:

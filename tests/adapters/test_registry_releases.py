@@ -352,7 +352,7 @@ def test_a_registry_that_wants_a_password_gets_the_one_in_docker_s_file(tmp_path
     assert auth not in err + log
 
 
-@pytest.mark.parametrize(("days", "reason"), [(1, "cooling-down"), (20, "waits for approval")])
+@pytest.mark.parametrize(("days", "reason"), [(1, "cooling-down"), (20, "needs approval")])
 def test_a_minor_cools_down_by_the_date_of_its_first_artifact(
     registry: str, tmp_path: Path, days: int, reason: str
 ) -> None:

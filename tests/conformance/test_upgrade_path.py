@@ -36,7 +36,7 @@ COMPONENTS = (
     "image-reflector-controller",
     "image-automation-controller",
 )
-BOX = "`flux migrate` ran in"
+BOX = "I ran `flux migrate` in"
 FLUX = ".toolkit.fluxcd.io"
 NAMED = re.compile(rb"\b([a-z]+\.toolkit\.fluxcd\.io)/(v\w+)")
 OLD = re.compile(rb"\.toolkit\.fluxcd\.io/v[12]beta[12]\b|version: .?v[12]beta[12]\b")

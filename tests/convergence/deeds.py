@@ -145,8 +145,8 @@ def _approved(stage: Staged, rest: Ran) -> str:
     pull = stage.fleet.repository.pulls[1]
     if pull.state == "open" and pull.is_draft:
         return "it is a draft again"
-    if "waits for approval" in rest.log:
-        return "it waits for approval"
+    if "needs approval" in rest.log:
+        return "it needs approval"
     return _sane(stage, rest)
 
 

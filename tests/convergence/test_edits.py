@@ -80,7 +80,7 @@ def test_a_draft_without_our_block_is_approved_all_the_same(draft: Fleet) -> Non
 
 def test_text_inside_the_markers_is_ours(patch: Fleet) -> None:
     body = patch.repository.pulls[1].body
-    patch.people.edit(1, body=body.replace("**Proof:**", "Believe me:"))
+    patch.people.edit(1, body=body.replace("**Verification:**", "Believe me:"))
     assert "PATCH /pulls/1" in patch.run().writes
     assert "Believe me" not in patch.repository.pulls[1].body
     require_rest(patch)
@@ -161,7 +161,7 @@ def test_an_edit_on_the_base_is_carried_into_a_new_commit(patch: Fleet) -> None:
     assert held_by(patch, PATCH) == manifest("v2.8.7").replace(b"memory: 1Gi", b"memory: 2Gi", 1)
     head = patch.repository.store.read(patch.repository.head(PATCH))
     assert head.parents == (patch.repository.head(),)
-    assert "1 edit" in patch.repository.pulls[1].body
+    assert "1 manual edit" in patch.repository.pulls[1].body
     require_rest(patch)
 
 

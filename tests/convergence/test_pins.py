@@ -75,8 +75,8 @@ def test_the_tools_go_on_when_a_cluster_does(mixed: Fleet) -> None:
 
 def test_drift_is_reported_first_in_pull_request_summary_and_report(mixed: Fleet) -> None:
     ran = mixed.run()
-    sentence = f"v2.9.3 in `{RECOVERY}:3`. Once this is merged, they agree."
-    assert sentence in mixed.repository.pulls[heads(mixed)[PRODUCTION_MINOR]].body.partition("**Proof")[0]
+    sentence = f"v2.9.3 in `{RECOVERY}:3`. After the merge, they are equal."
+    assert sentence in mixed.repository.pulls[heads(mixed)[PRODUCTION_MINOR]].body.partition("**Verification")[0]
     assert ran.summary.startswith("## Flux\n\n> **Drift** in `clusters/production`: v2.8.7 in ")
     assert [each["cluster"] for each in ran.report["drift"]] == ["clusters/production"]
 
@@ -140,7 +140,7 @@ def test_a_workflow_is_changed_with_a_token_that_may(
     assert ("workflow-permission" in ran.summary) is is_held
     assert changed(mixed, TOOLS_PATCH).keys() == ({TOOLS} if is_held else {TOOLS, WORKFLOW})
     body = mixed.repository.pulls[heads(mixed)[TOOLS_PATCH]].body
-    assert (f"`{WORKFLOW}:8` stays as it is: GITHUB_TOKEN cannot change a workflow" in body) is is_held
+    assert (f"`{WORKFLOW}:8` stays at the current version: GITHUB_TOKEN cannot change a workflow" in body) is is_held
     assert mixed.run(token=token).calls == ("GRAPHQL query",)
 
 

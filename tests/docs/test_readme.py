@@ -70,7 +70,7 @@ def test_the_readmes_first_screen_has_what_it_needs_in_this_order() -> None:
             "<!-- example: scheduled.yaml",
             "<!-- pull-request: ",
             "**Another bot",
-            "**Proof.**",
+            "**Verified before anything is written.**",
             "| How Flux is installed",
             "## On a laptop",
         )

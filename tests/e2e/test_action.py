@@ -36,7 +36,7 @@ SUMMARY = (
     "## Flux\n\n"
     "| Installation | Runs | What next | Pull request |\n"
     "| --- | --- | --- | --- |\n"
-    f"| `{STAGING}` | v2.8.7 | v2.8.7 → v2.8.8<br>v2.8.7 → v2.9.4, waits for approval | "
+    f"| `{STAGING}` | v2.8.7 | v2.8.7 → v2.8.8<br>v2.8.7 → v2.9.4, needs approval | "
     "[#1](http://HOST/octo-org/fleet/pull/1) opened<br>[#2](http://HOST/octo-org/fleet/pull/2) opened, draft |\n\n"
     "**To approve**, mark the draft as ready for review, or "
     "[run the workflow](http://HOST/octo-org/fleet/actions/workflows/flux-upgrade.yaml) with `approve`, or run:\n\n"

@@ -58,7 +58,7 @@ def test_a_scheduled_run_opens_the_patch_and_a_draft_for_the_pending_minor(acts:
     assert states(text) == ["open", "draft", "open", "draft"]
     assert "calls: 1 read to fluxcd/flux2, 1 read to acme/fleet, 20 writes to acme/fleet" in text
     # The rendered pull request, and the summary.
-    assert "**Minor** · `clusters/staging` · v2.8.7 → v2.9.3 · waits for approval" in text
+    assert "**Minor** · `clusters/staging` · v2.8.7 → v2.9.3 · needs approval" in text
     assert "gh workflow run flux-upgrade.yaml -f approve=2.9" in text
     assert "| Installation | Runs | What next | Pull request |" in text
 
@@ -102,7 +102,7 @@ def test_the_laptop_shows_the_proof(acts: dict[str, str]) -> None:
 def test_pins_are_found_and_move_as_sets(acts: dict[str, str]) -> None:
     text = next(text for name, text in acts.items() if name.startswith("Another repository"))
     inspected, planned, changed = re.split(r"^\$ flux-upgrade (?:plan|upgrade) .*$", text, flags=re.MULTILINE)
-    assert inspected.rstrip().endswith("2 installations, 6 pins, 6 styles, 1 drifting")
+    assert inspected.rstrip().endswith("2 installations, 6 version references of 6 kinds, 1 drifting")
     assert planned.startswith("\ndrift: clusters/production: its pins disagree\n")
     assert "6 files changed" in changed
 
@@ -115,7 +115,7 @@ def test_what_the_minor_does_not_serve_is_moved_first(acts: dict[str, str]) -> N
 
 def test_then_the_minor_says_what_it_changes_and_which_patch_keeps_it_out(acts: dict[str, str]) -> None:
     assert re.findall(r"^clusters/production · (.*): opened", acts["8"], re.MULTILINE) == ["minor"]
-    assert "Kept out: `--requeue-dependency=5s`" in acts["8"]
+    assert "Not applied: `--requeue-dependency=5s`" in acts["8"]
     assert "`NetworkPolicy/allow-webhooks`: lets in TCP 9292 only" in acts["8"]
 
 

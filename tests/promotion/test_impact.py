@@ -1,4 +1,4 @@
-"""A promotion that would break something is held: in the artifact itself, and in the clusters that follow its tag."""
+"""A promotion that a patch breaks is held: in the artifact itself, and in the clusters that follow its tag."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from github_stand_in import Repository, StandIn
 from github_stand_in.model import Pull, Token
 
 from flux_upgrade import main
+from flux_upgrade.pullrequests.text.flux_migrate import AFTER
 from git_servers import git
 from real_flux.control_plane import ControlPlane
 from real_flux.fleet import TIMING
@@ -24,10 +25,10 @@ from real_flux.fleet import TIMING
 NAME = "octo/fleet"
 CLIS = {"2.7": "v2.7.5", "2.8": "v2.7.5", "2.9": "v2.9.4"}
 """The Flux CLI that a pull request names → the one that runs. There is no 2.8 in the module proxy."""
-_SECTION = re.compile(r"^\*\*(Before merging|Right after merging|After merging)\*\*$", re.MULTILINE)
-_ITEM = re.compile(r"^\d+\. (.*)$", re.MULTILINE)
+_SECTION = re.compile(r"^\*\*Action required\*\*\n(.*?)(?=\n\n(?!\d+\. )\S|\Z)", re.DOTALL | re.MULTILINE)
+_ITEM = re.compile(r"^\d+\. (.*?)(?=^\d+\. |\Z)", re.DOTALL | re.MULTILINE)
 _MIGRATE = re.compile(r"run `flux migrate` .*Flux CLI (2\.\d+)", re.IGNORECASE)
-_TO_READ = re.compile(r"Read what the notes of|To keep the old behaviour|no checksum")
+_TO_READ = re.compile(r"Read what the notes of|Review |To keep the old behaviour|no checksum")
 _BOX = re.compile(r"^ *- \[ \] <!-- flux-upgrade:(migrated) -->", re.MULTILINE)
 
 
@@ -83,45 +84,35 @@ class Followed:
         """Merge a pull request as it says, and have Flux reconcile; AssertionError if it is not ready at the end."""
         assert not pull.is_draft, pull.body
         tasks = _tasks(pull.body)
+        later = [each for each in tasks if each.startswith(AFTER)]
         self.done.append(f"{pull.title}\n{pull.body}")
-        for task in tasks.get("Before merging", ()):
-            self._do(task)
-        self._tick_last(pull, "Before merging")
+        for task in tasks:
+            if task not in later:
+                self._do(task, pull)
         _set(self.hub)
         self.repository.people.merge(pull.number, "squash")
         said = self.cluster.reconcile()
-        later = [*tasks.get("Right after merging", ()), *tasks.get("After merging", ())]
         assert later or not said, said
         for task in later:
-            self._do(task)
-        self._tick_last(pull, "After merging", "Right after merging")
+            self._do(task, pull)
         again = self.cluster.reconcile()
         assert not again, again
 
-    def _do(self, task: str) -> None:
+    def _do(self, task: str, pull: Pull) -> None:
+        """A task, and then its box."""
         found = _MIGRATE.search(task)
         if found is not None:
             self.cluster.plane.flux("migrate", version=CLIS[found[1]])
             self.done.append(f"flux migrate ({found[1]})")
         else:
             assert _TO_READ.search(task), f"nobody knows how to do this: {task}"
-
-    def _tick_last(self, pull: Pull, *sections: str) -> None:
-        """The boxes of a section, once its tasks are done."""
-        for name, text in _sections(pull.body):
-            if name in sections and _BOX.search(text):
-                self.repository.people.tick(pull.number, "flux-upgrade:migrated")
+        if _BOX.search(task):
+            self.repository.people.tick(pull.number, "flux-upgrade:migrated")
 
 
-def _sections(body: str) -> Iterator[tuple[str, str]]:
-    """Each heading with what is below it, as far as the list goes."""
-    parts = _SECTION.split(body.replace("\r\n", "\n"))
-    for name, text in zip(parts[1::2], parts[2::2], strict=True):
-        yield name, re.split(r"\n\n(?=\S)(?!\d+\. )", text, maxsplit=1)[0]
-
-
-def _tasks(body: str) -> dict[str, list[str]]:
-    return {name: _ITEM.findall(text) for name, text in _sections(body)}
+def _tasks(body: str) -> list[str]:
+    section = _SECTION.search(body.replace("\r\n", "\n"))
+    return _ITEM.findall(section[1]) if section else []
 
 
 def _set(hub: StandIn) -> None:

@@ -1,4 +1,4 @@
-"""A patch that would break something keeps an approved pull request a draft until it is fixed or accepted."""
+"""A patch that a patch breaks keeps an approved pull request a draft until it is fixed or accepted."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def test_what_was_approved_is_a_draft_that_says_what_breaks_first() -> None:
     assert one.run() == {MINOR: "opened"}
     pull = opened(one)
     assert pull.is_draft
-    assert "would break something" in pull.body.splitlines()[1]
-    first = pull.body[pull.body.index("**Before merging**") :]
+    assert "a patch breaks" in pull.body.splitlines()[1]
+    first = pull.body[pull.body.index("**Action required**") :]
     assert first.index("this patch turns off Kustomization v1 in v2.9.4") < first.index("2. ")
     assert f"used in `{APPS}:2`" in first
     assert box(pull)[0] == " "

@@ -58,10 +58,12 @@ def test_moved_with_the_upgrade_flux_migrate_runs_right_after_the_merge() -> Non
     repository = ClusterRepository(migrate=Migrate.WITH_UPGRADE)
     assert repository.run() == {MINOR: "opened"}
     step = first_step(repository)
-    assert step.startswith("1. Run `flux migrate` in this cluster (Flux CLI 2.9) as soon as v2.9.4 runs there.")
+    assert step.startswith(
+        "1. **After merging:** run `flux migrate` in this cluster (Flux CLI 2.9) as soon as v2.9.4 runs there."
+    )
     pull = repository.forge.open_pull(MINOR)
     assert pull is not None
-    assert "nothing to do before merging · 1 thing to do right after merging" in pull.body
+    assert "· **1 action required**" in pull.body
 
 
 @pytest.mark.parametrize("migrate", [Migrate.BEFORE, Migrate.WITH_UPGRADE, Migrate.OFF])
@@ -398,7 +400,7 @@ def test_a_hold_keeps_the_text_that_a_browser_sent_back() -> None:
     repository.run()
     again = repository.forge.open_pull(MINOR)
     assert again is not None
-    assert "To refuse" in again.body
+    assert "Decline" in again.body
     assert "Do not merge this now" in again.body
     assert repository.run() == {MINOR: "unchanged"}
 

@@ -51,7 +51,7 @@ def test_a_row_says_what_runs_what_is_next_and_where() -> None:
         [
             "`clusters/staging/flux-system/gotk-components.yaml`",
             "v2.8.7",
-            "v2.8.7 → v2.8.8<br>v2.8.7 → v2.9.4, waits for approval",
+            "v2.8.7 → v2.8.8<br>v2.8.7 → v2.9.4, needs approval",
             f"[#1]({PULL}/1) opened<br>[#2]({PULL}/2) open, draft",
         ]
     ]

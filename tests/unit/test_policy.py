@@ -46,7 +46,7 @@ def rejection(tag: str, subject: BumpKind, reason: HoldReason = HoldReason.CLOSE
 
 
 def in_words(decisions: Sequence[Bump | Hold]) -> str:
-    """Decisions as a table has them: ``minor v2.9.4?`` waits for approval, ``!`` after a person's approval."""
+    """Decisions as a table has them: ``minor v2.9.4?`` needs approval, ``!`` after a person's approval."""
     words = []
     for each in decisions:
         if isinstance(each, Bump):

@@ -77,39 +77,40 @@ def test_of_a_pin_nobody_knows_what_its_cluster_stored() -> None:
 
 
 def test_the_first_line_counts_what_is_to_be_done() -> None:
-    assert "nothing to do before merging" in body(proposal_stating())
+    assert "no action required" in body(proposal_stating())
     proposed = proposal_stating(
         {"cli": "2.8", "refused": [{"kind": "Alert", "group": "g", "version": "v1beta2"}], "lefts": [LEFT]}
     )
-    assert "· 2 things to do before merging" in body(proposed)
-    assert todo(proposed)[0].startswith("Run `flux migrate` in this cluster, with the Flux CLI 2.8.")
+    assert "· **2 actions required**" in body(proposed)
+    assert todo(proposed)[0].startswith("Migrate the manifests that v2.9.4 no longer serves:")
 
 
 @pytest.mark.parametrize(
     ("crd", "sentence"),
     [
-        pytest.param(CRD, "Storage versions are equal: the API server takes the older CRDs back.", id="equal"),
+        pytest.param(CRD, "Reverting is safe: both releases store objects in the same API versions.", id="equal"),
         pytest.param(
             replace(CRD, storage=("v1beta2", "v1beta3")),
-            "The API server takes the older CRDs back: `Alert` is stored as `v1beta3` from then on, which they "
-            "have, too.",
+            "Reverting is safe: `Alert` is stored as `v1beta3` from then on, which the older CRDs have, too.",
             id="another-that-was-there",
         ),
         pytest.param(
             replace(CRD, storage=("v1beta2", "v1"), added=("v1",)),
-            "That alone is not enough: `Alert` is stored as `v1` from then on, which the older CRDs lack.",
+            "A revert alone is not enough: `Alert` is stored as `v1` from then on, which the older CRDs lack.",
             id="a-new-one",
         ),
     ],
 )  # fmt: skip
 def test_rolling_back_says_whether_the_older_crds_are_taken(crd: CrdChange, sentence: str) -> None:
-    assert f"Flux 2.9 is not proposed again then. {sentence}" in body(proposal_with(Impact(Changes(crds=(crd,)))))
+    assert f"Flux 2.9 is then not proposed again until you approve it. {sentence}" in body(
+        proposal_with(Impact(Changes(crds=(crd,))))
+    )
 
 
 def test_rolling_back_a_patch_is_no_question_of_versions() -> None:
     proposed = proposal(Stated(version="v2.8.7", target="v2.8.8", impact={}), subject=BumpKind.PATCH, files=FILES)
     assert "Storage versions" not in body(proposed)
-    assert "**What changes in the cluster**" in body(proposed)
+    assert "**Changes in the cluster**" in body(proposed)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +133,7 @@ def test_nothing_is_said_of_versions_that_are_all_served() -> None:
 
 def test_what_another_pull_request_moves_is_merged_first() -> None:
     text = body(proposal_stating({"moves": MOVES}))
-    assert "1. Merge first what moves these to API versions that v2.9.4 serves:\n   - `apps/a.yaml:1`" in text
+    assert "1. Merge the API migration first: v2.9.4 no longer serves these:\n   - `apps/a.yaml:1`" in text
     assert "Moved along" not in text
 
 
@@ -140,7 +141,7 @@ def test_what_is_moved_along_is_in_the_plan_and_in_the_message() -> None:
     alone, along = proposal_stating(), proposal_stating({"moves": MOVES, "moved": True})
     assert pull_request.plan_digest(alone) != pull_request.plan_digest(along)
     assert "2 places edited in 2 files" in pull_request.commit_message(along, proposal_context()).replace("\n", " ")
-    assert "**Moved along:** 2 manifests in 2 files" in body(along)
+    assert "**API migrations in this pull request:** 2 manifests in 2 files" in body(along)
 
 
 def test_what_did_not_change_is_said_where_it_is_so() -> None:
@@ -217,12 +218,12 @@ def test_no_release_is_said_to_serve_what_it_does_not() -> None:
     assert f"{cannot}s either: Flux cannot apply these manifests today.\n" in body(broken)
     assert "serves both" not in body(broken) + pull_request.commit_message(broken, proposal_context())
     assert f"{cannot} of these either: Flux cannot apply these manifests today.\n- `apps/b.yaml:1`\n" in body(some)
-    assert "v2.8.8 serves both versions of the others, so that" in body(some)
+    assert "v2.8.8 serves both versions of the others, so you can" in body(some)
     assert "serves both but for 1 place" in pull_request.commit_message(some, proposal_context()).replace("\n", " ")
     for proposed in (broken, some):
-        assert "as long as v2.8.8 runs; what Flux cannot apply today, it cannot then either." in body(proposed)
-    assert "v2.8.8 serves both versions, so that" in body(none)
-    assert "as long as v2.8.8 runs.\n" in body(none)
+        assert "while v2.8.8 runs. Flux still cannot apply then what it cannot apply today." in body(proposed)
+    assert "v2.8.8 serves both versions, so you can" in body(none)
+    assert "while v2.8.8 runs.\n" in body(none)
     assert "cannot apply" not in body(none)
 
 
@@ -230,8 +231,8 @@ def test_before_merging_stands_once() -> None:
     hit = Hit("r", "2.9", "It differs", "https://fluxcd.io/x", "a.yaml", 1, "HelmRelease", "a", "", "", "")
     impact = Impact(Changes(), stored=Stored(resolved=(REFUSED,)), migrated=("v2.8.8",), breaks=(hit,))
     text = body(proposal_with(impact))
-    assert text.count("**Before merging**") == 1
-    assert "**Ticked already**\n- [x]" in text
+    assert text.count("**Action required**") == 1
+    assert "**Confirmed**\n- [x]" in text
 
 
 FINDING = OverlayFinding("k.yaml", 3, "patch of Deployment/x", OverlayVerdict.BREAKS, "it lands elsewhere")
@@ -240,9 +241,9 @@ FINDING = OverlayFinding("k.yaml", 3, "patch of Deployment/x", OverlayVerdict.BR
 @pytest.mark.parametrize(
     ("finding", "is_todo", "sentence"),
     [
-        pytest.param(FINDING, True, "Mend what no longer fits:\n   - `k.yaml:3`", id="breaks"),
+        pytest.param(FINDING, True, "Fix the patches that break with v2.9.4:\n   - `k.yaml:3`", id="breaks"),
         pytest.param(replace(FINDING, already=True), False, "It lands elsewhere", id="broken-already"),
-        pytest.param(replace(FINDING, verdict=OverlayVerdict.FROZEN), True, "Look at what replaces a whole list", id="frozen"),
+        pytest.param(replace(FINDING, verdict=OverlayVerdict.FROZEN), True, "Review the patches that override a whole list", id="frozen"),
         pytest.param(replace(FINDING, verdict=OverlayVerdict.IDLE), False, "0/1 patch still applies", id="idle"),
         pytest.param(replace(FINDING, verdict=OverlayVerdict.UNKNOWN), False, "It lands elsewhere", id="unknown"),
         pytest.param(replace(FINDING, verdict=OverlayVerdict.APPLIES), False, "1/1 patch still applies", id="applies"),
@@ -253,7 +254,7 @@ def test_a_patch_is_a_thing_to_do_only_where_the_upgrade_breaks_it(
 ) -> None:
     text = body(proposal_with(Impact(Changes(), overlay=Overlay("k.yaml", (finding,)))))
     assert sentence in text
-    assert ("1 thing to do before merging" in text) is is_todo
+    assert ("1 action required" in text) is is_todo
 
 
 def test_many_kustomizations_are_counted_together() -> None:
@@ -267,7 +268,7 @@ def test_many_kustomizations_are_counted_together() -> None:
     assert "**Patches:** 8/8 patches of 4 kustomizations still apply.\n" in body(proposal(*stated, name="all"))
 
 
-KUBERNETES = "Look at the clusters' Kubernetes: v2.9.4 "
+KUBERNETES = "Check the clusters' Kubernetes version: v2.9.4 "
 
 
 @pytest.mark.parametrize(
@@ -290,7 +291,7 @@ def test_a_patch_says_nothing_about_kubernetes() -> None:
     stated = Stated(version="v2.8.7", target="v2.8.8", impact={"kubernetes": "1.31"})
     text = body(proposal(stated, subject=BumpKind.PATCH))
     assert "Kubernetes" not in text
-    assert "nothing to do before merging" in text
+    assert "no action required" in text
 
 
 HIT = {"rule": "r", "since": "2.9", "change": "It differs", "source": "https://fluxcd.io/x", "path": "a.yaml", "line": 1, "kind": "HelmRelease", "name": "a"}  # fmt: skip
@@ -308,7 +309,7 @@ HIT = {"rule": "r", "since": "2.9", "change": "It differs", "source": "https://f
 def test_a_break_is_said_once_with_the_line_that_keeps_the_old_behaviour(keeps: list[str], sentence: str) -> None:
     hits = [{**HIT, "line": line, "keep": keep} for line, keep in enumerate(keeps, 1)]
     text = body(proposal_stating({"breaks": [*hits, *hits]}))
-    assert "1 thing to do before merging" in text
+    assert "1 action required" in text
     assert sentence in text
 
 
@@ -336,7 +337,7 @@ def test_a_box_that_was_ticked_stays_ticked() -> None:
     assert not markers.is_ticked(body(before), markers.MIGRATED)
     after = proposal_with(Impact(Changes(), stored=Stored(resolved=(REFUSED,)), migrated=("v2.8.8",)))
     assert markers.is_ticked(body(after), markers.MIGRATED)
-    assert "nothing to do before merging" in body(after)
+    assert "no action required" in body(after)
 
 
 def test_whoever_ticked_at_another_release_is_asked_again() -> None:
@@ -360,9 +361,12 @@ def test_the_next_step_waits_for_the_box() -> None:
     text = body(
         proposal_with(Impact(Changes(), upgrade_path=(Version("v2.9.4"), Version("v2.10.0"), Version("v2.11.0"))))
     )
-    assert "**In steps:** first of 3 hops: v2.9.4, then v2.10.0, then v2.11.0, once this is merged" in text
-    assert "1. Once v2.9.4 runs in this cluster, run `flux migrate` there with the Flux CLI 2.9.\n" in text
-    assert "nothing to do before merging" in text
+    assert "**Multi-step upgrade:** step 1 of 3: v2.9.4, then v2.10.0, then v2.11.0, once this is merged" in text
+    assert (
+        "1. **After merging:** once v2.9.4 runs in this cluster, run `flux migrate` there with the Flux CLI 2.9. "
+        in text
+    )
+    assert "· **1 action required**" in text
     assert boxes(text) == [" "]
 
 
@@ -383,7 +387,7 @@ def test_a_held_cluster_is_reported_with_the_lines_to_fix(
 ) -> None:
     held = Stated(path="b/gotk-components.yaml", held={"reason": reason, "detail": "why"}, impact=impact)
     text = body(proposal(Stated(path="a/gotk-components.yaml"), held, files=FILES, name="all"))
-    _, _, below = text.partition(f"`b` stays as it is: why (`{reason}`).")
+    _, _, below = text.partition(f"`b` stays at the current version: why (`{reason}`).")
     lines = re.findall(r"^   - (.*)$", below.partition("\n\n")[0], re.MULTILINE)
     assert lines == ([item] if item is not None else [])
 

@@ -66,8 +66,8 @@ def test_the_order_in_which_things_were_found_changes_nothing() -> None:
 def test_who_is_held_is_named_with_the_reason() -> None:
     text = body(group())
     assert "5 of 7 installations" in text
-    assert "`c` stays as it is: no (`edit-conflict`)." in text
-    assert "`d` stays as it is: broken, until 2026-08-09 (`unreadable`)." in text
+    assert "`c` stays at the current version: no (`edit-conflict`)." in text
+    assert "`d` stays at the current version: broken, until 2026-08-09 (`unreadable`)." in text
 
 
 @pytest.mark.parametrize("limit", [6_000, 20_000, 65_536])
@@ -93,7 +93,7 @@ def _moved(one: tuple[Plan, Upgrade], number: int) -> tuple[Plan, Upgrade]:
 def test_what_is_too_long_even_so_is_said_in_one_line() -> None:
     text = body(group(), remarks=("x" * 5_000,), limit=4_000)
     assert len(text) <= 4_000
-    assert "4 things to do before merging\n\nWhat they are has no room here." in text
+    assert "4 actions required**\n\nThere is no room here to list them." in text
     assert markers.state_of(text) == state(group())
 
 
@@ -167,7 +167,8 @@ def test_the_status_says_what_was_proved_in_what_github_takes() -> None:
     status = pull_request.status(proposal())
     assert (status.context, status.state) == (markers.PROOF, "success")
     assert status.description == (
-        "v2.8.8 regenerated = your file, byte for byte. The manifests of v2.9.4 match their checksum."
+        "Your file is identical to what Flux v2.8.8 generates with your flags. "
+        "The manifests of v2.9.4 match their published checksum."
     )
     assert len(pull_request.status(group()).description) <= 140
 

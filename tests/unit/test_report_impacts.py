@@ -147,7 +147,7 @@ def test_a_plan_says_what_an_upgrade_means() -> None:
         "      NetworkPolicy/allow-webhooks: lets in TCP 9292 only from every namespace, any port before",
     ):  # fmt: skip
         assert f"{line}\n" in text
-    assert "first of 2 hops: v2.7.1, then v2.9.4" in plans_text([team(case("multi-step").proposal)])
+    assert "step 1 of 2: v2.7.1, then v2.9.4" in plans_text([team(case("multi-step").proposal)])
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_the_summary_says_what_is_to_be_done_first() -> None:
     assert (
         "| v2.8.8 → v2.9.4<br>→ run `flux migrate` with the Flux CLI 2.8 first<br>→ 5 places to look at |"
     ) in summary_of(team(case("impact-everything").proposal))
-    assert "<br>→ first of 2 hops: v2.7.1, then v2.9.4<br>" in summary_of(team(case("multi-step").proposal))
+    assert "<br>→ step 1 of 2: v2.7.1, then v2.9.4<br>" in summary_of(team(case("multi-step").proposal))
     assert "<br>→ 2 manifests to move |" in summary_of(team(case("moved-with-the-upgrade").proposal))
 
 
@@ -280,7 +280,7 @@ def test_what_is_gravest_is_annotated_first_and_each_line_once() -> None:
     assert [each.title for each in found[0]] == [
         "v2.9.4 does not serve image.toolkit.fluxcd.io/v1beta1",
         "v2.9.4 would run without the controller of ImagePolicy",
-        "Keeps out what is new in v2.9.4",
+        "Drops what is new in v2.9.4",
         "Flux 2.9 changes this: r",
         "v2.9.4 does not serve image.toolkit.fluxcd.io/v1beta2",
     ]

@@ -158,7 +158,7 @@ def test_what_is_proposed_one_after_the_other() -> None:
     repository.merge(MIGRATION)
     assert repository.run() == {MINOR: "opened"}
     assert repository.upgrades == [(BumpKind.MINOR, "v2.7.5")]
-    assert "**In steps:** first of 2 hops: v2.7.5, then v2.9.4" in repository.pull(MINOR).body
+    assert "**Multi-step upgrade:** step 1 of 2: v2.7.5, then v2.9.4" in repository.pull(MINOR).body
     assert repository.run() == {MINOR: "unchanged"}
     repository.merge(MINOR)
     # GitRepositories were stored in a version that v2.9.4 lacks, and the manifests name it.
@@ -260,7 +260,7 @@ def test_no_steps_for_those_who_want_one_jump() -> None:
     body = repository.pull(MINOR).body
     assert "Stop at a release in between" in body
     assert "stored `GitRepository` as `v1beta2`" in body
-    assert "In steps" not in body
+    assert "Multi-step" not in body
     assert markers.MIGRATED not in body
     with pytest.raises(RefusedError):
         repository.merge(MINOR)
@@ -303,7 +303,7 @@ def test_a_step_that_a_person_refuses_is_not_proposed_again(answer: str) -> None
     else:
         before = dict(repository.forge.files)
         repository.merge(MINOR)
-        assert "the older CRDs lack. The API server refuses them" in repository.pull(MINOR).body
+        assert "the older CRDs lack. The API server rejects them" in repository.pull(MINOR).body
         with pytest.raises(RefusedError):
             repository.push(before)
     repository.run()
@@ -328,7 +328,7 @@ def test_each_step_waits_for_its_approval(by: str) -> None:
         repository.run(UpgradeRequest(approve=(by,)))
     pull = repository.pull(MINOR)
     assert not pull.is_draft
-    assert "**In steps:** first of 2 hops: v2.7.5, then v2.9.4" in pull.body
+    assert "**Multi-step upgrade:** step 1 of 2: v2.7.5, then v2.9.4" in pull.body
     assert repository.run() == {MINOR: "unchanged"}
     repository.merge(MINOR)
     assert repository.run() == {}

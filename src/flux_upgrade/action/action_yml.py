@@ -127,9 +127,7 @@ OUTPUTS = (
         "target-version",
         "The version that is proposed and needs no approval; empty where there is none, or installations differ.",
     ),
-    Output(
-        "pending-version", "The version that waits for approval; empty where there is none, or installations differ."
-    ),
+    Output("pending-version", "The version that needs approval; empty if there is none, or if installations differ."),
     Output("pull-request-number", "Number of the pull request; empty where there is none, or more than one."),
     Output("pull-request-url", "Its address; empty where there is none, or more than one."),
     Output(

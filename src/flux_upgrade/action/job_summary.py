@@ -81,7 +81,7 @@ def _is_in(plan: Plan, result: Result) -> bool:
 def decision_cell(plan: Plan, decision: Upgrade | Hold) -> str:
     """What is to become of an installation, in one cell of a table."""
     if isinstance(decision, Upgrade):
-        text = f"{step(plan, decision)}{'' if decision.approved else ', waits for approval'}"
+        text = f"{step(plan, decision)}{'' if decision.approved else ', needs approval'}"
         return "".join([text, *(f"<br>→ {each}" for each in _first(decision))])
     if decision.reason is HoldReason.UP_TO_DATE:
         return "up to date"

@@ -227,6 +227,6 @@ def _end(proposal: Bootstrap) -> str:
         back += ", and where Flux is in the cluster already, `flux uninstall` there first"
     # Not "-": below a list, that would be more of the same list.
     return (
-        f"* **To roll back:** {back}.\n"
-        "* **To refuse:** close it; it is not opened again until somebody runs the bootstrap by hand."
+        f"* **Roll back:** {back}.\n"
+        "* **Decline:** close this. It is not opened again until you run the bootstrap yourself."
     )

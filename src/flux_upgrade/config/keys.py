@@ -148,7 +148,7 @@ GOVERNING = (
     Key(
         "pending",
         ChoiceShape(tuple(Pending)),
-        "Where a bump that waits for approval is shown: as a draft pull request, or in the summary alone.",
+        "Where an upgrade that needs approval is shown: as a draft pull request, or in the summary alone.",
         "draft",
     ),
     Key("cool-down", MappingShape(_COOL_DOWN), "How old a release must be.", "{patch: 0, minor: 7d}"),
@@ -228,7 +228,7 @@ GOVERNING = (
     Key(
         "needs-approval",
         ListShape(ChoiceShape(tuple(ChangeKind)), "[changes](#changes)"),
-        "What waits for approval whatever the size of the bump, should a release change it.",
+        "Changes that need approval, whatever the size of the upgrade.",
         "[]",
     ),
 )

@@ -30,10 +30,10 @@ def printable_lines(lines: Iterable[str]) -> str:
     return "".join(f"{printable(line)}\n" for line in lines)
 
 
-def enumeration(names: Iterable[str]) -> str:
+def enumeration(names: Iterable[str], last: str = "and") -> str:
     """``A, B and C``; empty if there are no names."""
     texts = list(names)
-    return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
+    return f" {last} ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
 
 
 def first_few(texts: Sequence[str], most: int) -> str:

@@ -27,7 +27,7 @@ _ANSWERS = (HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED)  # Of a person
 _AT_REST = {HoldReason.UP_TO_DATE}
 _SETTINGS = {
     HoldReason.OUT_OF_RANGE: ("out-of-range", "The range in the settings does not allow it any more."),
-    HoldReason.NEEDS_APPROVAL: ("summary", "What waits for approval is shown in the job summary, as the settings say."),
+    HoldReason.NEEDS_APPROVAL: ("summary", "What needs approval is shown in the job summary, as the settings say."),
 }
 """What the settings say of a proposal that was open before them."""
 

@@ -68,8 +68,8 @@ def _by_hand(impact: Impact, target: Version, _: Style) -> Iterator[Finding]:
     for left in impact.blocking:
         found = left_finding(left)
         yield found._replace(
-            heading="to move by hand:",
-            task="Move by hand what {target} does not serve",
+            heading="to migrate yourself:",
+            task="Migrate the manifests that {target} no longer serves",
             holds=(HoldReason.BLOCKED_BY_API_REMOVAL,),
             title=_not_served(left, target),
             message=sentences(TEXT, f"{who(left.use)}: {left.detail or left.reason}", left.hint),
@@ -95,7 +95,7 @@ def _moves(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
             Severity.BREAKS,
             use.path,
             use.line,
-            task="Merge first what moves these to API versions that {target} serves",
+            task="Merge the API migration first: {target} no longer serves these",
             holds=(HoldReason.MIGRATION_PENDING, HoldReason.BLOCKED_BY_API_REMOVAL),
             title=_not_served(move, target),
             message=f"{who(use)} is moved to {move.to}.",
@@ -175,7 +175,7 @@ def _kubernetes(impact: Impact, target: Version, style: Style) -> Iterator[Findi
         yield Finding(
             Severity.REVIEW,  # what is too old is held
             heading="",
-            task="Look at the clusters' Kubernetes",
+            task="Check the clusters' Kubernetes version",
             holds=(HoldReason.KUBERNETES_TOO_OLD,) if fit.is_too_old else (),
             wording=fit_sentence(fit, target, style),
         )

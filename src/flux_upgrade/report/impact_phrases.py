@@ -128,7 +128,7 @@ def managed_line(managed: Managed, target: Version, style: Style) -> str:
 
 def hops_line(hops: Sequence[str]) -> str:
     """Where the first step leads, and what comes after it."""
-    return f"first of {counted(len(hops), 'hop')}: {hops[0]}, then {', then '.join(hops[1:])}"
+    return f"step 1 of {len(hops)}: {hops[0]}, then {', then '.join(hops[1:])}"
 
 
 def support_line(support: Support) -> str:

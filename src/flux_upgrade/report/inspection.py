@@ -109,7 +109,9 @@ def inspection_text(found: Inspected, root: str) -> str:
     ``root``: the tree, as the user named it.
     """
     counts = _counts(found)
-    numbers = [counted(counts[name], name.removesuffix("s")) for name in ("installations", "pins", "kinds")]
+    kinds = counted(counts["kinds"], "kind")
+    references = f"{counted(counts['pins'], 'version reference')} of {kinds}"
+    numbers = [counted(counts["installations"], "installation"), references, f"{counts['drifting']} drifting"]
     ordered = [(each.pin, cluster) for cluster in found.clusters for each in cluster.members]
     blocks: list[list[str]] = [
         list(drift_lines(found.clusters)),
@@ -118,7 +120,7 @@ def inspection_text(found: Inspected, root: str) -> str:
             for each, cluster in ordered
         ),
         *(list(_pin_block(pin, None, root)) for pin in found.pins if pin.role is Role.REPORTED),
-        [", ".join([*numbers, f"{counts['drifting']} drifting"])],
+        [", ".join(numbers)],
     ]
     return "\n".join(map(printable_lines, filter(None, blocks)))
 

@@ -93,7 +93,8 @@ def hold_lines(plan: Plan, hold: Hold) -> Iterator[str]:
 
 def change_lines(proof: Proof, decision: Upgrade, change: ManifestChange) -> Iterator[str]:
     """What an upgrade changes in a manifest, and what it keeps."""
-    yield f"  proof: {proof_phrase(proof)}" + (", listed below" if proof.edits else "")
+    phrase = proof_phrase(proof)
+    yield f"  verified: {phrase[:1].lower()}{phrase[1:]}" + (", listed below" if proof.edits else "")
     if not change.verified:
         yield f"  no-checksum: there is no checksum for the manifests of {decision.target}"
     if change.evidence:

@@ -22,8 +22,8 @@ from flux_upgrade.report.impact_phrases import (
 
 _NEWS = (OverlayVerdict.BREAKS, OverlayVerdict.FROZEN, OverlayVerdict.BEHIND)
 _BEHIND = "Extend the patch to the API version that the release stores"
-_MEND = "Mend what no longer fits"
-_FROZEN = "Look at what replaces a whole list, and keeps out what the release adds to it"
+_MEND = "Fix the patches that break with {target}"
+_FROZEN = "Review the patches that override a whole list: what {target} adds to it is not applied"
 
 
 def patches(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
@@ -60,7 +60,7 @@ def turned_off(impact: Impact, target: Version, style: Style) -> Iterator[Findin
             patch.path,
             patch.line,
             heading="turned off by patches, and in use:",
-            task="Mend the patches that turn off API versions in use",
+            task="Do not merge before you fix these patches: they turn off API versions that you use",
             holds=(HoldReason.OVERLAY_BREAKS,),
             title=f"Turns off {version} in {target}",
             message=f"This patch turns off {version} in {target}, used in {place(use)}.",
@@ -71,7 +71,7 @@ def turned_off(impact: Impact, target: Version, style: Style) -> Iterator[Findin
 
 
 def _patch(each: OverlayFinding, target: Version, style: Style) -> Finding:
-    kept_out = f"kept out: {', '.join(each.drops)}" if each.drops else ""
+    kept_out = f"not applied: {', '.join(each.drops)}" if each.drops else ""
     found = Finding(
         Severity.NOTE,
         each.path,
@@ -80,19 +80,19 @@ def _patch(each: OverlayFinding, target: Version, style: Style) -> Finding:
         wording=patch_line(each, style),
     )
     if each.verdict is OverlayVerdict.FROZEN:
-        title = f"Keeps out what is new in {target}"
+        title = f"Drops what is new in {target}"
         return found._replace(severity=Severity.REVIEW, task=_FROZEN, title=title)
     if each.verdict is OverlayVerdict.BEHIND:
         title = f"Leaves out what {target} stores"
         return found._replace(severity=Severity.REVIEW, task=_BEHIND, title=title)
     if each.holds:
         holds = (HoldReason.OVERLAY_BREAKS,)
-        return found._replace(severity=Severity.BREAKS, task=_MEND, title=f"Does not fit {target}", holds=holds)
+        return found._replace(severity=Severity.BREAKS, task=_MEND, title=f"Breaks with {target}", holds=holds)
     return found
 
 
 def patch_line(each: OverlayFinding, style: Style) -> str:
     where = style.code(f"{each.path}:{each.line}")
     verdict = sentences(style, each.detail or each.verdict, each.hint)
-    dropped = f" Kept out: {', '.join(map(style.code, each.drops))}." if each.drops else ""
+    dropped = f" Not applied: {', '.join(map(style.code, each.drops))}." if each.drops else ""
     return f"{where}, {style.plain(each.what)}: {verdict}{dropped}"

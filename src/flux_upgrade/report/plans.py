@@ -59,7 +59,7 @@ def plan_lines(plan: Plan, above: Sequence[Plan]) -> Iterator[str]:
     yield f"{pin.place(plan.path)}  {pin.version or 'unknown version'}" if is_pin else plan.path
     for decision in plan.decisions:
         if isinstance(decision, Upgrade):
-            waits = "" if decision.approved else " · waits for approval"
+            waits = "" if decision.approved else " · needs approval"
             what = "" if decision.waiting else "upgrade "
             yield f"  {decision.bump_kind}: {what}{step(plan, decision)}{waits}"
             yield from (f"    {line}" for line in _upgrade(decision, above))

@@ -55,19 +55,21 @@ class Annotation(NamedTuple):
 
 def proof_phrase(proof: Proof) -> str:
     """How the file was proved, without markup."""
-    made = f"{proof.version} regenerated = your file"
+    generated = f"what Flux {proof.version} generates with your flags"
     if proof.edits:
-        return f"{made} but for {counted(len(proof.edits), 'edit')} of yours"
+        return f"Your file is {generated}, except for {counted(len(proof.edits), 'manual edit')}"
     match proof.verdict:
         case Verdict.EXACT:
-            return f"{made}, byte for byte"
+            return f"Your file is identical to {generated}"
         case Verdict.IMAGES:
-            return f"{made} but for its image lines"
+            return f"Your file is {generated}, except for image lines"
         case Verdict.FORMATTING if proof.base and proof.manifest and proof.base.text == proof.manifest.text:
-            return f"{made} but for its line ends, final newline or byte order mark, which stay"
+            return (
+                f"Your file is {generated}, except for line endings, final newline or byte order mark, which are kept"
+            )
         case Verdict.FORMATTING:
-            return f"{made}, in another form; it is written in Flux's own"
-    return f"{made} in all its objects"
+            return f"Your file is {generated}, formatted differently; flux-upgrade writes Flux's format"
+    return f"Your file has the objects of {generated}"
 
 
 def edit_phrase(edit: Edit, place: Callable[[str], str], value: Callable[[Any], str]) -> str:

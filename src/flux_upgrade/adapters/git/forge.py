@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NAME = "flux-upgrade"
 EMAIL = "flux-upgrade@users.noreply.invalid"
-_NO_ISSUES = "a Git server has no issues: what waits for approval is in the summary alone"
+_NO_ISSUES = "a Git server has no issues: what needs approval is only in the summary"
 
 
 class GitForge:

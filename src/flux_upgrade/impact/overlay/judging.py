@@ -39,7 +39,7 @@ def judge(step: Step, was: StepResult, now: StepResult, *, is_open: bool) -> Ove
         line, pointer, name, change = moved
         # Of a patch that says which object it is for, it is said already.
         detail = f"{pointer} {change}" if step.what.endswith(f" {name}") else f"{pointer} of {name} {change}"
-        hint = "look whether it is meant for this one, and mend the index together with the upgrade"
+        hint = "change the index together with the upgrade, or the patch changes another item than today"
         return found._replace(line=line, verdict=OverlayVerdict.BREAKS, detail=detail, hint=hint)
     return _frozen(found, step, was, now) or _behind(found, was, now) or _idle(found, was, now) or found
 
@@ -164,7 +164,7 @@ def _frozen(found: OverlayFinding, step: Step, was: StepResult, now: StepResult)
     if images:
         hint = "leave the tag out, and the release's own is used"
     elif drops:
-        hint = "append single items with a JSON patch, or copy the release's list into the patch anew"
+        hint = "append single items with a JSON patch, or copy the new items into the list of the patch"
     return found._replace(verdict=OverlayVerdict.FROZEN, detail="; ".join(sentences), hint=hint, drops=drops)
 
 
@@ -187,7 +187,8 @@ def _field_sentences(kept: Sequence[OverriddenField]) -> Iterator[str]:
     if added:
         where = first_few(list(dict.fromkeys(each.where for each in added)), _NAMED)
         count = counted(len(dict.fromkeys(each.entry for each in added)), "new item")
-        yield f"it keeps {count} of the release out of {where}"
+        are = "is" if count.startswith("1 ") else "are"
+        yield f"it overrides {where}, so {count} of the release {are} not applied"
     for each in kept:
         if each.is_dropped:
             continue

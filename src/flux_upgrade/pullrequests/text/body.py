@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from flux_upgrade.model import markers
 from flux_upgrade.model.markdown import bullets, code, counted, fold, numbered, plain
 from flux_upgrade.model.markers import MarkerState
+from flux_upgrade.model.text import enumeration
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.feedback import APPROVED
 from flux_upgrade.pullrequests.text import cluster_changes, flux_migrate, migration, verification
 from flux_upgrade.pullrequests.text.breaking_changes import acceptance, unaccepted
-from flux_upgrade.pullrequests.text.checklist import tasks
+from flux_upgrade.pullrequests.text.checklist import held_checks, tasks
 from flux_upgrade.pullrequests.text.commit import title
 from flux_upgrade.pullrequests.text.notes import notes
 from flux_upgrade.pullrequests.text.view import View
@@ -49,48 +50,42 @@ def _fitted(
             return markers.block("\n\n".join(filter(None, [*above, folded, *below])), state)
     # Only where remarks are longer than all that may be written.
     view = View(proposal, context)
-    return markers.block(f"{_first(view, tasks(view))}\n\nWhat they are has no room here.", state)
+    return markers.block(f"{_first(view, tasks(view))}\n\nThere is no room here to list them.", state)
 
 
 def _pull_request(view: View) -> tuple[list[str], list[str]]:
-    above = [*_beginning(view, _approval(view)), *_middle(view), _end(view)]
-    return above, [_boxes(view)]
+    above = [*_beginning(view, _approval(view)), *_middle(view), *_verified(view), _end(view)]
+    return above, [_boxes(view), *held_checks(view)]
 
 
 def _issue(view: View) -> tuple[list[str], list[str]]:
     ways = [f"add the label {code(APPROVED)} to this issue", *_command(view)]
     approval = (
-        f"**To approve:** {', or '.join(ways)}. A pull request is opened then; it cannot be opened as a "
-        f"draft here. The commit is on the branch {code(view.proposal.branch)} already."
+        f"**Approve:** {', or '.join(ways)}. flux-upgrade then opens a pull request. This repository has no drafts. "
+        f"The commit is already on the branch {code(view.proposal.branch)}."
     )
-    return [*_beginning(view, approval), *_middle(view), f"**Why now:** {_why(view)}"], []
+    return [*_beginning(view, approval), *_middle(view), *_verified(view), f"**Why now:** {_why(view)}"], []
 
 
 def _beginning(view: View, approval: str) -> Iterator[str]:
     todo = tasks(view)
     yield _first(view, todo)
     yield from cluster_changes.upgrade_path(view)
+    if todo:
+        yield f"**Action required**\n{numbered(todo)}"
+    yield from acceptance(view)
+    yield from flux_migrate.kept_box(view)
     yield from verification.drift(view)
     if view.proposal.is_pending:
         yield approval
-    yield from acceptance(view)
-    after = flux_migrate.right_after_merging(view)
-    if after:
-        yield f"**Right after merging**\n{numbered(after)}"
-    if todo:
-        yield f"**Before merging**\n{numbered(todo)}"
-    yield from flux_migrate.kept_box(view)
-    yield from flux_migrate.after_merging(view)
 
 
 def _first(view: View, todo: list[str]) -> str:
     is_step = view.is_migration or (view.moves and not view.aligns)
     size = view.proposal.bump_kind.capitalize() if is_step else _at_rest(view)
-    waits = ["waits for approval"] if view.proposal.is_pending else []
-    waits += ["would break something"] if unaccepted(view) else []
-    needs = f"{counted(len(todo), 'thing')} to do before merging" if todo else "nothing to do before merging"
-    after = len(flux_migrate.right_after_merging(view))
-    needs += f" · {counted(after, 'thing')} to do right after merging" if after else ""
+    waits = ["needs approval"] if view.proposal.is_pending else []
+    waits += ["a patch breaks"] if unaccepted(view) else []
+    needs = f"**{counted(len(todo), 'action')} required**" if todo else "no action required"
     about = [*_where(view), migration.size(view) if view.is_migration else _from_to(view)]
     return " · ".join([f"**{size}**", *about, *waits, needs])
 
@@ -123,8 +118,8 @@ def _from_to(view: View) -> str:
 
 
 def _approval(view: View) -> str:
-    ways = ["mark it **Ready for review**", f"add the label {code(APPROVED)}", *_command(view)]
-    return f"**To approve:** {', or '.join(ways)}. Until then it stays a draft, and is kept current."
+    ways = ["click **Ready for review**", f"add the label {code(APPROVED)}", *_command(view)]
+    return f"**Approve:** {enumeration(ways, 'or')}. Until then, this draft is kept up to date."
 
 
 def _command(view: View) -> list[str]:
@@ -137,23 +132,31 @@ def _middle(view: View) -> Iterator[str]:
 
 
 def _upgraded(view: View) -> Iterator[str]:
-    lines = verification.proof(view)
-    is_short = view.is_one or len(lines) == 1
-    yield (f"**Proof:** {'. '.join(lines)}." if is_short else f"**Proof**\n{bullets(view.limited(lines))}")
-    yield from _patches(view)
     yield from _changes(view)
     yield from migration.along(view)
     yield from _digests(view)
     if view.pins:
-        yield f"**Pins that move{' along' if view.manifests else ''}**\n\n{verification.pins(view)}"
+        others = "Other version references" if view.manifests else "Version references"
+        yield f"**{others} updated**\n\n{verification.pins(view)}"
     remarks = verification.pin_remarks(view)
     if remarks:
-        yield f"**About these pins**\n{bullets(view.limited(remarks))}"
+        yield f"**About these references**\n{bullets(view.limited(remarks))}"
     changed = verification.flags_changed(view)
     if changed:
-        yield f"**Install flags that change**, as was asked for:\n{bullets(view.limited(changed))}"
+        yield f"**Install flags changed**, as you configured:\n{bullets(view.limited(changed))}"
     yield from _kept(view)
     yield from cluster_changes.besides(view)
+
+
+def _verified(view: View) -> Iterator[str]:
+    if view.is_migration:
+        return
+    lines = verification.proof(view)
+    is_short = view.is_one or len(lines) == 1
+    yield (
+        f"**Verification:** {'. '.join(lines)}." if is_short else f"**Verification**\n{bullets(view.limited(lines))}"
+    )
+    yield from _patches(view)
 
 
 def _patches(view: View) -> Iterator[str]:
@@ -167,7 +170,7 @@ def _patches(view: View) -> Iterator[str]:
 def _changes(view: View) -> Iterator[str]:
     changes = list(cluster_changes.changes(view))
     if changes:
-        yield "**What changes in the cluster**"
+        yield "**Changes in the cluster**"
     if (view.manifests and view.moves) or any(
         old != new for each in view.manifests for _, old, new in each.change.images
     ):
@@ -198,10 +201,10 @@ def _kept(view: View) -> Iterator[str]:
         yield f"**Install flags kept**\n{bullets(view.limited(flags))}"
     if kept:
         listed, count = bullets(view.limited(kept)), len(_all_kept(view))
-        heading = "Your edit, kept" if count == 1 else f"Your {count} edits, kept"
+        heading = "Your manual edit (kept)" if count == 1 else f"Your {count} manual edits (kept)"
         yield f"**{heading}**\n{listed}" if count <= _FEW else fold(f"<b>{heading}</b>", listed)
     if absorbed:
-        yield f"**Your edits that are now Flux's own**\n{bullets(view.limited(absorbed))}"
+        yield f"**Your edits that the release now contains**\n{bullets(view.limited(absorbed))}"
 
 
 def _all_kept(view: View) -> set[str]:
@@ -215,24 +218,24 @@ def _end(view: View) -> str:
 
 def _answers(view: View) -> Iterator[str]:
     yield f"**Why now:** {_why(view)}"
-    yield f"**To roll back:** {migration.roll_back(view) if view.is_migration else _roll_back(view)}"
+    yield f"**Roll back:** {migration.roll_back(view) if view.is_migration else _roll_back(view)}"
     if not view.proposal.is_pending:
-        yield "**To hold:** convert it to a draft."
-    until = " until somebody approves it" if view.moves else ""
-    refusal = f"close it; {_refused(view)} is not proposed again{until}"
-    yield f"**To refuse:** {migration.refusal(view) if view.is_migration else refusal}."
+        yield "**Pause:** convert this to a draft."
+    until = " until you approve it" if view.moves else ""
+    refusal = f"close this. {_refused(view)} is not proposed again{until}"
+    yield f"**Decline:** {migration.refusal(view) if view.is_migration else refusal}."
 
 
 def _roll_back(view: View) -> str:
-    sentence = "revert this pull request"
-    sentence += f"; {_refused(view)} is not proposed again then." if view.moves else "."
+    sentence = "revert this pull request."
+    sentence += f" {_refused(view)} is then not proposed again until you approve it." if view.moves else ""
     if view.moves and not view.is_tools and view.crosses_minor:
         sentence += f" {cluster_changes.way_back_line(view)}"
     return sentence
 
 
 def _refused(view: View) -> str:
-    return f"Flux {view.answer}" if view.crosses_minor else view.answer if view.moves else "it"
+    return f"Flux {view.answer}" if view.crosses_minor else view.answer if view.moves else "It"
 
 
 def _why(view: View) -> str:
@@ -246,8 +249,8 @@ def _boxes(view: View) -> str:
     return "\n".join(
         [
             markers.checkbox(
-                markers.REBASE, "rebase: make the commit anew from the base branch, without what others pushed here"
+                markers.REBASE, "rebase: recreate this branch from the base branch, discarding other commits on it"
             ),
-            markers.checkbox(markers.SKIP, f"skip{which}: close this, and do not propose it again"),
+            markers.checkbox(markers.SKIP, f"skip{which}: the next run closes this and does not propose it again"),
         ]
     )

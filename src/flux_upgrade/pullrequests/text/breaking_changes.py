@@ -15,8 +15,8 @@ from flux_upgrade.report.impact_phrases import MARKDOWN, sentences
 _FEW = 3
 
 
-def dangers(view: View) -> list[str]:
-    """Markdown, one thing each."""
+def dangers(view: View) -> list[tuple[Severity, str]]:
+    """Markdown, one thing each, the most severe first."""
     found: list[tuple[Severity, str]] = []
     for kind in FINDING_KINDS:
         if view.crosses_minor or not kind.is_for_minors:
@@ -24,7 +24,7 @@ def dangers(view: View) -> list[str]:
                 each for known in view.analyzed for each in kind.find(known.impact, known.upgrade.target, MARKDOWN)
             ]
             found += _tasks(view, findings)
-    return [task for _, task in sorted(found, key=lambda each: each[0])]
+    return sorted(found, key=lambda each: each[0])
 
 
 def unaccepted(view: View) -> int:

@@ -1,4 +1,4 @@
-"""What a person has to do before the pull request can be merged."""
+"""What you have to do before and after the pull request is merged."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from flux_upgrade.pullrequests.text.notes import link, passed
 from flux_upgrade.pullrequests.text.verification import conflict_line, edits
 from flux_upgrade.pullrequests.text.view import ManifestUpgrade, View
 from flux_upgrade.report.finding_kinds import in_the_way
+from flux_upgrade.report.findings import Severity
 from flux_upgrade.report.impact_phrases import MARKDOWN
 
 _FEW = 5
 
 
 def tasks(view: View) -> list[str]:
-    """Markdown, one thing each: the most dangerous to forget comes first."""
+    """Markdown, one thing each: first what breaks, and last what can only be done after the merge."""
     if view.is_migration:
-        return [*_checks(view)]
+        return flux_migrate.right_after_merging(view)
+    migrating = ((Severity.BREAKS, step) for step in flux_migrate.steps(view))
     return [
-        *flux_migrate.steps(view),
-        *dangers(view),
+        *(task for _, task in sorted([*dangers(view), *migrating], key=lambda each: each[0])),
         *_api_versions(view),
         *_of_pins(view),
         *_given_up(view),
@@ -38,7 +39,8 @@ def tasks(view: View) -> list[str]:
         *_own_images(view),
         *_held(view),
         *view.context.remarks,
-        *_checks(view),
+        *flux_migrate.right_after_merging(view),
+        *flux_migrate.after_merging(view),
     ]
 
 
@@ -72,14 +74,14 @@ def _given_up(view: View) -> Iterator[str]:
     dropped = edits(view, "dropped")
     if dropped:
         yield (
-            "Look at what the release's own values replace, as was asked for with `--on-conflict "
-            f"take-release`:\n{bullets(view.limited(dropped))}"
+            "Review the edits that the release's values replace, because of `--on-conflict take-release`:\n"
+            f"{bullets(view.limited(dropped))}"
         )
 
 
 def _unverified(view: View) -> Iterator[str]:
     for tag in sorted({each.upgrade.target for each in view.manifests if not each.change.verified}):
-        yield f"Look at the whole diff: there is no checksum that the manifests of {tag} could be held to."
+        yield f"Review the whole diff: there is no checksum for the manifests of {tag}."
 
 
 def _not_covered(view: View) -> Iterator[str]:
@@ -91,8 +93,8 @@ def _not_covered(view: View) -> Iterator[str]:
     lines = view.by_installation(said)
     if lines:
         yield (
-            f"Look for these flags in the diff: {view.proposal.target} is newer than the rules of this "
-            "flux-upgrade, and what shows that they still hold speaks for Flux's default flags only.\n"
+            f"Review these flags in the diff: {view.proposal.target} is newer than this flux-upgrade, and its rules "
+            "could be verified only for Flux's default flags.\n"
             f"{bullets(view.limited(lines))}"
         )
 
@@ -128,7 +130,7 @@ def _held(view: View) -> Iterator[str]:
             reasons.setdefault(_why(view, plan, hold), []).append(plan)
     for why, plans in reasons.items():
         stay = "stays" if len(plans) == 1 else "stay"
-        yield f"{view.places(plans)} {stay} as {'it is' if len(plans) == 1 else 'they are'}: {why}"
+        yield f"{view.places(plans)} {stay} at the current version: {why}"
 
 
 def _holds(view: View, plan: Plan) -> list[Hold]:
@@ -155,11 +157,11 @@ def _why(view: View, plan: Plan, hold: Hold) -> str:
     return text
 
 
-def _checks(view: View) -> Iterator[str]:
+def held_checks(view: View) -> Iterator[str]:
+    """A note, and no task: many repositories have no checks."""
     # https://docs.github.com/en/actions/concepts/security/github_token
     if view.context.waits_for_checks:
         yield (
-            "Select **Approve workflows to run** in the merge box, should workflows check your pull "
-            "requests: GitHub lets them wait for somebody with write access where a pull request was opened "
-            "with `GITHUB_TOKEN`."
+            "Checks waiting? Click **Approve workflows to run** in the merge box. GitHub holds the checks of pull "
+            "requests that are opened with `GITHUB_TOKEN`."
         )

@@ -57,7 +57,7 @@ def upgrade_path(view: View) -> Iterator[str]:
     said = dict.fromkeys(hops_line(each.impact.upgrade_path) for each in view.analyzed if each.impact.upgrade_path)
     if said:
         when = "once this is merged and the box is ticked" if view.has_boxes else "once this is merged"
-        yield f"**In steps:** {'; '.join(said)}, {when}."
+        yield f"**Multi-step upgrade:** {'; '.join(said)}, {when}."
 
 
 def changes(view: View) -> Iterator[str]:
@@ -141,13 +141,13 @@ def _storage(found: Sequence[Changes]) -> str:
     refused = _stored_anew(crd for changes in found for crd in way_back(changes))
     if refused:
         return (
-            f"That alone is not enough: {refused} from then on, which the older CRDs lack. The API server "
-            "refuses them as long as `status.storedVersions` has it."
+            f"A revert alone is not enough: {refused} from then on, which the older CRDs lack. The API server "
+            "rejects them while `status.storedVersions` contains it."
         )
     kept = _stored_anew(crd for changes in found for crd in restored(changes))
     if kept:
-        return f"The API server takes the older CRDs back: {kept} from then on, which they have, too."
-    return "Storage versions are equal: the API server takes the older CRDs back."
+        return f"Reverting is safe: {kept} from then on, which the older CRDs have, too."
+    return "Reverting is safe: both releases store objects in the same API versions."
 
 
 def _stored_anew(crds: Iterable[CrdChange]) -> str:

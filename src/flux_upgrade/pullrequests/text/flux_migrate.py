@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from flux_upgrade.impact.impact import Refused
 from flux_upgrade.impact.stored_versions.refused import cli_for
 from flux_upgrade.model import markers
-from flux_upgrade.model.markdown import bullets, code, numbered, plain
+from flux_upgrade.model.markdown import bullets, code, plain
 from flux_upgrade.model.text import enumeration
 from flux_upgrade.pullrequests.text.view import AnalyzedUpgrade, View, in_order
 from flux_upgrade.report.impact_phrases import MARKDOWN, managed_line, place, stored_lines, unserved, who
 
+AFTER = "**After merging:**"
 _MANAGED = (
     "Flux fails to apply objects whose `metadata.managedFields` name a removed API version: `request to "
     "convert CR to an invalid group/version`."
@@ -27,7 +28,7 @@ def right_after_merging(view: View) -> list[str]:
         return []
     targets = " or ".join(in_order(each.upgrade.target for each in found))
     task = (
-        f"Run `flux migrate` in {_clusters(view, found)} ({_cli_of(found)}) as soon as {targets} runs there. "
+        f"{AFTER} run `flux migrate` in {_clusters(view, found)} ({_cli_of(found)}) as soon as {targets} runs there. "
         f"Until then, {_MANAGED}\n{bullets(view.limited(_who_used(view, found, len(found))))}"
     )
     return [f"{task}{_box(view)}" if any(each.impact.upgrade_path for each in view.analyzed) else task]
@@ -42,9 +43,9 @@ def _after_moving(view: View) -> Iterator[str]:
     where = enumeration(code(each) for each in view.waiting) or "the cluster"
     lines = [f"{code(place(move.use))}, {code(who(move.use))}: {code(move.undeclared)}" for move in moves]
     yield (
-        f"Run `flux migrate` in {where}, with {_cli(map(cli_for, versions))}. Until then, Flux may fail to apply "
-        f"these objects (`field not declared in schema`): {enumeration(versions)} adds a field to them that their old "
-        f"API version lacks.\n{bullets(view.limited(lines))}"
+        f"{AFTER} run `flux migrate` in {where}, with {_cli(map(cli_for, versions))}. Until then, Flux may fail to "
+        f"apply these objects (`field not declared in schema`): {enumeration(versions)} adds a field to them that "
+        f"their old API version lacks.\n{bullets(view.limited(lines))}"
     )
 
 
@@ -53,9 +54,9 @@ def after_merging(view: View) -> Iterator[str]:
     found = [each for each in view.analyzed if each.impact.upgrade_path]
     if found and not right_after_merging(view):
         releases = " or ".join(view.proposal.migrates_at)
-        task = f"Once {releases} runs in {_clusters(view, found)}, run `flux migrate` there "
-        task += f"with {_cli(cli_for(each.upgrade.target) for each in found)}"
-        yield f"**After merging**\n{numbered([f'{task}.{_box(view)}'])}"
+        task = f"{AFTER} once {releases} runs in {_clusters(view, found)}, run `flux migrate` there "
+        task += f"with {_cli(cli_for(each.upgrade.target) for each in found)}. The next step waits for it"
+        yield f"{task}.{_box(view)}"
 
 
 def kept_box(view: View) -> Iterator[str]:
@@ -63,14 +64,14 @@ def kept_box(view: View) -> Iterator[str]:
     is_elsewhere = any(each.impact.upgrade_path or _is_before(each) for each in view.analyzed)
     is_confirmed = any(each.impact.is_confirmed for each in view.analyzed)
     if view.has_boxes and is_confirmed and not is_elsewhere:
-        yield f"**Ticked already**{_box(view)}"
+        yield f"**Confirmed**{_box(view)}"
 
 
 def _box(view: View) -> str:
     if not view.has_boxes:
         return ""
     found = [each for each in view.analyzed if each.impact.upgrade_path or _is_before(each) or each.impact.is_confirmed]
-    label = f"`flux migrate` ran in {_clusters(view, found)}, at {', '.join(view.proposal.migrates_at)}"
+    label = f"I ran `flux migrate` in {_clusters(view, found)}, at {', '.join(view.proposal.migrates_at)}"
     return f"\n{markers.checkbox(markers.MIGRATED, label, is_ticked=view.proposal.is_migrated)}"
 
 
@@ -102,8 +103,8 @@ def _migrate(view: View) -> Iterator[str]:
     if helped:
         task = (
             f"Run `flux migrate` in {_clusters(view, found)}, with "
-            f"{_cli(each.impact.cli for each in found)}. The API server refuses the new CRDs otherwise, "
-            f"whether or not there are such objects{f'. Also, {_MANAGED}' if used else ':'}\n"
+            f"{_cli(each.impact.cli for each in found)}, before merging. Otherwise, the API server rejects the new "
+            f"CRDs, even if there are no such objects{f'. Also, {_MANAGED}' if used else ':'}\n"
         )
     else:
         task = (
@@ -156,8 +157,8 @@ def _not_enough(view: View) -> Iterator[str]:
     if found:
         yield (
             "Stop at a release in between, and run `flux migrate` there: what it does at the current one is "
-            "not enough. Without `--to`, and with `multi-step: true` in the config file, the steps are proposed "
-            f"one by one.\n{bullets(view.limited(_who_stored(view, found)))}"
+            "not enough. Without `--to`, and with `multi-step: true` in the config file, flux-upgrade proposes the "
+            f"steps one by one.\n{bullets(view.limited(_who_stored(view, found)))}"
         )
 
 

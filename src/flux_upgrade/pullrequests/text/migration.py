@@ -40,7 +40,7 @@ def along(view: View) -> Iterator[str]:
     if view.moved:
         files = counted(len(view.moved), "file")
         phrase = f"{uses_of(_moves(view))} in {files}, to API versions that {view.proposal.target} serves"
-        yield f"**Moved along:** {phrase}\n\n{_table(view)}"
+        yield f"**API migrations in this pull request:** {phrase}\n\n{_table(view)}"
         yield from _details(view)
 
 
@@ -55,15 +55,14 @@ def middle(view: View) -> Iterator[str]:
 def refusal(view: View) -> str:
     """What comes of it if it is closed."""
     return (
-        f"close it; the upgrade to Flux {view.answer} then waits until the manifests were moved by hand, or "
-        "it is approved. With `migrate: with-upgrade` in the config file, they are moved in the upgrade's "
-        "own commit"
+        f"close this. The upgrade to Flux {view.answer} then waits until you migrate the manifests or approve it. "
+        "With `migrate: with-upgrade` in the config file, the upgrade's own commit migrates them"
     )
 
 
 def roll_back(view: View) -> str:
-    broken, way = (len(_broken(view)), f"revert this pull request, as long as {enumeration(_versions(view))} runs")
-    return f"{way}; what Flux cannot apply today, it cannot then either." if broken else f"{way}."
+    broken, way = (len(_broken(view)), f"revert this pull request while {enumeration(_versions(view))} runs")
+    return f"{way}. Flux still cannot apply then what it cannot apply today." if broken else f"{way}."
 
 
 def _moves(view: View) -> list[Move]:
@@ -101,15 +100,14 @@ def _today(view: View) -> Iterator[str]:
     cannot = "Flux cannot apply these manifests today."
     if len(broken) == len(_moves(view)):
         yield f"{_currents(view, serve=False)} the old versions either: {cannot}"
-        yield f"The upgrade of {waiting} to {target} waits until this is merged."
+        yield f"The upgrade of {waiting} to {target} waits for this pull request."
         return
     if broken:
         places = bullets(view.limited([code(place(move.use)) for move in broken]))
         yield f"{_currents(view, serve=False)} the old version of these either: {cannot}\n{places}"
     yield (
-        f"{_currents(view)} both versions{' of the others' if broken else ''}, so that nothing has to happen "
-        f"at the same time. {target} does not serve the old ones: the upgrade of {waiting} to it waits until "
-        "this is merged."
+        f"{_currents(view)} both versions{' of the others' if broken else ''}, so you can merge this at any time. "
+        f"{target} no longer serves the old ones: the upgrade of {waiting} waits for this pull request."
     )
 
 
@@ -139,7 +137,7 @@ def _details(view: View) -> Iterator[str]:
         if move.kept_by:
             kept.setdefault(kept_sentence(move), []).append(code(place(move.use)))
     for heading, found, shown in (
-        ("**Fields that change with the version**", fields, prose),
+        ("**Fields that change**", fields, prose),
         ("**Not to the newest version**", kept, plain),
     ):
         if found:
@@ -166,11 +164,10 @@ def _left(view: View) -> Iterator[str]:
     broken = [line for each, line in found if is_broken_already(each)]
     if blocking:
         yield (
-            f"**Left as they are**, and to be changed by hand before {view.proposal.target}:\n"
-            f"{bullets(view.limited(blocking))}"
+            f"**Not migrated:** change these yourself before {view.proposal.target}\n{bullets(view.limited(blocking))}"
         )
     if broken:
-        yield f"**Left as they are**, and broken today already:\n{bullets(view.limited(broken))}"
+        yield f"**Not migrated, and already broken today**\n{bullets(view.limited(broken))}"
     if texts:
         yield fold(f"{counted(len(texts), 'mention')} in texts, left as they are", bullets(view.limited(texts)))
 

@@ -41,9 +41,9 @@ def summed(said: Iterable[str]) -> str:
 def checksums(view: View) -> str:
     bad = sorted({each.upgrade.target for each in view.manifests if not each.change.verified})
     if bad:
-        return f"There is no checksum for the manifests of {', '.join(bad)}"
+        return f"There is no published checksum for the manifests of {', '.join(bad)}"
     targets = in_order(each.upgrade.target for each in view.manifests)
-    return f"The manifests of {' and '.join(targets)} match their checksum"
+    return f"The manifests of {' and '.join(targets)} match their published checksum"
 
 
 def proof(view: View) -> list[str]:
@@ -65,7 +65,7 @@ def drift(view: View) -> Iterator[str]:
         places = drift_of(cluster)
         releases = "; ".join(f"{version} in {_spots(view, pins)}" for version, pins in places.items())
         after = _afterwards(view, [pin for pins in places.values() for pin in pins])
-        yield f"**Drift:** the pins of {code(cluster.name)} disagree: {releases}. {after}"
+        yield f"**Drift:** the version references of {code(cluster.name)} differ: {releases}. {after}"
 
 
 def _afterwards(view: View, pins: Sequence[Member]) -> str:
@@ -73,10 +73,10 @@ def _afterwards(view: View, pins: Sequence[Member]) -> str:
     targets = {moves[pin.place] for pin in pins if pin.place in moves}
     apart = [pin for pin in pins if pin.place not in moves and not any(agrees(pin.pin, target) for target in targets)]
     if not targets:
-        return "This pull request moves none of them."
+        return "This pull request changes none of them."
     if not apart:
-        return "Once this is merged, they agree."
-    return f"Once this is merged, {_spots(view, apart)} {'is' if len(apart) == 1 else 'are'} still apart."
+        return "After the merge, they are equal."
+    return f"After the merge, {_spots(view, apart)} still {'differs' if len(apart) == 1 else 'differ'}."
 
 
 def _spots(view: View, pins: Sequence[Member]) -> str:
@@ -85,7 +85,7 @@ def _spots(view: View, pins: Sequence[Member]) -> str:
 
 def pins_phrase(view: View) -> str:
     """How the pins were edited, without markup."""
-    return f"{counted(len(view.pins), 'pin')} edited in place, every other byte of the files is as it was"
+    return f"{counted(len(view.pins), 'version reference')} updated, nothing else in the files changed"
 
 
 def pins(view: View) -> str:
@@ -119,15 +119,15 @@ def pin_remarks(view: View) -> list[str]:
 def _untrue(proof: Proof) -> Iterator[str]:
     header = proof.manifest.header_version if proof.manifest is not None else ""
     if header and header != proof.version:
-        yield f"{code(f'# Flux Version: {header}')} is not true: the objects are those of {proof.version}"
+        yield f"The header {code(f'# Flux Version: {header}')} is wrong: the content is {proof.version}"
     labels = sorted(set(proof.inferred.versions) - {proof.version} if proof.inferred is not None else ())
     if labels and labels != [header]:
         shown = ", ".join(code(f"{VERSION_LABEL}: {label}") for label in labels[:_KINDS])
-        yield f"{shown} is not true: the objects are those of {proof.version}"
+        yield f"{shown} is wrong: the content is {proof.version}"
     bumped = [each for each in proof.controllers if each.state is ImageState.AHEAD]
     if bumped:
         names = ", ".join(f"{code(each.name)} {each.image.tag}" for each in bumped)
-        yield f"{names} ran ahead of the objects"
+        yield f"{names} {'was' if len(bumped) == 1 else 'were'} already newer than the manifest"
 
 
 def flags_changed(view: View) -> list[str]:
