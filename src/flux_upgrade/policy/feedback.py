@@ -95,7 +95,7 @@ def _migrated(
 ) -> tuple[list[str], list[str], str]:
     """The releases at which `flux migrate` ran, and those at which it ran after the last migration was merged.
 
-    And where it was to run after a merge, and nobody says so. A box in a merged pull request says nothing of what was
+    And the merged pull request whose box is not ticked yet. A box in a merged pull request says nothing of what was
     merged later: that leaves entries in `metadata.managedFields` which only another `flux migrate` rewrites, see
     docs/reference/flux-migrate.md.
     """
