@@ -76,7 +76,7 @@ def test_a_repository_with_content_gets_one_pull_request(
         assert (pull.head, pull.base, pull.is_draft) == (BRANCH, "main", False)
         assert pull.title == "Bootstrap Flux v2.9.4 in clusters/staging"
         assert set(repository.files(BRANCH)) - set(repository.files()) == set(FILES)
-        assert "**What is left to do**" in pull.body
+        assert "**Action required**" in pull.body
         assert "gh repo deploy-key add identity.pub" in pull.body
         assert "Once it is merged" in pull.body
         assert first.outputs["pull-request-url"] == f"{site.hub.url}/{NAME}/pull/1"

@@ -134,7 +134,7 @@ def test_what_was_bootstrapped_is_upgraded_with_no_configuration(acts: dict[str,
 
 def test_a_repository_with_content_gets_one_pull_request_that_says_what_is_left_to_do(acts: dict[str, str]) -> None:
     assert "#1 Bootstrap Flux v2.9.4 in clusters/production" in acts["11"]
-    assert "**What is left to do**" in acts["11"]
+    assert "**Action required**" in acts["11"]
     assert "gh repo deploy-key add identity.pub" in acts["11"]
 
 

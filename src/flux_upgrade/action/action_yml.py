@@ -9,7 +9,7 @@ from typing import NamedTuple
 from flux_upgrade.config.keys import GOVERNING
 
 REPORT_FILE = "flux-upgrade-report.json"
-"""Name of the whole report, in the folder that later steps know as ``runner.temp``."""
+"""Name of the whole report, in the directory that later steps know as ``runner.temp``."""
 
 
 class Input(NamedTuple):
@@ -35,7 +35,7 @@ INPUTS = (
     ),
     Input(
         "path",
-        "File or folder in which Flux is looked for, relative to the workspace; or an artifact that holds "
+        "File or directory in which Flux is looked for, relative to the workspace; or an artifact that holds "
         "Flux, `oci://HOST/REPOSITORY:TAG`. With `mode: bootstrap`, Flux's own flag `path`: where in the "
         "repository the cluster's manifests are to be; or the artifact that is made.",
         ".",
@@ -57,7 +57,7 @@ INPUTS = (
     ),
     Input(
         "release-source",
-        "Where Flux's releases come from: `github`, an http(s) address, a folder, "
+        "Where Flux's releases come from: `github`, an http(s) address, a directory, "
         "or a copy of Flux's own artifacts (`oci://registry.example.com/fluxcd/flux-manifests`).",
         "github",
     ),
@@ -109,7 +109,7 @@ INPUTS = (
     ),
     Input(
         "rotate-key",
-        "`true` or `false`: for `mode: bootstrap`, make another deploy key, and seal the credentials anew.",
+        "`true` or `false`: for `mode: bootstrap`, create another deploy key, and seal the credentials again.",
         "false",
     ),
     Input(
@@ -143,7 +143,7 @@ OUTPUTS = (
     ),
     Output("digest", "The digest of `artifact`, for what signs it; empty where it was not looked at."),
     Output("report", "The report as JSON, without diffs; empty where it is larger than GitHub takes."),
-    Output("report-file", "Name of the file with the whole report as JSON, in the folder `runner.temp`."),
+    Output("report-file", "Name of the file with the whole report as JSON, in the directory `runner.temp`."),
 )
 
 

@@ -87,7 +87,7 @@ class PinnedArtifacts:
             self._stale.add(pulled.stored.digest)
             raise Overtaken(
                 f"{self.address.repository}:{found.named.tag} was pushed by somebody else in the meantime",
-                hint="run again: it is looked at anew",
+                hint="run again: flux-upgrade reads it again",
             )
         if pulled.stored.digest not in self._kept:
             keep(pulled, registry)

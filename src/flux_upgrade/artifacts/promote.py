@@ -69,7 +69,7 @@ def move(address: Address, expected: str | None, wanted: StoredManifest, registr
     if found != expected:
         raise Overtaken(
             f"{address} was moved by somebody else in the meantime, and was left alone: " + _current_state(found),
-            hint="run again: it is looked at anew",
+            hint="run again: flux-upgrade reads it again",
         )
     try:
         registry.put_manifest(wanted, address.tag)

@@ -94,6 +94,6 @@ def _only(address: Address, found: list[tuple[TarEntry, Pin]]) -> tuple[TarEntry
     if len(found) > 1:
         raise Unreadable(
             f"{address} holds {len(found)} manifests of Flux: {', '.join(entry.name for entry, _ in found)}",
-            hint="give each cluster an artifact of its own, or upgrade them in Git and push them anew",
+            hint="give each cluster an artifact of its own, or upgrade them in Git and push them again",
         )
     return found[0]

@@ -182,7 +182,7 @@ def _stays(where: str, names: Sequence[str]) -> str:
     """Nobody can tell whether what is sealed is what would be sealed now."""
     return (
         f"the secret {where} of GitHub Actions is there already, and stays as it is: nobody can tell "
-        f"whether it has {_listed(names)} as given now; --rotate-key puts all there anew"
+        f"whether it has {_listed(names)} as given now; --rotate-key replaces them all"
     )
 
 

@@ -141,10 +141,12 @@ _TABLE = (
         FlagKind.BOOLEAN,
         "false",
     ),
-    _sync("path", "the cluster's folder; without it, the root of the repository"),
+    _sync("path", "the cluster's directory; without it, the root of the repository"),
     _sync("interval", "how often Flux looks at its source", FlagKind.DURATION, "1m0s", sources=_ANY),
     _sync("recurse-submodules", "Git submodules, too", FlagKind.BOOLEAN, "false"),
-    _sync("sparse-checkout", "the only folders that Flux fetches, the path among them", FlagKind.LIST, "", "v2.9.0"),
+    _sync(
+        "sparse-checkout", "the only directories that Flux fetches, the path among them", FlagKind.LIST, "", "v2.9.0"
+    ),
     _access("token-auth", "https with a token; without it, ssh with a deploy key", FlagKind.BOOLEAN, "false"),
     _access("secret-name", "name of the Secret with the credentials", default="flux-system", sources=_ANY),
     _access(
@@ -175,7 +177,7 @@ _TABLE = (
     _commit("author-email", "and their address"),
     _commit("commit-message-appendix", "what the commit messages end with, like [ci skip]"),
     _oci("cluster-url", "the artifact with the cluster's own manifests, oci://"),
-    _oci("cluster-path", "the cluster's folder in it"),
+    _oci("cluster-path", "the cluster's directory in it"),
     _oci("kustomization", "a kustomization.yaml for Flux", is_local=True),
     _oci(
         "oci-provider",

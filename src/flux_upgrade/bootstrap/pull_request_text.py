@@ -18,6 +18,7 @@ from flux_upgrade.model.text import capped
 from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.proposal import ProposalContext
 from flux_upgrade.pullrequests.text import commit
+from flux_upgrade.pullrequests.text.boxes import held_checks, rebase
 
 _PATH = 200
 _NAMES = 1000
@@ -93,7 +94,7 @@ def body(proposal: Bootstrap, context: ProposalContext, state: MarkerState) -> s
         if len(text) <= room:
             return markers.block(text, state)
     # Only where flags or paths are longer than all that may be written.
-    return markers.block(f"{_first(proposal)}\n\nWhat is left to do has no room here.", state)
+    return markers.block(f"{_first(proposal)}\n\nThere is no room here to list what is left to do.", state)
 
 
 def _parts(proposal: Bootstrap, context: ProposalContext, most: int) -> Iterator[str]:
@@ -106,11 +107,10 @@ def _parts(proposal: Bootstrap, context: ProposalContext, most: int) -> Iterator
         yield _table(changed, most)
     yield from _differences(changed, most)
     yield _files(proposal, most)
-    yield from _left(proposal, context, most)
+    yield from _left(proposal, most)
     yield _end(proposal)
-    yield markers.checkbox(
-        markers.REBASE, "rebase: make the commit anew from the base branch, without what others pushed here"
-    )
+    yield rebase()
+    yield from held_checks(context)
 
 
 def _first(proposal: Bootstrap) -> str:
@@ -192,20 +192,13 @@ def _files(proposal: Bootstrap, most: int) -> str:
     return f"**Files**\n{listed}" if len(proposal.changed) <= 1 else fold("<b>Files</b>", listed)
 
 
-def _left(proposal: Bootstrap, context: ProposalContext, most: int) -> Iterator[str]:
+def _left(proposal: Bootstrap, most: int) -> Iterator[str]:
     changed = proposal.changed
     shared = [workflow_file.to_do()] if proposal.workflow is not None else []
-    if context.waits_for_checks:
-        # https://docs.github.com/en/actions/concepts/security/github_token
-        shared.append(
-            "Select **Approve workflows to run** in the merge box, should workflows check your pull "
-            "requests: GitHub lets them wait for somebody with write access where a pull request was opened "
-            "with `GITHUB_TOKEN`."
-        )
     if len(changed) == 1:
         shared += todo.left_to_do(changed[0], proposal.repository)
     if shared:
-        yield f"**What is left to do**\n{numbered(shared)}"
+        yield f"**Action required**\n{numbered(shared)}"
     if len(changed) == 1:
         if changed[0].is_new:
             yield todo.at_once(changed[0])

@@ -76,7 +76,7 @@ RELEASES = {
     "--release-source": {
         "default": DEFAULT_SOURCE,
         "metavar": "SOURCE",
-        "help": "where Flux's releases come from: github (the default), a folder, an http(s) address laid "
+        "help": "where Flux's releases come from: github (the default), a directory, an http(s) address laid "
         "out as <tag>/<asset> with a releases.json, a repository of a GitHub API "
         "(https://github.example.com/api/v3/repos/mirrors/flux2), or a copy of Flux's own artifacts "
         "(oci://registry.example.com/fluxcd/flux-manifests)",
@@ -85,8 +85,8 @@ RELEASES = {
 DOCKER = {
     "--docker-config": text(
         "FILE",
-        "a Docker config.json with credentials for registries, or the folder that holds it (default: "
-        "that of $DOCKER_CONFIG, else ~/.docker/config.json, should it be there)",
+        "a Docker config.json with credentials for registries, or the directory that holds it (default: "
+        "that of $DOCKER_CONFIG, else ~/.docker/config.json, if it exists)",
     )
 }
 ACCESS = {"--ca-file": text("FILE", "PEM file with authorities to trust besides the usual ones"), **DOCKER}
@@ -97,7 +97,7 @@ REGISTRY = {
     "--password-stdin": switch("read the password or token for --username from stdin"),
 }
 PATH = {
-    "path": place("PATH", "a file, a folder, or an artifact that holds Flux, oci://HOST/REPOSITORY:TAG (default: .)")
+    "path": place("PATH", "a file, a directory, or an artifact that holds Flux, oci://HOST/REPOSITORY:TAG (default: .)")
 }
 DRY_RUN = {"--dry-run": switch("show what would be done, write nothing")}
 
@@ -183,7 +183,7 @@ def _policy() -> Arguments:
         **SOURCE,
         **REGISTRY,
         **of_keys("policy", "range"),
-        "--config": text("FILE", f"the config file (default: {CONFIG}, should it be there)"),
+        "--config": text("FILE", f"the config file (default: {CONFIG}, if it exists)"),
         **of_keys("flags"),
         "--repository": text("NAME", "owner/name or the address of the remote (default: that of the checkout)"),
         "--base": text("BRANCH", "the branch that pull requests go into (default: the repository's default branch)"),
@@ -231,7 +231,7 @@ def _api_uses(target: str) -> Arguments:
         "repeatable (default: those that are found in the repository)",
     )
     return {
-        "path": place("PATH", "a file or a folder (default: .)"),
+        "path": place("PATH", "a file or a directory (default: .)"),
         **SOURCE,
         "--to": text("VERSION", f"{target} (default: the newest stable release)"),
         "--from": {"dest": "running", **running},

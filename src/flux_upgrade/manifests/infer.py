@@ -56,7 +56,7 @@ def infer(manifest: Manifest) -> Inferred:
         raise Unreadable(
             "no Deployment of a Flux controller in the file",
             hint="it is a stub or a fragment: restore the whole gotk-components.yaml from the history, "
-            "or make it anew with `flux-upgrade render`",
+            "or regenerate it with `flux-upgrade render`",
         )
     lines: dict[str, int] = {"components": found[0][1].line}
     ballots = _ballots(manifest, found)

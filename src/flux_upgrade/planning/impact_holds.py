@@ -74,7 +74,7 @@ def _holds(upgrade: Upgrade, impact: Impact, terms: Terms, path: str) -> Iterato
         # The step before this one was merged, and the box for `flux migrate` is not ticked.
         yield Hold(
             HoldReason.MIGRATION_PENDING,
-            f"nobody has said yet that `flux migrate` ran in the cluster, and {target} lacks API versions "
+            f"the box for `flux migrate` in the cluster is not ticked yet, and {target} lacks API versions "
             "that it may have stored",
             f"run `flux migrate` there, and tick the box in {terms.feedback.unmigrated}",
         )

@@ -110,7 +110,7 @@ class HoldReason(StrEnum):
     )
     BLOCKED_BY_API_REMOVAL = (
         "blocked-by-api-removal",
-        "Manifests use a version of an API that the target does not serve, and somebody has to move them: a field has no successor, a template, or `migrate: off`. Or one step is not enough, and `--to` asks for it.",
+        "Manifests use a version of an API that the target does not serve, and you have to migrate them: a field has no successor, a template, or `migrate: off`. Or one step is not enough, and `--to` asks for it.",
         "Change the lines that the report names; `flux-upgrade check --to VERSION` says when nothing is left.",
         Effect(
             exit_codes=f"{errors.ApiRemoved.exit_code} with `--to`, else 0",
@@ -121,7 +121,7 @@ class HoldReason(StrEnum):
     )
     MIGRATION_PENDING = (
         "migration-pending",
-        "Manifests have to be moved to other API versions first, which a pull request of its own does. Or nobody has said that `flux migrate` ran after the last hop.",
+        "Manifests have to be migrated to other API versions first, in a separate pull request. Or the box for `flux migrate` after the last step is not ticked.",
         "Merge that pull request; or run `flux migrate`, and tick the box that is named.",
         Effect(is_moved_first=True, holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
     )
@@ -146,7 +146,7 @@ class HoldReason(StrEnum):
     BRANCH_EDITED = (
         "branch-edited",
         "Somebody pushed to the branch of a pull request: it is theirs now.",
-        "Merge or close it; or have it made anew: tick **rebase** in it, or add the label `flux-upgrade/rebase`.",
+        "Merge or close it. To recreate it, tick **rebase** in it, or add the label `flux-upgrade/rebase`.",
     )
     OWNED_BY_TERRAFORM = (
         "owned-by-terraform",

@@ -171,7 +171,7 @@ def _edited(where: str) -> Hold:
     return Hold(
         HoldReason.BRANCH_EDITED,
         f"somebody has pushed to {where}",
-        "merge or close it as it is; to have it made anew, and what was pushed thrown away, tick the box "
+        "merge or close it as it is; to recreate it without the pushed commits, tick the box "
         f"in the pull request or add the label {REBASE}; without a pull request delete the branch",
     )
 

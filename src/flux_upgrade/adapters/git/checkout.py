@@ -16,7 +16,7 @@ from flux_upgrade.model.text import one_line
 
 _MAX_FILE = 32 * 1024 * 1024
 _MAX_LINE = 4096
-_PULL = "run `git pull` on the base branch; in a workflow, check it out anew (`ref:` of actions/checkout)"
+_PULL = "run `git pull` on the base branch; in a workflow, check it out again (`ref:` of actions/checkout)"
 _CONNECTION = r"^(http|https|credential|url|ssh|protocol)\.|^core\.(sshcommand|askpass|gitproxy)$"
 """Keys of a checkout's own configuration that a connection to its server needs."""
 
@@ -205,7 +205,7 @@ class Checkout(GitCommand):
         if self.run("hash-object", f"--path={path}", "--", path).text == committed:
             return CheckoutDiffers(
                 f"{one_line(path)} is converted on its way out of Git (line ends, or a filter)",
-                hint="set core.autocrlf to false, or exempt it in .gitattributes; then check it out anew",
+                hint="set core.autocrlf to false, or exempt it in .gitattributes; then check it out again",
             )
         return CheckoutDiffers(
             f"{one_line(path)} has changes that are not committed", hint="commit and push, or undo them first"

@@ -143,7 +143,7 @@ class OciArtifactRegistry:
             raise RegistryUnavailable(
                 f"{self._repository.name} does not give the blob {descriptor.digest} ({response.status})"
                 f"{self._repository.login.reason(response)}",
-                hint="what a tag stands for is incomplete there: push it anew",
+                hint="the artifact of a tag is incomplete there: push it again",
             )
         actual = received.sha256.hexdigest()
         if received.size != descriptor.size or f"sha256:{actual}" != descriptor.digest.lower():

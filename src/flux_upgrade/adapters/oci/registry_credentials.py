@@ -103,7 +103,7 @@ _HELPER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _DOCKER_HUB_KEY = "https://index.docker.io/v1/"  # what Docker calls its own registry in this file
 _IS_TOKEN = "<token>"  # noqa: S105  (the user name that says so)
 _NOT_FOUND = ("credentials not found in native keychain", "no credentials server URL")
-_LOG_IN = "log in anew with `docker login`, or give another file with --docker-config"
+_LOG_IN = "log in again with `docker login`, or give another file with --docker-config"
 
 
 class DockerConfig:

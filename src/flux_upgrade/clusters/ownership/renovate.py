@@ -103,7 +103,7 @@ def _rule(tree: Tree, paths: list[str]) -> dict[str, Any]:
 
 def _remark(file: str, config: Mapping[str, Any], managers: tuple[str, ...], paths: list[str], rule: object) -> str:
     does = (
-        "writes them anew with flags of its own choice, or changes the version in their header alone"
+        "regenerates them with its own flags, or changes the version in their header alone"
         if managers[0] == "flux"
         else "bumps the versions in them one by one, ahead of their CRDs"
     )

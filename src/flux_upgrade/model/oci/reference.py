@@ -138,5 +138,5 @@ def refused(what: str, why: str) -> UntrustedArchive:
     """The error for a part of an artifact; ``what`` names it. Either may hold text from the artifact."""
     return UntrustedArchive(
         f"{one_line(what)} cannot be trusted: {one_line(why)}",
-        hint="nothing was pushed; look at what `flux pull artifact` makes of it, or push it anew",
+        hint="nothing was pushed; check what `flux pull artifact` unpacks, or push it again",
     )

@@ -128,7 +128,7 @@ def _unreadable(error: Unreadable, manifest: Manifest | None = None) -> Proof:
 def _stranger() -> Unreadable:
     return Unreadable(
         "the file is named like Flux's manifest, but holds neither its header nor its controllers",
-        hint="restore it from the history, make it anew with `flux-upgrade render`, or rename it",
+        hint="restore it from the history, regenerate it with `flux-upgrade render`, or rename it",
     )
 
 

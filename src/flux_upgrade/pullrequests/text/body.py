@@ -11,8 +11,9 @@ from flux_upgrade.model.text import enumeration
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.feedback import APPROVED
 from flux_upgrade.pullrequests.text import cluster_changes, flux_migrate, migration, verification
+from flux_upgrade.pullrequests.text.boxes import held_checks, rebase
 from flux_upgrade.pullrequests.text.breaking_changes import acceptance, unaccepted
-from flux_upgrade.pullrequests.text.checklist import held_checks, tasks
+from flux_upgrade.pullrequests.text.checklist import tasks
 from flux_upgrade.pullrequests.text.commit import title
 from flux_upgrade.pullrequests.text.notes import notes
 from flux_upgrade.pullrequests.text.view import View
@@ -55,7 +56,7 @@ def _fitted(
 
 def _pull_request(view: View) -> tuple[list[str], list[str]]:
     above = [*_beginning(view, _approval(view)), *_middle(view), *_verified(view), _end(view)]
-    return above, [_boxes(view), *held_checks(view)]
+    return above, [_boxes(view), *held_checks(view.context)]
 
 
 def _issue(view: View) -> tuple[list[str], list[str]]:
@@ -248,9 +249,7 @@ def _boxes(view: View) -> str:
     which = "" if view.is_migration else f" {view.answer}"
     return "\n".join(
         [
-            markers.checkbox(
-                markers.REBASE, "rebase: recreate this branch from the base branch, discarding other commits on it"
-            ),
+            rebase(),
             markers.checkbox(markers.SKIP, f"skip{which}: the next run closes this and does not propose it again"),
         ]
     )

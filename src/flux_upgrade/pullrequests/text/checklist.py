@@ -155,13 +155,3 @@ def _why(view: View, plan: Plan, hold: Hold) -> str:
     if conflicts:
         text += f"\n{bullets(capped([conflict_line(each) for each in conflicts], _FEW))}"
     return text
-
-
-def held_checks(view: View) -> Iterator[str]:
-    """A note, and no task: many repositories have no checks."""
-    # https://docs.github.com/en/actions/concepts/security/github_token
-    if view.context.waits_for_checks:
-        yield (
-            "Checks waiting? Click **Approve workflows to run** in the merge box. GitHub holds the checks of pull "
-            "requests that are opened with `GITHUB_TOKEN`."
-        )

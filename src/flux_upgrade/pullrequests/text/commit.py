@@ -219,7 +219,7 @@ def closing(body: str, state: MarkerState, why: str) -> str:
 def held(body: str, state: MarkerState, hold: Hold) -> str:
     """``body`` with what is in the way above our text, and ``state``, which says that it waits."""
     hint = f" {plain(hold.hint[:1].upper() + hold.hint[1:])}." if hold.hint else ""
-    said = f"{_HELD} ({code(hold.reason)}): {plain(hold.detail)}.{hint} It is made anew once that is done."
+    said = f"{_HELD} ({code(hold.reason)}): {plain(hold.detail)}.{hint} flux-upgrade recreates it after that."
     # As a person's browser sends it.
     before = (markers.text_of(body) or "").replace("\r\n", "\n")
     first, _, rest = before.partition("\n\n")

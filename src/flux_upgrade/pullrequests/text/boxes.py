@@ -1,0 +1,24 @@
+"""What every pull request ends with: a box to rebase it, and a note if GitHub holds its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flux_upgrade.model import markers
+from flux_upgrade.planning.proposal import ProposalContext
+
+
+def rebase() -> str:
+    return markers.checkbox(
+        markers.REBASE, "rebase: recreate this branch from the base branch, discarding other commits on it"
+    )
+
+
+def held_checks(context: ProposalContext) -> Iterator[str]:
+    """A note, and no task: many repositories have no checks."""
+    # https://docs.github.com/en/actions/concepts/security/github_token
+    if context.waits_for_checks:
+        yield (
+            "Checks waiting? Click **Approve workflows to run** in the merge box. GitHub holds the checks of pull "
+            "requests that are opened with `GITHUB_TOKEN`."
+        )
