@@ -194,7 +194,9 @@ def run_in(root: Path, releases: Path, args: Sequence[str], *, path: str = "") -
         # No cache, no token, no flux on PATH.
         code = main.run(argv, {"PATH": path} if path else {}, out, err)
     texts = (text.replace(str(releases), "<source>") for text in (out.getvalue().decode(), err.getvalue()))
-    return Run(args, code, *texts)
+    # The commands that a report shows name the source again.
+    shown = (text.replace(" --release-source=<source>", "") for text in texts)
+    return Run(args, code, *shown)
 
 
 def write_tree(root: Path, files: Mapping[str, bytes]) -> Path:

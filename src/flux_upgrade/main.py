@@ -13,6 +13,7 @@ from importlib import import_module
 
 from flux_upgrade.cli.parse import parse_command
 from flux_upgrade.commands.output import Console, failure
+from flux_upgrade.commands.terminal import with_terminal
 from flux_upgrade.config.environment import masked, secrets_of
 from flux_upgrade.model.errors import FluxUpgradeError, UsageError
 
@@ -68,19 +69,27 @@ def run(  # noqa: PLR0913 whatever a process has
             from flux_upgrade.commands import action
 
             return action.run(env, console, timing)
+        environment = with_terminal(environment, invocation.options, env, out, err)
+        console = console._replace(progress=environment.progress)
         command: Command = import_module(f"flux_upgrade.commands.{invocation.command}").run
         return command(invocation.options, environment, console)
     except FluxUpgradeError as error:
+        console.clear()
         err.write(masked(failure(error.slug, error.message, error.hint), secrets))
         return error.exit_code
     except KeyboardInterrupt:
+        console.clear()
         err.write("flux-upgrade: interrupted\n")
         return INTERRUPTED
     except BrokenPipeError:
         raise
     except Exception as error:  # noqa: BLE001 the one catch-all
+        console.clear()
         err.write(masked(_defect(error, debug="FLUX_UPGRADE_DEBUG" in env), secrets))
         return _UNEXPECTED
+    finally:
+        if console.progress is not None:
+            console.progress.close()
 
 
 def _password(stdin: IO[str] | None) -> str:

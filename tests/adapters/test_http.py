@@ -63,7 +63,7 @@ def test_tries_again(server: Loopback, clients: Clients, clock: Clock, fault: An
 def test_gives_up_after_five_attempts(server: Loopback, clients: Clients, clock: Clock) -> None:
     server.route("/a/path", Answer(status=502))
     error = failure(clients, f"{server.url}/a/path?signature=private")
-    assert error.message == f"{server.host} answers 502 for /a/path"
+    assert error.message == f"{server.host} answers 502 for /a/path (tried 5 times)"
     assert (len(server.seen), clock.slept) == (5, [0.5, 1.0, 2.0, 4.0])
 
 
@@ -71,7 +71,7 @@ def test_a_silent_server(server: Loopback, clients: Clients, clock: Clock) -> No
     server.route("/x", Answer(fault="silent"))
     began = time.monotonic()
     error = failure(clients, f"{server.url}/x?private", timeout=0.05)
-    assert error.message == f"{server.host} did not answer within 0.05 s"
+    assert error.message == f"{server.host} did not answer within 0.05 s (tried 5 times)"
     assert len(clock.slept) == 4
     assert time.monotonic() - began < 2
 
@@ -79,7 +79,7 @@ def test_a_silent_server(server: Loopback, clients: Clients, clock: Clock) -> No
 def test_nobody_listens(clients: Clients, clock: Clock) -> None:
     port = closed_port()
     error = failure(clients, f"http://127.0.0.1:{port}/x?private")
-    assert error.message == f"127.0.0.1:{port} cannot be reached: Connection refused"
+    assert error.message == f"127.0.0.1:{port} cannot be reached: Connection refused (tried 5 times)"
     assert len(clock.slept) == 4
 
 

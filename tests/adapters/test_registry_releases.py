@@ -326,7 +326,7 @@ def test_an_installation_is_taken_to_the_newest_patch_as_from_a_folder(
     assert len(set(written.values())) == 1
     code, out, _ = run(tmp_path, "upgrade", str(tmp_path / at(registry)[-5:]), at(registry))
     assert code == 0
-    assert "up-to-date" in out
+    assert "up to date" in out
 
 
 def test_there_is_no_checksum_for_what_comes_from_a_registry(registry: str, tmp_path: Path) -> None:

@@ -34,13 +34,18 @@ PATCH, MINOR = "flux-upgrade/clusters.staging/patch", "flux-upgrade/clusters.sta
 STAGING = path_in("clusters/staging")
 SUMMARY = (
     "## Flux\n\n"
-    "| Installation | Runs | What next | Pull request |\n"
-    "| --- | --- | --- | --- |\n"
-    f"| `{STAGING}` | v2.8.7 | v2.8.7 → v2.8.8<br>v2.8.7 → v2.9.4, needs approval | "
-    "[#1](http://HOST/octo-org/fleet/pull/1) opened<br>[#2](http://HOST/octo-org/fleet/pull/2) opened, draft |\n\n"
+    "**1 cluster: 1 ready.** 2 pull requests opened.\n\n"
+    "| Cluster | Pull request | Version | Size | State |\n"
+    "| --- | --- | --- | --- | --- |\n"
+    "| `clusters/staging` | [#1](http://HOST/octo-org/fleet/pull/1) opened | v2.8.7 → v2.8.8 | patch | ready |\n"
+    "| `clusters/staging` | [#2](http://HOST/octo-org/fleet/pull/2) opened, draft | v2.8.7 → v2.9.4 | minor "
+    "| needs approval |\n\n"
+    "### Next steps\n\n"
+    "1. Upgrade to v2.8.8 (`clusters/staging`)\n"
+    "2. Approve Flux 2.9 (`clusters/staging`)\n\n"
     "**To approve**, mark the draft as ready for review, or "
     "[run the workflow](http://HOST/octo-org/fleet/actions/workflows/flux-upgrade.yaml) with `approve`, or run:\n\n"
-    "```sh\ngh workflow run flux-upgrade.yaml -f approve=2.9\n```\n\n"
+    "```sh\ngh workflow run flux-upgrade.yaml -f approve=2.9\n```\n"
 )
 
 
@@ -422,8 +427,8 @@ def test_names_of_anybody_give_no_commands(tmp_path: Path, folder: str) -> None:
     with Fleet(tmp_path, fleet({folder: "v2.8.7"})) as on:
         done = on.run({"mode": "plan"})
         assert (done.exit_code, done.annotations) == (0, ())
-        (row,) = (line for line in done.summary.splitlines() if line.startswith("| `"))
-        assert row.count(" | ") == 3
+        found = [line for line in done.summary.splitlines() if line.startswith("| `")]
+        assert [row.count(" | ") for row in found] == [4, 4]
         assert json.loads(done.outputs["report"])["installations"][0]["path"] == path_in(folder)
 
 

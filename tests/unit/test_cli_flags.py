@@ -39,7 +39,7 @@ def test_help_ends_well(command: str, capsys: pytest.CaptureFixture[str]) -> Non
     ("command", "words", "message"),
     [
         ("plan", ["--polcy=minor"], "did you mean '--policy'?"),
-        ("plan", ["--to=v2.9.4"], "unknown argument '--to'"),
+        ("plan", ["--diff"], "unknown argument '--diff'"),
         ("plan", ["--dry-run"], "unknown argument '--dry-run'"),
         ("upgrade", ["--json"], "unknown argument '--json'"),
         ("upgrade", ["--approve"], "--approve"),

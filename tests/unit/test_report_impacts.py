@@ -193,15 +193,14 @@ def test_what_was_written_is_reported_file_by_file() -> None:
 
 
 def summary_of(of: UpdateGroupPlan, *results: Result) -> str:
-    return summary(round_of(of, results=results), calls=1, written=True, approve_command="")
+    return summary(round_of(of, results=results), written=True, approve_command="")
 
 
 def test_the_summary_says_what_is_to_be_done_first() -> None:
-    assert (
-        "| v2.8.8 → v2.9.4<br>→ run `flux migrate` with the Flux CLI 2.8 first<br>→ 5 places to look at |"
-    ) in summary_of(team(case("impact-everything").proposal))
-    assert "<br>→ step 1 of 2: v2.7.1, then v2.9.4<br>" in summary_of(team(case("multi-step").proposal))
-    assert "<br>→ 2 manifests to move |" in summary_of(team(case("moved-with-the-upgrade").proposal))
+    everything = summary_of(team(case("impact-everything").proposal))
+    assert "\n1. Run `flux migrate` with the Flux CLI 2.8 in the cluster, before the upgrade is merged (" in everything
+    assert "\n- Flux 2.9 behaves differently: " in everything.partition("### Good to know")[2]
+    assert "| minor | ready (step 1 of 2, then v2.9.4) |" in summary_of(team(case("multi-step").proposal))
 
 
 @pytest.mark.parametrize(
@@ -210,13 +209,13 @@ def test_the_summary_says_what_is_to_be_done_first() -> None:
         (
             "moved-with-the-upgrade",
             "right after merging: run `flux migrate` with the Flux CLI 2.9 in the cluster",
-            "→ run `flux migrate` with the Flux CLI 2.9 right after merging",
+            "Run `flux migrate` with the Flux CLI 2.9 in the cluster, right after the upgrade is merged",
             {"when": "after-merging", "cli": "2.9", "evidence": "used", "migrated": False},
         ),
         (
             "flux-migrate-before-migrated",
             "before merging: run `flux migrate` with the Flux CLI 2.8 in the cluster",
-            "→ run `flux migrate` with the Flux CLI 2.8 first",
+            "Run `flux migrate` with the Flux CLI 2.8 in the cluster, before the upgrade is merged",
             {"when": "before-merging", "cli": "2.8", "evidence": "migrated", "migrated": False},
         ),
         (
@@ -241,7 +240,8 @@ def test_every_report_says_when_flux_migrate_has_to_run(
     ((found,),) = [[each["impact"]["managed-fields"] for each in plan["decisions"]] for plan in value["installations"]]
     assert in_json is None or found is not None
     assert in_json == (None if found is None else {key: found[key] for key in in_json or {}})
-    assert "<br>→ 1 place to change by hand |" in summary_of(stated({"lefts": [LEFT]}))
+    task = "1. Migrate the manifests that v2.9.4 no longer serves: spec.x is gone ("
+    assert f"{task}`clusters/staging" in summary_of(stated({"lefts": [LEFT]}))
 
 
 def test_whoever_waits_has_a_link_to_what_is_moved_before() -> None:

@@ -1,71 +1,124 @@
-"""A run's job summary, in Markdown: one row for each installation, then the one click that approves."""
+"""A run's job summary, in Markdown: the verdict, a table of clusters, what to do, and the one click that approves."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from flux_upgrade.model.markdown import code, counted, plain, table
-from flux_upgrade.model.text import first_few
-from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
+from flux_upgrade.model.markdown import code, counted, plain, prose, table
+from flux_upgrade.model.text import capped, enumeration, first_few
+from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.proposal import Action, Result, Round
-from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import APPROVED
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.report.plans import ALL_IGNORED, dates, drift, step
+from flux_upgrade.report.overview import ALL_IGNORED, Overview, overview
+from flux_upgrade.report.overview_rows import Row, State
+from flux_upgrade.report.plans import dates, step
 from flux_upgrade.report.pull_requests import all_plans, would_be
 
-MOST_ROWS = 500  # Of installations; the report file has all of them
-_FEW_PLACES = 3
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.report.next_steps import Remark, Step
+
+MOST_ROWS = 500  # Of the table; the report file has all of them
+_MOST_PLACES = 5
+_TROUBLE = (Action.HELD, Action.FAILED)
+_HEAD = ("Cluster", "Pull request", "Version", "Size", "State")
 
 
-def summary(done: Round, *, calls: int, written: bool, approve_command: str, workflow_url: str = "") -> str:
+def summary(done: Round, *, written: bool, approve_command: str, workflow_url: str = "") -> str:
     """The whole summary.
 
     ``written`` false: the run only reported what it would do. ``approve_command`` up to the version,
     and the page with the button "Run workflow": empty where there is none.
     """
-    results: dict[str, list[Result]] = {}
-    for result in done.results:
-        results.setdefault(result.update_group.slug, []).append(result)
-    rows = [
-        row
-        for group_plan in done.plans
-        for row in _rows(group_plan, results.get(group_plan.update_group.slug, ()), written=written)
-    ]
-    head = ("Installation", "Runs", "What next", "Pull request")
+    found = overview(done.plans)
     parts = ["## Flux"]
-    for name, releases in drift(cluster for each in done.plans for cluster in each.update_group.clusters):
-        parts.append(f"> **Drift** in {code(name)}: {plain('; '.join(releases))}")
-    parts += [table(head, rows[:MOST_ROWS]) if rows else f"{ALL_IGNORED.capitalize()}."]
+    parts += [_verdict(found, done.results, written=written)] if found.rows else [f"{ALL_IGNORED.capitalize()}."]
+    parts += [f"> **Drift**: {plain(each)}" for each in found.drift]
+    rows = list(_rows(found, done.results, written=written))
+    parts += [table(_HEAD, rows[:MOST_ROWS])] if rows else []
     if len(rows) > MOST_ROWS:
-        parts.append(f"… and {len(rows) - MOST_ROWS} more installations: see the report.")
-    parts += _broken_today(done)
+        parts.append(f"… and {len(rows) - MOST_ROWS} more: see the report.")
+    parts += [f"> {plain(each)}" for each in found.left]
+    parts += [f"> **Broken today**: {plain(each)}" for each in found.broken_today]
+    if found.steps:
+        parts += ["### Next steps", "\n".join(_step(at, each) for at, each in enumerate(found.steps, 1))]
     parts += _approvals(done, approve_command, workflow_url)
+    if found.remarks:
+        parts += ["### Good to know", "\n".join(map(_remark, found.remarks))]
     warnings = (*done.repository.warnings, *(text for result in done.results for text in result.warnings))
     notes = [*(each.text.replace("\n", " → ") for each in done.void), *dict.fromkeys(warnings)]
     parts += [f"> {plain(note)}" for note in notes]
-    parts.append(f"{counted(calls, 'call')} to {plain(done.repository.name)}.")
     return "\n\n".join(parts) + "\n"
 
 
-def _rows(
-    group_plan: UpdateGroupPlan, results: Sequence[Result], *, written: bool
-) -> Iterator[tuple[str, str, str, str]]:
-    linked = [result for result in results if result.url]
-    trouble = [_trouble(each) for each in results if each.action in (Action.HELD, Action.FAILED)]
-    for plan in group_plan.plans:
-        next_ = "<br>".join([*(decision_cell(plan, each) for each in plan.decisions), *trouble])
-        line = f":{plan.line}" if plan.line else ""
-        links = "<br>".join(_link(result, written=written) for result in linked if _is_in(plan, result))
-        yield code(f"{plan.path}{line}"), plan.pin.version or "unknown", next_, links
+def _verdict(found: Overview, results: Sequence[Result], *, written: bool) -> str:
+    """``**2 clusters: 1 ready, 1 needs approval.** 1 pull request opened.`` and who needs you."""
+    made = Counter(f"{would_be(each, written=written)}{each.action}" for each in results if each.url)
+    shown = [f"{counted(count, 'pull request')} {action}" for action, count in made.items()]
+    names = dict.fromkeys(each.update_group.name for each in results if each.action in _TROUBLE)
+    sentences = [
+        f"**{found.counts}.**",
+        *([f"{enumeration(shown)}."] if shown else []),
+        *([f"Needs you: {', '.join(map(code, names))}."] if names else []),
+    ]
+    return " ".join(sentences)
 
 
-def _broken_today(done: Round) -> Iterator[str]:
-    """What Flux refuses already, of each cluster."""
-    for plan in (plan for group in done.plans for plan in group.plans if plan.broken_today):
-        places = first_few([code(f"{each.path}:{each.line}") for each in plan.broken_today], _FEW_PLACES)
-        count = counted(len(plan.broken_today), "resource")
-        yield f"> **Broken today** with {plan.pin.version}, in {code(plan.path)}: {count}: {places}"
+def _rows(found: Overview, results: Sequence[Result], *, written: bool) -> Iterator[tuple[str, ...]]:
+    shown: set[int] = set()
+    for row in found.rows:
+        mine = [
+            (at, each)
+            for at, each in enumerate(results)
+            if each.update_group.slug == row.group and _is_about(row, each, is_first=at not in shown)
+        ]
+        shown.update(at for at, _ in mine)
+        links = "<br>".join(_link(each, written=written) for _, each in mine if each.url)
+        trouble = [_trouble(each) for _, each in mine if each.action in _TROUBLE]
+        state = "<br>".join([_state(row), *filter(None, trouble)])
+        yield code(row.name), links, _versions(row), row.bump_kind, state
+
+
+def _is_about(row: Row, result: Result, *, is_first: bool) -> bool:
+    """Whether a pull request is shown in a row; one about none of the rows is shown in the first of its group."""
+    if result.proposal is None:
+        return is_first and (result.bump_kind == row.bump_kind or not row.bump_kind)
+    if not _is_in(row.plan, result):
+        return False
+    if result.bump_kind is BumpKind.MIGRATION:
+        return row.state is State.HELD and row.decision.target == result.proposal.target
+    return result.bump_kind == row.bump_kind
+
+
+def _versions(row: Row) -> str:
+    current = row.current or "unknown"
+    return f"{current} → {row.target}" if row.target and row.target != row.current else current
+
+
+def _state(row: Row) -> str:
+    if not row.why:
+        return str(row.state)
+    return f"{row.state}: **{plain(row.why)}**" if row.state is State.HELD else f"{row.state} ({plain(row.why)})"
+
+
+def _step(number: int, each: Step) -> str:
+    from flux_upgrade.report.next_steps import Stage  # late: nearly every run has no step
+
+    clusters = (
+        f" ({first_few(list(map(code, each.clusters)), _MOST_PLACES)})"
+        if each.clusters and each.stage is not Stage.UNBLOCK
+        else ""
+    )
+    places = "".join(f"\n   - {plain(place)}" for place in capped(each.places, _MOST_PLACES))
+    return f"{number}. {prose(each.what)}{clusters}{places}"
+
+
+def _remark(each: Remark) -> str:
+    places = "".join(f"\n  - {plain(place)}" for place in capped(each.places, _MOST_PLACES))
+    return f"- {prose(each.what)}{places}"
 
 
 def _is_in(plan: Plan, result: Result) -> bool:
@@ -81,37 +134,12 @@ def _is_in(plan: Plan, result: Result) -> bool:
 def decision_cell(plan: Plan, decision: Upgrade | Hold) -> str:
     """What is to become of an installation, in one cell of a table."""
     if isinstance(decision, Upgrade):
-        text = f"{step(plan, decision)}{'' if decision.approved else ', needs approval'}"
-        return "".join([text, *(f"<br>→ {each}" for each in _first(decision))])
+        return f"{step(plan, decision)}{'' if decision.approved else ', needs approval'}"
     if decision.reason is HoldReason.UP_TO_DATE:
         return "up to date"
     target = f"{decision.target} " if decision.target else ""
     why = f"{plain(decision.detail)}{_remedy(decision.hint)}"
     return f"held: {target}**{decision.reason}**{dates(decision)}: {why}"
-
-
-def _first(upgrade: Upgrade) -> Iterator[str]:
-    """What there is to do about it; the pull request says how."""
-    impact = upgrade.impact
-    if impact is None:
-        return
-    # Late, as impact/ is: nearly every run has none.
-    from flux_upgrade.report.impact_phrases import hops_line, uses_of
-
-    if impact.upgrade_path:
-        yield plain(hops_line(impact.upgrade_path))
-    managed = impact.managed
-    if managed is not None and managed.is_after:
-        yield f"run `flux migrate` with the Flux CLI {plain(managed.cli)} right after merging"
-    if impact.stored.refused or impact.has_to_migrate:
-        yield f"run `flux migrate` with the Flux CLI {plain(impact.cli)} first"
-    if impact.moves:
-        yield f"{uses_of(impact.moves)} to move"
-    if impact.blocking:
-        yield f"{counted(len(impact.blocking), 'place')} to change by hand"
-    frozen = [each for each in impact.overlay.findings if each.drops] if impact.overlay is not None else []
-    if impact.breaks or frozen:
-        yield f"{counted(len(impact.breaks) + len(frozen), 'place')} to look at"
 
 
 def _trouble(result: Result) -> str:

@@ -99,6 +99,17 @@ REGISTRY = {
 PATH = {
     "path": place("PATH", "a file, a directory, or an artifact that holds Flux, oci://HOST/REPOSITORY:TAG (default: .)")
 }
+TO = {"--to": text("VERSION", "this Flux version, whatever the policy says")}
+OUTPUT = {
+    "--details": switch("show everything that is known of each installation, not only the overview"),
+    "-q --quiet": switch("print only warnings and errors"),
+    "-v --verbose": switch("say on stderr what is read, which host is asked, and what is tried again"),
+    "--color": {
+        "choices": ("auto", "always", "never"),
+        "default": "auto",
+        "help": "colors in the output (default: auto, on a terminal unless NO_COLOR is set)",
+    },
+}
 DRY_RUN = {"--dry-run": switch("show what would be done, write nothing")}
 
 
@@ -161,17 +172,20 @@ def declare_inspect(parser: argparse.ArgumentParser) -> None:
 def declare_plan(parser: argparse.ArgumentParser) -> None:
     parser.description = "Show what an upgrade would do and why. Writes nothing."
     pulls = switch("take the pull requests of the repository into account")
-    declare(parser, {**_policy(), "--json": switch(_JSON.format("plan")), "--pull-request": pulls})
+    arguments = {**_policy(), **TO, "--json": switch(_JSON.format("plan")), "--pull-request": pulls, **OUTPUT}
+    declare(parser, arguments)
 
 
 def declare_upgrade(parser: argparse.ArgumentParser) -> None:
     parser.description = "Upgrade every installation that the policy lets go on, flags and edits kept."
     arguments = {
         **_policy(),
-        "--to": text("VERSION", "this Flux version, whatever the policy says"),
+        **TO,
         **DRY_RUN,
+        "--diff": switch("show the changes of each file as a diff"),
         "--pull-request": switch("open, update and close pull requests; the tree stays as it is"),
         **of_keys("on-conflict"),
+        **OUTPUT,
     }
     declare(parser, arguments)
 

@@ -28,6 +28,14 @@ class InspectOptions(NamedTuple):
     graph: bool = False
 
 
+class OutputOptions(NamedTuple):
+    details: bool = False
+    diff: bool = False
+    is_quiet: bool = False
+    is_verbose: bool = False
+    color: str = "auto"  # `auto`, `always` or `never`
+
+
 class UpgradeOptions(NamedTuple):
     """Of ``upgrade``, and of ``plan``, which is an upgrade that writes nothing."""
 
@@ -41,6 +49,7 @@ class UpgradeOptions(NamedTuple):
     pull_request: bool
     promote: str  # `tag` or `pull-request`; empty: what the tree says
     json: bool = False
+    output: OutputOptions = OutputOptions()
 
     @property
     def address(self) -> Address:

@@ -15,6 +15,7 @@ from flux_upgrade.cli.options import (
     InspectOptions,
     Invocation,
     Options,
+    OutputOptions,
     RenderOptions,
     RollbackOptions,
     UpgradeOptions,
@@ -182,6 +183,7 @@ def _upgrade(args: Namespace, *, writes: bool) -> UpgradeOptions:
         pull_request=args.pull_request,
         promote=promote,
         json=given.get("json", False),
+        output=OutputOptions(args.details, given.get("diff", False), args.quiet, args.verbose, args.color),
     )
 
 

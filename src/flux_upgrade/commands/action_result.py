@@ -39,8 +39,7 @@ def result_of(applied: Applied, inventory: Any, options: UpgradeOptions, where: 
     if isinstance(done, Round):
         return ActionResult(
             applied.text,
-            summary(done, calls=calls, written=written, approve_command=command, workflow_url=page)
-            + _chart(inventory, done),
+            summary(done, written=written, approve_command=command, workflow_url=page) + _chart(inventory, done),
             outputs(done, written=written),
             run_value(done, calls=calls, written=written),
             applied.failures,

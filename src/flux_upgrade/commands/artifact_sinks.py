@@ -38,7 +38,7 @@ def artifact_sink(  # noqa: PLR0913 those of `sink_of`, and what closes at its e
     # Pull requests are about what pins the artifact alone, and name what is pushed first.
     read = partial(read_artifact_pins, options, environment, found, spool)
     if previews and not options.pull_request:
-        return TreeSink(options, warn, read)  # it asks no forge for people's answers
+        return TreeSink(options, environment, warn, read)  # it asks no forge for people's answers
     # What approves on a laptop: the same command again.
     command = f"flux-upgrade upgrade {options.artifact} --promote=pull-request --approve="
     return PullRequestSink(options, environment, warn, details or RunDetails(command), stack, read)

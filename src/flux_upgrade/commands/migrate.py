@@ -12,7 +12,7 @@ from flux_upgrade.config.environment import Environment
 from flux_upgrade.impact.migrate.result import Migrated
 from flux_upgrade.model.errors import FluxUpgradeError, WriteFailed
 from flux_upgrade.report.api_uses import ApiUsesReport, migrate_text
-from flux_upgrade.report.outcomes import diff, diff_hunks
+from flux_upgrade.report.file_changes import diff, diff_hunks
 
 
 def run(options: ApiUsesOptions, environment: Environment, console: Console) -> int:

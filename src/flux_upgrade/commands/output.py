@@ -8,18 +8,28 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO
 
+    from flux_upgrade.model.ports import Progress
+
 
 class Console(NamedTuple):
     out: IO[bytes]
     err: IO[str]
+    progress: Progress | None = None
 
     def show(self, text: str) -> None:
         """Print a report. File names may hold bytes that are no text (PEP 383); they are shown as escapes."""
+        self.clear()
         self.out.write(text.encode("utf-8", "backslashreplace"))
         self.out.flush()
 
     def fail(self, slug: str, message: str, hint: str) -> None:
+        self.clear()
         self.err.write(failure(slug, message, hint))
+
+    def clear(self) -> None:
+        """Take the line away that says what the run is doing."""
+        if self.progress is not None:
+            self.progress.clear()
 
     def warn(self, text: str) -> None:
         """A warning; what follows its first line is what to do about it."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from flux_upgrade.adapters.recording import RecordingForge
 from flux_upgrade.cli.options import UpgradeOptions
+from flux_upgrade.commands.reports import plan_report, round_report
 from flux_upgrade.commands.sink import Applied
 from flux_upgrade.commands.wiring_repository import RepositorySource, build_forge
 from flux_upgrade.config.environment import Environment
@@ -15,8 +16,7 @@ from flux_upgrade.model.ports import Forge
 from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.planning.proposal import RunDetails
 from flux_upgrade.pullrequests.apply import FetchedPlans, fetch_plans, reconcile_pull_requests
-from flux_upgrade.report.plans import plans_report
-from flux_upgrade.report.pull_requests import round_errors, round_failures, round_text
+from flux_upgrade.report.pull_requests import round_errors, round_failures
 
 
 @dataclass
@@ -42,10 +42,10 @@ class PullRequestSink:
     def show(self, inventory: Inventory, plans: FetchedPlans) -> str:
         for each in inventory.void:
             self.warn(each.text)
-        return plans_report(inventory, plans.plans, json=self.options.json)
+        return plan_report(inventory, plans.plans, self.options, self.environment.terminal)
 
     def apply(self, inventory: Inventory, plans: FetchedPlans) -> Applied:
         done = reconcile_pull_requests(inventory, plans, self.forge, self.details or RunDetails(), self.warn)
         calls = self.forge.calls
-        text = round_text(done, calls=calls, written=self.options.request.writes)
+        text = round_report(inventory, done, calls, self.options, self.environment.terminal)
         return Applied(text, tuple(round_failures(done)), tuple(round_errors(done)), done, calls)

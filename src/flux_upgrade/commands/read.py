@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -30,9 +31,9 @@ from flux_upgrade.commands.wiring import (
 from flux_upgrade.commands.wiring_repository import RepositorySource, build_history
 from flux_upgrade.config.config import PATH, Config
 from flux_upgrade.config.environment import Environment
-from flux_upgrade.model.errors import NothingFound
+from flux_upgrade.model.errors import NothingFound, Unreadable
 from flux_upgrade.model.files import Tree
-from flux_upgrade.pins.discover import discover
+from flux_upgrade.pins.discover import discover, looked_at, may_pin
 from flux_upgrade.planning.api_uses import Sources
 from flux_upgrade.planning.planner import Inventory
 
@@ -45,6 +46,8 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
     scope = scope_of(options.path)
     place, below = scope.place, scope.below
     config = build_config(place, options.config, options.governing)
+    environment.say(f"reading {options.path}")
+    require_marks(scope.tree, options.path)
     source = build_releases(environment, options.release_source)
     context = build_pin_context(environment, scope.tree, source, moves_operator=config.moves_operator)
     # Listed first: what the list says of a release has not to be asked for again.
@@ -77,6 +80,20 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
         ),
         void=void_here(options, scope.whole, config, members, is_all=scope.is_whole),
     )
+
+
+MANIFEST = "gotk-components.yaml"  # As `flux bootstrap` names it
+
+
+def require_marks(tree: Tree, path: str) -> None:
+    """Raises NothingFound where it is plain from the files alone, before any server is asked."""
+    if next(tree.named((MANIFEST,)), None) is not None:
+        return
+    for each in looked_at(tree):
+        with suppress(Unreadable):
+            if may_pin(each, tree.read(each)):
+                return
+    require_any((), path)
 
 
 def require_any(installations: Sequence[object], path: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from flux_upgrade.action import inputs
 from flux_upgrade.action.runner import Runner
 from flux_upgrade.adapters.git.checkout import find
-from flux_upgrade.cli.options import BootstrapCommand, Invocation, UpgradeOptions
+from flux_upgrade.cli.options import BootstrapCommand, Invocation, OutputOptions, UpgradeOptions
 from flux_upgrade.cli.parse import parse_command
 from flux_upgrade.model.oci import SCHEME
 
@@ -27,9 +27,12 @@ def read_invocation(env: Mapping[str, str], where: Runner, tokens: inputs.Secret
     }
     found = parse_command(argv, {**env, **given}, timing)
     options = found.options
+    if isinstance(options, UpgradeOptions):
+        # The summary is the overview; the log has the rest.
+        options = options._replace(output=OutputOptions(details=True))
     if isinstance(options, (UpgradeOptions, BootstrapCommand)) and not options.repository:
-        return found._replace(options=options._replace(repository=where.repository))
-    return found
+        options = options._replace(repository=where.repository)
+    return found._replace(options=options)
 
 
 def _has_checkout(where: Runner, path: str) -> bool:

@@ -45,4 +45,4 @@ def sink_of(
         else:
             from flux_upgrade.commands.tree_sink import TreeSink
 
-            yield TreeSink(options, warn, read)
+            yield TreeSink(options, environment, warn, read)

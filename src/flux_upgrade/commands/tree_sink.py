@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.cli.options import UpgradeOptions
+from flux_upgrade.commands.reports import plan_report, tree_report
 from flux_upgrade.commands.wiring import build_worktree
+from flux_upgrade.config.environment import Environment
+from flux_upgrade.model.markdown import counted
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory, plan_update_groups
-from flux_upgrade.report.plans import drift_text, plans_report
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,31 +24,31 @@ class TreeSink:
     """As ``Sink``."""
 
     options: UpgradeOptions
+    environment: Environment
     warn: Callable[[str], None]
     read: Callable[[], Inventory]
 
     def decide(self, inventory: Inventory) -> tuple[UpdateGroupPlan, ...]:
         for each in inventory.void:
             self.warn(each.text)
+        self.environment.say(f"planning {counted(len(inventory.update_groups), 'update group')}")
         return plan_update_groups(inventory)
 
     def show(self, inventory: Inventory, plans: Sequence[UpdateGroupPlan]) -> str:
-        return plans_report(inventory, plans, json=self.options.json)
+        return plan_report(inventory, plans, self.options, self.environment.terminal)
 
     def apply(self, inventory: Inventory, plans: Sequence[UpdateGroupPlan]) -> Applied:
         # Late: a plan ends before.
         from flux_upgrade.commands.sink import Applied
         from flux_upgrade.planning.write_tree import publish
-        from flux_upgrade.report.outcomes import diffs, failures, upgrade_text
+        from flux_upgrade.report.outcomes import failures
 
         path, writes = self.options.path, self.options.request.writes
         sets = [each for group in plans for each in group.sets]
-        # Resources that are moved may be anywhere in the repository.
+        # Resources that are migrated may be anywhere in the repository.
         outcomes = list(publish(sets, build_worktree(find(path).root, writes=writes)))
-        shown = () if writes else diffs([plan for plans in sets for plan in plans], path)
-        done = upgrade_text(outcomes, path, written=writes, reported=inventory.reported_only)
         return Applied(
-            "".join((*shown, drift_text(inventory.update_groups), done)),
+            tree_report(inventory, plans, outcomes, self.options, self.environment.terminal),
             tuple(failure for outcome in outcomes for failure in failures(outcome, path)),
             tuple(error for outcome in outcomes for error in outcome.errors),
         )

@@ -163,7 +163,8 @@ def build_client(environment: Environment, origin: str = "", token: str = "") ->
 
     credential = Credential(origin, token) if token else None
     etags, ca_file = EtagCache(environment.cache_dir or None), environment.ca_file or None
-    return Client(build_timing(environment), credential=credential, etags=etags, ca_file=ca_file)
+    timing, progress = build_timing(environment), environment.progress
+    return Client(timing, credential=credential, etags=etags, ca_file=ca_file, progress=progress)
 
 
 def build_timing(environment: Environment) -> Timing:

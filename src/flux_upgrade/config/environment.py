@@ -9,7 +9,7 @@ from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.model.ports import Timing
+    from flux_upgrade.model.ports import Progress, Timing
 
 GITHUB_SERVER = "https://github.com"
 GITHUB_API = "https://api.github.com"
@@ -86,6 +86,17 @@ class RegistryAccess(NamedTuple):
         return "RegistryAccess()"
 
 
+class Terminal(NamedTuple):
+    """How what is printed looks; as it is by itself: for a file or a pipe."""
+
+    width: int = 0  # Columns to wrap at; 0: lines are as long as they are
+    has_color: bool = False
+
+    def paint(self, text: str, color: str) -> str:
+        """``color``: as in ECMA-48, SGR: ``31`` is red."""
+        return f"\x1b[{color}m{text}\x1b[0m" if self.has_color and text.strip() else text
+
+
 class Environment(NamedTuple):
     """How a run reaches what is outside of it: the process's environment, and the flags that add to it."""
 
@@ -98,9 +109,16 @@ class Environment(NamedTuple):
     cache_dir: str = ""
     ca_file: str = ""
     timing: Timing | None = None
+    terminal: Terminal = Terminal()
+    progress: Progress | None = None  # None: nobody is told
 
     def __repr__(self) -> str:
         return "Environment()"
+
+    def say(self, what: str) -> None:
+        """What the run is doing, for whoever waits."""
+        if self.progress is not None:
+            self.progress.doing(what)
 
     @property
     def of_programs(self) -> dict[str, str]:

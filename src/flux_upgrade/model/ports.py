@@ -29,6 +29,22 @@ class Timing(NamedTuple):
     jitter: Callable[[], float]
 
 
+class Progress(Protocol):
+    """Whoever waits for a run is told what it is doing."""
+
+    def doing(self, what: str) -> None:
+        """``asking api.github.com``; shown if it takes long, or if the user wants to know."""
+
+    def waiting(self, why: str) -> None:
+        """Why something is tried again, and when."""
+
+    def clear(self) -> None:
+        """Before something else is printed."""
+
+    def close(self) -> None:
+        """At the end."""
+
+
 class Spread(Protocol):
     """Work on many things at once, as far as that is possible."""
 

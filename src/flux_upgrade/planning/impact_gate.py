@@ -89,7 +89,10 @@ class ImpactGate:
                 moved = self._take(moving, slug, upgrade)
                 hold = None if len(moved) == len(moving) else moved_elsewhere(upgrade)
             is_accepted = accepts_breaks(upgrade, impact, target.terms, plan.path)
-            decisions.append(hold or upgrade._replace(impact=impact, moved=tuple(moved), is_accepted=is_accepted))
+            if hold is not None:
+                decisions.append(hold._replace(needs_approval=not upgrade.approved))
+            else:
+                decisions.append(upgrade._replace(impact=impact, moved=tuple(moved), is_accepted=is_accepted))
         return GateResult(plan._replace(decisions=tuple(decisions), impacts=impacts), tuple(migrations))
 
     def _first_step(

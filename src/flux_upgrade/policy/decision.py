@@ -61,6 +61,7 @@ class Hold(NamedTuple):
     target: Version = NO_VERSION  # The release that is held back; empty where there is none in particular
     since: str = ""  # RFC 3339, UTC: when the reason began; empty where nobody knows
     until: str = ""  # RFC 3339, UTC: when it ends by itself; empty where it does not
+    needs_approval: bool = False  # Once nothing is in its way any more, a person has to approve it
 
 
 class Bump(NamedTuple):

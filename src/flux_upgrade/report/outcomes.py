@@ -1,16 +1,16 @@
-"""What ``upgrade`` did → text, diffs, and a line for each failure."""
+"""What ``upgrade`` did → text, and a line for each failure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.ownership.remarks import beside
 from flux_upgrade.manifests.images import Controller, Image, ImageState
 from flux_upgrade.manifests.proof import Proof
-from flux_upgrade.model.text import decoded, printable, printable_lines
+from flux_upgrade.model.text import printable_lines
 from flux_upgrade.pins.pin import ManifestChange, Role
-from flux_upgrade.planning.plan import Plan, Upgrade, files_after, files_before
+from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.write_tree import WriteResult
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -143,38 +143,3 @@ def failures(outcome: WriteResult, root: str) -> Iterator[tuple[str, str, str]]:
     for hold in outcome.plan.holds:
         if hold.error is not None:
             yield hold.reason, f"{path}: {hold.detail}", hold.hint
-
-
-def diffs(plans: Iterable[Plan], root: str) -> Iterator[str]:
-    """What would be written, as unified diffs. ``root``: as in ``upgrade_text``."""
-    moving = [(plan, upgrade) for plan in plans if (upgrade := plan.approved) is not None]
-    # Paths are shown as the user named the tree, and those outside of it as they are in the repository.
-    shown = {plan.path: located(root, plan.pin.path) for plan, _ in moving}
-    before = files_before(moving)
-    # Identical manifests have one change, and its diff is made once.
-    hunks: dict[tuple[bytes, bytes], str] = {}
-    for path, new in files_after(moving).items():
-        key = before[path], new
-        if key not in hunks:
-            hunks[key] = diff_hunks(before[path], new)
-        yield diff(shown.get(path, path), hunks[key]) + "\n"
-
-
-def _lines(content: bytes) -> list[str]:
-    """As git counts lines: ``str.splitlines`` also cuts at form feeds and Unicode's separators."""
-    parts = decoded(content).split("\n")
-    return [f"{part}\n" for part in parts[:-1]] + [part for part in parts[-1:] if part]
-
-
-def diff(path: str, hunks: str) -> str:
-    """A unified diff, as ``git diff`` shows it; ``hunks`` as ``diff_hunks`` makes them."""
-    shown = printable(path.lstrip("/"))
-    return f"--- a/{shown}\n+++ b/{shown}\n{hunks}"
-
-
-def diff_hunks(old: bytes, new: bytes) -> str:
-    """What stands below the two lines that name the file."""
-    import difflib  # late: most runs show no diff
-
-    _, _, *hunks = difflib.unified_diff(_lines(old), _lines(new), "a", "b")
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in hunks)

@@ -17,19 +17,11 @@ from flux_upgrade.report.wording import fields
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.void_groups import Void
-    from flux_upgrade.planning.planner import Inventory
 
 ALL_IGNORED = "nothing to do: the config file ignores every installation"
 _FEW = 3
 _MOST_BROKEN = 12
 _REASONS = ("reason", "detail", "remedy", "since", "until")
-
-
-def plans_report(inventory: Inventory, plans: Sequence[UpdateGroupPlan], *, json: bool) -> str:
-    """The plans, and what the repository has besides."""
-    if json:
-        return plans_json(plans, inventory.reported_only, inventory.void)
-    return plans_text(plans, inventory.reported_only)
 
 
 def plans_text(plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = ()) -> str:

@@ -13,7 +13,7 @@ from flux_upgrade.adapters.http import failures, origins
 from flux_upgrade.adapters.http.cache import CachedResponse, EtagCache
 from flux_upgrade.adapters.http.session import Session, Sink, TooLong, drain, read_body
 from flux_upgrade.model.errors import SourceUnavailable, UsageError
-from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.ports import Progress, Timing
 
 MAX_BODY = 32 * 1024 * 1024  # bytes of an answer that are read, after decoding, unless a call says otherwise
 
@@ -90,7 +90,7 @@ class Client:
     those that requests finds in its environment; ``~/.netrc`` is not read.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 each is its own, and has a default
         self,
         timing: Timing,
         *,
@@ -98,8 +98,10 @@ class Client:
         etags: EtagCache | None = None,
         ca_file: str | None = None,
         timeout: float = 30.0,
+        progress: Progress | None = None,
     ) -> None:
         self._timing = timing
+        self._progress = progress
         self._credential = credential
         self._etags = etags or EtagCache(None)
         self._timeout = timeout
@@ -155,7 +157,11 @@ class Client:
                 return outcome
             wait = failures.backoff(attempt, self._timing.jitter()) if outcome.wait is None else outcome.wait
             if outcome.is_final or attempt >= failures.ATTEMPTS or waited + wait > failures.MAX_WAIT:
-                raise outcome.error
+                raise _after(outcome.error, attempt)
+            if self._progress is not None:
+                self._progress.waiting(
+                    f"{outcome.error.message}; trying again in {wait:.0f} s ({attempt} of {failures.ATTEMPTS - 1})"
+                )
             self._timing.sleep(wait)
             waited += wait
 
@@ -193,6 +199,8 @@ class Client:
         target = url
         for _ in range(_MAX_REDIRECTS + 1):
             self.sent += 1
+            if self._progress is not None:
+                self._progress.doing(f"asking {origins.host(target)}")
             with self._session.request(
                 options.method,
                 target,
@@ -246,3 +254,10 @@ class Client:
                 hint="that is no release of Flux; check the release source's address",
             ) from None
         return replace(found, body=body)
+
+
+def _after(error: SourceUnavailable, attempts: int) -> SourceUnavailable:
+    """The error of the last of several attempts, which says how many there were."""
+    if attempts == 1:
+        return error
+    return type(error)(f"{error.message} (tried {attempts} times)", hint=error.hint)

@@ -1,0 +1,120 @@
+"""Which report the options ask for: the overview, all details, or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from flux_upgrade.cli.flags import DEFAULT_SOURCE
+from flux_upgrade.cli.options import UpgradeOptions
+from flux_upgrade.config.environment import Terminal
+from flux_upgrade.planning.plan import UpdateGroupPlan
+from flux_upgrade.planning.planner import Inventory
+from flux_upgrade.report.overview import overview
+from flux_upgrade.report.overview_rows import State
+from flux_upgrade.report.overview_text import Commands, overview_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.planning.proposal import Round
+    from flux_upgrade.planning.write_tree import WriteResult
+
+
+def plan_report(
+    inventory: Inventory, plans: Sequence[UpdateGroupPlan], options: UpgradeOptions, terminal: Terminal
+) -> str:
+    """Of ``plan``."""
+    if options.json or options.output.details:
+        from flux_upgrade.report.plans import plans_json, plans_text  # late: the overview needs neither
+
+        if options.json:
+            return plans_json(plans, inventory.reported_only, inventory.void)
+        return plans_text(plans, inventory.reported_only)
+    return _overview(inventory, plans, options, terminal)
+
+
+def tree_report(
+    inventory: Inventory,
+    plans: Sequence[UpdateGroupPlan],
+    outcomes: Sequence[WriteResult],
+    options: UpgradeOptions,
+    terminal: Terminal,
+) -> str:
+    """Of ``upgrade`` in a tree; what would change, or did, stands last."""
+    path, is_dry, output = options.path, not options.request.writes, options.output
+    if output.details:
+        from flux_upgrade.report.outcomes import upgrade_text  # late: the overview does not need it
+        from flux_upgrade.report.plans import drift_text
+
+        done = upgrade_text(outcomes, path, written=not is_dry, reported=inventory.reported_only)
+        text = drift_text(inventory.update_groups) + done
+    else:
+        text = _overview(inventory, plans, options, terminal, {} if is_dry else _states(outcomes))
+    changed = [each.plan for each in outcomes if each.failure is None and each.plan.approved is not None]
+    changes: Iterable[str] = ()
+    if changed and (output.diff or not (output.details or output.is_quiet)):
+        from flux_upgrade.report.file_changes import diffs, stats  # late: nearly every run changes nothing
+
+        changes = diffs(changed, path) if output.diff else stats(changed, path, written=not is_dry)
+    return "\n".join(filter(None, ("" if output.is_quiet else text, "".join(changes))))
+
+
+def round_report(inventory: Inventory, done: Round, calls: int, options: UpgradeOptions, terminal: Terminal) -> str:
+    """Of ``upgrade --pull-request``, and the log of the Action."""
+    from flux_upgrade.report.pull_requests import results_text, round_text  # late: a tree has no pull requests
+
+    writes = options.request.writes
+    if options.output.details:
+        return round_text(done, calls=calls, written=writes)
+    shown = _overview(inventory, done.plans, options, terminal)
+    return f"{shown}\n{results_text(done, written=writes)}" if shown else ""
+
+
+def _overview(
+    inventory: Inventory,
+    plans: Sequence[UpdateGroupPlan],
+    options: UpgradeOptions,
+    terminal: Terminal,
+    states: Mapping[tuple[str, int], State] | None = None,
+) -> str:
+    if options.output.is_quiet:
+        return ""
+    details = () if states else ("plan",) if states is None else ("upgrade", "--dry-run")
+    commands = Commands(_target(options), tuple(_flags_again(options)), details)
+    return overview_text(overview(plans, inventory.reported_only, states=states), commands, terminal)
+
+
+def _target(options: UpgradeOptions) -> tuple[str, ...]:
+    if options.artifact is not None:
+        return (str(options.artifact),)
+    return () if options.path == "." else (options.path,)
+
+
+def _flags_again(options: UpgradeOptions) -> Iterator[str]:
+    """Those of this run without which the next one would decide otherwise."""
+    request = options.request
+    if options.release_source != DEFAULT_SOURCE:
+        yield f"--release-source={options.release_source}"
+    if options.config:
+        yield f"--config={options.config}"
+    for name, value in options.governing.items():
+        for each in value if isinstance(value, list) else [value]:
+            yield f"--{name}={str(each).lower() if isinstance(each, bool) else each}"
+    if options.promote == "pull-request":
+        yield "--promote=pull-request"
+    if options.pull_request:
+        yield "--pull-request"
+    if request.to:
+        yield f"--to={request.to}"
+    yield from (f"--approve={each}" for each in request.approve)
+    if request.migrated:
+        yield "--flux-migrate-done"
+    if request.accept_breaks:
+        yield "--accept-breaks"
+
+
+def _states(outcomes: Sequence[WriteResult]) -> Mapping[tuple[str, int], State]:
+    return {
+        (each.plan.path, each.plan.line): State.FAILED if each.failure is not None else State.UPGRADED
+        for each in outcomes
+        if each.written or each.failure is not None
+    }

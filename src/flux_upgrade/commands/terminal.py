@@ -1,0 +1,44 @@
+"""What a run is shown on: colors, width, and who is told what it is doing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flux_upgrade.cli.options import OutputOptions, UpgradeOptions
+from flux_upgrade.config.environment import Environment, Terminal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO
+
+_WIDTH = 80  # Columns where the terminal does not tell
+
+
+def with_terminal(
+    environment: Environment, options: object, env: Mapping[str, str], out: IO[bytes], err: IO[str]
+) -> Environment:
+    """``NO_COLOR`` as in https://no-color.org; ``COLUMNS`` as shells have it."""
+    output = options.output if isinstance(options, UpgradeOptions) else OutputOptions()
+    is_terminal = out.isatty()
+    may_color = is_terminal and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
+    has_color = may_color if output.color == "auto" else output.color == "always"
+    terminal = Terminal(_width(env, out) if is_terminal else 0, has_color)
+    environment = environment._replace(terminal=terminal)
+    if not output.is_verbose and (output.is_quiet or not err.isatty()):
+        return environment
+    # Late: most runs are those of a job, which has no terminal.
+    from flux_upgrade.adapters.local.progress import LogLines, TerminalLine
+
+    return environment._replace(progress=LogLines(err) if output.is_verbose else TerminalLine(err, _width(env, out)))
+
+
+def _width(env: Mapping[str, str], out: IO[bytes]) -> int:
+    given = env.get("COLUMNS", "")
+    if given.isdigit() and int(given):
+        return int(given)
+    import os  # late: only a terminal has a width
+
+    try:
+        return os.get_terminal_size(out.fileno()).columns or _WIDTH
+    except (OSError, ValueError):
+        return _WIDTH

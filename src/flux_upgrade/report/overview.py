@@ -1,0 +1,109 @@
+"""What happens to each cluster, and what you do about it in which order: what every first report shows.
+
+``plan`` and ``upgrade`` print it, and the job summary shows the same in Markdown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from flux_upgrade.clusters.clusters import Member
+from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.text import first_few
+from flux_upgrade.planning.plan import UpdateGroupPlan
+from flux_upgrade.report.overview_rows import Row, State, is_left, rows_of, with_outcome
+from flux_upgrade.report.plans import drift
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.report.next_steps import Remark, Step
+
+ALL_IGNORED = "nothing to do: the config file ignores every installation"
+_FEW = 3
+
+
+class Overview(NamedTuple):
+    rows: tuple[Row, ...]
+    steps: tuple[Step, ...] = ()
+    remarks: tuple[Remark, ...] = ()  # What behaves differently, or is to be reviewed; nothing has to be done
+    left: tuple[str, ...] = ()  # References that stay as they are, a line for each reason
+    drift: tuple[str, ...] = ()
+    broken_today: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> str:
+        """``3 clusters: 2 ready, 1 held``; version references of no cluster after it."""
+        parts = [
+            _counts("cluster", [each for each in self.rows if not each.is_reference]),
+            _counts("other version reference", [each for each in self.rows if each.is_reference]),
+        ]
+        return ". ".join(filter(None, parts))
+
+
+def _counts(noun: str, rows: Sequence[Row]) -> str:
+    states: dict[str, State] = {}
+    order = list(State)
+    for each in rows:
+        states[each.name] = min(states.get(each.name, each.state), each.state, key=order.index)
+    found = Counter(states.values())
+    shown = ", ".join(f"{found[state]} {_plural(state, found[state])}" for state in order if found[state])
+    return f"{counted(len(states), noun)}: {shown}" if states else ""
+
+
+def _plural(state: State, count: int) -> str:
+    return "need approval" if state is State.NEEDS_APPROVAL and count != 1 else str(state)
+
+
+def overview(
+    plans: Sequence[UpdateGroupPlan],
+    reported: Sequence[Member] = (),
+    *,
+    states: Mapping[tuple[str, int], State] | None = None,
+) -> Overview:
+    """What is shown first.
+
+    ``reported``: what is recognized and never changed. ``states``: what came of plans that were carried
+    out, by path and line.
+    """
+    found = [row for group in plans for row in rows_of(group)]
+    if states:
+        found = [with_outcome(row, states) for row in found]
+    left = [each for each in found if each.is_reference and is_left(each)]
+    rows = [each for each in found if each not in left]
+    steps: tuple[Step, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+    if any(each.state is not State.UP_TO_DATE for each in rows):
+        from flux_upgrade.report.next_steps import remarks_of, steps_of  # late: nearly every run has none
+
+        steps, remarks = tuple(steps_of(rows, plans)), tuple(remarks_of(rows))
+    return Overview(
+        tuple(rows),
+        steps,
+        remarks,
+        tuple(_left(left, reported)),
+        tuple(
+            f"{name}: its version references disagree: {'; '.join(releases)}"
+            for name, releases in drift(cluster for group in plans for cluster in group.update_group.clusters)
+        ),
+        tuple(_broken_today(plans)),
+    )
+
+
+def _left(rows: Iterable[Row], reported: Sequence[Member]) -> Iterator[str]:
+    places: dict[str, list[str]] = {}
+    for each in rows:
+        places.setdefault(each.why, []).append(each.name)
+    for member in reported:
+        places.setdefault("only reported", []).append(member.place)
+    for reason, found in places.items():
+        count = counted(len(found), "version reference")
+        yield f"not upgraded, {reason}: {count}: {first_few(list(dict.fromkeys(found)), _FEW)}"
+
+
+def _broken_today(plans: Iterable[UpdateGroupPlan]) -> Iterator[str]:
+    for plan in (plan for group in plans for plan in group.plans if plan.broken_today):
+        places = first_few([f"{each.path}:{each.line}" for each in plan.broken_today], _FEW)
+        count = counted(len(plan.broken_today), "resource")
+        yield f"{plan.path}: Flux {plan.pin.version} rejects {count} already: {places}"

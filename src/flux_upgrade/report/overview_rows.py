@@ -1,0 +1,107 @@
+"""The rows of the overview: what happens to each cluster, and to what is decided by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from flux_upgrade.clusters.clusters import Cluster
+from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.report.plans import dates
+
+_FOLLOWING = (HoldReason.FOLLOWS, HoldReason.CLUSTER_HELD, HoldReason.UP_TO_DATE)
+
+
+class State(StrEnum):
+    """Of a cluster or of one of its upgrades; a cluster counts as the first of these that it has."""
+
+    UPGRADED = "upgraded"
+    FAILED = "failed"
+    READY = "ready"
+    NEEDS_APPROVAL = "needs approval"
+    HELD = "held"
+    UP_TO_DATE = "up to date"
+
+
+class Row(NamedTuple):
+    """One upgrade of a cluster, or of a version reference that is decided by itself."""
+
+    name: str  # The cluster, or where the version reference is
+    current: str  # Empty: unknown
+    target: str  # Empty: there is none
+    bump_kind: str  # Empty where nothing is to be upgraded
+    state: State
+    why: str  # The hold reason, dates, or the steps after this one
+    plan: Plan
+    decision: Upgrade | Hold
+    is_reference: bool  # It is no cluster
+    group: str = ""  # Slug of the update group
+
+
+def rows_of(group: UpdateGroupPlan) -> Iterator[Row]:
+    # Files that are migrated stand behind the clusters, and are none of them.
+    for cluster, plans in zip(group.update_group.clusters, group.sets, strict=False):
+        for row in _of_tools(plans) if cluster.is_tools else _of_cluster(cluster, plans):
+            yield row._replace(group=group.update_group.slug)
+
+
+def _of_tools(plans: Sequence[Plan]) -> Iterator[Row]:
+    for plan in plans:
+        yield from _decisions(plan, plan.pin.place(plan.path), is_reference=True)
+
+
+def _of_cluster(cluster: Cluster, plans: Sequence[Plan]) -> Iterator[Row]:
+    """A row for each decision about its lead, and those of others that are not the same."""
+    lead = next((each for each in plans if each.can_lead), plans[0])
+    yield from _decisions(lead, _cluster_name(cluster, lead), is_reference=False)
+    known = {(each.reason, each.detail) for each in lead.holds}
+    for plan in plans:
+        if plan is lead:
+            continue
+        own = [
+            each
+            for each in plan.decisions
+            if (
+                each.bump not in [of_lead.bump for of_lead in lead.upgrades]
+                if isinstance(each, Upgrade)
+                else each.reason not in _FOLLOWING and (each.reason, each.detail) not in known
+            )
+        ]
+        yield from _decisions(plan._replace(decisions=tuple(own)), plan.pin.place(plan.path), is_reference=True)
+
+
+def _cluster_name(cluster: Cluster, lead: Plan) -> str:
+    return lead.path if cluster.name in ("", ".") else cluster.name
+
+
+def _decisions(plan: Plan, name: str, *, is_reference: bool) -> Iterator[Row]:
+    current = str(plan.pin.version)
+    for each in plan.decisions:
+        row = Row(name, current, str(each.target), str(each.bump_kind), State.HELD, "", plan, each, is_reference)
+        if isinstance(each, Upgrade):
+            yield row._replace(state=State.READY if each.approved else State.NEEDS_APPROVAL, why=_steps_after(each))
+        elif each.reason is HoldReason.UP_TO_DATE:
+            yield row._replace(target="", bump_kind="", state=State.UP_TO_DATE)
+        elif each.reason is HoldReason.NEEDS_APPROVAL and each.target:
+            yield row._replace(state=State.NEEDS_APPROVAL)
+        else:
+            yield row._replace(bump_kind=row.bump_kind if each.target else "", why=f"{each.reason}{dates(each)}")
+
+
+def _steps_after(upgrade: Upgrade) -> str:
+    path = upgrade.impact.upgrade_path if upgrade.impact is not None else ()
+    return f"step 1 of {len(path)}, then {', then '.join(path[1:])}" if path else ""
+
+
+def with_outcome(row: Row, states: Mapping[tuple[str, int], State]) -> Row:
+    if row.state is not State.READY:
+        return row
+    return row._replace(state=states.get((row.plan.path, row.plan.line), row.state))
+
+
+def is_left(row: Row) -> bool:
+    """Whether a version reference stays as it is, and nobody is waiting for it."""
+    return isinstance(row.decision, Hold) and row.decision.reason.effect.is_expected and not row.target

@@ -1,0 +1,156 @@
+"""The overview as plain text: a table, numbered steps, and a last line with counts and the next command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from flux_upgrade.config.environment import Terminal
+from flux_upgrade.model.text import capped, first_few, printable
+from flux_upgrade.report.next_steps import Command, Remark, Stage, Step
+from flux_upgrade.report.overview import ALL_IGNORED, Overview
+from flux_upgrade.report.overview_rows import Row, State
+
+PLAIN = Terminal()
+
+_MOST_PLACES = 4  # Of a step
+_MOST_CLUSTERS = 3
+_MOST_ROWS = 40
+_WIDEST_NAME = 60
+_STEP = 8  # Columns before what belongs to a step
+_GREEN, _YELLOW, _RED, _BOLD, _DIM = "32", "33", "31", "1", "2"
+_COLORS = {
+    State.UPGRADED: _GREEN,
+    State.READY: _GREEN,
+    State.NEEDS_APPROVAL: _YELLOW,
+    State.HELD: _RED,
+    State.FAILED: _RED,
+    State.UP_TO_DATE: _DIM,
+}
+
+
+class Commands(NamedTuple):
+    """What to type for a step, and for more."""
+
+    target: tuple[str, ...] = ()  # A path, or the address of an artifact; empty: the working directory
+    flags: tuple[str, ...] = ()  # That were given to this run, and are needed again
+    details: tuple[str, ...] = ()  # The command and the flags that show the rest; empty: it was written
+
+    def typed(self, step: Step) -> str:
+        """Empty where there is nothing to type."""
+        match step.command:
+            case Command.UPGRADE:
+                return self._upgrade()
+            case Command.APPROVE:
+                return self._upgrade(f"--approve={step.argument}")
+            case Command.MIGRATE if "--pull-request" not in self.flags:
+                sources = (each for each in self.flags if each.startswith("--release-source="))
+                return self.command("migrate", *sources, f"--to={step.argument}")
+            case Command.FLUX_MIGRATE:
+                return "flux migrate"
+        return ""
+
+    def _upgrade(self, *flags: str) -> str:
+        return self.command("upgrade", *self.flags, *flags)
+
+    def command(self, name: str, *words: str) -> str:
+        import shlex  # late: only what has something to do has a command
+
+        return shlex.join(("flux-upgrade", name, *self.target, *words))
+
+
+def overview_text(found: Overview, commands: Commands, terminal: Terminal = PLAIN) -> str:
+    """The whole report; blocks without content are left out."""
+    blocks: list[list[str]] = [
+        [line for each in found.drift for line in _wrapped(f"drift: {each}", terminal, 2)],
+        list(_table(found, terminal)),
+        [line for each in found.left for line in _wrapped(each, terminal, 2)],
+        [line for each in found.broken_today for line in _wrapped(f"broken today: {each}", terminal, 2)],
+        [line for at, each in enumerate(found.steps, 1) for line in _step(at, each, commands, terminal)],
+        list(_remarks(found.remarks, terminal)),
+        list(_last(found, commands, terminal)),
+    ]
+    return "\n".join("".join(f"{line}\n" for line in block) for block in blocks if block)
+
+
+def _table(found: Overview, terminal: Terminal) -> Iterator[str]:
+    rows = found.rows
+    width = min(max((len(each.name) for each in rows), default=0), _WIDEST_NAME)
+    versions = [_versions(each, rows[at - 1] if at else None) for at, each in enumerate(rows)]
+    second = max(map(len, versions), default=0)
+    kinds = max((len(each.bump_kind) for each in rows), default=0)
+    lines = []
+    for at, (row, version) in enumerate(zip(rows, versions, strict=True)):
+        is_same = at > 0 and rows[at - 1].name == row.name
+        name = terminal.paint("" if is_same else printable(row.name), _BOLD)
+        padding = " " * max(width - (0 if is_same else len(row.name)), 0)
+        state = terminal.paint(str(row.state), _COLORS[row.state])
+        why = f": {row.why}" if row.why and row.state is State.HELD else row.why and f" ({row.why})"
+        why += f", see step {step}" if row.state is State.HELD and (step := _first_step(row, found.steps)) else ""
+        cells = f"{name}{padding}  {version:{second}}  {row.bump_kind:{kinds}}"
+        lines.append(f"{cells}  {state}{printable(why)}".rstrip())
+    yield from capped(lines, _MOST_ROWS)
+
+
+def _first_step(row: Row, steps: Sequence[Step]) -> int:
+    """The number of the first step on the way of something that is held; 0: there is none."""
+    mine = (at for at, each in enumerate(steps, 1) if row.name in each.clusters and each.stage > Stage.AFTER_READY)
+    return next(mine, 0)
+
+
+def _versions(row: Row, above: Row | None) -> str:
+    current = row.current or "unknown"
+    if not row.target or row.target == row.current:
+        return current
+    is_same = above is not None and above.name == row.name and above.target
+    return f"{'' if is_same else current:{len(current)}} → {row.target}"
+
+
+def _step(number: int, step: Step, commands: Commands, terminal: Terminal) -> Iterator[str]:
+    who = f" ({first_few(step.clusters, _MOST_CLUSTERS)})" if step.clusters and step.stage is not Stage.UNBLOCK else ""
+    yield from _wrapped(f"{terminal.paint(f'Step {number:<3}', _BOLD)}{printable(step.what + who)}", terminal, _STEP)
+    for place in capped(step.places, _MOST_PLACES):
+        yield from _wrapped(f"{' ' * _STEP}  {printable(place)}", terminal, _STEP + 4)
+    command = commands.typed(step)
+    if command:
+        yield f"{' ' * _STEP}{terminal.paint(f'$ {command}', _BOLD)}"
+
+
+def _remarks(remarks: Sequence[Remark], terminal: Terminal) -> Iterator[str]:
+    if remarks:
+        yield terminal.paint("Good to know", _BOLD)
+    for each in remarks:
+        yield from _wrapped(f"  {printable(each.what)}", terminal, 4)
+        for place in capped(each.places, _MOST_PLACES):
+            yield from _wrapped(f"    {printable(place)}", terminal, 6)
+
+
+def _last(found: Overview, commands: Commands, terminal: Terminal) -> Iterator[str]:
+    if not found.rows and not found.left:
+        yield ALL_IGNORED
+        return
+    if found.rows:
+        yield terminal.paint(f"{found.counts}.", _BOLD)
+    following = next(filter(None, map(commands.typed, found.steps)), "")
+    if following:
+        yield f"Next:     {following}"
+    if found.steps and commands.details:
+        name, *words = commands.details
+        yield f"Details:  {commands.command(name, *commands.flags, *words, '--details')}"
+
+
+def _wrapped(text: str, terminal: Terminal, indent: int) -> Iterable[str]:
+    """The lines of a text that is too long for the terminal; the second and later ones are indented."""
+    if not terminal.width or len(text) <= terminal.width:
+        return (text,)
+    import textwrap  # late: only a terminal has a width
+
+    lead = len(text) - len(text.lstrip(" "))
+    return textwrap.wrap(
+        text,
+        terminal.width,
+        initial_indent=" " * lead,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,68 @@
+"""The overview on a terminal: its width, its colors, and lists that are capped."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from flux_upgrade.config.environment import Terminal
+from flux_upgrade.policy.decision import BumpKind, Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.report.overview import overview
+from flux_upgrade.report.overview_text import Commands, overview_text
+from replacing import replace
+from rounds import holding, planned, team_of
+
+ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+ONE = planned()
+CONFLICT = Hold(HoldReason.EDIT_CONFLICT, "v2.9.4 changed a path", "take it out", bump_kind=BumpKind.MINOR)
+
+
+def shown(*groups: object, terminal: Terminal = Terminal(), commands: Commands = Commands()) -> str:  # noqa: B008
+    return overview_text(overview(groups), commands, terminal)  # type: ignore[arg-type]
+
+
+def test_colors_say_nothing_that_the_text_does_not() -> None:
+    colored = shown(ONE, terminal=Terminal(has_color=True))
+    assert ESCAPE.sub("", colored) == shown(ONE)
+    assert "\x1b[32mready\x1b[0m" in colored
+    assert "\x1b[33mneeds approval\x1b[0m" in colored
+    assert "\x1b[31mheld\x1b[0m" in shown(holding(CONFLICT), terminal=Terminal(has_color=True))
+
+
+@pytest.mark.parametrize("width", [40, 60, 100])
+def test_lines_are_wrapped_between_words(width: int) -> None:
+    group = holding(replace(CONFLICT, detail="one word after the other " * 20))
+    wrapped, plain = shown(group, terminal=Terminal(width)), shown(group)
+    table, _, rest = wrapped.partition("Step 1")
+    assert all(len(line) <= width for line in f"Step 1{rest}".splitlines() if " -" not in line)
+    assert wrapped.split() == plain.split()
+    assert table == plain.partition("Step 1")[0]
+
+
+def test_places_and_rows_are_capped_with_a_count() -> None:
+    plan = ONE.plans[0]
+    many = team_of("all", *(replace(plan, path=f"clusters/{at:03}") for at in range(60)))
+    text = shown(many)
+    assert "… and 80 more\n" in text
+    assert "(clusters/000, clusters/001, clusters/002 and 57 more)\n" in text
+    assert "60 clusters: 60 ready.\n" in text
+
+
+def test_the_same_step_of_several_clusters_is_one() -> None:
+    text = shown(holding(CONFLICT), holding(CONFLICT, path="other"))
+    assert text.count("Take it out") == 1
+    assert text.count("see step 1") == 2
+
+
+def test_names_of_files_steer_no_terminal() -> None:
+    text = shown(holding(replace(CONFLICT, detail="a\x1b[2Jb\nc")))
+    assert "a\ufffd[2Jb\ufffdc" in text
+
+
+def test_commands_can_be_pasted() -> None:
+    commands = Commands(("my fleet",), ("--policy=minor",), ("plan",))
+    text = shown(ONE, commands=commands)
+    assert "$ flux-upgrade upgrade 'my fleet' --policy=minor --approve=2.9\n" in text
+    assert "Details:  flux-upgrade plan 'my fleet' --policy=minor --details\n" in text
