@@ -10,7 +10,7 @@ from flux_upgrade.config.config import Migrate
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.impact.diff.changes import Changes
 from flux_upgrade.impact.diff.compare import manifest_changes
-from flux_upgrade.impact.impact import Hit, Impact, Managed, PastRelease, Refused, Stored
+from flux_upgrade.impact.impact import Detour, Hit, Impact, Managed, PastRelease, Refused, Stored
 from flux_upgrade.impact.kubernetes_versions import fit
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
@@ -35,7 +35,7 @@ def impact(stated: Stated, files: Mapping[str, str], old: Release, new: Release)
     """``files``: the repository's; ``old``, ``new``: tag and manifest, whose changes are really looked for.
 
     ``moves`` and ``lefts`` are places in ``files``; ``refused``, ``after-migrate`` and ``said`` what was
-    stored; ``breaks``, ``overlay``, ``orphaned``, ``hops``, ``migrated``, ``unread``, ``kubernetes``, ``cli`` and ``unknown`` as
+    stored; ``breaks``, ``overlay``, ``orphaned``, ``steps``, ``detour``, ``migrated``, ``unread``, ``kubernetes``, ``cli`` and ``unknown`` as
     their values have it. ``pin``: no manifest is known. ``migrate``, of the settings: whether `flux migrate` has
     to run is really decided; ``mentions`` and ``missing`` is what the history tells,
     ``was-migrated`` that a merged pull request moved manifests.
@@ -57,10 +57,16 @@ def impact(stated: Stated, files: Mapping[str, str], old: Release, new: Release)
         kubernetes=fit(stated.get("kubernetes", ""), new[0]),
         orphaned=tuple(use(each, files) for each in stated.get("orphaned", ())),
         upgrade_path=tuple(stated.get("steps", ())),
+        detour=_detour(stated["detour"]) if "detour" in stated else None,
         migrated=tuple(stated.get("migrated", ())),
         unread=tuple(stated.get("unread", ())),
     )
     return found._replace(managed=_managed(stated, found, old, new)) if "migrate" in stated else found
+
+
+def _detour(stated: Stated) -> Detour:
+    stored = tuple((kind, version) for kind, version in stated.get("stored", ()))
+    return Detour(Version(stated["target"]), stored, stated.get("uses", 0))
 
 
 def _managed(stated: Stated, found: Impact, old: Release, new: Release) -> Managed | None:

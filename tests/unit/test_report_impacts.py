@@ -188,7 +188,7 @@ def test_what_was_written_is_reported_file_by_file() -> None:
     outcomes = [WriteResult(plan) for plan in (*before.migrations, *along.plans, *before.plans)]
     text = upgrade_text(outcomes, "checkout", written=True)
     assert "apps/alerts.yaml\n  1 manifest → what v2.9.4 serves · written\n    apps/alerts.yaml:1: Alert" in text
-    assert "  2 manifests moved along:\n    apps/alerts.yaml:1: Alert page" in text
+    assert "  2 manifests migrated in the same commit:\n    apps/alerts.yaml:1: Alert page" in text
     assert "  held: v2.9.4 migration-pending: 3 API versions have to be moved\n" in text
 
 

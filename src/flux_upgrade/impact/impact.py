@@ -127,6 +127,15 @@ class EarlierTries(NamedTuple):
     returns: Returns | None = None  # None: it went back once at the most
 
 
+class Detour(NamedTuple):
+    """Why one step does not lead to a release."""
+
+    target: Version
+    stored: tuple[tuple[str, str], ...] = ()
+    """Kind and version in which the release in use stores objects, and which the CRDs of ``target`` lack; sorted."""
+    uses: int = 0  # Manifests of which no API version is served by both releases
+
+
 class Impact(NamedTuple):
     """Everything that is known of one transition, before it is made."""
 
@@ -143,6 +152,7 @@ class Impact(NamedTuple):
     upgrade_path: tuple[Version, ...] = ()
     """The releases to go to, one after the other, where one step is not enough; the last is the goal."""
 
+    detour: Detour | None = None  # None: one step leads to the goal
     earlier: EarlierTries | None = None  # None: nobody looked
     used: frozenset[tuple[str, str, str]] | None = None
     """API group, kind and version of what the cluster's files use, before and after migration; None: nobody looked."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from flux_upgrade.impact.api_uses.flux_file import FluxFile
     from flux_upgrade.impact.broken_today import BrokenToday
     from flux_upgrade.impact.diff.changes import Changes
-    from flux_upgrade.impact.impact import Impact, Managed, Stored, TurnedOffUse
+    from flux_upgrade.impact.impact import Detour, Impact, Managed, Stored, TurnedOffUse
     from flux_upgrade.impact.migrate.result import Migrated, Move
     from flux_upgrade.impact.overlay.result import TurnedOff
 
@@ -70,7 +70,8 @@ class ImpactAnalyzer:
             return found
         found = found._replace(unread=self._uses.unread(transition))
         found = found._replace(stored=self._stored(transition, found.changes, FileRevisions()))
-        return found._replace(upgrade_path=self._upgrade_path(transition, found.files, found.stored))
+        path = self._upgrade_path(transition, found.files, found.stored)
+        return found._replace(upgrade_path=path, detour=_detour(transition, found) if path else None)
 
     def broken_today(self, target: PlannedTarget, cluster: Cluster) -> tuple[BrokenToday, ...]:
         """What a cluster reads, and the release that it is known to be at refuses. Raises as ``impact``."""
@@ -240,6 +241,18 @@ class ImpactAnalyzer:
             upgrade_path(transition.found.version, transition.upgrade.target, tags, self._uses.apis.at, crds, uses)
             or ()
         )
+
+
+def _detour(transition: Transition, impact: Impact) -> Detour:
+    """Why one step is not enough."""
+    from flux_upgrade.impact.impact import Detour  # late, as all of impact/
+    from flux_upgrade.impact.migrate.result import Reason
+
+    return Detour(
+        transition.upgrade.target,
+        tuple(sorted({(each.kind, each.version) for each in impact.stored.after_migrate})),
+        sum(left.reason is Reason.NO_BRIDGE and left.blocks for left in impact.lefts),
+    )
 
 
 def _in_use(

@@ -113,19 +113,20 @@ class ImpactGate:
         terms, impact = target.terms, impact_of(upgrade)
         path = impact.upgrade_path
         if not terms.governance.multi_step:
-            impact = impact._replace(upgrade_path=())
+            impact = impact._replace(upgrade_path=(), detour=None)
         elif path and not terms.to:
             # People may have turned it down before.
             hold = None if upgrade.bump.approval else refused(terms.feedback, upgrade.bump_kind, path[0])
             found = hold or carried_out(upgrade.bump._replace(target=path[0]))
             if isinstance(found, Hold):
                 return found
-            upgrade, impact = found, impact_of(found)._replace(upgrade_path=path)
+            upgrade, impact = found, impact_of(found)._replace(upgrade_path=path, detour=impact.detour)
         elif later:
             afterwards = carried_out(upgrade.bump._replace(target=later))
-            path = impact_of(afterwards).upgrade_path if isinstance(afterwards, Upgrade) else ()
+            beyond = impact_of(afterwards) if isinstance(afterwards, Upgrade) else impact
+            path = beyond.upgrade_path
             if path and path[0].minor == upgrade.target.minor:
-                impact = impact._replace(upgrade_path=(upgrade.target, *path[1:]))
+                impact = impact._replace(upgrade_path=(upgrade.target, *path[1:]), detour=beyond.detour)
         return _gated(upgrade, impact, terms), impact
 
     def _take(self, files: Sequence[Migrated], slug: str, upgrade: Upgrade) -> list[Migrated]:

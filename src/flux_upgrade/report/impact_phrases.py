@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.impact.diff.changes import Changes, CrdChange
-from flux_upgrade.impact.impact import Evidence, Managed, PastRelease, Refused
+from flux_upgrade.impact.impact import Detour, Evidence, Managed, PastRelease, Refused
 from flux_upgrade.impact.kubernetes_versions import Fit, Support
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
@@ -129,6 +129,21 @@ def managed_line(managed: Managed, target: Version, style: Style) -> str:
 def hops_line(hops: Sequence[str]) -> str:
     """Where the first step leads, and what comes after it."""
     return f"step 1 of {len(hops)}: {hops[0]}, then {', then '.join(hops[1:])}"
+
+
+def detour_sentence(detour: Detour, first: Version, style: Style) -> str:
+    """Why the first step leads to another release than the goal."""
+    why = []
+    versions: dict[str, list[str]] = {}
+    for kind, version in detour.stored:
+        versions.setdefault(version, []).append(style.code(kind))
+    if versions:
+        lacking = enumeration(f"{style.code(version)} of {enumeration(kinds)}" for version, kinds in versions.items())
+        why.append(f"the CRDs of {detour.target} lack {lacking}, in which your release stores objects")
+    if detour.uses:
+        count = counted(detour.uses, "manifest")
+        why.append(f"your release and {detour.target} serve no common API version for {count}")
+    return f"{first} comes first because {', and '.join(why)}." if why else ""
 
 
 def support_line(support: Support) -> str:

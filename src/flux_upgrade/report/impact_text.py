@@ -23,7 +23,7 @@ def upgrade_lines(upgrade: Upgrade, *, is_done: bool = False) -> Iterator[str]:
     # Of a file's own decision these are all that it does.
     moves = [move for file in upgrade.moved for move in file.moves]
     if upgrade.moved and not upgrade.waiting:
-        yield f"{uses_of(moves)} moved along:"
+        yield f"{uses_of(moves)} migrated in the same commit:"
     yield from _limited([move_line(each, TEXT) for each in moves])
     yield from _limited(list(dict.fromkeys(field for each in moves for field in each.fields)))
     impact = upgrade.impact

@@ -18,7 +18,7 @@ from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.finding_kinds import FINDING_KINDS
 from flux_upgrade.report.findings import Finding, Severity, by_change
-from flux_upgrade.report.impact_phrases import TEXT, move_line, sentences, uses_of
+from flux_upgrade.report.impact_phrases import TEXT, detour_sentence, move_line, sentences, uses_of
 from flux_upgrade.report.overview_rows import Row, State
 from flux_upgrade.report.wording import edit_phrase, short
 
@@ -208,6 +208,9 @@ def remarks_of(rows: Iterable[Row]) -> Iterator[Remark]:
         for what, places in _of_change(row):
             reviews.setdefault(what, {}).update(dict.fromkeys(places))
         impact = _impact(row)
+        if impact is not None and impact.detour is not None:
+            why = detour_sentence(impact.detour, row.decision.target, TEXT)
+            reviews.setdefault(why, {})[row.name] = None
         for found in _findings(impact, row) if impact is not None else ():
             if found.change is not None:
                 changed.append(found)

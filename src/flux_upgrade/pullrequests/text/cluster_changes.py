@@ -17,6 +17,7 @@ from flux_upgrade.pullrequests.text.view import AnalyzedUpgrade, View
 from flux_upgrade.report.impact_phrases import (
     MARKDOWN,
     applied,
+    detour_sentence,
     hops_line,
     idle_line,
     is_reportable,
@@ -57,7 +58,12 @@ def upgrade_path(view: View) -> Iterator[str]:
     said = dict.fromkeys(hops_line(each.impact.upgrade_path) for each in view.analyzed if each.impact.upgrade_path)
     if said:
         when = "once this is merged and the box is ticked" if view.has_boxes else "once this is merged"
-        yield f"**Multi-step upgrade:** {'; '.join(said)}, {when}."
+        why = dict.fromkeys(
+            detour_sentence(each.impact.detour, each.upgrade.target, MARKDOWN)
+            for each in view.analyzed
+            if each.impact.detour is not None
+        )
+        yield " ".join([f"**Multi-step upgrade:** {'; '.join(said)}, {when}.", *filter(None, why)])
 
 
 def changes(view: View) -> Iterator[str]:
