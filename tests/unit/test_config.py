@@ -249,63 +249,63 @@ def test_a_slug_can_stand_in_a_branch(name: str, slug: str) -> None:
 
 def test_the_summary_says_what_the_file_means() -> None:
     assert (
-        check_report(load(WHOLE), PATH, {})
+        check_report(load(WHOLE), f"{PATH}: no problem", {})
         == """\
 .github/flux-upgrade.yaml: no problem
 group staging: one pull request for clusters/staging-*/**
   without approval: nothing in >=2.6
-  waiting for approval: shown in the summary alone
-  age: patch 12h, minor 0
+  upgrades that need approval: shown in the job summary only
+  minimum age: patch 12h, minor 0
   flags: network-policy=true, toleration-keys=a,b, log-level=debug
   reviewers: octocat, org/team
   assignees: hubot
-  merged by themselves: patches
-  manifests with removed APIs: left to people
+  merged automatically: patches
+  manifests on removed API versions: not migrated: change them yourself
   Kubernetes: v1.33.4
 group production: one pull request for /clusters/production/, !sandbox
   without approval: patches and minors in >=2.6
-  waiting for approval: shown in the summary alone
-  age: patch 12h, minor 14d
+  upgrades that need approval: shown in the job summary only
+  minimum age: patch 12h, minor 14d
   flags: network-policy=false, toleration-keys=a,b, log-level=debug
   labels: flux
   reviewers: octocat, org/team
   assignees: hubot
-  merged by themselves: patches
-  images of the target: not looked for in their registry
-  manifests with removed APIs: moved by the pull request of the upgrade
-  upgrades that need several steps: proposed in one jump
-  searched for what breaks: apps, !apps/old
+  merged automatically: patches
+  images of the release: not checked in your registry
+  manifests on removed API versions: migrated in the pull request of the upgrade
+  upgrades that need several steps: proposed as one upgrade
+  files searched for breaking changes: apps, !apps/old
   Kubernetes: 1.30
-  waiting for approval at any size: network-policy, rbac
+  always needs approval: network-policy, rbac
 all other installations: a pull request each
   without approval: patches and minors in >=2.6
-  waiting for approval: shown in the summary alone
-  age: patch 12h, minor 14d
+  upgrades that need approval: shown in the job summary only
+  minimum age: patch 12h, minor 14d
   flags: network-policy=false, toleration-keys=a,b, log-level=debug
   labels: flux
   reviewers: octocat, org/team
   assignees: hubot
-  merged by themselves: patches
-  images of the target: not looked for in their registry
-  manifests with removed APIs: moved by the pull request of the upgrade
-  upgrades that need several steps: proposed in one jump
-  searched for what breaks: apps, !apps/old
+  merged automatically: patches
+  images of the release: not checked in your registry
+  manifests on removed API versions: migrated in the pull request of the upgrade
+  upgrades that need several steps: proposed as one upgrade
+  files searched for breaking changes: apps, !apps/old
   Kubernetes: 1.30
-  waiting for approval at any size: network-policy, rbac
+  always needs approval: network-policy, rbac
 ignored: archive/**
 branches: deps/flux-…
-flux-operator: its own pins move along with Flux
-forge: gitea
+flux-operator: its own version is updated in the same pull request
+Git host: gitea
 """
     )
     assert (
-        check_report(load(""), "x", {})
+        check_report(load(""), "x does not exist:", {})
         == """\
-x: no problem
+x does not exist:
 all installations: a pull request each
   without approval: patches
-  waiting for approval: shown in a draft pull request
-  age: patch 0, minor 7d
+  upgrades that need approval: shown in a draft pull request
+  minimum age: patch 0, minor 7d
 branches: flux-upgrade/…
 """
     )
@@ -313,7 +313,7 @@ branches: flux-upgrade/…
 
 def test_the_summary_says_what_each_group_matches() -> None:
     matches = {"staging": ["  matches:", "    clusters/staging-1"], "": ["  matches:", "    lab"]}
-    lines = check_report(load(WHOLE), "x", matches, verdict="fine").splitlines()
+    lines = check_report(load(WHOLE), "x: fine", matches).splitlines()
     assert lines[:5] == [
         "x: fine",
         "group staging: one pull request for clusters/staging-*/**",

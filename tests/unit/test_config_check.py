@@ -6,9 +6,11 @@ import io
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from flows import fleet
 from flux_upgrade import main
-from flux_upgrade.model.errors import InvalidConfig
+from flux_upgrade.model.errors import InvalidConfig, UsageError
 
 CONFIG = b"groups:\n  production: {paths: ['clusters/prod/**']}\n"
 FLEET = fleet({"clusters/production": "v2.8.8"})
@@ -62,3 +64,46 @@ def test_what_is_recognized_and_never_changed_is_a_match(tmp_path: Path) -> None
     code, out, _ = check(tmp_path, {**FLEET, "clusters/prod/setup.sh": script})
     assert code == 0
     assert "  matches:\n    clusters/prod/setup.sh:1 (never changed)\n" in out
+
+
+def in_checkout(
+    root: Path, monkeypatch: pytest.MonkeyPatch, files: Mapping[str, bytes], *words: str
+) -> tuple[int, str, str]:
+    for path, content in {".git/HEAD": b"ref: refs/heads/main\n", **files}.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(content)
+    monkeypatch.chdir(root / "clusters" if (root / "clusters").exists() else root)
+    out, err = io.BytesIO(), io.StringIO()
+    code = main.run(["config", "check", *words], {}, out, err)
+    return code, out.getvalue().decode(), err.getvalue()
+
+
+def test_without_a_file_the_defaults_are_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out, err = in_checkout(tmp_path, monkeypatch, FLEET)
+    assert (code, err) == (0, "")
+    assert out.startswith("../.github/flux-upgrade.yaml does not exist, so these defaults apply:\n")
+    assert "clusters/production/flux-system/gotk-components.yaml" in out
+    assert "  without approval: patches\n" in out
+
+
+def test_without_a_file_and_without_flux_a_bootstrap_comes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out, err = in_checkout(tmp_path, monkeypatch, {})
+    assert (code, out[:12]) == (0, ".github/flux")
+    assert "has no Flux installation\n" in err
+
+
+def test_the_file_of_the_checkout_is_read_from_a_directory_below(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out, _ = in_checkout(tmp_path, monkeypatch, {**FLEET, ".github/flux-upgrade.yaml": b"policy: minor\n"})
+    assert code == 0
+    assert out.startswith("../.github/flux-upgrade.yaml: no problem\n")
+
+
+def test_a_file_that_is_named_must_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out, err = in_checkout(tmp_path, monkeypatch, FLEET, "no.yaml")
+    assert (code, out) == (UsageError.exit_code, "")
+    assert "no.yaml cannot be read" in err
+    assert "leave it out" in err

@@ -271,11 +271,11 @@ def declare_rollback(parser: argparse.ArgumentParser) -> None:
 
 def declare_config(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Check the config file, and say what it means. In a checkout, list what each group matches, and end "
-        "with 18 for a group that matches nothing."
+        "Check the config file and explain its settings. Without a config file, show the defaults. In a checkout, "
+        "list the files that each group matches. The exit code is 18 if a group matches nothing."
     )
-    parser.add_argument("check", choices=("check",), metavar="check", help="the one thing to do with it")
-    parser.add_argument("path", **place("FILE", f"default: {CONFIG}", CONFIG))
+    parser.add_argument("check", choices=("check",), metavar="check", help="check the file and explain it")
+    parser.add_argument("path", **place("FILE", f"the config file (default: {CONFIG} of the checkout)", ""))
 
 
 def declare_action(parser: argparse.ArgumentParser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import find, is_sparse
@@ -11,7 +12,7 @@ from flux_upgrade.clusters.groups import assign
 from flux_upgrade.clusters.void_groups import Void, group_paths, groups_without_match
 from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.wiring import KEY_READERS, build_flux, build_tree, read_text
-from flux_upgrade.config.config import Config
+from flux_upgrade.config.config import PATH, Config
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.config.reader import lines_of_groups, load
 from flux_upgrade.manifests.regenerate import Regenerator
@@ -26,11 +27,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_NO_FLUX = (
-    "the checkout has no Flux installation: the groups match nothing yet\n"
-    "Try: `flux-upgrade config check` again after the bootstrap"
-)
-_SPARSE = "the checkout is sparse: what the groups match is not known\nTry: `git sparse-checkout disable`"
+_NO_FLUX = "the checkout has no Flux installation{}\nTry: run `flux-upgrade config check` again after the bootstrap"
+_NO_MATCHES = ", so no group matches a file yet"
+_SPARSE = "the checkout is sparse, so the matches are unknown\nTry: `git sparse-checkout disable`"
+_HINT = f"check the path, or leave it out to read {PATH}"
 
 
 class _Compared(NamedTuple):
@@ -40,25 +40,35 @@ class _Compared(NamedTuple):
 
 
 def run(path: str, environment: Environment, console: Console) -> int:
-    text = read_text(path, "name the file: flux-upgrade config check FILE")
-    config = load(text, path, KEY_READERS)
-    compared = _compared(path, environment, config)
+    """``path``: empty for the usual file of the checkout, which need not exist."""
+    file = path or _usual()
+    is_there = bool(path) or os.path.lexists(file)
+    text = read_text(file, _HINT) if is_there else ""
+    config = load(text, file, KEY_READERS)
+    compared = _compared(file, environment, config, is_there=is_there)
     void = compared.void
     verdict = f"{counted(len(void), 'group')} without a match" if void else "no problem"
-    console.show(check_report(config, path, compared.matches, verdict=verdict))
+    title = f"{file}: {verdict}" if is_there else f"{file} does not exist, so these defaults apply:"
+    console.show(check_report(config, title, compared.matches))
     if compared.warning:
         console.warn(compared.warning)
     if void:
         lines = lines_of_groups(text)
-        problems = [f"{path}:{lines[each.name]}: {each.message}" for each in void]
+        problems = [f"{file}:{lines[each.name]}: {each.message}" for each in void]
         hints = dict.fromkeys(each.hint for each in void)
         raise InvalidConfig("\n".join(problems), hint="\n  ".join(hints))
     return 0
 
 
-def _compared(path: str, environment: Environment, config: Config) -> _Compared:
-    place = find(path)
-    if not config.groups or not place.is_checkout:
+def _usual() -> str:
+    """The file of the checkout that holds the working directory, as its user would type it."""
+    return os.path.relpath(f"{find('.').root}/{PATH}")
+
+
+def _compared(path: str, environment: Environment, config: Config, *, is_there: bool) -> _Compared:
+    place = find(path if is_there else ".")
+    # Whoever has no file yet wants to see what a run would act on; a file without groups says so itself.
+    if not place.is_checkout or (is_there and not config.groups):
         return _Compared()
     if is_sparse(place.root):
         return _Compared(warning=_SPARSE)
@@ -68,7 +78,7 @@ def _compared(path: str, environment: Environment, config: Config) -> _Compared:
     found = discover(PinContext(tree, regenerator, NoArtifacts(), NoCharts(), config.moves_operator))
     members = [Member(each, each.path) for each in found]
     if not any(each.role is Role.INSTALLS for each in found):
-        return _Compared(warning=_NO_FLUX)
+        return _Compared(warning=_NO_FLUX.format(_NO_MATCHES if config.groups else ""))
     void = groups_without_match(config, members, tree, path, is_all=True)
     update_groups = assign(found, "", config, tree)
     reported = [each for each in members if each.pin.is_reported_only and not config.is_ignored(each.path)]

@@ -20,16 +20,14 @@ _BY_ITSELF = {
 }
 _MIGRATIONS: dict[Migrate, list[str]] = {
     Migrate.BEFORE: [],
-    Migrate.WITH_UPGRADE: ["moved by the pull request of the upgrade"],
-    Migrate.OFF: ["left to people"],
+    Migrate.WITH_UPGRADE: ["migrated in the pull request of the upgrade"],
+    Migrate.OFF: ["not migrated: change them yourself"],
 }
 
 
-def check_report(
-    config: Config, path: str, matches: Mapping[str, Sequence[str]], *, verdict: str = "no problem"
-) -> str:
+def check_report(config: Config, title: str, matches: Mapping[str, Sequence[str]]) -> str:
     """A summary of a config file. ``matches``: by group, lines about what it matches; empty: unknown."""
-    lines = [f"{path}: {verdict}"]
+    lines = [title]
     for group in config.groups:
         lines.append(f"group {group.name}: one pull request for {', '.join(group.paths)}")
         lines += [*matches.get(group.name, ()), *_governance_lines(group.governance)]
@@ -39,9 +37,9 @@ def check_report(
         lines.append(f"ignored: {', '.join(config.ignore)}")
     lines.append(f"branches: {config.branch_prefix}…")
     if config.moves_operator:
-        lines.append("flux-operator: its own pins move along with Flux")
+        lines.append("flux-operator: its own version is updated in the same pull request")
     if config.forge:
-        lines.append(f"forge: {config.forge}")
+        lines.append(f"Git host: {config.forge}")
     if config.bootstrap is not None:
         names = ", ".join(name for name, _ in config.bootstrap.clusters)
         lines.append(f"bootstrap: {names or 'one cluster'}")
@@ -53,22 +51,22 @@ def _governance_lines(found: Governance) -> Iterator[str]:
     within = f" in {policy.range.text}" if policy.range is not None else ""
     yield f"  without approval: {_BY_ITSELF[policy.bump]}{within}"
     if policy.bump is not MaxBump.MAJOR:
-        shown = "a draft pull request" if policy.pending is Pending.DRAFT else "the summary alone"
-        yield f"  waiting for approval: shown in {shown}"
-    yield f"  age: patch {_span(policy.patch_cool_down)}, minor {_span(policy.minor_cool_down)}"
+        shown = "a draft pull request" if policy.pending is Pending.DRAFT else "the job summary only"
+        yield f"  upgrades that need approval: shown in {shown}"
+    yield f"  minimum age: patch {_span(policy.patch_cool_down)}, minor {_span(policy.minor_cool_down)}"
     for name, values in (
         ("flags", [f"{flag}={value}" for flag, value in found.flags.items()]),
         ("labels", found.labels),
         ("reviewers", found.reviewers),
         ("assignees", found.assignees),
-        ("merged by themselves", ["patches"] if found.auto_merge else []),
-        ("edits in conflict", ["given up for the release's own values"] if found.take_release else []),
-        ("images of the target", [] if found.check_images else ["not looked for in their registry"]),
-        ("manifests with removed APIs", _MIGRATIONS[found.migrate]),
-        ("upgrades that need several steps", [] if found.multi_step else ["proposed in one jump"]),
-        ("searched for what breaks", found.include),
+        ("merged automatically", ["patches"] if found.auto_merge else []),
+        ("manual edits in conflict", ["replaced by the values of the release"] if found.take_release else []),
+        ("images of the release", [] if found.check_images else ["not checked in your registry"]),
+        ("manifests on removed API versions", _MIGRATIONS[found.migrate]),
+        ("upgrades that need several steps", [] if found.multi_step else ["proposed as one upgrade"]),
+        ("files searched for breaking changes", found.include),
         ("Kubernetes", [found.kubernetes_version] if found.kubernetes_version else []),
-        ("waiting for approval at any size", sorted(found.needs_approval)),
+        ("always needs approval", sorted(found.needs_approval)),
     ):
         if values:
             yield f"  {name}: {', '.join(values)}"
