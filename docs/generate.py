@@ -23,8 +23,10 @@ from config_reference import reference, schema
 
 from flux_upgrade import main as cli
 from flux_upgrade.action import action_yml
+from flux_upgrade.bootstrap.flag_table import FlagGroup
 from flux_upgrade.cli.flags import BOOL
 from flux_upgrade.cli.parse import build_parser
+from flux_upgrade.cli.sections import HELP
 from flux_upgrade.impact.behaviour.rules import Span
 from flux_upgrade.impact.behaviour.table import BREAK_RULES
 from flux_upgrade.manifests.proof import Verdict
@@ -147,9 +149,10 @@ def cli_page() -> str:
     parts = [
         "# Commands and flags",
         (
-            "`flux-upgrade --version` and `flux-upgrade COMMAND --help` do what they say. Flags may stand "
-            "before or behind the path, and cannot be abbreviated. What a run ends with: "
-            "[exit codes](exit-codes.md)."
+            "`flux-upgrade` lists the commands. `flux-upgrade COMMAND --help` shows the usual options of a "
+            "command, and `--help-all` shows all of them, as this page does. Options can come before or after "
+            "the path, and cannot be abbreviated. `flux-upgrade --version` shows the version. Each run ends with "
+            "an [exit code](exit-codes.md)."
         ),
         *_commands(),
         "## Environment",
@@ -164,9 +167,16 @@ def _commands() -> Iterator[str]:
             for name, parser in action.choices.items():
                 yield f"## flux-upgrade {name}"
                 yield f"{parser.description}"
-                flags = [each for each in parser._actions if each.dest != "help"]  # noqa: SLF001 as above
-                if flags:
-                    yield _table(("Argument", "Meaning"), [(_spelling(flag), flag.help or "") for flag in flags])
+                yield from _sections(parser)
+
+
+def _sections(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """The arguments of a command, under the headings of its help; those without a use have one to link to."""
+    for section in parser._action_groups:  # noqa: SLF001 argparse offers no other way to them
+        flags = section._group_actions  # noqa: SLF001 as above
+        if flags and section.title != HELP:
+            yield f"### {section.title}" if section.title == FlagGroup.UNUSED else f"**{section.title}**"
+            yield _table(("Argument", "Meaning"), [(_spelling(flag), flag.help or "") for flag in flags])
 
 
 def _spelling(action: argparse.Action) -> str:

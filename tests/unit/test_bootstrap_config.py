@@ -43,7 +43,7 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "bootstrap: {flags: {registry-creds: 'u:hush'}}": [
         (1, "--registry-creds holds a password, and has no place in a repository: give it to the command itself")
     ],
-    "bootstrap: {flags: {password: hush}}": [(1, "--password would be seen by others: set GIT_PASSWORD")],
+    "bootstrap: {flags: {password: hush}}": [(1, "--password would show in the process list: set GIT_PASSWORD")],
     "bootstrap: {flags: {kubeconfig: x}}": [
         (1, "--kubeconfig is for one machine and one run: give it to the command itself")
     ],
@@ -170,7 +170,7 @@ def test_flags_in_one_text_are_a_mapping_or_words(text: str, flags: dict[str, An
         ("private=maybe path=..", "--flags: --private 'maybe' is neither true nor false; --path '..' is not a folder inside the repository"),
         ("--path clusters/x", "--flags: --path has no value; write --path=…; word 2 is not name=value"),
         ("--path=a --path=b", "--flags: --path is given twice"),
-        ("--gpg-key-id=x", "--flags: --gpg-key-id is for commits of your own"),
+        ("--gpg-key-id=x", "--flags: --gpg-key-id is for your own commits"),
         ("clusters/x", "--flags: this wants a mapping such as {path: clusters/staging}, not text"),
         ("--registry-creds user:hush", "--flags: --registry-creds has no value; write --registry-creds=…; word 2 is not name=value"),
         ("registry-creds: hush", "--flags: --registry-creds is not a user and a password with one ':' between them"),

@@ -3,20 +3,78 @@
 from __future__ import annotations
 
 import argparse
+import re
 
 import pytest
 
+from flux_upgrade.bootstrap.flag_table import FLAGS, FlagUse
 from flux_upgrade.cli.flags import CONFIG, DEFAULT_SOURCE, boolean
-from flux_upgrade.cli.parse import COMMANDS, build_parser, parse
+from flux_upgrade.cli.overview import GROUPS
+from flux_upgrade.cli.parse import COMMANDS, build_parser, parse, parse_command
+from flux_upgrade.cli.parser import Parser
+from flux_upgrade.cli.sections import is_rare
 from flux_upgrade.config.config import PATH
 from flux_upgrade.model.errors import UsageError
 
 
-def test_every_command_is_declared_and_has_a_line_of_help() -> None:
+def test_every_command_is_in_one_group_of_the_help() -> None:
     shown = build_parser().format_help()
     for name, (_, line) in COMMANDS.items():
-        assert f"    {name}" in shown
-        assert line in " ".join(shown.split())
+        assert f"  {name:<11}  {line}\n" in shown
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(COMMANDS)
+
+
+def test_a_command_without_a_name_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """As kubectl and flux do, with 0; git ends with 1."""
+    with pytest.raises(SystemExit) as caught:
+        parse_command([], {})
+    assert caught.value.code in (0, None)
+    assert capsys.readouterr().out == build_parser().format_help()
+
+
+def shown(command: str, flag: str, capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit):
+        parse(command, [flag])
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_whole_help_has_every_flag_and_the_usual_one_says_so(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    usual, whole = shown(command, "--help", capsys), shown(command, "--help-all", capsys)
+    parser = Parser(prog=f"flux-upgrade {command}")
+    COMMANDS[command][0](parser)
+    actions = parser._actions  # noqa: SLF001 argparse offers no other way to its flags
+    rare = [each for each in actions if is_rare(each)]
+    for each in actions:
+        for word in each.option_strings:
+            assert f"{word}" in whole
+            assert (re.search(rf"^  (-. ?\S*, )?{word}\b", usual, re.MULTILINE) is None) is (each in rare), word
+    last = f"`flux-upgrade {command} --help-all` shows {len(rare)} more options.\n"
+    assert usual.endswith(last) is bool(rare)
+    assert last not in whole
+
+
+def test_the_help_of_an_upgrade_is_in_sections(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = shown("upgrade", "--help", capsys).splitlines()
+    headings = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert headings == [
+        "Arguments:", "What to upgrade:", "Policy:", "Pull requests:", "Releases and network:", "Output:", "Help:",
+    ]  # fmt: skip
+    for rare in ("--docker-config", "--ca-file", "--plain-http", "--promote"):
+        assert rare not in "\n".join(lines)
+
+
+def test_flags_without_a_use_are_apart_in_the_whole_help(capsys: pytest.CaptureFixture[str]) -> None:
+    heading = "Flags of Flux that are refused or have no effect:"
+    assert heading not in shown("bootstrap", "--help", capsys)
+    before, _, below = shown("bootstrap", "--help-all", capsys).partition(heading)
+    for flag in FLAGS.values():
+        text = before if flag.use is FlagUse.USED else below
+        assert re.search(rf"--{flag.name}\b", text), flag.name
+    assert "refused: " not in before
+    assert "has no effect: " not in before
 
 
 @pytest.mark.parametrize("command", COMMANDS)

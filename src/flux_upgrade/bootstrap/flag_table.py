@@ -30,14 +30,22 @@ class FlagUse(StrEnum):
 
 
 class FlagGroup(StrEnum):
-    INSTALL = "what is installed"
-    REPOSITORY = "the Git repository"
-    SYNC = "what Flux reconciles"
-    ACCESS = "how Flux gets at the repository"
-    APP = "a GitHub App, from Flux v2.5.0 on"
-    COMMITS = "commits"
-    OCI = "an OCI artifact, with --source=oci"
-    UNUSED = "flags of Flux without a use here"
+    INSTALL = "What to install"
+    REPOSITORY = "Git repository"
+    SYNC = "What Flux reconciles"
+    ACCESS = "How Flux accesses the repository"
+    APP = "GitHub App (Flux v2.5.0 and later)"
+    COMMITS = "Commits"
+    OCI = "OCI artifact (--source=oci)"
+    UNUSED = "Flags of Flux that are refused or have no effect"
+
+
+_RARE_GROUPS = (FlagGroup.APP, FlagGroup.COMMITS, FlagGroup.OCI, FlagGroup.UNUSED)
+_RARE = (
+    *("registry-creds", "cluster-domain", "toleration-keys", "force", "visibility", "team", "group", "reconcile"),
+    *("recurse-submodules", "sparse-checkout", "ssh-hostname", "ca-file", "allow-insecure-http", "with-bearer-token"),
+    *("ssh-key-algorithm", "secret-name", "username"),
+)
 
 
 class Flag(NamedTuple):
@@ -67,6 +75,11 @@ class Flag(NamedTuple):
         return f"{self.meaning} (default: {self.default})" if self.default else self.meaning
 
     @property
+    def is_rare(self) -> bool:
+        """Whether only ``--help-all`` shows it."""
+        return self.group in _RARE_GROUPS or self.name in _RARE
+
+    @property
     def field(self) -> str:
         return self.name.replace("-", "_")
 
@@ -77,7 +90,7 @@ _WITH_TEAMS = (Provider.GITHUB, Provider.GITLAB, Provider.GITEA)
 _WITH_LOGIN = (Provider.BITBUCKET_SERVER, Provider.GIT)
 _GIT = (Provider.GIT,)
 _GITLAB = (Provider.GITLAB,)
-_UNSIGNED = "is for commits of your own: those of a bootstrap are unsigned, or the provider signs them"
+_UNSIGNED = "is for your own commits: bootstrap commits are unsigned, or your Git host signs them"
 
 _install = partial(Flag, group=FlagGroup.INSTALL, sources=_ANY)
 _repository = partial(Flag, group=FlagGroup.REPOSITORY, providers=_WITH_OWNER)
@@ -92,111 +105,119 @@ _refused = partial(Flag, group=FlagGroup.UNUSED, sources=_ANY, use=FlagUse.REFUS
 _TABLE = (
     _install(
         "version",
-        "Flux version, like v2.9.4 or latest; without it, what is there keeps its own, and new is the newest",
+        "Flux version, such as v2.9.4 or latest (default: the version in the repository, else the newest)",
         short="-v",
     ),
-    _install("namespace", "where Flux is installed; its objects have the same name", default="flux-system", short="-n"),
-    _install("components", "the controllers, in this order", FlagKind.LIST, ",".join(DEFAULT_COMPONENTS)),
-    _install("components-extra", f"controllers besides, of {', '.join(EXTRA_COMPONENTS)}", FlagKind.LIST),
-    _install("registry", "where the controllers' images are", default="ghcr.io/fluxcd"),
+    _install("namespace", "namespace of Flux, and name of its objects", default="flux-system", short="-n"),
+    _install("components", "controllers, in this order", FlagKind.LIST, ",".join(DEFAULT_COMPONENTS)),
+    _install("components-extra", f"additional controllers, out of {', '.join(EXTRA_COMPONENTS)}", FlagKind.LIST),
+    _install("registry", "registry of the controller images", default="ghcr.io/fluxcd"),
     _install("image-pull-secret", "name of the Secret for a private registry"),
     _install("registry-creds", "user:password for that Secret", since="v2.3.0", is_secret=True),
-    _install("watch-all-namespaces", "false: watch the namespace of Flux alone", FlagKind.BOOLEAN, "true"),
-    _install("network-policy", "false: no NetworkPolicy objects", FlagKind.BOOLEAN, "true"),
-    _install("log-level", "what the controllers log", FlagKind.CHOICE, "info", choices=LOG_LEVELS),
-    _install("cluster-domain", "the cluster's internal DNS domain", default="cluster.local"),
-    _install("toleration-keys", "keys of the taints that the controllers tolerate", FlagKind.LIST),
-    _install("force", "go on where another tool manages the Flux in the cluster", FlagKind.BOOLEAN, "false", "v2.2.0"),
-    _repository("owner", "the user, organization, group or project that has the repository"),
-    _repository("repository", "its name, or owner/name"),
-    _repository("hostname", "the provider's host; without it github.com, gitlab.com or gitea.com"),
+    _install("watch-all-namespaces", "false: watch only the namespace of Flux", FlagKind.BOOLEAN, "true"),
+    _install("network-policy", "false: install no NetworkPolicy", FlagKind.BOOLEAN, "true"),
+    _install("log-level", "log level of the controllers", FlagKind.CHOICE, "info", choices=LOG_LEVELS),
+    _install("cluster-domain", "internal DNS domain of the cluster", default="cluster.local"),
+    _install("toleration-keys", "taint keys that the controllers tolerate", FlagKind.LIST),
+    _install("force", "continue if another tool manages Flux in the cluster", FlagKind.BOOLEAN, "false", "v2.2.0"),
+    _repository("owner", "user, organization, group or project that owns the repository"),
+    _repository("repository", "name of the repository, or owner/name"),
+    _repository("hostname", "host of the provider (default: github.com, gitlab.com or gitea.com)"),
     _repository(
         "url",
-        "of a Git repository, ssh:// or https://; with --source=oci, of the artifact that Flux is in, oci://",
+        "URL of a Git repository, ssh:// or https://; with --source=oci, of the artifact with Flux, oci://",
         providers=_GIT,
         sources=_ANY,
     ),
-    _repository("branch", "the branch", default="main", providers=tuple(Provider)),
-    _repository("personal", "the owner is a person", FlagKind.BOOLEAN, "false"),
-    _repository("private", "false: a repository that is created is public", FlagKind.BOOLEAN, "true"),
+    _repository("branch", "branch of the repository", default="main", providers=tuple(Provider)),
+    _repository("personal", "the owner is a user, not an organization", FlagKind.BOOLEAN, "false"),
+    _repository("private", "false: create a public repository", FlagKind.BOOLEAN, "true"),
     _repository(
         "visibility",
-        "of a repository that is created",
+        "visibility of a repository that is created",
         FlagKind.CHOICE,
         "private",
         "v2.4.0",
         providers=_GITLAB,
         choices=("private", "internal", "public"),
     ),
-    _repository("team", "teams with access to it, each slug or slug:permission", FlagKind.LIST, providers=_WITH_TEAMS),
+    _repository(
+        "team", "teams with access to the repository, as slug or slug:permission", FlagKind.LIST, providers=_WITH_TEAMS
+    ),
     _repository(
         "group",
-        "groups with access to it, each name or name:permission",
+        "groups with access to the repository, as name or name:permission",
         FlagKind.LIST,
         providers=(Provider.BITBUCKET_SERVER,),
     ),
     _repository(
         "reconcile",
-        "teams get access to a repository that exists, too; nothing else of it changes",
+        "give teams access to an existing repository, and change nothing else of it",
         FlagKind.BOOLEAN,
         "false",
     ),
-    _sync("path", "the cluster's directory; without it, the root of the repository"),
-    _sync("interval", "how often Flux looks at its source", FlagKind.DURATION, "1m0s", sources=_ANY),
-    _sync("recurse-submodules", "Git submodules, too", FlagKind.BOOLEAN, "false"),
+    _sync("path", "directory of the cluster (default: the root of the repository)"),
+    _sync("interval", "how often Flux checks its source", FlagKind.DURATION, "1m0s", sources=_ANY),
+    _sync("recurse-submodules", "fetch Git submodules as well", FlagKind.BOOLEAN, "false"),
     _sync(
-        "sparse-checkout", "the only directories that Flux fetches, the path among them", FlagKind.LIST, "", "v2.9.0"
+        "sparse-checkout", "only directories that Flux fetches; they must include the path", FlagKind.LIST, "", "v2.9.0"
     ),
-    _access("token-auth", "https with a token; without it, ssh with a deploy key", FlagKind.BOOLEAN, "false"),
+    _access("token-auth", "use HTTPS with a token, not SSH with a deploy key", FlagKind.BOOLEAN, "false"),
     _access("secret-name", "name of the Secret with the credentials", default="flux-system", sources=_ANY),
     _access(
         "username",
-        "who logs in; with --source=oci, to push",
+        "user name; with --source=oci, the user who pushes the artifact",
         default="git",
         providers=_WITH_LOGIN,
         sources=_ANY,
         short="-u",
     ),
-    _access("ssh-hostname", "the host for ssh, where it is another one"),
-    _access("read-write-key", "the deploy key may write", FlagKind.BOOLEAN, "false", providers=_WITH_OWNER),
-    _access("private-key-file", "an ssh key that has access already, instead of a new one", is_local=True),
+    _access("ssh-hostname", "SSH host, if it is not the host of the provider"),
+    _access("read-write-key", "give the deploy key write access", FlagKind.BOOLEAN, "false", providers=_WITH_OWNER),
+    _access("private-key-file", "existing SSH key with access, instead of a new deploy key", is_local=True),
     _access(
         "ca-file",
-        "PEM file with authorities to trust besides the usual ones, here and, with a token, in the cluster",
+        "PEM file with the certificate of a private CA to trust as well; with a token, in the cluster, too",
         sources=_ANY,
         is_local=True,
     ),
-    _access("allow-insecure-http", "http is allowed", FlagKind.BOOLEAN, "false", providers=_GIT, sources=_ANY),
-    _access("with-bearer-token", "the token is a bearer token", FlagKind.BOOLEAN, "false", "v2.3.0", providers=_GIT),
-    _access("ssh-key-algorithm", "of a new deploy key; there is one", default="ed25519"),
-    _app("app-id", "its id; with it, Flux logs in as the app", FlagKind.NUMBER, "", "v2.5.0"),
-    _app("app-installation-id", "the id of its installation", FlagKind.NUMBER, "", "v2.5.0"),
-    _app("app-installation-owner", "instead of that, who it is installed for", since="v2.8.0"),
-    _app("app-base-url", "the API of a GitHub Enterprise Server, https://HOST/api/v3", since="v2.5.0"),
-    _commit("author-name", "who the commits are by", default="Flux"),
-    _commit("author-email", "and their address"),
-    _commit("commit-message-appendix", "what the commit messages end with, like [ci skip]"),
-    _oci("cluster-url", "the artifact with the cluster's own manifests, oci://"),
-    _oci("cluster-path", "the cluster's directory in it"),
+    _access("allow-insecure-http", "allow HTTP without TLS", FlagKind.BOOLEAN, "false", providers=_GIT, sources=_ANY),
+    _access(
+        "with-bearer-token", "send the token as a bearer token", FlagKind.BOOLEAN, "false", "v2.3.0", providers=_GIT
+    ),
+    _access("ssh-key-algorithm", "algorithm of a new deploy key; only ed25519 is supported", default="ed25519"),
+    _app("app-id", "ID of the GitHub App that Flux authenticates as", FlagKind.NUMBER, "", "v2.5.0"),
+    _app("app-installation-id", "ID of the installation of the app", FlagKind.NUMBER, "", "v2.5.0"),
+    _app("app-installation-owner", "owner of the installation, instead of its ID", since="v2.8.0"),
+    _app("app-base-url", "API of a GitHub Enterprise Server, https://HOST/api/v3", since="v2.5.0"),
+    _commit("author-name", "author name of the commits", default="Flux"),
+    _commit("author-email", "author email of the commits"),
+    _commit("commit-message-appendix", "text to append to the commit messages, such as [ci skip]"),
+    _oci("cluster-url", "artifact with the manifests of the cluster, oci://"),
+    _oci("cluster-path", "directory of the cluster in that artifact"),
     _oci("kustomization", "a kustomization.yaml for Flux", is_local=True),
     _oci(
         "oci-provider",
-        "how Flux logs in at the registry",
+        "how Flux authenticates to the registry",
         FlagKind.CHOICE,
         "generic",
         choices=("generic", "aws", "azure", "gcp"),
     ),
-    _ignored("silent", "nobody is asked for anything", FlagKind.BOOLEAN, "false", providers=_GIT, short="-s"),
-    _ignored("verbose", "there is no more to tell", FlagKind.BOOLEAN, "false"),
-    _ignored("ssh-rsa-bits", "a new key is ed25519", FlagKind.NUMBER, "2048"),
-    _ignored("ssh-ecdsa-curve", "a new key is ed25519", FlagKind.CHOICE, "p384", choices=("p256", "p384", "p521")),
+    _ignored("silent", "bootstrap never prompts", FlagKind.BOOLEAN, "false", providers=_GIT, short="-s"),
+    _ignored("verbose", "there is no verbose output", FlagKind.BOOLEAN, "false"),
+    _ignored("ssh-rsa-bits", "a new key is always ed25519", FlagKind.NUMBER, "2048"),
+    _ignored(
+        "ssh-ecdsa-curve", "a new key is always ed25519", FlagKind.CHOICE, "p384", choices=("p256", "p384", "p521")
+    ),
     _ignored("ssh-hostkey-algos", "known_hosts gets all keys of the host", FlagKind.LIST, "", "v2.3.0"),
-    _refused("manifests", "reads manifests that nobody checked: use --release-source"),
+    _refused("manifests", "reads manifests that are not verified: use --release-source"),
     _refused("export", "belongs to `flux install`: use `flux-upgrade render`", FlagKind.BOOLEAN),
-    _refused("password", "would be seen by others: set GIT_PASSWORD", providers=_GIT, short="-p", is_secret=True),
+    _refused(
+        "password", "would show in the process list: set GIT_PASSWORD", providers=_GIT, short="-p", is_secret=True
+    ),
     _refused(
         "deploy-token-auth",
-        "needs GitLab's API: make an access token of the project that may read the repository, set it as "
+        "needs the API of GitLab: create a project access token with read access, set it as "
         "FLUX_UPGRADE_SYNC_TOKEN, and use token-auth",
         FlagKind.BOOLEAN,
         providers=_GITLAB,

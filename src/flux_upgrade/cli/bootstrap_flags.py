@@ -12,6 +12,7 @@ from flux_upgrade.bootstrap.go_formats import nanoseconds
 from flux_upgrade.bootstrap.options import Provider, Source
 from flux_upgrade.bootstrap.request import BootstrapRequest, CredentialsRequest, KubernetesRequest
 from flux_upgrade.cli.flags import BOOL, CONFIG, DOCKER, RELEASES, boolean_text, declare, list_of, place, switch, text
+from flux_upgrade.cli.sections import mark_rare
 from flux_upgrade.config.config import FlagValue
 from flux_upgrade.config.environment import bootstrap_secrets_of, kubeconfig_of
 from flux_upgrade.model.errors import UsageError
@@ -55,58 +56,61 @@ def _is_same(name: str, one: FlagValue, other: FlagValue) -> bool:
 _DEST = "flag:"
 _SECOND = 10**9
 _DESCRIPTION = (
-    "Set Flux up in a repository: the files that `flux bootstrap` of that version would write, into the "
-    "checkout, by pull request or by push; with --kubeconfig into the cluster, too."
+    "Set up Flux in a repository: write the files that `flux bootstrap` of that version writes. They go into the "
+    "checkout, a pull request or a push. With --kubeconfig, Flux is installed in the cluster as well."
 )
 _KINDS = {FlagKind.BOOLEAN: BOOL, FlagKind.LIST: "LIST", FlagKind.DURATION: "DURATION", FlagKind.NUMBER: "NUMBER"}
 _OURS = (
-    ("--flags", "FLAGS", "the flags of Flux below in one text: a YAML mapping, or words like path=staging"),
-    ("--config", "FILE", f"the config file, whose key bootstrap says the same (default: {CONFIG})"),
-    ("--cluster", "NAME", "of the clusters in the config file, this one alone"),
-    ("--description", "TEXT", "of the repository that is created"),
-    ("--secret-file", "FILE", "write the credentials for the cluster there, as a manifest; not into the checkout"),
-    ("--actions-secret", "NAME", "hand them over as a secret of GitHub Actions"),
-    ("--actions-environment", "NAME", "of that environment, not of the repository"),
-    ("--known-hosts", "FILE", "the ssh host's public keys; those of github.com are asked for there"),
-    ("--app-private-key", "FILE", "the private key of the GitHub App, PEM (or FLUX_UPGRADE_APP_PRIVATE_KEY)"),
-    ("--kubeconfig", "FILE", "go on with the cluster, which this file tells how to reach"),
-    ("--context", "NAME", "of the kubeconfig; alone, of the one that kubectl would take"),
+    ("--flags", "FLAGS", "flags of `flux bootstrap` in one text: a YAML mapping, or words such as path=staging"),
+    ("--config", "FILE", f"config file with the key bootstrap (default: {CONFIG})"),
+    ("--cluster", "NAME", "set up only this cluster of the config file"),
+    ("--description", "TEXT", "description of a repository that is created"),
+    ("--secret-file", "FILE", "write the Secret for the cluster to this file, outside of the checkout"),
+    ("--actions-secret", "NAME", "store the Secret for the cluster as a secret of GitHub Actions"),
+    ("--actions-environment", "NAME", "store it in this environment, not in the repository"),
+    ("--known-hosts", "FILE", "public keys of the SSH host (default for github.com: the keys from its API)"),
+    ("--app-private-key", "FILE", "private key of the GitHub App, PEM (or set FLUX_UPGRADE_APP_PRIVATE_KEY)"),
+    ("--kubeconfig", "FILE", "install Flux in the cluster of this kubeconfig as well"),
+    ("--context", "NAME", "context of the kubeconfig (default kubeconfig: the one that kubectl uses)"),
 )
 _SWITCHES = (
-    ("--pull-request", "open a pull request; the checkout stays as it is"),
-    ("--push", "commit to the branch itself; the checkout stays as it is"),
-    ("--create-repository", "create the repository, if it is not there"),
-    ("--add-workflow", "add the workflow that keeps Flux current"),
-    ("--rotate-key", "make a new deploy key"),
-    ("--password-stdin", "read the password for --username at the registry from stdin"),
-    ("--json", "as JSON"),
-    ("--dry-run", "show what would be done, write nothing"),
+    ("--pull-request", "open a pull request; the checkout stays unchanged"),
+    ("--push", "commit to the branch directly; the checkout stays unchanged"),
+    ("--create-repository", "create the repository if it does not exist"),
+    ("--add-workflow", "add the GitHub Actions workflow that upgrades Flux"),
+    ("--rotate-key", "create a new deploy key"),
+    ("--password-stdin", "read the registry password for --username from stdin"),
+    ("--json", "print JSON, as in docs/reference/bootstrap.schema.json"),
+    ("--dry-run", "show what would change, and write nothing"),
 )
 
 
 def declare_bootstrap(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
-    parser.usage = "%(prog)s [FLAGS] [CHECKOUT]"
     arguments = {
-        "checkout": place("CHECKOUT", "where files are written (default: .)"),
+        "checkout": place("CHECKOUT", "checkout to write to (default: .)"),
         "--provider": {
             "choices": tuple(Provider),
             "default": "",
-            "help": "the subcommand of `flux bootstrap` (default: told by --url, --hostname or the remote)",
+            "help": "subcommand of `flux bootstrap` (default: derived from --url, --hostname or the remote)",
         },
-        "--source": {"choices": tuple(Source), "default": "", "help": "what Flux reconciles from (default: git)"},
+        "--source": {
+            "choices": tuple(Source),
+            "default": "",
+            "help": "source that Flux reconciles from (default: git)",
+        },
         **{name: text(metavar, message) for name, metavar, message in _OURS},
         **{name: switch(message) for name, message in _SWITCHES},
         "--timeout": {
             "type": _seconds,
             "default": 300,
             "metavar": "DURATION",
-            "help": "how long to wait for the cluster, like 10m (default: 5m)",
+            "help": "how long to wait for the cluster, such as 10m (default: 5m)",
         },
         **RELEASES,
         **DOCKER,
     }
-    declare(parser, arguments)
+    declare(parser, arguments, "What to set up")
     for group in FlagGroup:
         section = parser.add_argument_group(group)
         for flag in FLAGS.values():
@@ -130,7 +134,9 @@ def _declare(section: argparse._ArgumentGroup, flag: Flag) -> None:
         more |= {"type": list_of, "action": "extend"}
     elif flag.kind is FlagKind.BOOLEAN:
         more |= {"type": boolean_text}
-    section.add_argument(*names, **more)
+    action = section.add_argument(*names, **more)
+    if flag.is_rare:
+        mark_rare(action)
 
 
 def _seconds(text: str) -> int:

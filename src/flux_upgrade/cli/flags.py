@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 
+from flux_upgrade.cli.sections import OUTPUT, RARE, SUBJECT, by_heading, mark_rare
 from flux_upgrade.manifests.options import COMPONENTS, DEFAULT_COMPONENTS, LOG_LEVELS, InstallOptions, parse_bool
 
 TYPE_CHECKING = False
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 DEFAULT_SOURCE = "github"
 CONFIG = ".github/flux-upgrade.yaml"
 BOOL = "BOOL"  # What a boolean flag takes, or does not: see `cli.parse`
-_JSON = "as JSON, see docs/reference/{}.schema.json"
+_JSON = "print JSON, as in docs/reference/{}.schema.json"
 _PLACED = ("policy", "range", "flags", "on-conflict")
 """Keys whose flags stand between others in the help; those of all others follow each other."""
 
@@ -67,50 +68,52 @@ def place(metavar: str, message: str, default: str = ".") -> dict[str, Any]:
     return {"nargs": "?", "default": default, "metavar": metavar, "help": message}
 
 
-def declare(parser: argparse.ArgumentParser, arguments: Arguments) -> None:
-    for names, each in arguments.items():
-        parser.add_argument(*names.split(), **each)
+def declare(parser: argparse.ArgumentParser, arguments: Arguments, subject: str = SUBJECT, rest: str = OUTPUT) -> None:
+    """Under the headings of `cli.sections`."""
+    for heading, chosen in by_heading(arguments, subject, rest).items():
+        section = parser.add_argument_group(heading)
+        for names in chosen:
+            action = section.add_argument(*names.split(), **arguments[names])
+            if names in RARE:
+                mark_rare(action)
 
 
 RELEASES = {
     "--release-source": {
         "default": DEFAULT_SOURCE,
         "metavar": "SOURCE",
-        "help": "where Flux's releases come from: github (the default), a directory, an http(s) address laid "
-        "out as <tag>/<asset> with a releases.json, a repository of a GitHub API "
-        "(https://github.example.com/api/v3/repos/mirrors/flux2), or a copy of Flux's own artifacts "
-        "(oci://registry.example.com/fluxcd/flux-manifests)",
+        "help": "source of the Flux releases: github (default), a directory, a web server with <tag>/<asset> and "
+        "releases.json, a repository of a GitHub API (https://github.example.com/api/v3/repos/mirrors/flux2), or "
+        "a copy of Flux's OCI artifacts (oci://registry.example.com/fluxcd/flux-manifests)",
     }
 }
 DOCKER = {
     "--docker-config": text(
         "FILE",
-        "a Docker config.json with credentials for registries, or the directory that holds it (default: "
-        "that of $DOCKER_CONFIG, else ~/.docker/config.json, if it exists)",
+        "Docker config.json with registry credentials, or its directory (default: $DOCKER_CONFIG, else "
+        "~/.docker/config.json, if it exists)",
     )
 }
-ACCESS = {"--ca-file": text("FILE", "PEM file with authorities to trust besides the usual ones"), **DOCKER}
+ACCESS = {"--ca-file": text("FILE", "PEM file with the certificate of a private CA to trust as well"), **DOCKER}
 SOURCE = {**RELEASES, **ACCESS}
 REGISTRY = {
-    "--plain-http": switch("talk to the artifact's registry over http, not https"),
-    "--username": text("NAME", "for the artifact's registry, with --password-stdin"),
+    "--plain-http": switch("use http, not https, for the registry of the artifact"),
+    "--username": text("NAME", "user for the registry of the artifact, with --password-stdin"),
     "--password-stdin": switch("read the password or token for --username from stdin"),
 }
-PATH = {
-    "path": place("PATH", "a file, a directory, or an artifact that holds Flux, oci://HOST/REPOSITORY:TAG (default: .)")
-}
-TO = {"--to": text("VERSION", "this Flux version, whatever the policy says")}
-OUTPUT = {
-    "--details": switch("show everything that is known of each installation, not only the overview"),
+PATH = {"path": place("PATH", "file, directory or OCI artifact with Flux, oci://HOST/REPOSITORY:TAG (default: .)")}
+TO = {"--to": text("VERSION", "this Flux version, regardless of the policy")}
+SHOWN = {
+    "--details": switch("show everything about each installation, not only the overview"),
     "-q --quiet": switch("print only warnings and errors"),
-    "-v --verbose": switch("say on stderr what is read, which host is asked, and what is tried again"),
+    "-v --verbose": switch("print what is read, which host is asked, and each retry, on stderr"),
     "--color": {
         "choices": ("auto", "always", "never"),
         "default": "auto",
-        "help": "colors in the output (default: auto, on a terminal unless NO_COLOR is set)",
+        "help": "color the output (default: auto, on a terminal unless NO_COLOR is set)",
     },
 }
-DRY_RUN = {"--dry-run": switch("show what would be done, write nothing")}
+DRY_RUN = {"--dry-run": switch("show what would change, and write nothing")}
 
 
 def of_keys(*names: str) -> Arguments:
@@ -141,51 +144,55 @@ def declare_render(parser: argparse.ArgumentParser) -> None:
     def flag(message: str, default: str = "") -> dict[str, Any]:
         return {"default": default, "help": f"{message} (default: {default})" if default else message}
 
-    def listed(message: str) -> dict[str, Any]:
-        shown = f"{message}; comma-separated, repeatable"
+    def listed(message: str, default: str = "") -> dict[str, Any]:
+        shown = flag(f"{message}; comma-separated, repeatable", default)["help"]
         return {"type": list_of, "action": "append", "metavar": "LIST", "help": shown}
 
-    parser.description = "Print the bytes that `flux install --export` of that Flux version prints."
+    parser.description = "Print exactly what `flux install --export` prints in that Flux version."
     arguments = {
         **SOURCE,
-        "-v --version": flag("Flux version, like v2.9.4; without it the newest stable release"),
-        "-n --namespace": flag("where Flux is installed", plain.namespace),
-        "--components": listed(f"the controllers, in this order (default: {','.join(DEFAULT_COMPONENTS)})"),
-        "--components-extra": listed(f"controllers in addition to these, of {', '.join(extra)}"),
-        "--registry": flag("where the controllers' images are", plain.registry),
+        "-v --version": text("VERSION", "Flux version, such as v2.9.4 (default: the newest stable release)"),
+        "-n --namespace": flag("namespace of Flux", plain.namespace),
+        "--components": listed("controllers, in this order", ",".join(DEFAULT_COMPONENTS)),
+        "--components-extra": listed(f"additional controllers, out of {', '.join(extra)}"),
+        "--registry": flag("registry of the controller images", plain.registry),
         "--image-pull-secret": text("NAME", "name of the Secret for a private registry"),
-        "--watch-all-namespaces": truth("false: watch the namespace of Flux alone (default: true)", default=True),
-        "--network-policy": truth("false: no NetworkPolicy objects (default: true)", default=True),
-        "--log-level": flag(f"one of {', '.join(LOG_LEVELS)}", plain.log_level),
-        "--cluster-domain": flag("the cluster's internal DNS domain", plain.cluster_domain),
-        "--toleration-keys": listed("keys of the taints that the controllers tolerate"),
+        "--watch-all-namespaces": truth("false: watch only the namespace of Flux (default: true)", default=True),
+        "--network-policy": truth("false: install no NetworkPolicy (default: true)", default=True),
+        "--log-level": flag(f"log level of the controllers: {', '.join(LOG_LEVELS)}", plain.log_level),
+        "--cluster-domain": flag("internal DNS domain of the cluster", plain.cluster_domain),
+        "--toleration-keys": listed("taint keys that the controllers tolerate"),
     }
-    declare(parser, arguments)
+    declare(parser, arguments, rest="What to install")
 
 
 def declare_inspect(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Find every Flux installation and say what is really there, with the proof."
-    graph = switch("show which files each cluster reads, and what no cluster reads")
+    parser.description = (
+        "Show every Flux installation: version, install flags, manual edits, and how they were verified."
+    )
+    graph = switch("show which files each cluster reads, and which ones no cluster reads")
     declare(parser, {**PATH, **SOURCE, **REGISTRY, "--graph": graph, "--json": switch(_JSON.format("inspect"))})
 
 
 def declare_plan(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Show what an upgrade would do and why. Writes nothing."
+    parser.description = "Show what an upgrade would change, and why. Writes nothing."
     pulls = switch("take the pull requests of the repository into account")
-    arguments = {**_policy(), **TO, "--json": switch(_JSON.format("plan")), "--pull-request": pulls, **OUTPUT}
+    arguments = {**_policy(), **TO, "--json": switch(_JSON.format("plan")), "--pull-request": pulls, **SHOWN}
     declare(parser, arguments)
 
 
 def declare_upgrade(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Upgrade every installation that the policy lets go on, flags and edits kept."
+    parser.description = (
+        "Upgrade every installation that the policy allows. Your install flags and manual edits are kept."
+    )
     arguments = {
         **_policy(),
         **TO,
         **DRY_RUN,
         "--diff": switch("show the changes of each file as a diff"),
-        "--pull-request": switch("open, update and close pull requests; the tree stays as it is"),
+        "--pull-request": switch("open, update and close pull requests; the checkout stays unchanged"),
         **of_keys("on-conflict"),
-        **OUTPUT,
+        **SHOWN,
     }
     declare(parser, arguments)
 
@@ -197,55 +204,54 @@ def _policy() -> Arguments:
         **SOURCE,
         **REGISTRY,
         **of_keys("policy", "range"),
-        "--config": text("FILE", f"the config file (default: {CONFIG}, if it exists)"),
+        "--config": text("FILE", f"config file (default: {CONFIG}, if it exists)"),
         **of_keys("flags"),
-        "--repository": text("NAME", "owner/name or the address of the remote (default: that of the checkout)"),
-        "--base": text("BRANCH", "the branch that pull requests go into (default: the repository's default branch)"),
+        "--repository": text("NAME", "owner/name or URL of the remote (default: the remote of the checkout)"),
+        "--base": text("BRANCH", "branch that pull requests target (default: the default branch of the repository)"),
         "--approve": repeated(
-            "VERSION", "approve a minor with its later patches (2.9) or one version alone (v2.9.4); repeatable"
+            "VERSION", "approve a minor with its later patches (2.9), or a single version (v2.9.4); repeatable"
         ),
         **of_keys(),
         "--flux-migrate-done": truth(
-            "true: `flux migrate` ran in the clusters, with the release that they are at (default: false)",
-            default=False,
+            "true: you ran `flux migrate` in the clusters, at the release that they run (default: false)", default=False
         ),
         "--accept-breaks": {
             "action": "store_true",
-            "help": "write an upgrade although a patch of yours would break something; in a pull request, tick its box",
+            "help": "write an upgrade even if a patch of yours breaks something; in a pull request, tick its box",
         },
         "--promote": {
             "choices": ("tag", "pull-request"),
             "default": "",
-            "help": "how an artifact is promoted: its tag is moved, or what pins it in the checkout is "
-            "changed by pull request (default: what the checkout says, else tag)",
+            "help": "how to promote an artifact: tag moves its tag, pull-request updates its references in the "
+            "checkout (default: depends on the checkout, else tag)",
         },
     }
 
 
 def declare_check(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Find every manifest with an API version that a Flux version does not serve. Writes nothing, and "
-        "ends with 27 where there is one."
+        "Find every manifest on an API version that a Flux version no longer serves. Writes nothing. The exit "
+        "code is 27 if there is one."
     )
-    declare(parser, _api_uses("the Flux version that has to serve them"))
+    declare(parser, _api_uses("Flux version to check against"), "What to check")
 
 
 def declare_migrate(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Move manifests away from the API versions that a Flux version does not serve, with the fields that "
-        "were renamed. What cannot be moved is named, and the run ends with 27 then."
+        "Migrate manifests from API versions that a Flux version no longer serves, renamed fields included. "
+        "The exit code is 27 if a manifest needs a manual change."
     )
-    declare(parser, {**_api_uses("the Flux version that has to serve them afterwards"), **DRY_RUN})
+    declare(parser, {**_api_uses("Flux version that must serve the result"), **DRY_RUN}, "What to migrate")
 
 
 def _api_uses(target: str) -> Arguments:
     running = repeated(
         "VERSION",
-        "a Flux version that a cluster runs today: manifests are moved to what it serves as well; "
-        "repeatable (default: those that are found in the repository)",
+        "Flux version that a cluster runs today; a migration uses only API versions that it serves as well; "
+        "repeatable (default: the versions found in the repository)",
     )
     return {
-        "path": place("PATH", "a file or a directory (default: .)"),
+        "path": place("PATH", "file or directory (default: .)"),
         **SOURCE,
         "--to": text("VERSION", f"{target} (default: the newest stable release)"),
         "--from": {"dest": "running", **running},
@@ -256,17 +262,17 @@ def _api_uses(target: str) -> Arguments:
 
 def declare_rollback(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Have an artifact's tag stand for what it stood for before its last promotion. The version that is "
-        "rejected so is held until there is a newer one, or until it is approved."
+        "Move an OCI tag back to the digest that it had before its last promotion. The rejected version is then "
+        "held until a newer one is released, or until you approve it."
     )
     arguments = {
-        "path": place("ADDRESS", "the artifact, oci://HOST/REPOSITORY:TAG", default=""),
-        "--to": text("REFERENCE", "a tag or a digest of the repository to go back to"),
+        "path": place("ADDRESS", "tag of the artifact, oci://HOST/REPOSITORY:TAG", default=""),
+        "--to": text("REFERENCE", "tag or digest to go back to (default: the digest before the last promotion)"),
         **DRY_RUN,
         **REGISTRY,
         **ACCESS,
     }
-    declare(parser, arguments)
+    declare(parser, arguments, "What to roll back")
 
 
 def declare_config(parser: argparse.ArgumentParser) -> None:
@@ -274,9 +280,12 @@ def declare_config(parser: argparse.ArgumentParser) -> None:
         "Check the config file and explain its settings. Without a config file, show the defaults. In a checkout, "
         "list the files that each group matches. The exit code is 18 if a group matches nothing."
     )
-    parser.add_argument("check", choices=("check",), metavar="check", help="check the file and explain it")
-    parser.add_argument("path", **place("FILE", f"the config file (default: {CONFIG} of the checkout)", ""))
+    arguments = {
+        "check": {"choices": ("check",), "metavar": "check", "help": "check the file, and explain it"},
+        "path": place("FILE", f"config file (default: {CONFIG} of the checkout)", ""),
+    }
+    declare(parser, arguments)
 
 
 def declare_action(parser: argparse.ArgumentParser) -> None:
-    parser.description = "The entry point of the GitHub Action: reads its inputs from the environment."
+    parser.description = "Run as the GitHub Action does: read its inputs from environment variables."

@@ -88,7 +88,7 @@ class BootstrapCommand(NamedTuple):
 
 
 Options = RenderOptions | InspectOptions | UpgradeOptions | ApiUsesOptions | RollbackOptions | BootstrapCommand | str
-"""Text: the path, of ``config check``."""
+"""Text: the path, of ``config check``; empty: the usual one."""
 
 
 class Invocation(NamedTuple):

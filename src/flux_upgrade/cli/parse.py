@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
-import re
 from itertools import pairwise
 
-from flux_upgrade import __version__
 from flux_upgrade.cli import flags
-from flux_upgrade.cli.flags import BOOL, boolean, boolean_text
+from flux_upgrade.cli.flags import boolean, boolean_text
 from flux_upgrade.cli.options import (
     ApiUsesOptions,
     BootstrapCommand,
@@ -20,6 +17,7 @@ from flux_upgrade.cli.options import (
     RollbackOptions,
     UpgradeOptions,
 )
+from flux_upgrade.cli.parser import Parser
 from flux_upgrade.config.environment import Environment, RegistryAccess, environment_of
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions, nearest
 from flux_upgrade.model.errors import UsageError
@@ -38,31 +36,24 @@ if TYPE_CHECKING:
 PROGRAM = "flux-upgrade"
 
 
-class _Parser(argparse.ArgumentParser):
-    """argparse, with errors raised instead of printed."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message, hint=f"see `{self.prog} --help`")
-
-    def format_help(self) -> str:
-        # argparse has no way to say that a flag is complete without its value.
-        return re.sub(rf" {BOOL}(?: {{1,2}}(?=  ))?", f"[={BOOL}]", super().format_help())
-
-
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
     """All commands at once, for the reference and for --help."""
-    parser = _Parser(prog=PROGRAM, description="Keep Flux current, and lose nothing.", allow_abbrev=False)
-    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
+    from flux_upgrade.cli.overview import Overview
+
+    parser = Overview(prog=PROGRAM)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
     for name, (declare_all, meaning) in COMMANDS.items():
-        declare_all(commands.add_parser(name, help=meaning, allow_abbrev=False))
+        command = commands.add_parser(name, help=meaning)
+        declare_all(command)
+        command.declare_help()
     return parser
 
 
-def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
+def parse(command: str, words: Sequence[str]) -> Namespace:
     """The flags of one command, whose parser alone is built. Raises UsageError, SystemExit for --help."""
-    parser = _Parser(prog=f"{PROGRAM} {command}", allow_abbrev=False)
+    parser = Parser(prog=f"{PROGRAM} {command}")
     COMMANDS[command][0](parser)
+    parser.declare_help()
     actions = parser._actions  # noqa: SLF001 argparse offers no other way to its flags
     booleans = {word for each in actions if each.type in (boolean, boolean_text) for word in each.option_strings}
     for word, following in pairwise(words):
@@ -83,24 +74,25 @@ def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
     return args
 
 
-def _declare_bootstrap(parser: argparse.ArgumentParser) -> None:
+def _declare_bootstrap(parser: Parser) -> None:
     from flux_upgrade.cli.bootstrap_flags import declare_bootstrap
 
     declare_bootstrap(parser)
 
 
 COMMANDS = {
-    "render": (flags.declare_render, "print what `flux install --export` prints"),
-    "inspect": (flags.declare_inspect, "say what every installation really is"),
-    "plan": (flags.declare_plan, "show what an upgrade would do, and why"),
-    "upgrade": (flags.declare_upgrade, "upgrade every installation in a tree, or by pull request"),
-    "check": (flags.declare_check, "find manifests with API versions that a release does not serve"),
-    "migrate": (flags.declare_migrate, "move manifests to API versions that a release serves"),
-    "rollback": (flags.declare_rollback, "take an artifact's tag back to what it stood for before"),
-    "bootstrap": (_declare_bootstrap, "set Flux up in a repository that has none"),
-    "config": (flags.declare_config, "check the config file"),
-    "action": (flags.declare_action, "run as a GitHub Action"),
+    "plan": (flags.declare_plan, "Show what an upgrade would change, and why"),
+    "upgrade": (flags.declare_upgrade, "Upgrade Flux in a checkout, or by pull request"),
+    "migrate": (flags.declare_migrate, "Migrate manifests from API versions that Flux no longer serves"),
+    "inspect": (flags.declare_inspect, "Show installed Flux versions, flags and manual edits"),
+    "check": (flags.declare_check, "Find manifests on API versions that Flux no longer serves"),
+    "bootstrap": (_declare_bootstrap, "Set up Flux in a repository"),
+    "config": (flags.declare_config, "Check the config file, and explain its settings"),
+    "render": (flags.declare_render, "Print the manifests that `flux install --export` prints"),
+    "rollback": (flags.declare_rollback, "Move an OCI tag back to its previous digest"),
+    "action": (flags.declare_action, "Run as the GitHub Action"),
 }
+"""Command → its flags, and a line of help."""
 
 
 def parse_command(argv: Sequence[str], env: Mapping[str, str], timing: Timing | None = None) -> Invocation:
@@ -136,7 +128,8 @@ def _without_command(argv: Sequence[str]) -> NoReturn:
     """--help and --version, or what is wrong."""
     hint = f"one of: {', '.join(COMMANDS)}; see `{PROGRAM} --help`"
     if not argv:
-        raise UsageError("no command given", hint=hint)
+        # As kubectl and flux do: whoever types the name alone wants to know what it can do, and made no mistake.
+        argv = ["--help"]
     if not argv[0].startswith("-"):
         raise UsageError(f"there is no command '{argv[0]}'{nearest(argv[0], COMMANDS)}", hint=hint)
     build_parser().parse_args(list(argv))

@@ -123,14 +123,14 @@ _COOL_DOWN = (
     Key("minor", PlainShape.DURATION, "The age that the `.0` of a minor or a major must have.", "7d"),
 )
 _PATTERNS = ListShape(_PATTERN, "[patterns](#patterns)", are_patterns=True)
-_FILE = "(default: what the config file says, else"
+_FILE = "(default: the value in the config file, else"
 GOVERNING = (
     Key(
         "policy",
         ChoiceShape(tuple(MaxBump)),
         "The largest bump that needs no approval. A `range` without `policy` is the whole policy.",
         "patch",
-        flag="the largest bump that needs no approval: none, patch (the default), minor, major",
+        flag="largest upgrade without approval: none, patch (default), minor, major",
         metavar="BUMP",
         hint="it is the largest bump that needs no approval",
         input="Largest bump that needs no approval: `patch`, `minor`, `major` or `none`. "
@@ -140,7 +140,7 @@ GOVERNING = (
         "range",
         TextShape("a range of versions in quotes, such as '>=2.6'", r".*\S.*", problem=_range_problem),
         "The versions that may be proposed, such as `'>=2.6 <2.9'`, `2.x` or `~2.8`.",
-        flag="versions that may be proposed, like '>=2.6 <2.9' or 2.x; alone, it is the policy",
+        flag="versions to propose, such as '>=2.6 <2.9' or 2.x; without --policy, all of them need no approval",
         metavar="RANGE",
         input="Versions that are allowed, as Flux writes ranges, like `2.x` or `>=2.6 <2.9`; "
         "without `policy` it is the whole policy. Default: the config file's, else all.",
@@ -157,7 +157,7 @@ GOVERNING = (
         PlainShape.INSTALL_FLAGS,
         "Install flags that are to change; all others stay as they are.",
         "{}",
-        flag="install flags that are to change, like 'network-policy: false'; Flux's names",
+        flag="install flags to change, with the names of Flux, such as 'network-policy: false'",
         metavar="FLAGS",
         input="Install flags that are to change, with Flux's names, "
         "like `network-policy=false log-level=debug`. With `mode: bootstrap`, any flag of `flux bootstrap`, "
@@ -179,15 +179,14 @@ GOVERNING = (
         "What is done where a release changed what was edited by hand.",
         "hold",
         field="take_release",
-        flag="what to do where the release changed what was edited by hand (default: hold)",
+        flag="what to do if the release changes what you edited manually (default: hold)",
     ),
     Key(
         "check-images",
         PlainShape.BOOLEAN,
         "Whether a registry other than `ghcr.io/fluxcd` is asked for the images of a release before that is proposed.",
         "true",
-        flag="false: propose a release without asking the registry, where it is not ghcr.io/fluxcd, for its "
-        f"images {_FILE} true)",
+        flag=f"false: propose a release without checking that your own registry has its images {_FILE} true)",
     ),
     Key(
         "migrate",
@@ -197,8 +196,8 @@ GOVERNING = (
         "people, and the upgrade waits until they have. With `with-upgrade`, run `flux migrate` right after "
         "the merge, otherwise before it.",
         "before",
-        flag="when manifests with API versions that the target does not serve are moved: by a pull request "
-        f"before the upgrade, with it, or by people {_FILE} before)",
+        flag="when to migrate manifests on removed API versions: in a pull request before the upgrade, with the "
+        f"upgrade, or never (off) {_FILE} before)",
     ),
     Key(
         "multi-step",
@@ -206,7 +205,7 @@ GOVERNING = (
         "Whether an upgrade that cannot be made in one step is proposed release by release. `off`: in one "
         "jump, with what is in its way said.",
         "on",
-        flag=f"false: propose one jump, even where it takes several releases to get there {_FILE} true)",
+        flag=f"false: propose a single upgrade even if it takes several steps {_FILE} true)",
     ),
     Key(
         "include",
@@ -214,15 +213,15 @@ GOVERNING = (
         "The files that are searched for what an upgrade breaks, out of those that a cluster reads. Without a pattern, "
         "each of them. `all`: also files that no cluster reads.",
         "[]",
-        flag=f"files to search for what an upgrade breaks, as in .gitignore; repeatable; all: also files that no "
-        f"cluster reads {_FILE} every file that a cluster reads)",
+        flag="files to search for breaking changes, as in .gitignore, or all for files that no cluster reads, too; "
+        f"repeatable {_FILE} every file that a cluster reads)",
         metavar="PATTERN",
     ),
     Key(
         "kubernetes-version",
         PlainShape.KUBERNETES_VERSION,
         "What the clusters run; a release of Flux that refuses it is held. Without it, none is.",
-        flag=f"what the clusters run, like 1.33 {_FILE} not known)",
+        flag=f"Kubernetes version of the clusters, such as 1.33 {_FILE} unknown)",
         metavar="VERSION",
     ),
     Key(
