@@ -144,6 +144,14 @@ AFTER = {
 }
 
 
+_COMPLETION = """\
+```sh
+eval "$(flux-upgrade completion bash)"   # ~/.bashrc
+eval "$(flux-upgrade completion zsh)"    # ~/.zshrc, after compinit
+flux-upgrade completion fish | source    # ~/.config/fish/config.fish
+```"""
+
+
 def cli_page() -> str:
     """Every command with every flag."""
     parts = [
@@ -155,6 +163,9 @@ def cli_page() -> str:
             "an [exit code](exit-codes.md)."
         ),
         *_commands(),
+        "## Shell completion",
+        "To complete commands, options and their values with Tab, add one line to the startup file of your shell:",
+        _COMPLETION,
         "## Environment",
         _table(("Variable", "Use"), [(_codes(name), use) for name, use in ENVIRONMENT]),
     ]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 DEFAULT_SOURCE = "github"
 CONFIG = ".github/flux-upgrade.yaml"
+SHELLS = ("bash", "zsh", "fish")
 BOOL = "BOOL"  # What a boolean flag takes, or does not: see `cli.parse`
 _JSON = "print JSON, as in docs/reference/{}.schema.json"
 _PLACED = ("policy", "range", "flags", "on-conflict")
@@ -285,6 +286,11 @@ def declare_config(parser: argparse.ArgumentParser) -> None:
         "path": place("FILE", f"config file (default: {CONFIG} of the checkout)", ""),
     }
     declare(parser, arguments)
+
+
+def declare_completion(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Print a script that completes commands, options and their values in your shell."
+    declare(parser, {"shell": {"choices": SHELLS, "metavar": "|".join(SHELLS), "help": "your shell"}})
 
 
 def declare_action(parser: argparse.ArgumentParser) -> None:

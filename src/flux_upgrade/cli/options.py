@@ -88,7 +88,7 @@ class BootstrapCommand(NamedTuple):
 
 
 Options = RenderOptions | InspectOptions | UpgradeOptions | ApiUsesOptions | RollbackOptions | BootstrapCommand | str
-"""Text: the path, of ``config check``; empty: the usual one."""
+"""Text: the path, of ``config check``; empty: the usual one; or the shell, of ``completion``."""
 
 
 class Invocation(NamedTuple):

@@ -17,7 +17,7 @@ GROUPS = {
     "Inspect": ("inspect", "check"),
     "Set up": ("bootstrap", "config", "render"),
     "Artifacts": ("rollback",),
-    "Other": ("action",),
+    "Other": ("completion", "action"),
 }
 
 

@@ -19,7 +19,7 @@ from flux_upgrade.cli.options import (
 )
 from flux_upgrade.cli.parser import Parser
 from flux_upgrade.config.environment import Environment, RegistryAccess, environment_of
-from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions, nearest
+from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.oci.reference import Address, parse_address
@@ -70,7 +70,9 @@ def parse(command: str, words: Sequence[str]) -> Namespace:
         known = [flag for action in actions for flag in action.option_strings]
         # The value of a flag that is misspelt may be a password.
         name = unknown[0].partition("=")[0]
-        raise UsageError(f"unknown argument '{name}'{nearest(name, known)}", hint=f"see `{parser.prog} --help`")
+        from flux_upgrade.cli.intents import FLAGS, meant
+
+        raise UsageError(f"unknown argument '{name}'{meant(name, FLAGS, known)}", hint=f"see `{parser.prog} --help`")
     return args
 
 
@@ -90,6 +92,7 @@ COMMANDS = {
     "config": (flags.declare_config, "Check the config file, and explain its settings"),
     "render": (flags.declare_render, "Print the manifests that `flux install --export` prints"),
     "rollback": (flags.declare_rollback, "Move an OCI tag back to its previous digest"),
+    "completion": (flags.declare_completion, "Print a completion script for bash, zsh or fish"),
     "action": (flags.declare_action, "Run as the GitHub Action"),
 }
 """Command → its flags, and a line of help."""
@@ -121,6 +124,8 @@ def parse_command(argv: Sequence[str], env: Mapping[str, str], timing: Timing | 
             return _bootstrap(environment, args, env)
         case "config":
             options = str(args.path)
+        case "completion":
+            options = str(args.shell)
     return Invocation(command, options, environment)
 
 
@@ -131,7 +136,10 @@ def _without_command(argv: Sequence[str]) -> NoReturn:
         # As kubectl and flux do: whoever types the name alone wants to know what it can do, and made no mistake.
         argv = ["--help"]
     if not argv[0].startswith("-"):
-        raise UsageError(f"there is no command '{argv[0]}'{nearest(argv[0], COMMANDS)}", hint=hint)
+        from flux_upgrade.cli import intents
+
+        close = intents.meant(argv[0], intents.COMMANDS, (*COMMANDS, "--help", "--version"))
+        raise UsageError(f"there is no command '{argv[0]}'{close}", hint=hint)
     build_parser().parse_args(list(argv))
     raise UsageError("the command comes first", hint=hint)
 

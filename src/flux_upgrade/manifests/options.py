@@ -35,6 +35,9 @@ _NOT_A_STRING = re.compile(
     r"|[-+]?[0-9][0-9_]*|0x[0-9a-fA-F_]+|0o?[0-7_]+|0b[01_]+"
     r"|[-+]?[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
 )
+_A_TYPO = 0.75
+"""How alike two words are, of which one is the other with a slip: `minro` and `minor` are, at 0.8, and
+`completion` and `action` are not, at 0.62."""
 # What a template engine or Flux's own post-build substitution leaves in the place of a flag.
 _RECOVERED = re.compile(r"[^\s'\"\\#]+")
 
@@ -93,11 +96,13 @@ def spell(value: Any) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """``, did you mean 'x'?`` for the known word nearest to ``word``, or nothing."""
+    """``, did you mean 'x'?`` for the known word that ``word`` is a typo or a part of, or nothing."""
     import difflib
 
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f", did you mean '{close[0]}'?" if close else ""
+    there = list(known)
+    close = difflib.get_close_matches(word, there, n=1, cutoff=_A_TYPO)
+    close = close or [each for each in there if word and word in each.split("-")]
+    return f", did you mean '{close[0]}'?" if len(close) == 1 else ""
 
 
 def refuse(problems: Iterable[str], hint: str, before: str = "") -> None:
