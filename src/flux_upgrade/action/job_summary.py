@@ -16,10 +16,7 @@ from flux_upgrade.report.overview import ALL_IGNORED, Overview, overview
 from flux_upgrade.report.overview_rows import Row, State
 from flux_upgrade.report.plans import dates, step
 from flux_upgrade.report.pull_requests import all_plans, would_be
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.report.next_steps import Remark, Step
+from flux_upgrade.report.steps import Remark, Stage, Step
 
 MOST_ROWS = 500  # Of the table; the report file has all of them
 _MOST_PLACES = 5
@@ -105,8 +102,6 @@ def _state(row: Row) -> str:
 
 
 def _step(number: int, each: Step) -> str:
-    from flux_upgrade.report.next_steps import Stage  # late: nearly every run has no step
-
     clusters = (
         f" ({first_few(list(map(code, each.clusters)), _MOST_PLACES)})"
         if each.clusters and each.stage is not Stage.UNBLOCK

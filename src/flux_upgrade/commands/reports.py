@@ -9,14 +9,12 @@ from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.config.environment import Terminal
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory
-from flux_upgrade.report.overview import overview
-from flux_upgrade.report.overview_rows import State
-from flux_upgrade.report.overview_text import Commands, overview_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.planning.proposal import Round
     from flux_upgrade.planning.write_tree import WriteResult
+    from flux_upgrade.report.overview_rows import State
 
 
 def plan_report(
@@ -78,6 +76,9 @@ def _overview(
 ) -> str:
     if options.output.is_quiet:
         return ""
+    from flux_upgrade.report.overview import overview  # late: details and JSON are reports of their own
+    from flux_upgrade.report.overview_text import Commands, overview_text
+
     details = () if states else ("plan",) if states is None else ("upgrade", "--dry-run")
     commands = Commands(_target(options), tuple(_flags_again(options)), details)
     return overview_text(overview(plans, inventory.reported_only, states=states), commands, terminal)
@@ -113,6 +114,8 @@ def _flags_again(options: UpgradeOptions) -> Iterator[str]:
 
 
 def _states(outcomes: Sequence[WriteResult]) -> Mapping[tuple[str, int], State]:
+    from flux_upgrade.report.overview_rows import State  # late, as above
+
     return {
         (each.plan.path, each.plan.line): State.FAILED if each.failure is not None else State.UPGRADED
         for each in outcomes

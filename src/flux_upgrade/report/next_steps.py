@@ -6,8 +6,6 @@ What is the same for several clusters is one step, with all places that it conce
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from enum import IntEnum
-from typing import NamedTuple
 
 from flux_upgrade.impact.impact import Impact
 from flux_upgrade.impact.migrate.result import Move
@@ -20,50 +18,10 @@ from flux_upgrade.report.finding_kinds import FINDING_KINDS
 from flux_upgrade.report.findings import Finding, Severity, by_change
 from flux_upgrade.report.impact_phrases import TEXT, detour_sentence, move_line, sentences, uses_of
 from flux_upgrade.report.overview_rows import Row, State
+from flux_upgrade.report.steps import Command, Remark, Stage, Step
 from flux_upgrade.report.wording import edit_phrase, short
 
 _FEW = 3
-
-
-class Stage(IntEnum):
-    """In which order steps are taken."""
-
-    BEFORE_READY = 0
-    READY = 1
-    AFTER_READY = 2
-    PREPARE = 3
-    MIGRATE = 4
-    RECONCILE = 5
-    FLUX_MIGRATE = 6
-    APPROVE = 7
-    AFTER = 8
-    UNBLOCK = 9
-
-
-class Command(IntEnum):
-    """What a step is done with; how that is typed, or clicked, depends on where it is shown."""
-
-    NONE = 0
-    UPGRADE = 1
-    MIGRATE = 2
-    APPROVE = 3
-    FLUX_MIGRATE = 4
-
-
-class Step(NamedTuple):
-    stage: Stage
-    what: str  # An imperative sentence, names between backticks, without a full stop
-    command: Command = Command.NONE
-    argument: str = ""  # Of the command: a release, or what is approved
-    places: tuple[str, ...] = ()  # Lines that it is about; without markup
-    clusters: tuple[str, ...] = ()  # Names of the rows that it is about
-
-
-class Remark(NamedTuple):
-    """Something that goes on working, and is worth a look."""
-
-    what: str  # A sentence
-    places: tuple[str, ...]
 
 
 def steps_of(rows: Sequence[Row], plans: Sequence[UpdateGroupPlan]) -> Iterator[Step]:

@@ -15,10 +15,7 @@ from flux_upgrade.model.text import first_few
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.report.overview_rows import Row, State, is_left, rows_of, with_outcome
 from flux_upgrade.report.plans import drift
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.report.next_steps import Remark, Step
+from flux_upgrade.report.steps import Remark, Step
 
 ALL_IGNORED = "nothing to do: the config file ignores every installation"
 _FEW = 3

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from flux_upgrade.config.environment import Terminal
 from flux_upgrade.model.text import capped, first_few, printable
-from flux_upgrade.report.next_steps import Command, Remark, Stage, Step
 from flux_upgrade.report.overview import ALL_IGNORED, Overview
 from flux_upgrade.report.overview_rows import Row, State
+from flux_upgrade.report.steps import Command, Remark, Stage, Step
 
 PLAIN = Terminal()
 
