@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from flux_upgrade.cli.flags import DEFAULT_SOURCE
 from flux_upgrade.cli.options import UpgradeOptions
@@ -37,42 +37,49 @@ def tree_report(
     options: UpgradeOptions,
     terminal: Terminal,
 ) -> str:
-    """Of ``upgrade`` in a tree; what would change, or did, stands last."""
+    """Of ``upgrade`` in a tree."""
     path, is_dry, output = options.path, not options.request.writes, options.output
+    changed = [each.plan for each in outcomes if each.failure is None and each.plan.approved is not None]
+    text = ""
     if output.details:
         from flux_upgrade.report.outcomes import upgrade_text  # late: the overview does not need it
         from flux_upgrade.report.plans import drift_text
 
         done = upgrade_text(outcomes, path, written=not is_dry, reported=inventory.reported_only)
         text = drift_text(inventory.update_groups) + done
-    else:
-        text = _overview(inventory, plans, options, terminal, {} if is_dry else _states(outcomes))
-    changed = [each.plan for each in outcomes if each.failure is None and each.plan.approved is not None]
-    changes: Iterable[str] = ()
-    if changed and (output.diff or not (output.details or output.is_quiet)):
-        from flux_upgrade.report.file_changes import diffs, stats  # late: nearly every run changes nothing
+    elif not output.is_quiet:
+        lines: list[str] = []
+        if changed and not output.diff:
+            from flux_upgrade.report.file_changes import stats  # late: nearly every run changes nothing
 
-        changes = diffs(changed, path) if output.diff else stats(changed, path, written=not is_dry)
-    return "\n".join(filter(None, ("" if output.is_quiet else text, "".join(changes))))
+            lines = stats(changed, path, written=not is_dry)
+        text = _overview(inventory, plans, options, terminal, states={} if is_dry else _states(outcomes), done=lines)
+    shown = [] if output.is_quiet or not text else [text]
+    if changed and output.diff:
+        from flux_upgrade.report.file_changes import diffs  # late, as above
+
+        shown += ["".join(diffs(changed, path))]
+    return "\n".join(shown)
 
 
 def round_report(inventory: Inventory, done: Round, calls: int, options: UpgradeOptions, terminal: Terminal) -> str:
     """Of ``upgrade --pull-request``, and the log of the Action."""
-    from flux_upgrade.report.pull_requests import results_text, round_text  # late: a tree has no pull requests
+    from flux_upgrade.report.pull_requests import results_lines, round_text  # late: a tree has no pull requests
 
     writes = options.request.writes
     if options.output.details:
         return round_text(done, calls=calls, written=writes)
-    shown = _overview(inventory, done.plans, options, terminal)
-    return f"{shown}\n{results_text(done, written=writes)}" if shown else ""
+    return _overview(inventory, done.plans, options, terminal, done=results_lines(done, written=writes))
 
 
-def _overview(
+def _overview(  # noqa: PLR0913 what is shown, where, and what came of it
     inventory: Inventory,
     plans: Sequence[UpdateGroupPlan],
     options: UpgradeOptions,
     terminal: Terminal,
+    *,
     states: Mapping[tuple[str, int], State] | None = None,
+    done: Sequence[str] = (),
 ) -> str:
     if options.output.is_quiet:
         return ""
@@ -81,7 +88,8 @@ def _overview(
 
     details = () if states else ("plan",) if states is None else ("upgrade", "--dry-run")
     commands = Commands(_target(options), tuple(_flags_again(options)), details)
-    return overview_text(overview(plans, inventory.reported_only, states=states), commands, terminal)
+    found = overview(plans, inventory.reported_only, states=states)
+    return overview_text(found, commands, terminal, done)
 
 
 def _target(options: UpgradeOptions) -> tuple[str, ...]:

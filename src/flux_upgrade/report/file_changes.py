@@ -11,15 +11,14 @@ from flux_upgrade.report.wording import located
 _MOST_FILES = 12
 
 
-def stats(plans: Sequence[Plan], root: str, *, written: bool) -> Iterator[str]:
-    """How many lines each file gains and loses. ``root``: the tree, as the user named it."""
+def stats(plans: Sequence[Plan], root: str, *, written: bool) -> list[str]:
+    """How many lines each file gains and loses, in lines. ``root``: the tree, as the user named it."""
     lines = []
     for path, hunks in _changes(plans, root):
         added, removed = (sum(line.startswith(sign) for line in hunks.splitlines()) for sign in "+-")
-        lines.append(f"  {printable(path)}  +{added} -{removed}")
-    if lines:
-        what = "Changed files" if written else "Files that would change; --diff shows how"
-        yield "".join(f"{line}\n" for line in (f"{what}:", *capped(lines, _MOST_FILES)))
+        lines.append(f"  {path}  +{added} -{removed}")
+    what = "Changed files" if written else "Files that would change; --diff shows how"
+    return [f"{what}:", *capped(lines, _MOST_FILES)]
 
 
 def diffs(plans: Sequence[Plan], root: str) -> Iterator[str]:

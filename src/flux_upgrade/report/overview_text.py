@@ -59,8 +59,8 @@ class Commands(NamedTuple):
         return shlex.join(("flux-upgrade", name, *self.target, *words))
 
 
-def overview_text(found: Overview, commands: Commands, terminal: Terminal = PLAIN) -> str:
-    """The whole report; blocks without content are left out."""
+def overview_text(found: Overview, commands: Commands, terminal: Terminal = PLAIN, done: Sequence[str] = ()) -> str:
+    """The whole report; blocks without content are left out. ``done``: lines about what the run did."""
     blocks: list[list[str]] = [
         [line for each in found.drift for line in _wrapped(f"drift: {each}", terminal, 2)],
         list(_table(found, terminal)),
@@ -68,6 +68,7 @@ def overview_text(found: Overview, commands: Commands, terminal: Terminal = PLAI
         [line for each in found.broken_today for line in _wrapped(f"broken today: {each}", terminal, 2)],
         [line for at, each in enumerate(found.steps, 1) for line in _step(at, each, commands, terminal)],
         list(_remarks(found.remarks, terminal)),
+        [printable(each) for each in done],
         list(_last(found, commands, terminal)),
     ]
     return "\n".join("".join(f"{line}\n" for line in block) for block in blocks if block)

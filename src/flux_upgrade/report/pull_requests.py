@@ -14,13 +14,13 @@ from flux_upgrade.report.plans import plans_text
 
 def round_text(done: Round, *, calls: int, written: bool) -> str:
     """Plans first, then what was done about each pull request. ``calls``: to the forge."""
-    called = printable_lines([f"{counted(calls, 'call')} to {done.repository.name}"])
-    return f"{plans_text(done.plans)}\n{results_text(done, written=written)}{called}"
+    lines = [*results_lines(done, written=written), f"{counted(calls, 'call')} to {done.repository.name}"]
+    return f"{plans_text(done.plans)}\n{printable_lines(lines)}"
 
 
-def results_text(done: Round, *, written: bool) -> str:
+def results_lines(done: Round, *, written: bool) -> list[str]:
     """What was done about each pull request."""
-    return printable_lines(line for result in done.results for line in _result(result, written=written))
+    return [line for result in done.results for line in _result(result, written=written)]
 
 
 def _result(result: Result, *, written: bool) -> Iterator[str]:
