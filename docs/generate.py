@@ -262,14 +262,26 @@ def hold_reasons_page() -> str:
         [
             "# Hold reasons",
             (
-                "An installation, or one bump of it, that does not go on is held for one of these reasons. "
-                "All others go on. Log, job summary, pull request and JSON use these names."
+                "When flux-upgrade cannot or should not upgrade an installation, it holds it for one of these "
+                "reasons. Other installations are not affected. Find the name from your terminal, job summary, "
+                "pull request or JSON report here. Its row tells you what to do next."
             ),
-            _table(
-                ("Reason", "Meaning", "What to do", "Exit code"),
-                [(f"`{each}`", each.meaning, each.remedy, each.exit_codes) for each in HoldReason],
-            ),
+            "## You must act",
+            "These holds stay until you do what the third column says.",
+            _holds(is_wait=False),
+            "## Nothing to do",
+            "These holds end by themselves, or follow your settings or an earlier decision.",
+            _holds(is_wait=True),
         ]
+    )
+
+
+def _holds(*, is_wait: bool) -> str:
+    reasons = [each for each in HoldReason if each.effect.is_wait == is_wait]
+    head = "To upgrade anyway" if is_wait else "To unblock"
+    return _table(
+        ("Reason", "Meaning", head, "Exit code"),
+        [(f"`{each}`", each.meaning, each.remedy, each.exit_codes) for each in reasons],
     )
 
 

@@ -26,6 +26,7 @@ class Effect(NamedTuple):
     """Those of them that are no failure: what is published a little later than the release."""
     verb: str = ""  # What you did to the proposal, where that is the reason: `turned down`
     is_moved_first: bool = False  # Manifests that are migrated in a pull request of their own may end it
+    is_wait: bool = False  # Nothing has to be done: it passes, or it is what you decided
     is_expected: bool = False  # Nobody has to know: the installation is as it should be, or waits as the settings say
     holds_cluster: bool = False  # Manifests and pins of a cluster move together, so that it holds all of them
     is_of_file: bool = False  # It holds the file at every release, and names one as an example
@@ -57,63 +58,63 @@ class HoldReason(StrEnum):
 
     UP_TO_DATE = (
         "up-to-date",
-        "The body is at the newest stable release or newer, or at the version that `--to` asks for.",
-        "Nothing. A controller newer than the release is named; an older image or another header is no hold.",
-        Effect(is_expected=True, pull_request=OpenPullRequest.CLOSED),
+        "The installation runs the newest stable release or newer, or the version that `--to` asks for.",
+        "Nothing to do.",
+        Effect(is_wait=True, is_expected=True, pull_request=OpenPullRequest.CLOSED),
     )
     NEEDS_APPROVAL = (
         "needs-approval",
-        "The policy does not cover this bump, and `pending: summary` shows it nowhere else; or what was approved has to be merged first.",
-        "[Approve](../how-to/approve-minors.md) it, or merge what is open.",
+        "The policy does not allow this upgrade without approval. Or an approved upgrade must be merged first.",
+        "[Approve](../how-to/approve-minors.md) the version, or merge the open pull request.",
         Effect(is_expected=True, pull_request=OpenPullRequest.CLOSED),
     )
     COOLING_DOWN = (
         "cooling-down",
-        "The patch, or the `.0` of the minor, is younger than the cool-down.",
-        "Wait until the day that is named, or approve it.",
-        Effect(is_expected=True),
+        "The release is younger than the configured `cool-down`.",
+        "Wait until the date shown, or approve the version.",
+        Effect(is_wait=True, is_expected=True),
     )
     OUT_OF_RANGE = (
         "out-of-range",
-        "The newest release is not in the `range`.",
-        "Widen the range, or approve it.",
-        Effect(is_expected=True, pull_request=OpenPullRequest.CLOSED),
+        "The newest release is outside the configured `range`.",
+        "Widen `range`, or approve the version.",
+        Effect(is_wait=True, is_expected=True, pull_request=OpenPullRequest.CLOSED),
     )
     CLOSED_BY_HUMAN = (
         "closed-by-human",
-        "A person closed the pull request, deleted its branch, or ticked **skip**. Of a patch, that version is not proposed again; of a minor, none of its versions is.",
-        "Open the pull request again, or approve the version.",
-        Effect(verb="turned down"),
+        "You or another user closed the pull request, deleted its branch, or ticked **skip**. A patch is skipped for that version only, a minor for all its versions.",
+        "Reopen the pull request, or approve the version.",
+        Effect(is_wait=True, verb="turned down"),
     )
     REVERTED = (
         "reverted",
-        "The pull request was merged, and the base branch is older again. As if it had been closed.",
-        "Approve the version, once what spoke against it is gone.",
-        Effect(verb="merged and reverted"),
+        "The upgrade was merged and then reverted. It is treated like a closed pull request.",
+        "Approve the version once the problem is fixed.",
+        Effect(is_wait=True, verb="merged and reverted"),
     )
     ROLLED_BACK = (
         "rolled-back",
-        "`flux-upgrade rollback` took the artifact's tag back from this version.",
-        "Wait for a newer one, or approve this one once what spoke against it is gone.",
-        Effect(verb="rolled back"),
+        "`flux-upgrade rollback` moved the artifact's tag back from this version.",
+        "Wait for a newer release, or approve this one once the problem is fixed.",
+        Effect(is_wait=True, verb="rolled back"),
     )
     NEEDS_SIGNATURE = (
         "needs-signature",
-        "The cluster verifies signatures of the artifact, and the new one has none: it is pushed, and the tag stays where it is.",
-        "Sign the digest that is named, and run again.",
+        "The cluster verifies signatures, and the new artifact has none. The artifact is pushed, but the tag has not moved.",
+        "Sign the digest shown, then run flux-upgrade again.",
     )
     IMAGES_MISSING = (
         "images-missing",
-        "The registry does not have all images of the release: a mirror that lags behind, or a tag whose digest is to be pinned.",
-        "[Mirror](../how-to/mirror-and-air-gap.md#images-on-a-mirror) those that are named, and run again.",
+        "The registry does not have all images of the release. A mirror may lag behind.",
+        "[Mirror](../how-to/mirror-and-air-gap.md#images-on-a-mirror) the images listed, then run flux-upgrade again.",
         Effect(holds_cluster=True),
     )
     BLOCKED_BY_API_REMOVAL = (
         "blocked-by-api-removal",
-        "Manifests use a version of an API that the target does not serve, and you have to migrate them: a field has no successor, a template, or `migrate: off`. Or one step is not enough, and `--to` asks for it.",
-        "Change the lines that the report names; `flux-upgrade check --to VERSION` says when nothing is left.",
+        "Manifests use API versions that the target no longer serves, and flux-upgrade cannot migrate them. Or `--to` skips a required step.",
+        "Change the lines listed. Run `flux-upgrade check --to VERSION` to check the result.",
         Effect(
-            exit_codes=f"{errors.ApiRemoved.exit_code} with `--to`, else 0",
+            exit_codes=f"{errors.ApiRemoved.exit_code} with `--to`, otherwise 0",
             is_moved_first=True,
             holds_cluster=True,
             pull_request=OpenPullRequest.DRAFT,
@@ -121,84 +122,84 @@ class HoldReason(StrEnum):
     )
     MIGRATION_PENDING = (
         "migration-pending",
-        "Manifests have to be migrated to other API versions first, in a separate pull request. Or the box for `flux migrate` after the last step is not ticked.",
-        "Merge that pull request; or run `flux migrate`, and tick the box that is named.",
+        "Manifests must first be migrated to other API versions in a separate pull request. Or the `flux migrate` checkbox of the previous step is not ticked.",
+        "Merge the migration pull request, or run `flux migrate` and tick the checkbox.",
         Effect(is_moved_first=True, holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
     )
     COMPONENT_IN_USE = (
         "component-in-use",
-        "A controller would be gone, and there are resources of its kinds.",
-        "Remove these resources, or keep the component.",
+        "The upgrade would remove a controller that still has resources.",
+        "Delete the resources, or keep the controller in `flags`.",
         Effect(holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
     )
     OVERLAY_BREAKS = (
         "overlay-breaks",
-        "A patch, a replacement or an image of the kustomization beside the manifest does not fit the target.",
-        "Change the lines that the report names.",
+        "A Kustomize patch, replacement or image override fails with the target release, or applies to a different item.",
+        "Fix the lines listed.",
         Effect(holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
     )
     KUBERNETES_TOO_OLD = (
         "kubernetes-too-old",
-        "The target refuses the version of Kubernetes that `kubernetes-version` states.",
-        "Upgrade the clusters first, or correct what the config file says.",
+        "The target does not support the Kubernetes version that `kubernetes-version` declares.",
+        "Upgrade Kubernetes first, or correct `kubernetes-version` in the config file.",
         Effect(holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
     )
     BRANCH_EDITED = (
         "branch-edited",
-        "Somebody pushed to the branch of a pull request: it is theirs now.",
-        "Merge or close it. To recreate it, tick **rebase** in it, or add the label `flux-upgrade/rebase`.",
+        "Another user pushed to the pull request's branch. flux-upgrade no longer updates it.",
+        "Merge or close the pull request. To recreate the branch, tick **rebase** or add the label `flux-upgrade/rebase`.",
     )
     OWNED_BY_TERRAFORM = (
         "owned-by-terraform",
-        "Terraform's `flux_bootstrap_git` writes this file, and would undo the upgrade.",
-        "Change the version in the line that is named: see [Other bots](../how-to/other-bots.md#terraform).",
+        "Terraform's `flux_bootstrap_git` resource writes this file and would undo the upgrade.",
+        "Change the version in the line shown: see [Other bots](../how-to/other-bots.md#terraform).",
         Effect(holds_cluster=True, is_of_file=True),
     )
     FOLLOWS = (
         "follows",
-        "The pin moves with its cluster, and that waits.",
-        "What is said of the cluster.",
-        Effect(is_expected=True, pull_request=OpenPullRequest.CLOSED),
+        "The version reference is updated together with its cluster, and the cluster waits.",
+        "Unblock the cluster. The reference needs nothing else.",
+        Effect(is_wait=True, is_expected=True, pull_request=OpenPullRequest.CLOSED),
     )
     CLUSTER_HELD = (
         "cluster-held",
-        "Another pin of the same cluster cannot move, and half a set is never moved.",
-        "See to that pin first, or list its file under `ignore`.",
+        "Another version reference of this cluster cannot be updated.",
+        "Fix that reference, or add its file to `ignore`.",
     )
     DRIFT = (
         "drift",
-        "The pin is newer than its cluster.",
-        "Wait until the cluster is there, or put the pin back; nothing is downgraded.",
-        Effect(is_expected=True, pull_request=OpenPullRequest.CLOSED),
+        "The version reference is newer than its cluster. flux-upgrade never downgrades it.",
+        "Wait until the cluster has caught up, or restore the older version.",
+        Effect(is_wait=True, is_expected=True, pull_request=OpenPullRequest.CLOSED),
     )
     CLI_SKEW = (
         "cli-skew",
-        "No version of the Flux CLI is within one minor of all clusters that it serves.",
-        "Upgrade the cluster that lags behind, or give its tools a pin of their own.",
+        "No version of the Flux CLI is within one minor version of all clusters that use it.",
+        "Upgrade the oldest cluster, or give its tools a separate version.",
     )
     FLOATING = (
         "floating",
-        "No version is pinned: a branch, `latest`, or nothing.",
-        "Pin a version, should it be upgraded by pull request.",
-        Effect(is_expected=True, pull_request=OpenPullRequest.CLOSED),
+        "The version is not fixed: it is a branch, `latest`, or missing.",
+        "Set an exact version if flux-upgrade should update it.",
+        Effect(is_wait=True, is_expected=True, pull_request=OpenPullRequest.CLOSED),
     )
     UNSUPPORTED_PIN = (
         "unsupported-pin",
-        "What the pin says cannot be told, or cannot be changed safely: a variable, a template, an anchor, a patch of another pin, an odd spelling, a digest that does not belong to its tag.",
-        "Write a plain version there, or list the file under `ignore`. The pins of its cluster wait for it.",
+        "The version is written in a form that flux-upgrade cannot read or safely change, such as a variable, a template or an anchor.",
+        "Write a plain version, or add the file to `ignore`. Other references of the cluster wait for it.",
         Effect(
-            exit_codes="0, 19 where it is seen only when the pin is changed",
+            exit_codes="0, or 19 if it is found while the file is changed",
             raised=(errors.UnsupportedPin,),
             holds_cluster=True,
         ),
     )
     SOURCE_UNAVAILABLE = (
         "source-unavailable",
-        "The registry or chart repository of a pin or of the release's images cannot be reached, or refuses to answer.",
-        "Run again later, or see to the access that is named; for images, see [Mirrors](../how-to/mirror-and-air-gap.md#images-on-a-mirror).",
+        "A registry or chart repository is unreachable or denies access.",
+        "Fix the access shown, then run flux-upgrade again. For images, see [Mirrors](../how-to/mirror-and-air-gap.md#images-on-a-mirror).",
         Effect(
             exit_codes=(
-                f"{errors.SourceUnavailable.exit_code}, {errors.ForbiddenByRegistry.exit_code} where it refuses"
+                f"{errors.SourceUnavailable.exit_code}, {errors.ForbiddenByRegistry.exit_code} if access is denied"
             ),
             raised=(errors.SourceUnavailable,),
             holds_cluster=True,
@@ -206,68 +207,68 @@ class HoldReason(StrEnum):
     )
     UNTRUSTED_ARTIFACT = (
         "untrusted-artifact",
-        "A registry or chart repository serves what it should not: other bytes than their digest says.",
-        "Find out why, before anything is taken from there.",
+        "A registry or chart repository served content that does not match its digest.",
+        "Check the registry and your network before you use anything from it.",
         Effect(raised=(errors.UntrustedArchive,), holds_cluster=True),
     )
     WORKFLOW_PERMISSION = (
         "workflow-permission",
-        "The pin stands in a workflow, which `GITHUB_TOKEN` cannot change.",
-        "Give the action a token with the permission `workflows`, or list the file under `ignore`.",
+        "The version is in a workflow file, which `GITHUB_TOKEN` cannot change.",
+        "Give the Action a token with the `workflows` permission, or add the file to `ignore`.",
     )
     ORPHAN = (
         "orphan",
-        "No kustomization in the repository refers to the file: no cluster has it.",
-        "Remove the file, refer to it, or list it under `ignore`. Named as PATH, or with `--to`, it is upgraded.",
+        "No kustomization references this file, so no cluster applies it.",
+        "Delete the file, reference it, or add it to `ignore`. To upgrade it anyway, pass its path or `--to`.",
     )
     CHECKOUT_DIFFERS = (
         "checkout-differs",
-        "The file in the checkout is not the one on the base branch.",
-        "What the detail says: pull, commit and push, or check out the base branch.",
+        "The file in the checkout differs from the base branch.",
+        "Run `git pull` if the checkout is behind. Otherwise, commit and push your change.",
         Effect(exit_codes=str(errors.CheckoutDiffers.exit_code), holds_cluster=True),
     )
     EDIT_CONFLICT = (
         "edit-conflict",
-        "The target changed or removed the same path that was edited by hand.",
-        "Decide for each path: see [Conflicts](../how-to/conflicts.md).",
+        "The target changes or removes a field that you edited manually.",
+        "Choose a value for each field: see [Conflicts](../how-to/conflicts.md).",
         Effect(raised=(errors.EditConflict,), holds_cluster=True),
     )
     CONTROLLER_NEWER = (
         "controller-newer",
-        "A controller in the file is newer than the one that the target ships; it never goes backwards.",
-        "Upgrade to the release that the report names; where none is named, wait for the next one.",
+        "A controller in the file is newer than in the target. flux-upgrade never downgrades it.",
+        "Upgrade to the release shown. If none is shown, wait for the next release.",
         Effect(
-            exit_codes=f"{errors.Downgrade.exit_code} with `--to`, else 0",
+            exit_codes=f"{errors.Downgrade.exit_code} with `--to`, otherwise 0",
             raised=(errors.Downgrade,),
             holds_cluster=True,
         ),
     )
     DOWNGRADE = (
         "downgrade",
-        "The version that was asked for is older than the body.",
-        "Restore an older manifest from the history, if you must, and mind the stored API versions.",
+        "The requested version is older than the installed one.",
+        "Request a newer version, or restore an older manifest from Git. Check the stored API versions first.",
         Effect(exit_codes=str(errors.Downgrade.exit_code)),
     )
     UNREADABLE = (
         "unreadable",
-        "The file is broken, or is not one Flux manifest.",
-        "Repair the lines that the report names.",
+        "The file is damaged, or is not exactly one Flux manifest.",
+        "Fix the lines listed.",
         Effect(raised=(errors.Unreadable,), holds_cluster=True),
     )
     UNVERIFIED = (
         "unverified",
-        "There is no release to compare the file with: Flux v0, a development build, an install.yaml, or a release that the source does not have.",
-        "What the report says for the case.",
+        "The manifest could not be verified against any Flux release (Flux v0, a development build, `install.yaml`).",
+        "Follow the message. It names the step for the case.",
         Effect(raised=(errors.Unverified,), holds_cluster=True),
     )
     UNSUPPORTED_RELEASE = (
         "unsupported-release",
-        "The target is newer than the known rules, and they could not be proved for it; or it does not ship a component that `flags` asks for.",
-        "Use a newer flux-upgrade, or put the `flux` binary of that version on PATH. Where Flux has not published all of the release yet: run again later.",
+        "The target is newer than this flux-upgrade supports and could not be verified. Or it does not ship a component in `flags`.",
+        "Update flux-upgrade, or add the `flux` CLI of that version to `PATH`. If Flux is still publishing the release, run flux-upgrade again later.",
         Effect(
             exit_codes=(
                 f"{errors.UnsupportedRelease.exit_code}, {errors.UsageError.exit_code} for a component; "
-                "0 where it is only not published yet, and without `--to`"
+                "0 if it is not published yet and `--to` is not set"
             ),
             raised=(errors.ReleaseNotFound, errors.UnsupportedRelease),
             passing=(errors.ReleaseNotFound,),
