@@ -174,7 +174,7 @@ def _finding(stated: Stated) -> OverlayFinding:
 def migrations(stated: Stated, files: Mapping[str, str], *, approved: bool) -> Iterator[tuple[Plan, Upgrade]]:
     """What is moved before an upgrade: ``version``, ``target``, ``waiting``, ``moves``, ``lefts``."""
     for file in migrated(stated, files):
-        why = f"{stated['target']} does not serve the old versions any more"
+        why = f"{stated['target']} no longer serves the old API versions"
         candidate = Bump(BumpKind.MIGRATION, stated["target"], approved, why=why)
         upgrade = Upgrade(candidate, PinChange(), moved=(file,), waiting=tuple(stated["waiting"]))
         resources = Pin(file.path, "resources", file.content, role=Role.RESOURCES, version=Version(stated["version"]))

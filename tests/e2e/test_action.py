@@ -179,7 +179,7 @@ def _edited(version: str) -> bytes:
     [
         ({"mode": "upgarde"}, UsageError, "did you mean 'upgrade'?"),
         ({"policy": "minro"}, UsageError, "did you mean 'minor'?"),
-        ({"range": "2.x ||"}, UsageError, "there is nothing on one side of ||"),
+        ({"range": "2.x ||"}, UsageError, "one side of || is empty"),
         ({"approve": "latest"}, UsageError, "input `approve` 'latest' is neither a minor nor a version"),
         ({"flags": "netwrok-policy=false"}, UsageError, "did you mean 'network-policy'?"),
         ({"dry-run": "yes"}, UsageError, "neither true nor false"),

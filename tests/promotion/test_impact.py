@@ -149,7 +149,7 @@ def test_what_the_cluster_reads_is_migrated_first(site: Site, tmp_path: Path, mo
     monkeypatch.chdir(tmp_path)
     held = site.run("upgrade", *APPROVED)
     assert "blocked-by-api-removal" in held.out
-    assert "`flux-upgrade migrate --to v2.9.4` moves what can be moved" in held.out
+    assert "run `flux-upgrade migrate --to v2.9.4`" in held.out
     assert Seen(site.url, site.path).digest() == digest
 
     (tmp_path / "alert.yaml").write_bytes(ALERT.replace(b"v1beta2", b"v1"))

@@ -249,7 +249,7 @@ def test_title_and_text_say_what_moves_and_what_the_new_artifact_is() -> None:
     assert pull is not None
     assert pull.title == "Upgrade Flux to v2.8.8 in clusters/production"
     assert f"| `{PATH}:7` | artifact | `{TAG}@sha256:777777777777…` | `{new.tag}@{new.digest[:19]}…` |" in pull.body
-    assert f"ghcr.io/acme/flux:{new.tag} is what was pinned, with Flux's manifest taken to v2.8.8" in pull.body
+    assert f"ghcr.io/acme/flux:{new.tag} has Flux's manifest at v2.8.8" in pull.body
     assert "no action required" in pull.body
 
 

@@ -270,14 +270,14 @@ def test_where_they_disagree_a_person_has_to_say(ref: str, address: Address, rea
 def test_a_reference_by_a_variable_is_refused() -> None:
     with pytest.raises(UsageError) as raised:
         promotion_of(references_in({"a.yaml": repository("tag: '${tag}'")}), PRODUCTION)
-    assert raised.value.message.endswith("a.yaml:7 takes the artifact, and a variable stands for it")
+    assert raised.value.message.endswith("a.yaml:7 takes the artifact, and a variable sets it")
 
 
 def test_a_ref_that_a_patch_sets_is_not_decisive() -> None:
     patch = patching("kind: OCIRepository", "[{op: replace, path: /spec/ref/tag, value: v2.9.4}]")
     with pytest.raises(UsageError) as raised:
         promotion_of(references_in({"a/flux.yaml": repository(MOVING), "a/kustomization.yaml": patch}), PRODUCTION)
-    assert "another one is put in by a patch: a/kustomization.yaml:5" in raised.value.message
+    assert "a patch replaces it: a/kustomization.yaml:5" in raised.value.message
 
 
 def test_what_a_resource_set_makes_tells_how_it_is_promoted() -> None:

@@ -124,7 +124,7 @@ def test_a_registry_that_fails_at_the_last_moment() -> None:
 def test_a_pin_that_states_nothing_is_not_changed() -> None:
     files = {"flux.yaml": RELEASE.replace('version: "2.18.3", ', ""), "charts.yaml": REPOSITORY}
     (pin,), context = found(files, CountingCharts(APPS))
-    with pytest.raises(UnsupportedPin, match="is not stated") as caught:
+    with pytest.raises(UnsupportedPin, match="is not set") as caught:
         helm_chart.change(pin, "v2.9.4", context)
     assert caught.value.hint == "state 2.19.1"
 

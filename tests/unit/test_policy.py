@@ -189,8 +189,8 @@ def test_what_comes_after_an_approved_minor_is_reported() -> None:
     *_, hold = decide(Version("v2.8.8"), listed(*TWO_TEN), Policy(), answers, LATER)
     assert hold == Hold(
         HoldReason.NEEDS_APPROVAL,
-        "2.9 was approved, and is merged first",
-        "approve 2.10 to have it now",
+        "2.9 is approved and must be merged first",
+        "approve 2.10 to upgrade now",
         bump_kind=BumpKind.MINOR,
         target=Version("v2.10.1"),
         since="2026-01-16T12:00:00Z",
@@ -256,8 +256,8 @@ def test_a_hold_for_the_cool_down_says_when_it_ends() -> None:
     )
     assert hold == Hold(
         HoldReason.COOLING_DOWN,
-        "2.9 was released on 2026-01-06 and cools down until 2026-01-13",
-        "approve 2.9 to have it now",
+        "2.9 was released on 2026-01-06, and the cool-down ends on 2026-01-13",
+        "approve 2.9 to upgrade now",
         bump_kind=BumpKind.MINOR,
         target=Version("v2.9.1"),
         since="2026-01-06T12:00:00Z",
@@ -349,15 +349,15 @@ def test_a_refusal_says_where_and_since_when_and_how_to_override_it() -> None:
         (hold,) = decide(Version("v2.8.3"), listed(*PATCHES), Policy(), Feedback(order), LATER)
         assert hold == Hold(
             HoldReason.REVERTED,
-            f"v2.8.8 was merged and reverted by a person: {FAR}",
-            "approve v2.8.8 to have it now",
+            f"v2.8.8 was merged and reverted: {FAR}",
+            "approve v2.8.8 to upgrade now",
             target=Version("v2.8.8"),
             since="2026-02-01T00:00:00Z",
         )
     closed = Feedback((rejection("v2.9.0", BumpKind.MINOR),))
     (hold,) = decide(Version("v2.8.8"), listed(*TWO_NINE), Policy(), closed, LATER)
     assert isinstance(hold, Hold)
-    assert (hold.detail, hold.hint) == (f"v2.9.0 was turned down by a person: {FAR}", "approve 2.9 to have it now")
+    assert (hold.detail, hold.hint) == (f"v2.9.0 was declined: {FAR}", "approve 2.9 to upgrade now")
 
 
 def test_what_waits_can_be_reported_in_the_summary_instead() -> None:
@@ -367,8 +367,8 @@ def test_what_waits_can_be_reported_in_the_summary_instead() -> None:
     (hold,) = decide(Version("v2.8.8"), listed(*TWO_NINE), policy, Feedback(), LATER)
     assert hold == Hold(
         HoldReason.NEEDS_APPROVAL,
-        "a minor bump needs approval under policy patch",
-        "approve 2.9 to have it now",
+        "a minor upgrade needs approval under policy patch",
+        "approve 2.9 to upgrade now",
         bump_kind=BumpKind.MINOR,
         target=Version("v2.9.4"),
         since="2026-01-13T12:00:00Z",
@@ -380,8 +380,8 @@ def test_a_release_out_of_range_is_reported_once() -> None:
     *_, hold = decide(Version("v2.8.8"), listed(*THREE), policy, Feedback(), LATER)
     assert hold == Hold(
         HoldReason.OUT_OF_RANGE,
-        "v3.0.1 is not in the range 2.x",
-        "widen the range, or approve 3.0 to have it now",
+        "v3.0.1 is outside the range 2.x",
+        "widen `range`, or approve 3.0 to upgrade now",
         bump_kind=BumpKind.MAJOR,
         target=Version("v3.0.1"),
     )
@@ -404,8 +404,8 @@ def test_up_to_date_says_which_release_it_is(current: str, tags: Sequence[str], 
     ("current", "tags", "why"),
     [
         ("v2.8.3", PATCHES, "v2.8.8 was released on 2026-01-05"),
-        ("v2.8.8", TWO_NINE, "2.8 has had no patch since v2.9.0 (2026-01-06)"),
-        ("v2.8.3", TWO_TEN, "2.8 has had no patch since v2.9.0 (2026-01-06)"),
+        ("v2.8.8", TWO_NINE, "2.8 has had no patch since v2.9.0 was released (2026-01-06)"),
+        ("v2.8.3", TWO_TEN, "2.8 has had no patch since v2.9.0 was released (2026-01-06)"),
         ("v2.8.9", (*TWO_NINE, "v2.8.9"), "v2.9.0 was released on 2026-01-06, and v2.9.4 on 2026-01-08"),
         ("v2.7.5", TWO_NINE, "v2.9.0 was released on 2026-01-06, and v2.9.4 on 2026-01-08"),
         ("v2.7.5", (*PATCHES, "v2.9.1", "v2.9.4"), "v2.9.1 was released on 2026-01-06, and v2.9.4 on 2026-01-07"),

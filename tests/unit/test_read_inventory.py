@@ -191,7 +191,7 @@ def test_an_approval_of_anything_else_is_none(tree: Tree, text: str) -> None:
     [
         (["--policy=minro"], UsageError, "did you mean 'minor'?"),
         (["--policy=Minor"], UsageError, "--policy 'Minor' is not one of none, patch, minor, major"),
-        (["--range=2.x ||"], UsageError, "nothing on one side of ||"),
+        (["--range=2.x ||"], UsageError, "one side of || is empty"),
         (["--range=latest"], UsageError, "'latest'"),
         (["--flags=nope=1"], UsageError, "unknown flag 'nope'"),
         (["--flags=version=v2.9.4"], UsageError, "is decided by policy and range"),

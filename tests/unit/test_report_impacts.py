@@ -170,7 +170,7 @@ def test_a_plan_says_what_is_in_the_way_and_what_is_moved_before() -> None:
     assert (
         "\napps/alerts.yaml\n"
         "  migration: 1 manifest → what v2.9.4 serves\n"
-        "    v2.9.4 does not serve the old versions any more\n"
+        "    v2.9.4 no longer serves the old API versions\n"
         "      apps/alerts.yaml:1: Alert ops/page, notification.toolkit.fluxcd.io/v1beta2 → v1beta3\n"
     ) in plans_text([of])
     held = plans_text([team(case("impact-held").proposal)])

@@ -11,8 +11,8 @@ from flux_upgrade.model.text import TextEdit, decoded, edited
 GROUPS = ("source.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io")
 API = "source.toolkit.fluxcd.io/v1beta2"
 REST = "kind: GitRepository\nmetadata:\n  name: x\n"
-SPELLED = "it is spelled with a tag, escapes or line breaks"
-SHARED = "an anchor or an alias stands for it"
+SPELLED = "it contains a YAML tag, escapes or line breaks"
+SHARED = "it uses a YAML anchor or alias"
 
 
 def _uses(content: bytes, path: str = "a.yaml") -> tuple[ApiUse, ...]:

@@ -165,7 +165,7 @@ def _is_apart(upgrade: Upgrade, hold: Hold, terms: Terms) -> bool:
 def _migrations(files: Sequence[Migrated], plan: Plan, upgrade: Upgrade) -> Iterator[Plan]:
     """A plan for each file. They are approved with the upgrade that waits for them, not before."""
     bump = upgrade.bump._replace(
-        bump_kind=BumpKind.MIGRATION, why=f"{upgrade.target} does not serve the old versions any more"
+        bump_kind=BumpKind.MIGRATION, why=f"{upgrade.target} no longer serves the old API versions"
     )
     for file in files:
         found = Pin(file.path, "resources", file.content, role=Role.RESOURCES, version=plan.pin.version)
@@ -188,5 +188,5 @@ def _gated(upgrade: Upgrade, impact: Impact, terms: Terms) -> Upgrade:
     found = sorted(impact.changes.contents.intersection(gates)) if impact.changes is not None else []
     if not found or upgrade.bump.approval or terms.to:
         return upgrade
-    why = f"{upgrade.bump.why}; it changes {', '.join(found)}, which needs approval"
+    why = f"{upgrade.bump.why}; it changes {', '.join(found)}, and your config requires approval for that"
     return upgrade._replace(bump=upgrade.bump._replace(approved=False, why=why.removeprefix("; ")))

@@ -42,31 +42,31 @@ def _holds(upgrade: Upgrade, impact: Impact, terms: Terms, path: str) -> Iterato
         yield Hold(
             HoldReason.KUBERNETES_TOO_OLD,
             f"{target} needs Kubernetes {least}, and the clusters run {kubernetes.version}",
-            "upgrade Kubernetes first, then say so by `kubernetes-version` in the config file",
+            "upgrade Kubernetes first, then set `kubernetes-version` in the config file",
         )
     if impact.orphaned:
         kinds = ", ".join(sorted({each.kind for each in impact.orphaned}))
         places = [f"{each.path}:{each.line}" for each in impact.orphaned]
         yield Hold(
             HoldReason.COMPONENT_IN_USE,
-            f"the controller of {kinds} would be gone, and is in use: {first_few(places, _NAMED)}",
-            "keep the component, or remove these resources first",
+            f"the upgrade removes the controller of {kinds}, which is in use: {first_few(places, _NAMED)}",
+            "delete these resources first, or keep the controller in `flags`",
         )
     yield from _out_of_reach(target, impact, terms)
     moving = impact.moves if terms.governance.migrate is Migrate.OFF else ()
     uses = [*(left.use for left in impact.blocking), *(move.use for move in moving)]
     by_hand = [f"{use.path}:{use.line}" for use in uses]
     if by_hand:
-        hint = f"`flux-upgrade migrate --to {target}` moves what can be moved"
+        hint = f"run `flux-upgrade migrate --to {target}`"
         if impact.blocking:
             said = next((each.hint for each in impact.blocking if each.hint), "").rstrip(".")
             hint = f"{said[:1].lower()}{said[1:]}; " if said else ""
-            hint += f"`flux-upgrade check --to {target}` says when nothing is left"
+            hint += f"run `flux-upgrade check --to {target}` to check the result"
         yield Hold(
             HoldReason.BLOCKED_BY_API_REMOVAL,
-            f"{target} does not serve the API versions of {counted(len(by_hand), 'resource')}: "
+            f"{target} no longer serves the API versions of {counted(len(by_hand), 'resource')}: "
             f"{first_few(by_hand, _NAMED)}",
-            f"{hint}; leave out what no cluster uses with `include` in the config file",
+            f"{hint}; exclude files that no cluster uses with `include` in the config file",
         )
     if impact.moves and terms.governance.migrate is Migrate.BEFORE:
         yield _moved_first(upgrade, impact, terms)
@@ -74,30 +74,30 @@ def _holds(upgrade: Upgrade, impact: Impact, terms: Terms, path: str) -> Iterato
         # The step before this one was merged, and the box for `flux migrate` is not ticked.
         yield Hold(
             HoldReason.MIGRATION_PENDING,
-            f"the box for `flux migrate` in the cluster is not ticked yet, and {target} lacks API versions "
-            "that it may have stored",
-            f"run `flux migrate` there, and tick the box in {terms.feedback.unmigrated}",
+            f"the `flux migrate` checkbox is not ticked, and {target} no longer has API versions that the "
+            "cluster may have stored",
+            f"run `flux migrate` in the cluster, then tick the checkbox in {terms.feedback.unmigrated}",
         )
     yield from _overlay(upgrade, impact, terms, path)
 
 
 def _moved_first(upgrade: Upgrade, impact: Impact, terms: Terms) -> Hold:
     files = len({each.use.path for each in impact.moves})
-    are, them = ("is", "it") if len(impact.moves) == 1 else ("are", "them")
-    hint = f"merge what moves {them} first, and let Flux reconcile it"
+    need, them = ("needs", "it") if len(impact.moves) == 1 else ("need", "them")
+    hint = "merge the API-migration pull request first, then wait until Flux has reconciled it"
     refused = None if upgrade.bump.approval else closed_migration(upgrade, terms)
     if refused is not None:
         hint = (
-            f"{refused.where} would move {them}, and was {refused.reason.replace('-', ' ')}: reopen it, move "
-            f"{them} by hand, approve {upgrade.target.minor}, or set `migrate: with-upgrade`"
+            f"reopen {refused.where}, which would migrate {them} and was {refused.reason.effect.verb}; or approve "
+            f"{upgrade.target.minor} to have {them} proposed again"
         )
     back = [file.path for file in impact.files if file.moves and is_back(file, terms)]
     if back:
-        hint = f"what moved {first_few(back, _NAMED)} was merged and reverted: move {them} by hand"
+        hint = f"migrate {first_few(back, _NAMED)} yourself: the migration was merged and reverted"
     return Hold(
         HoldReason.MIGRATION_PENDING,
-        f"{counted(len(impact.moves), 'resource')} in {counted(files, 'file')} {are} to be moved to API "
-        f"versions that {upgrade.target} serves",
+        f"{counted(len(impact.moves), 'resource')} in {counted(files, 'file')} {need} migration to API versions "
+        f"that {upgrade.target} serves",
         hint,
     )
 
@@ -119,8 +119,8 @@ def moved_elsewhere(upgrade: Upgrade) -> Hold:
     """Files that this upgrade needs moved are moved in the pull request of another one."""
     return Hold(
         HoldReason.MIGRATION_PENDING,
-        f"manifests are moved in the pull request of another cluster, to API versions that {upgrade.target} serves",
-        "merge that one first",
+        f"another cluster's pull request migrates these manifests to API versions that {upgrade.target} serves",
+        "merge that pull request first",
         bump_kind=upgrade.bump_kind,
         target=upgrade.target,
     )
@@ -146,11 +146,11 @@ def _overlay(upgrade: Upgrade, impact: Impact, terms: Terms, path: str) -> Itera
     if is_built and is_proposed and upgrade.bump.approval:
         return
     more = f" and {len(breaks) - 1} more" if len(breaks) > 1 else ""
-    hint = breaks[0].hint or f"mend {breaks[0].path} first"
+    hint = breaks[0].hint or f"fix {breaks[0].path} first"
     if not is_proposed:
-        hint += "; or write it as it is with --accept-breaks"
+        hint += "; or run again with --accept-breaks"
     elif is_built:
-        hint += f"; or approve {upgrade.target}, and mend it in the pull request, which stays a draft until then"
+        hint += f"; or approve {upgrade.target} and fix it in the draft pull request"
     yield Hold(HoldReason.OVERLAY_BREAKS, f"{breaks[0]}{more}", hint)
 
 
@@ -162,14 +162,14 @@ def _out_of_reach(target: Version, impact: Impact, terms: Terms) -> Iterator[Hol
         first = impact.upgrade_path[0]
         yield Hold(
             HoldReason.BLOCKED_BY_API_REMOVAL,
-            f"one step is not enough: {' → '.join(impact.upgrade_path)}",
-            f"go to {first} first (--to {first}), or jump all the same with --multi_step=false",
+            f"the upgrade needs several steps: {' → '.join(impact.upgrade_path)}",
+            f"run with --to {first} first, or allow a single jump with --multi-step=false",
         )
     elif impact.stored.after_migrate and not impact.upgrade_path:
         refused = impact.stored.after_migrate[0]
         yield Hold(
             HoldReason.BLOCKED_BY_API_REMOVAL,
-            f"the API server would refuse {refused.crd} of {target}, which lacks {refused.version}, and no "
+            f"the API server would reject {refused.crd} of {target}: it no longer has {refused.version}, and no "
             "release in between stores another version",
-            "migrate the stored objects by hand, then jump with `multi-step: off` in the config file",
+            "migrate the stored objects yourself, then set `multi-step: off` in the config file",
         )

@@ -37,7 +37,7 @@ def newest_stable(regenerator: Regenerator) -> Version:
     """The highest stable release of Flux 2 in the source. Raises ReleaseNotFound."""
     tags = regenerator.stable_tags()
     if not tags:
-        raise ReleaseNotFound("the release source lists no stable release of Flux 2", hint="look at --release-source")
+        raise ReleaseNotFound("the release source lists no stable release of Flux 2", hint="check --release-source")
     return tags[0]
 
 
@@ -73,10 +73,10 @@ class ManifestPlanner:
             if (current := Version.parse(version)) is not None and current > terms.to:
                 return [downgrade(version, terms.to)]
             if version == terms.to and _completed(target) is None:
-                detail = "; ".join([f"it is {terms.to}", *ahead_controllers(proof)])
+                detail = "; ".join([f"it is already at {terms.to}", *ahead_controllers(proof)])
                 return [Hold(HoldReason.UP_TO_DATE, detail)]
             kind = BumpKind.between(version, terms.to)
-            return [Bump(kind, terms.to, approved=True, why=f"{terms.to} was asked for")]
+            return [Bump(kind, terms.to, approved=True, why=f"you requested {terms.to}")]
         decided = decide(version, self._releases, terms.governance.policy, terms.feedback, self._now)
         # One file, one change: a patch that waits brings all of that along.
         moves = any(isinstance(each, Bump) and (each.approved or each.bump_kind is BumpKind.PATCH) for each in decided)
@@ -104,7 +104,9 @@ class ManifestPlanner:
             made = Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable)
         except ReleaseNotFound as error:
             # Listed, but its assets are still being uploaded.
-            made = Hold(HoldReason.UNSUPPORTED_RELEASE, error.message, "it is listed already: run again later")
+            made = Hold(
+                HoldReason.UNSUPPORTED_RELEASE, error.message, "run again later: Flux is still publishing this release"
+            )
         except UnsupportedRelease as error:
             kind = None if error.pending and not target.terms.to else UnsupportedRelease
             made = Hold(HoldReason.UNSUPPORTED_RELEASE, error.message, error.hint, kind)
@@ -134,9 +136,9 @@ class ManifestPlanner:
             places = first_few([f"{each.object} {each.where}".strip() for each in conflicts], _NAMED)
             return Hold(
                 HoldReason.EDIT_CONFLICT,
-                f"{bump.target} changed or removed {counted(len(conflicts), 'path')} that you edited: {places}",
-                "take these edits out of the file, or give them up for the release's own values: `upgrade "
-                "--on-conflict take-release` in a checkout, `on-conflict: take-release` in the config file",
+                f"{bump.target} changes or removes {counted(len(conflicts), 'field')} that you edited: {places}",
+                "remove these edits from the file, or accept the release's values: run `flux-upgrade upgrade "
+                "--on-conflict take-release`, or set `on-conflict: take-release` in the config file",
                 EditConflict,
             )
         old, new = options.flags(), wanted.flags()
@@ -150,7 +152,7 @@ class ManifestPlanner:
         if isinstance(found, Hold):
             return found
         if found.new == target.pin.content:
-            return Hold(HoldReason.UP_TO_DATE, f"it is {upgrade.target}")
+            return Hold(HoldReason.UP_TO_DATE, f"it is already at {upgrade.target}")
         return upgrade._replace(change=PinChange(manifest=found))
 
 
@@ -158,9 +160,9 @@ def _completed(target: PlannedTarget) -> Bump | Hold | None:
     """The release in use once more: for flags that are to change, or for what was left behind."""
     version, terms, proof = target.pin.version, target.terms, target.pin.proof
     if proof.options is not None and applied(terms.governance.flags, proof.options) != proof.options:
-        why = "install flags are to change"
+        why = "your install flags change"
     elif is_behind(proof, version):
-        why = f"the objects are those of {version}, the header, labels or images are not"
+        why = f"the objects are those of {version}, but its header, labels or images differ"
     else:
         return None
     is_approved = terms.to == version or version in terms.feedback.approved
@@ -168,8 +170,8 @@ def _completed(target: PlannedTarget) -> Bump | Hold | None:
         if rejection.bump_kind is BumpKind.PATCH and rejection.target == version and not is_approved:
             if rejection.reason is not HoldReason.ROLLED_BACK:
                 return None
-            detail = f"{why}, and {version} was rolled back by a person: {rejection.where}"
-            return Hold(rejection.reason, detail, f"approve {version} to have it", target=version)
+            detail = f"{why}, and {version} was rolled back: {rejection.where}"
+            return Hold(rejection.reason, detail, f"approve {version} to upgrade now", target=version)
     return Bump(BumpKind.PATCH, version, approved=True, why=why)
 
 
@@ -178,8 +180,8 @@ def downgrade(current: Version, target: Version) -> Hold:
     return Hold(
         HoldReason.DOWNGRADE,
         f"the manifest is {current}, newer than {target}",
-        "Flux is not downgraded: restore an older manifest from the history, and mind the API versions "
-        "that the cluster has stored",
+        "request a newer version, or restore an older manifest from Git after you check `status.storedVersions` "
+        "of the CRDs",
         Downgrade,
     )
 
@@ -194,7 +196,7 @@ def is_behind(proof: Proof, target: Version) -> bool:
 def ahead_controllers(proof: Proof) -> list[str]:
     """A line for each controller that is newer than the release of the body."""
     return [
-        f"{each.name} runs {each.image.tag}, newer than {each.release_image.tag} of the release"
+        f"{each.name} runs {each.image.tag}, newer than the release's {each.release_image.tag}"
         for each in proof.controllers
         if each.state is ImageState.AHEAD
     ]
@@ -209,9 +211,9 @@ def ahead_of(proof: Proof, target: Version, regenerator: Regenerator, *, asked: 
     return Hold(
         HoldReason.CONTROLLER_NEWER,
         "; ".join(newer),
-        f"align with --to {align}: the smallest release whose controllers are all at least the file's"
+        f"upgrade with --to {align}, the first release that ships controllers this new"
         if align
-        else "no release in the source ships controllers this new yet; wait for the next one",
+        else "wait for the next release: none ships controllers this new yet",
         Downgrade if asked else None,
     )
 
@@ -224,7 +226,7 @@ def _newer_than(proof: Proof, target: Version, regenerator: Regenerator) -> list
             continue
         own, shipped = tag_order(each.image.tag), tag_order(images[each.name].tag)
         if own is not None and shipped is not None and own > shipped:
-            newer.append(f"{each.name} runs {each.image.tag}, {target} ships {images[each.name].tag}")
+            newer.append(f"{each.name} runs {each.image.tag}, but {target} ships {images[each.name].tag}")
     return newer
 
 

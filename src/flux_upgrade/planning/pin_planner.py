@@ -70,9 +70,9 @@ class PinPlanner:
             needed = [_held_within(each, lead) for each in needed]
         if needed:
             return needed
-        knows = f"it knows Flux up to {pin.version}"
+        knows = f"it supports Flux up to {pin.version}"
         if any(compare(hold.target, pin.version) > 0 for hold in lead.holds):
-            return [Hold(HoldReason.FOLLOWS, f"{knows}, and moves with {lead.path}")]
+            return [Hold(HoldReason.FOLLOWS, f"{knows}, and is updated together with {lead.path}")]
         return [Hold(HoldReason.UP_TO_DATE, knows)]
 
     def _to_know(self, target: PlannedTarget, lead: Plan) -> Iterator[Bump | Hold]:
@@ -81,7 +81,7 @@ class PinPlanner:
         if to:
             if compare(found.version, to) <= 0:
                 kind = BumpKind.between(found.version, to)
-                yield Bump(kind, to, approved=True, why=f"{to} was asked for")
+                yield Bump(kind, to, approved=True, why=f"you requested {to}")
         elif _range_of(lead) and (order >= 0 or allows(_range_of(lead), pin.version)):
             # Such a range takes by itself what the operator knows: the policy decides about that.
             for each in self._decide(target, min(pin.version, found.version)):
@@ -101,7 +101,7 @@ class PinPlanner:
         if isinstance(decided, Hold):
             return decided
         first = next(name for name, version in clusters.items() if version == release)
-        why = f"the CLI serves {first} at {release}, and is kept within one minor of its clusters"
+        why = f"{first} is at {release}, and the CLI stays within one minor version of its clusters"
         return decided._replace(why=why)
 
     def carried_out(self, target: PlannedTarget, decision: Bump | Upgrade | Hold) -> Upgrade | Hold:
@@ -119,7 +119,7 @@ class PinPlanner:
         if change.hold is not None:
             return change.hold._replace(bump_kind=decision.bump_kind, target=decision.target)
         if not change.replacements:
-            verb = "knows" if target.pin.role is Role.OPERATOR else "admits"
+            verb = "supports" if target.pin.role is Role.OPERATOR else "admits"
             detail = f"{target.pin.raw} {verb} {decision.target}"
             return Hold(HoldReason.UP_TO_DATE, detail, bump_kind=decision.bump_kind)
         return Upgrade(decision, change)
@@ -132,10 +132,10 @@ def _unmovable(pin: Pin, lead: Plan | None) -> Hold | None:
     if pin.state is PinState.FLOATING:
         return Hold(HoldReason.FLOATING, pin.reason, pin.hint)
     if not pin.is_movable or Version.parse(pin.version) is None:
-        return Hold(HoldReason.UNSUPPORTED_PIN, pin.reason or f"{pin.raw} is no release of Flux", pin.hint)
+        return Hold(HoldReason.UNSUPPORTED_PIN, pin.reason or f"{pin.raw} is not a Flux release", pin.hint)
     if pin.role is Role.OPERATOR and lead is None:
-        detail = f"it knows Flux up to {pin.version}, and nothing in its cluster says which Flux is wanted"
-        hint = "move its file into the folder of its cluster, or raise it by hand"
+        detail = f"it supports Flux up to {pin.version}, but no file of its cluster selects a Flux version"
+        hint = "move the file into its cluster's directory, or update the version yourself"
         return Hold(HoldReason.FOLLOWS, detail, hint)
     return None
 
@@ -144,17 +144,17 @@ def _within_reach(pin: Pin, versions: Sequence[Version]) -> Version | Hold:
     """The newest of ``versions``, lowest first, within one minor of each (fluxcd.io/flux/releases)."""
     lowest, highest = versions[0], versions[-1]
     if compare(pin.version, highest) > 0 and _skew(lowest, pin.version) > 1:
-        detail = f"the CLI is {pin.version}, more than one minor ahead of a cluster at {lowest}"
-        return Hold(HoldReason.CLI_SKEW, detail, "upgrade that cluster, or give its tools a pin of their own")
+        detail = f"the CLI is at {pin.version}, more than one minor version ahead of a cluster at {lowest}"
+        return Hold(HoldReason.CLI_SKEW, detail, "upgrade that cluster, or set a separate CLI version for its tools")
     able = [each for each in versions if _skew(lowest, each) <= 1]
     target = able[-1]
     if compare(pin.version, target) >= 0:
         if _skew(pin.version, highest) > 1:
-            detail = f"the clusters are at {lowest} to {highest}: no CLI is within one minor of all of them"
-            hint = f"upgrade the cluster at {lowest}, or give its tools a pin of their own"
+            detail = f"the clusters are at {lowest} to {highest}: no CLI is within one minor version of all of them"
+            hint = f"upgrade the cluster at {lowest}, or set a separate CLI version for its tools"
             return Hold(HoldReason.CLI_SKEW, detail, hint)
         span = " to ".join(dict.fromkeys((lowest, highest)))
-        return Hold(HoldReason.UP_TO_DATE, f"it is {pin.version}, within one minor of {span}")
+        return Hold(HoldReason.UP_TO_DATE, f"it is at {pin.version}, within one minor version of {span}")
     return target
 
 
@@ -176,15 +176,15 @@ def _asked(pin: Pin, to: Version) -> Bump | Hold:
     """What ``--to`` says."""
     order = compare(pin.version, to)
     if order == 0:
-        return Hold(HoldReason.UP_TO_DATE, f"it is {to}")
+        return Hold(HoldReason.UP_TO_DATE, f"it is already at {to}")
     if order > 0:
         return Hold(
             HoldReason.DOWNGRADE,
-            f"it is {pin.version}, newer than {to}",
-            "Flux is not downgraded: mind the API versions that the cluster has stored",
+            f"it is at {pin.version}, newer than {to}",
+            "request a newer version: flux-upgrade never downgrades Flux",
             Downgrade,
         )
-    return Bump(BumpKind.between(pin.version, to), to, approved=True, why=f"{to} was asked for")
+    return Bump(BumpKind.between(pin.version, to), to, approved=True, why=f"you requested {to}")
 
 
 def _is_apart(pin: Pin, lead: Plan) -> bool:
@@ -201,12 +201,12 @@ def _following(target: PlannedTarget, lead: Plan) -> Iterator[Bump | Hold]:
     if decided:
         yield from decided
     elif compare(pin.version, current) > 0 and pin.role is Role.INSTALLS and lead.upgrades:
-        detail = f"it is {pin.version} already, newer than {current} in {lead.path}"
-        yield Hold(HoldReason.DRIFT, detail, f"it waits until {lead.path} is there; nothing is downgraded")
+        detail = f"it is already at {pin.version}, newer than {current} in {lead.path}"
+        yield Hold(HoldReason.DRIFT, detail, f"wait until {lead.path} is at {pin.version}, or restore {current}")
     elif any(hold.reason is not HoldReason.UP_TO_DATE for hold in lead.holds):
-        yield Hold(HoldReason.FOLLOWS, f"it is {pin.version}, and moves with {lead.path}")
+        yield Hold(HoldReason.FOLLOWS, f"it is at {pin.version}, and is updated together with {lead.path}")
     else:
-        yield Hold(HoldReason.UP_TO_DATE, f"it is {pin.version}, like {lead.path}: {current}")
+        yield Hold(HoldReason.UP_TO_DATE, f"it is at {pin.version}, and {lead.path} at {current}")
 
 
 def _aligned(target: PlannedTarget, lead: Plan, moves: Sequence[Bump]) -> Iterator[Bump]:
@@ -223,8 +223,8 @@ def _aligned(target: PlannedTarget, lead: Plan, moves: Sequence[Bump]) -> Iterat
     if is_refused and not {current, current.minor} & set(feedback.approved):
         return
     is_operator = pin.role is Role.OPERATOR
-    ought = "which the flux-operator has to know" if is_operator else "and the pins of a cluster ought to agree"
-    why = f"{lead.path} is at {current} already, {ought}"
+    ought = "which the flux-operator must support" if is_operator else "and this reference is older"
+    why = f"{lead.path} is already at {current}, {ought}"
     yield Bump(BumpKind.PATCH, current, approved=True, why=why, aligns=True)
 
 
@@ -242,6 +242,6 @@ def _held_within(made: Upgrade | Hold, lead: Plan) -> Upgrade | Hold:
     beyond = made.change.beyond
     if not (taken and allows(taken, beyond)):
         return made
-    detail = f"{made.change.raw} knows {beyond}, too, which {taken} in {lead.path} takes at once"
-    hint = f"approve {beyond.minor}, or write {made.target} out in {lead.path}"
+    detail = f"{made.change.raw} also supports {beyond}, and {taken} in {lead.path} would install it at once"
+    hint = f"approve {beyond.minor}, or set {made.target} in {lead.path}"
     return Hold(HoldReason.UNSUPPORTED_PIN, detail, hint, bump_kind=made.bump_kind, target=made.target)

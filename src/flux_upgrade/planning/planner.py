@@ -64,7 +64,7 @@ def unused_approvals(inventory: Inventory, plans: Iterable[UpdateGroupPlan]) -> 
     held = {each.target for each in decisions if isinstance(each, Hold)}
     for approval in inventory.request.approve:
         if approval not in used and not any(approval in (tag, tag.minor) for tag in held):
-            yield f"nothing waits for the approval of {approval}: no installation can go there"
+            yield f"the approval of {approval} has no effect: no installation can be upgraded to it"
 
 
 class _UpdateGroups:
@@ -206,8 +206,8 @@ class _UpdateGroups:
         if pin.is_manifest and not request.to and not is_referred_to(member.path):
             blocked = Hold(
                 HoldReason.ORPHAN,
-                "no kustomization in the tree refers to it",
-                "remove the file, refer to it, or list it under `ignore` in the config file",
+                "no kustomization references this file, so no cluster applies it",
+                "delete the file or reference it; or add it to `ignore` in the config file",
             )
         on_break = OnBreak.ACCEPT if request.accept_breaks else OnBreak.HOLD
         if self._repository is not None:

@@ -69,8 +69,8 @@ class PreflightChecks(NamedTuple):
         return Hold(
             HoldReason.WORKFLOW_PERMISSION,
             "GITHUB_TOKEN cannot change a workflow",
-            "give the action a token of a GitHub App, or a fine-grained one, with the permission "
-            f"`workflows`, or list {plan.path} under `ignore` in the config file",
+            "give the Action a GitHub App token or a fine-grained token with the `workflows` permission, or add "
+            f"{plan.path} to `ignore` in the config file",
             bump_kind=plan.upgrades[0].bump_kind,
             target=plan.upgrades[0].target,
         )
@@ -100,8 +100,8 @@ class PreflightChecks(NamedTuple):
             return None
         return Hold(
             HoldReason.OWNED_BY_TERRAFORM,
-            f"it may write {path}, and its `path` does not tell",
-            "write the cluster's folder as the resource's `path`, so that both move together",
+            f"Terraform may write {path}: the resource's `path` is not a fixed value",
+            "set the resource's `path` to the cluster's directory",
             bump_kind=plan.upgrades[0].bump_kind,
             target=plan.upgrades[0].target,
         )
@@ -139,8 +139,8 @@ def _unless_blocked(decision: Upgrade | Hold, others: Sequence[tuple[Plan, Hold]
         if not hold.target or hold.bump_kind is decision.bump_kind or hold.reason.effect.is_of_file:
             return Hold(
                 HoldReason.CLUSTER_HELD,
-                f"{plan.pin.place(plan.path)} is of the same cluster and cannot move: {hold.reason}",
-                f"see to it first, or list {plan.path} under `ignore` in the config file",
+                f"{plan.pin.place(plan.path)} in the same cluster cannot be updated: {hold.reason}",
+                f"fix {plan.path} first, or add it to `ignore` in the config file",
                 bump_kind=decision.bump_kind,
                 target=decision.target,
             )

@@ -94,15 +94,14 @@ def _unasked(target: Version, wanted: tuple[_Wanted, ...], digests: _Digests) ->
     ranked = sorted(errors.values(), key=lambda each: not isinstance(each, UntrustedArchive))
     error, others = ranked[0], {each.message for each in ranked} - {ranked[0].message}
     more = f" (and {len(others)} more)" if others else ""
-    detail = f"whether the images of {target} are there cannot be told: {error.message}{more}"
+    detail = f"the images of {target} could not be checked: {error.message}{more}"
     if isinstance(error, UntrustedArchive):
         return Hold(HoldReason.UNTRUSTED_ARTIFACT, detail, error.hint, type(error))
     pinned = {tagged for each in wanted if each.before.digest for tagged in (each.origin, each.asked)}
     way_out = (
-        "an image that is pinned by digest needs the digest of its new tag"
+        "an image with a digest needs the digest of its new tag"
         if pinned & set(errors)
-        else "where it cannot be reached from here, turn the check off: `check-images: false` in the config "
-        "file, or --check-images=false"
+        else "if the registry is unreachable from here, set `check-images: false` in the config file"
     )
     hint = f"run again later, or give credentials for the registry with --docker-config; {way_out}"
     return Hold(HoldReason.SOURCE_UNAVAILABLE, detail, hint, type(error))
@@ -115,7 +114,7 @@ def _missing(target: Version, wanted: tuple[_Wanted, ...], digests: _Digests) ->
         return None
     verb = "is" if len(missing) == 1 else "are"
     detail = f"{counted(len(missing), 'image')} of {target} {verb} not in the registry: {', '.join(missing)}"
-    return Hold(HoldReason.IMAGES_MISSING, detail, "mirror them, then run again")
+    return Hold(HoldReason.IMAGES_MISSING, detail, "mirror the images, then run again")
 
 
 def _pinned(change: ManifestChange, wanted: tuple[_Wanted, ...], digests: _Digests) -> ManifestChange:

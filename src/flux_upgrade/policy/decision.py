@@ -11,14 +11,14 @@ from flux_upgrade.policy.hold_reasons import HoldReason
 
 
 class ChangeKind(StrEnum):
-    """Kinds of change that a policy may hold, whatever the size of the bump."""
+    """Kinds of change that a policy may hold, whatever the size of the upgrade."""
 
     API_REMOVED = "api-removed"
-    """A version of an API is no longer served, or a kind is gone."""
+    """An API version is no longer served, or a kind is removed."""
     COMPONENT = "component"
     """A controller was added or removed."""
     RBAC = "rbac"
-    """A role may do more than before, or another subject may."""
+    """A role gets more permissions, or another subject gets the role."""
     NETWORK_POLICY = "network-policy"
     """A NetworkPolicy was added, removed or changed."""
     ARGUMENTS = "arguments"
@@ -26,7 +26,7 @@ class ChangeKind(StrEnum):
     NAMESPACE = "namespace"
     """Labels of the Namespace, such as those of Pod Security."""
     SCHEMA = "schema"
-    """A field that people write was removed or made required; a default, a type or a validation changed."""
+    """A field was removed or made required, or a default, a type or a validation changed."""
 
 
 class BumpKind(StrEnum):

@@ -84,7 +84,7 @@ class HoldReason(StrEnum):
         "closed-by-human",
         "You or another user closed the pull request, deleted its branch, or ticked **skip**. A patch is skipped for that version only, a minor for all its versions.",
         "Reopen the pull request, or approve the version.",
-        Effect(is_wait=True, verb="turned down"),
+        Effect(is_wait=True, verb="declined"),
     )
     REVERTED = (
         "reverted",

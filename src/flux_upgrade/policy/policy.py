@@ -134,7 +134,7 @@ class _Case:
             if hold is None:
                 if self.covers(bump_kind) or self.policy.pending is Pending.DRAFT:
                     return [self._bump(bump_kind, step, ""), *holds]
-                detail = f"a {bump_kind} bump needs approval under policy {self.policy.bump}"
+                detail = f"a {bump_kind} upgrade needs approval under policy {self.policy.bump}"
                 return [self._needs_approval(bump_kind, step, detail), *holds]
             if hold not in holds:
                 holds.append(hold)
@@ -152,7 +152,7 @@ class _Case:
             successor = next(each for each in self.listed if each.version > own[-1].version)
             out = successor.published
             if out is not None and all(each.published is not None and each.published < out for each in own):
-                return f"{current.minor} has had no patch since {successor.version} ({out.date()})"
+                return f"{current.minor} has had no patch since {successor.version} was released ({out.date()})"
         if target.published is None:
             return f"{tag} is newer than {current}"
         first = self._first_of_line(target)
@@ -170,7 +170,7 @@ class _Case:
         allowed = [each for each in later if self.allows(each) and not refused(self.feedback, bump_kind, each.version)]
         newest = {each.version.minor: each for each in allowed}
         for each in reversed(newest.values()):
-            yield self._needs_approval(bump_kind, each, f"{approval} was approved, and is merged first")
+            yield self._needs_approval(bump_kind, each, f"{approval} is approved and must be merged first")
 
     def _needs_approval(self, bump_kind: BumpKind, release: _StableRelease, detail: str) -> Hold:
         _, end = self._cool_down(bump_kind, release)
@@ -182,7 +182,7 @@ class _Case:
         if start is None or end is None or start == end or end <= self.now:
             return None
         what = bump_kind.approval(release.version)
-        detail = f"{what} was released on {start.date()} and cools down until {end.date()}"
+        detail = f"{what} was released on {start.date()}, and the cool-down ends on {end.date()}"
         return _hold(HoldReason.COOLING_DOWN, detail, bump_kind, release.version, _rfc3339(start), until=_rfc3339(end))
 
     def _cool_down(self, bump_kind: BumpKind, release: _StableRelease) -> tuple[datetime | None, datetime | None]:
@@ -202,9 +202,9 @@ class _Case:
         if self.allows(newest) or any(each.target == newest.version for each in decided):
             return
         bump_kind = BumpKind.between(self.current, newest.version)
-        detail = f"{newest.version} is not in the range {self.policy.range}"
+        detail = f"{newest.version} is outside the range {self.policy.range}"
         hold = _hold(HoldReason.OUT_OF_RANGE, detail, bump_kind, newest.version)
-        yield hold._replace(hint=f"widen the range, or {hold.hint}")
+        yield hold._replace(hint=f"widen `range`, or {hold.hint}")
 
 
 def refused(feedback: Feedback, bump_kind: BumpKind, target: Version) -> Hold | None:
@@ -226,7 +226,7 @@ def refused(feedback: Feedback, bump_kind: BumpKind, target: Version) -> Hold | 
     if not found:
         return None
     last = max(found, key=lambda each: (each.target, each.since, each.where))
-    detail = f"{last.target} was {last.reason.effect.verb} by a person: {last.where}"
+    detail = f"{last.target} was {last.reason.effect.verb}: {last.where}"
     return _hold(last.reason, detail, bump_kind, last.target, last.since)
 
 
@@ -234,7 +234,7 @@ def _hold(  # noqa: PLR0913 they are what a hold is made of
     reason: HoldReason, detail: str, bump_kind: BumpKind, target: Version, since: str = "", *, until: str = ""
 ) -> Hold:
     """One that an approval ends."""
-    hint = f"approve {bump_kind.approval(target)} to have it now"
+    hint = f"approve {bump_kind.approval(target)} to upgrade now"
     return Hold(reason, detail, hint, None, bump_kind, target, since, until)
 
 

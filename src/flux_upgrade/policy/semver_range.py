@@ -10,7 +10,7 @@ from typing import NamedTuple
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.versions import Version
 
-HINT = "write it like 2.x, ~2.8, ^2.6, >=2.6 <2.9, !=2.7.0 or 2.6 - 2.8; a space or comma means and, || means or"
+HINT = "write it like 2.x, ~2.8, ^2.6, >=2.6 <2.9, !=2.7.0 or 2.6 - 2.8; a space or comma means AND, || means OR"
 _LONGEST = 512  # as in Masterminds/semver
 _ORDERS = {"=": (0,), "!=": (-1, 1), ">": (1,), "<": (-1,), ">=": (0, 1), "<=": (-1, 0)}
 """Operator → how a version may stand to the one that is named: -1 is lower, 0 equal, 1 higher."""
@@ -86,24 +86,24 @@ class Constraint:
 
 def _group(part: str, text: str) -> tuple[_Comparison, ...]:
     if not part.strip():
-        raise UsageError(f"range {text!r}: there is nothing on one side of ||", hint=HINT)
+        raise UsageError(f"range {text!r}: one side of || is empty", hint=HINT)
     spelled = _HYPHEN.sub(r">=\1 <=\2", _GAP.sub(r"\1", part.strip()))
     return tuple(_comparison(word, text) for word in _AND.split(spelled))
 
 
 def _comparison(word: str, text: str) -> _Comparison:
     if not word:
-        raise UsageError(f"range {text!r}: there is nothing on one side of a comma", hint=HINT)
+        raise UsageError(f"range {text!r}: one side of a comma is empty", hint=HINT)
     version = word.lstrip(_SIGNS)
     sign = word.removesuffix(version)
     operator = _ALIASES.get(sign, sign)
     if operator not in _OPERATORS:
-        raise UsageError(f"range {text!r}: there is no operator {sign!r}", hint=HINT)
+        raise UsageError(f"range {text!r}: {sign!r} is not an operator", hint=HINT)
     given, base = _parsed(version)
     if base is None:
-        raise UsageError(f"range {text!r}: {(version or word)!r} is no version", hint=HINT)
+        raise UsageError(f"range {text!r}: {(version or word)!r} is not a version", hint=HINT)
     if not given and operator not in _ANY:
-        raise UsageError(f"range {text!r}: {word!r} compares with any version", hint=HINT)
+        raise UsageError(f"range {text!r}: {word!r} compares with a wildcard", hint=HINT)
     return _Comparison(operator, base, len(given))
 
 

@@ -57,17 +57,19 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     """Change the tag, and the digest behind it. The registry has to have the image: mirrors lag behind."""
     image = pin.details
     if not isinstance(image, CliImageReference):
-        raise TypeError(f"{pin.path}:{pin.line} is another kind's")
+        raise TypeError(f"{pin.path}:{pin.line} belongs to another kind of reference")
     tag = respelled(target, image.tag)
     digest = context.artifacts.digest(image.repository, tag)
     if digest is None:
-        raise ReleaseNotFound(f"there is no image {image.repository}:{tag}", hint="run again when it is published")
+        raise ReleaseNotFound(
+            f"the registry has no image {image.repository}:{tag}", hint="run again once it is published"
+        )
     if not image.digest:
         return PinChange((image.version.replaced(tag),), tag)
     if context.artifacts.digest(image.repository, image.tag) != image.digest:
         raise UnsupportedPin(
-            f"{image.repository}: the digest {image.digest[:19]}… is not that of the tag {image.tag}",
-            hint="pin the digest that the tag has, or leave it out",
+            f"{image.repository}: the digest {image.digest[:19]}… does not belong to the tag {image.tag}",
+            hint="use the tag's current digest, or remove the digest",
         )
     written = f"{tag}@{digest}"
     return PinChange((image.version.replaced(written),), written)
@@ -109,9 +111,7 @@ def _explained(image: CliImageReference, source: Dockerfile) -> CliImageReferenc
     if not argument:
         return image
     line, default = argument.value.line, argument.value.text
-    reading = unknown(
-        "a build argument stands for it", f"change it by hand in line {line}, ARG {argument.name}={default}"
-    )
+    reading = unknown("it is set by a build argument", f"edit line {line}, ARG {argument.name}={default}")
     return image._replace(known=reading)
 
 

@@ -29,7 +29,7 @@ def _one_line(text: str) -> str:
 def place_of(pin: Pin) -> Value:
     """Where the version stands in the file."""
     if not isinstance(pin.details, Value):
-        raise TypeError(f"{pin.path}:{pin.line} is another kind's")
+        raise TypeError(f"{pin.path}:{pin.line} belongs to another kind of reference")
     return pin.details
 
 
@@ -44,7 +44,7 @@ def of_script(script: str, *, is_set: bool) -> tuple[str, Reading] | None:
     asked = _ASKED.search(text)
     if asked is None and not is_set:
         return "", floating("install.sh without FLUX_VERSION installs the newest CLI")
-    return asked[1] if asked else "", unknown("a script installs it", "change FLUX_VERSION by hand")
+    return asked[1] if asked else "", unknown("a script installs it", "edit FLUX_VERSION")
 
 
 def base_name(path: str) -> str:

@@ -52,13 +52,13 @@ def _reading(file: SourceFile, value: Value, context: PinContext) -> Reading:
     if value.reason:
         return unknown(value.reason)
     if value.text in ("", "latest"):
-        return floating("the newest CLI is taken when devbox.lock is written")
+        return floating("devbox installs the newest CLI when it writes devbox.lock")
     if _SERIES.fullmatch(value.text):
         if is_locked:
-            return unknown(f"{_LOCK} beside it says which of them", f"run devbox update {_PACKAGE}, or {BY_HAND}")
+            return unknown(f"{_LOCK} selects the version", f"run `devbox update {_PACKAGE}`, or {BY_HAND}")
         return Reading(PinState.RANGE, ranges.newest(value.text, context.regenerator.stable_tags()))
     version = ranges.tag_of(value.text)
     if not version:
-        return unknown("it names no release of Flux", "name one, as 2.9.4")
-    remarks = (f"{_LOCK} beside it follows with devbox install",) if is_locked else ()
+        return unknown("it is not a Flux release", "write a release, like 2.9.4")
+    remarks = (f"run `devbox install` afterwards: it updates {_LOCK}",) if is_locked else ()
     return Reading(PinState.EXACT, version, remarks=remarks)

@@ -31,7 +31,7 @@ _SCANNED = ("ImageRepository", "ImagePolicy", "OCIRepository", "ArtifactGenerato
 _KEY = re.compile(r"\b(?:image|container|uses)[\"']?:[ \t]")
 _VERSIONED = re.compile(r"fluxcd/flux-cli[:@]")
 _POLICY = '"$imagepolicy"'
-_AUTOMATED = unknown("Flux's image automation writes it", "change the ImagePolicy that the comment names")
+_AUTOMATED = unknown("Flux's image automation updates it", "edit the ImagePolicy in the comment")
 _PATCHING = ("", "Kustomization", "Component", "FluxInstance")
 """Kinds that hold patches; kustomize's own need not say theirs."""
 _PATCHED = frozenset({"patches", "patchesJson6902", "patchesStrategicMerge", "spec"})
@@ -58,7 +58,7 @@ def reference_of(where: str, value: Value) -> CliImageReference | None:
         version = value._replace(text=written, start=value.end - len(written))
         return CliImageReference(where, with_host(repository), version, tag, digest)
     if _VARIABLE.fullmatch(value.text) and is_variable(value.text):
-        known = unknown("a variable stands for a part of it", "change it by hand where the variable is set")
+        known = unknown("a variable sets part of it", "edit the variable where it is set")
         return CliImageReference(where, "", value, known=known)
     return None
 
@@ -71,7 +71,7 @@ def split_reference(where: str, repository: str, version: Value) -> CliImageRefe
     tag, digest = ("", "") if match is None else (group or "" for group in match.groups())
     known = None
     if is_variable(version.text):
-        known = unknown("a variable stands for it", "change it by hand where the variable is set")
+        known = unknown("a variable sets it", "edit the variable where it is set")
     return CliImageReference(where, with_host(repository), version, tag, digest, known)
 
 
@@ -81,23 +81,23 @@ def reading_of(image: CliImageReference) -> Reading:
     if image.known is not None:
         return image.known
     if image.digest and not _DIGEST.fullmatch(image.digest):
-        return unknown("its digest is malformed", "write sha256: and 64 hexadecimal digits")
+        return unknown("its digest is not valid", "write `sha256:` and 64 hexadecimal digits")
     return _of_tag(image)
 
 
 def _of_tag(image: CliImageReference) -> Reading:
     if image.tag in ("", "latest") and image.digest:
-        return unknown("a digest alone does not tell the release", "put the tag before it: v2.9.4@sha256:…")
+        return unknown("the digest does not show the release", "add the tag, like v2.9.4@sha256:…")
     if image.tag in ("", "latest"):
         return floating(
-            "latest: the newest CLI whenever the image is pulled",
-            "give the tag of a release to keep the CLI within one minor of its clusters",
+            "`latest` installs the newest CLI each time the image is pulled",
+            "set a release's tag to keep the CLI within one minor version of its clusters",
         )
     single = _ONE_MACHINE.fullmatch(image.tag)
     if single is not None and tag_of(single[1]):
-        return unknown("its tag is of one architecture alone", "use the tag of the release, which has them all")
+        return unknown("its tag is only for one architecture", "use the release's tag, which covers all architectures")
     if not tag_of(image.tag):
-        return unknown("its tag names no release of Flux", "write the release in full, like v2.9.4")
+        return unknown("its tag is not a Flux release", "write the release in full, like v2.9.4")
     return Reading(PinState.EXACT, tag_of(image.tag))
 
 
@@ -117,7 +117,7 @@ def references(each: Object, content: bytes, rows: Sequence[str]) -> Iterator[Cl
     if each.text_at("kind") in _PATCHING and not _PATCHED.isdisjoint(each.keys()):
         for text in inline(each, content):
             for number, _ in _rows(decoded(text.content)):
-                reason = "it stands in a patch of another object"
+                reason = "it is in a patch of another object"
                 yield _unread(f"{owner}a patch", text.before + number, reason)
 
 
@@ -125,7 +125,7 @@ def loose(broken: BrokenDocument) -> Iterator[CliImageReference]:
     """The references in a document that is no YAML as it stands."""
     for number, row in _rows(broken.text):
         if _KEY.search(row):
-            reason = "the document is no valid YAML, a template perhaps"
+            reason = "the document is not valid YAML (it may be a template)"
             yield _unread("image", broken.line + number - 1, reason)
 
 
@@ -182,7 +182,7 @@ def _of_override(each: Object, path: tuple[Step, ...]) -> Iterator[tuple[tuple[S
         return
     image = next(filter(None, (split_reference("", name, version) for name in names if name)), None)
     if image is not None and each.has(*path, "digest"):
-        image = image._replace(known=unknown("a digest stands beside the tag", "change both by hand"))
+        image = image._replace(known=unknown("the image has a tag and a digest", "edit both together"))
     if image is not None:
         yield ("newTag",), image
 

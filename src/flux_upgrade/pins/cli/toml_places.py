@@ -31,11 +31,11 @@ _OWN_NAMES = ("flux", "fluxcd")  # What people call it themselves, when they add
 def parsed(text: str) -> dict[str, Any]:
     """The file's values. Raises Unreadable."""
     if len(text) > _LONGEST:
-        raise Unreadable("larger than people write TOML", hint="split the file")
+        raise Unreadable("the TOML file is too large", hint="split the file")
     try:
         return tomllib.loads(text.removeprefix(_BYTE_ORDER_MARK))
     except (ValueError, RecursionError) as error:
-        raise Unreadable(f"no valid TOML: {error}", hint="mend the file first") from error
+        raise Unreadable(f"not valid TOML: {error}", hint="fix the file first") from error
 
 
 def strings(value: object, path: Path = ()) -> Iterator[tuple[Path, str]]:

@@ -31,8 +31,8 @@ _PREFIX = re.compile(r"((?:prefix:|latest:)?)(v?\d+(?:\.\d+)?)")
 _AQUA = re.compile(r"(?:.*/)?\.?aqua(?:/.+)?\.ya?ml")  # Also what it imports from a folder of its own
 _AQUA_NAME = "fluxcd/flux2"
 _LOOSE = re.compile(r"^[ \t]*[\"']?(?:flux2|(?:aqua|ubi|github):fluxcd/flux2)[\"']?[ \t]*=", re.MULTILINE)
-_NO_RELEASE = "it names no release of Flux"
-_NAME_ONE = "name a release, like 2.9.4"
+_NO_RELEASE = "it is not a Flux release"
+_NAME_ONE = "write a release, like 2.9.4"
 
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
@@ -59,9 +59,9 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     match = _PREFIX.fullmatch(value.text)
     raised = match and ranges.raised(match[2], target)
     if match is None or not raised:
-        raise UnsupportedPin(f"{value.text} cannot be raised to {target}", hint="change it by hand")
+        raise UnsupportedPin(f"{value.text} cannot be changed to {target}", hint="edit the version yourself")
     if raised == match[2]:
-        return PinChange((), value.text, (f"{value.text} takes {target} by itself, with the next install",))
+        return PinChange((), value.text, (f"{value.text} includes {target}, which the next install selects",))
     written = match[1] + raised
     return PinChange((value.replaced(written),), written)
 
@@ -76,7 +76,7 @@ def _of_tool_versions(file: SourceFile, context: PinContext) -> Iterator[Pin]:
         start = match.start(2) + len(rest) - len(rest.lstrip())
         first = words[0] if words else ""
         value = Value(first, start, start + len(first), line_of(text, match.start(1)))
-        reading = _reading(value, context) if first else unknown("no version follows the name", _NAME_ONE)
+        reading = _reading(value, context) if first else unknown("the name has no version after it", _NAME_ONE)
         reading = _with_neighbours(file.path, reading, tuple(words[1:]), context)
         yield cli_pin(NAME, file, value, f"tool {name}", reading)
 
@@ -87,7 +87,7 @@ def _of_flux_version(file: SourceFile) -> Iterator[Pin]:
     if not found:
         return
     value = Value(found[0][1], *found[0].span(1), line_of(text, found[0].start(1)))
-    reading = _exactly(value) if len(found) == 1 else unknown("there is more in the file than a version")
+    reading = _exactly(value) if len(found) == 1 else unknown("the file holds more than a version")
     yield cli_pin(NAME, file, value, "the whole file", reading)
 
 
@@ -99,7 +99,11 @@ def _of_mise(file: SourceFile, context: PinContext) -> Iterator[Pin]:
         for match in _LOOSE.finditer(text):
             at = Value("", 0, 0, line_of(text, match.end()))
             yield cli_pin(
-                NAME, file, at, "tools", unknown("the file is no valid TOML", "mend it, or change it by hand")
+                NAME,
+                file,
+                at,
+                "tools",
+                unknown("the file is not valid TOML", "fix the file, or edit the version yourself"),
             )
         return
     for name, tool in found:
@@ -109,7 +113,7 @@ def _of_mise(file: SourceFile, context: PinContext) -> Iterator[Pin]:
         value = toml_place(text, tool.path, written) if isinstance(tool.version, str) else None
         where = ".".join(step for step in tool.path if isinstance(step, str))
         if value is None:
-            reading = unknown("it is spelled in an unusual way")
+            reading = unknown("its spelling is not supported")
             # The line that has the tool's name first, for want of the version's place.
             value = Value(written, 0, 0, line_of(text, max(text.find(name), 0)))
         else:
@@ -136,7 +140,7 @@ def _of_package(file: SourceFile, root: Object, path: tuple[Step, ...], context:
     reading = _exactly(value)
     sums = beside(file.path, "aqua-checksums.json", context)
     if _AQUA_NAME.encode() in sums and reading.state is PinState.EXACT:
-        reading = reading._replace(remarks=("aqua-checksums.json beside it: run aqua update-checksum afterwards",))
+        reading = reading._replace(remarks=("run `aqua update-checksum` afterwards: it updates aqua-checksums.json",))
     yield cli_pin(NAME, file, value, f"package {_AQUA_NAME}", reading)
 
 
@@ -149,12 +153,12 @@ def _reading(value: Value, context: PinContext) -> Reading:
     text = value.text
     prefix = _PREFIX.fullmatch(text)
     if is_variable(text):
-        return unknown("a template stands for it", "change it by hand where the template gets its value")
+        return unknown("a template sets it", "edit the value that the template uses")
     if prefix is not None:
         version = ranges.newest(prefix[2], context.regenerator.stable_tags())
         return Reading(PinState.RANGE, version) if version else unknown(_NO_RELEASE, _NAME_ONE)
     if text == "system" or text.startswith("path:"):
-        return floating(f"{text}: the CLI that the machine has")
+        return floating(f"{text} uses the CLI that is installed on the machine")
     if text.startswith("branch:"):
         return floating(f"it is built from the {text.replace(':', ' ')}")
     if text.startswith(("ref:", "tag:", "rev:", "sub-")):
@@ -177,8 +181,8 @@ def _with_neighbours(path: str, reading: Reading, others: tuple[str, ...], conte
     for lock in {"mise.lock": None, f"{stem}.lock": None}:
         version = locked(beside(path, lock, context))
         if version is not None:
-            reason = f"{lock} beside it names the release too, with its checksums"
-            return unknown(reason, "change it with mise use, which writes both files", version)
+            reason = f"{lock} also records the release and its checksums"
+            return unknown(reason, "run `mise use`, which updates both files", version)
     if others and reading.state in (PinState.EXACT, PinState.RANGE):
-        return reading._replace(remarks=(f"behind it stay {', '.join(others)}",))
+        return reading._replace(remarks=(f"the versions after it stay: {', '.join(others)}",))
     return reading

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from flux_upgrade.pins.cli.cli_versions import NEWEST, base_name, cli_pin, of_script, place_of
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.ranges import respelled, tag_of
-from flux_upgrade.pins.formats.readings import BY_HAND, Reading, floating, unknown
+from flux_upgrade.pins.formats.readings import Reading, floating, unknown
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, is_variable, objects
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 
@@ -75,7 +75,7 @@ def _pins_in(file: SourceFile) -> Iterator[Pin]:
 def _loose(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
     for match in _LOOSE.finditer(broken.text):
         line = broken.line + broken.text.count("\n", 0, match.start() + len(match[0]))
-        reading = unknown("the file is no valid YAML, a template perhaps", "mend it, or change it by hand")
+        reading = unknown("the file is not valid YAML (it may be a template)", "fix the file, or edit the version")
         yield cli_pin(NAME, file, Value("", 0, 0, line), "uses: fluxcd/flux2/action", reading)
 
 
@@ -111,11 +111,11 @@ def _of_action(file: SourceFile, place: _WorkflowStep, ref: str) -> Pin:
     if value is not None and value.text not in ("", "~", "null"):
         reading = _reading(place, value)
         if tag_of(ref):
-            reading = reading._replace(remarks=(f"the action's own code is that of {ref}, and stays",))
+            reading = reading._replace(remarks=(f"the action's own version stays at {ref}",))
         return cli_pin(NAME, file, value, where, reading)
     if value is None and root.has(*path):
         at = _empty(place, "uses")._replace(line=root.line_at(*path))
-        return cli_pin(NAME, file, at, where, unknown("it is no plain text"))
+        return cli_pin(NAME, file, at, where, unknown("it is not plain text"))
     return _without_version(file, place, ref, inputs)
 
 
@@ -125,16 +125,14 @@ def _without_version(file: SourceFile, place: _WorkflowStep, ref: str, inputs: d
     if source is not None and source.text:
         where = f"{place.where}, with.version-file"
         if base_name(source.text) in _PINNED_FILES:
-            reading = floating(f"it takes the version that {source.text} names")
+            reading = floating(f"it uses the version in {source.text}")
         else:
-            reading = unknown(
-                f"the version stands in {source.text}", f"change it by hand there, or name the file {_PINNED_FILES[1]}"
-            )
+            reading = unknown(f"the version is in {source.text}", f"edit that file, or rename it to {_PINNED_FILES[1]}")
         return cli_pin(NAME, file, source, where, reading)
-    follows = f"; {ref} is the version of the action alone" if tag_of(ref) else ""
+    follows = f"; {ref} is only the version of the action" if tag_of(ref) else ""
     reading = floating(
-        f"no version is given, so the newest CLI is installed{follows}",
-        "give with.version to keep the CLI within one minor of its clusters",
+        f"no version is set, so the newest CLI is installed{follows}",
+        "set `with.version` to keep the CLI within one minor version of its clusters",
     )
     at = _empty(place, "uses")
     return cli_pin(NAME, file, at, f"{place.where}, uses: fluxcd/flux2/action@{ref}", reading)
@@ -151,12 +149,12 @@ def _reading(place: _WorkflowStep, value: Value) -> Reading:
     if value.reason:
         return unknown(value.reason)
     if is_variable(value.text):
-        return unknown("an expression stands for it", _source(place, value.text))
+        return unknown("an expression sets it", _source(place, value.text))
     if value.text == "latest":
         return NEWEST
     version = tag_of(value.text)
     if not version:
-        return unknown("the action takes whole releases only, like 2.9.4", "write the release in full, in quotes")
+        return unknown("the action accepts only complete versions, like 2.9.4", "write the complete version in quotes")
     return Reading(PinState.EXACT, version)
 
 
@@ -168,8 +166,8 @@ def _source(place: _WorkflowStep, text: str) -> str:
         for path in _candidates(place, context, name):
             if place.root.has(*path):
                 line, said = place.root.line_at(*path), place.root.text_at(*path)
-                return f"change it by hand in line {line}, where {context}.{name} is {said or 'listed'}"
-    return f"{BY_HAND} where the expression gets its value"
+                return f"edit line {line}, which sets {context}.{name}{f' to {said}' if said else ''}"
+    return "edit the value that the expression uses"
 
 
 def _candidates(place: _WorkflowStep, context: str, name: str) -> Iterator[tuple[Step, ...]]:
@@ -187,7 +185,7 @@ def _of_listed(file: SourceFile, place: _WorkflowStep, name: str) -> Iterator[Pi
     match = _LISTED.search(place.root.text_at(*place.step, "with", name))
     if match is not None:
         at = _empty(place, "with", name)._replace(text=match[1].strip().strip('"').strip("'"))
-        reading = unknown(f"it stands in the text of {name}", "change it by hand, or move the text to a file")
+        reading = unknown(f"it is in the text of {name}", "edit the text, or move it to a file")
         yield cli_pin(NAME, file, at, f"{place.where}, with.{name}", reading)
 
 

@@ -24,8 +24,8 @@ _VERSION = (*_FLUX, "flags", "version")
 _OLD_FIELDS = frozenset({"owner", "repository", "branch", "path", "namespace", "personal", "kubeconfig"})
 """Beside gitProvider, in eksctl 0.38 to 0.52: its proposal to have ``flags`` instead lists them."""
 _ONCE = (
-    "eksctl uses it when it creates the cluster or enables Flux, and never again: what runs is decided by"
-    " the files that flux bootstrap wrote, and this should agree with them"
+    "eksctl uses it only when it creates the cluster or enables Flux; afterwards, the version comes from"
+    " the files that flux bootstrap wrote (keep both equal)"
 )
 
 
@@ -54,10 +54,10 @@ def change(pin: Pin, target: Version, context: PinContext) -> PinChange:
     """Write the tag. Raises UnsupportedPin if the pin has no version."""
     del context
     if not isinstance(pin.details, Value):
-        raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} names no release")
+        raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} is not a Flux release")
     remark = (
-        f"whoever runs eksctl next needs the flux CLI {target.minor}:"
-        " flux bootstrap installs releases of its own minor only"
+        f"before the next eksctl run, install the flux CLI {target.minor}:"
+        " `flux bootstrap` installs only releases of its own minor"
     )
     return PinChange((pin.details.replaced(target),), target, (remark,))
 
@@ -75,24 +75,20 @@ def _pins(file: SourceFile, each: Object) -> Iterator[Pin]:
             file,
             each,
             _FLUX,
-            "this is the schema of eksctl 0.38 to 0.52, which had no version and which later releases refuse",
-            "move everything but gitProvider below flags, and add version there",
+            "this is the schema of eksctl 0.38 to 0.52, which has no version and which later releases reject",
+            "move everything except `gitProvider` below `flags`, and add `version` there",
         )
     elif fields:
         yield _unknown(
-            file,
-            each,
-            _FLUX,
-            "there are no flags, and eksctl refuses it",
-            "add flags, with path and version among them",
+            file, each, _FLUX, "eksctl rejects a config without flags", "add `flags` with `path` and `version`"
         )
     if set(each.keys("git")) & {"operator", "repo", "bootstrapProfile"}:
         yield _reported(
             file,
             each,
             ("git",),
-            "this installs Flux v1, which is at its end, and eksctl no longer does",
-            "migrate the cluster to Flux v2 and write gitops.flux in its place:"
+            "this installs Flux v1, which has reached end of life and which eksctl no longer supports",
+            "migrate the cluster to Flux v2 and use gitops.flux instead:"
             " https://fluxcd.io/flux/migration/flux-v1-migration/",
         )
 
@@ -104,8 +100,8 @@ def _pin(file: SourceFile, each: Object) -> Pin:
             file,
             each,
             _VERSION if value else (*_FLUX, "flags"),
-            "there is no gitProvider: it is part of a ClusterConfig, for example a patch of another one",
-            "change the version where the parts are put together",
+            "gitProvider is missing: this is only a part of a ClusterConfig, such as a patch",
+            "edit the version in the complete ClusterConfig",
         )
     spot = each.line_at(*_FLUX, "flags"), f"{_called(each)}, {'.'.join(_VERSION)}", ""
     pin = unknown_pin(file, NAME, spot)._replace(
@@ -115,15 +111,15 @@ def _pin(file: SourceFile, each: Object) -> Pin:
         owner=_owner(each),
     )
     if value is None and each.has(*_VERSION):
-        return _unknown(file, each, _VERSION, "it is no text", "write the tag of a release")
+        return _unknown(file, each, _VERSION, "it is not text", "write a release's tag, like v2.9.4")
     if value is not None:
         pin = pin._replace(line=value.line, raw=value.text)
     if value is None or is_nothing(value):
-        reason = "no version is given: eksctl runs the flux CLI on PATH, which installs its own version"
-        return pin._replace(reason=reason, hint="add version to flags, for the same Flux at each creation")
+        reason = "no version is set: eksctl runs the flux CLI on PATH, which installs its own version"
+        return pin._replace(reason=reason, hint="add `version` to `flags`")
     if value.text == "latest" and not value.reason:
-        return pin._replace(reason="it is the latest release on the day that eksctl runs")
-    reading = read(value, "flux bootstrap refuses a version without v")
+        return pin._replace(reason="it is the latest release at the time that eksctl runs")
+    reading = read(value, "flux bootstrap rejects a version without a leading v")
     return judged(pin, reading)._replace(details=value if reading.version else None)
 
 

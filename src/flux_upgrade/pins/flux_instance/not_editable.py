@@ -27,10 +27,10 @@ _SEPARATOR = re.compile(r"^---", re.MULTILINE)
 
 
 _PATCH = (
-    "it is a patch of another pin, so that what stands there is not what is installed",
-    "change it by hand, or state the version in the FluxInstance itself",
+    "it is a patch of another version reference, so it is not what is installed",
+    "edit the patch, or set the version in the FluxInstance",
 )
-_TEMPLATE = ("it stands in a template", "change it by hand, where it is stated for the template")
+_TEMPLATE = ("it is in a template", "edit the value that the template uses")
 
 
 def of_patches(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
@@ -89,7 +89,7 @@ def of_resource_set(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
 
 def of_broken(file: SourceFile, broken: BrokenDocument, kind: str) -> Iterator[Pin]:
     """Versions in a document that is no YAML: a template, as a rule."""
-    doubt = (f"the document cannot be read: {broken.message}", "mend the file first")
+    doubt = (f"the document is not readable: {broken.message}", "fix the file first")
     if is_variable(broken.text) and not _CONFLICT.search(broken.text):
         doubt = _TEMPLATE
     for line, written in _in_text(broken.text):

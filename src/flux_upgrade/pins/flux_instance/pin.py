@@ -34,8 +34,8 @@ from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 NAME = "flux-instance"
 
 _RELEASE = re.compile(r"\d+\.\d+\.\d+.*")
-_RAISE = "raise the artifact to that of a flux-operator that holds the release of Flux that is wanted"
-_WHOLE = "change it by hand, or state version and registry in one place"
+_RAISE = "update the artifact to a flux-operator version that includes this Flux release"
+_WHOLE = "edit it, or set version and registry in one place"
 _PUBLIC = ("ghcr.io/fluxcd", "docker.io/fluxcd")  # Registries in which Flux itself publishes its images
 
 
@@ -60,7 +60,7 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     distribution = pin.details
     place = f"{pin.path}:{pin.line}"
     if not isinstance(distribution, Distribution) or distribution.version is None:
-        raise UnsupportedPin(f"{place}: {pin.where} names no release")
+        raise UnsupportedPin(f"{place}: {pin.where} is not a Flux release")
     choice = moved_along(choice_of(distribution, context), distribution, target, context)
     choice.require(target, place)
     value = distribution.version.value
@@ -117,16 +117,16 @@ def _range(pin: Pin, distribution: Distribution, text: str, context: PinContext)
     try:
         choice = choice_of(distribution, context)
     except (UnsupportedPin, ReleaseNotFound, SourceUnavailable, UntrustedArchive) as error:
-        return pin._replace(reason=f"what the range comes to cannot be told: {error.message}", hint=error.hint)
+        return pin._replace(reason=f"the range could not be resolved: {error.message}", hint=error.hint)
     version = choice.release(text)
     if choice.doubt:
         reason = (
-            f"what the range comes to cannot be told: it may be decided in {distribution.unread}, which is not here"
+            f"the range could not be resolved: it may depend on {distribution.unread}, which is not in this repository"
         )
-        return pin._replace(reason=reason, hint="state the artifact in spec.values")
+        return pin._replace(reason=reason, hint="set the artifact in spec.values")
     if not version:
         reason = f"{choice.origin if choice.is_frozen else 'Flux'} has no release in the range {text}"
-        return pin._replace(reason=reason, hint="write a range that admits one")
+        return pin._replace(reason=reason, hint="write a range that includes a release")
     said = choice.reason(text)
     hint = _RAISE if choice.is_behind(text) else ""
     return pin._replace(
@@ -137,14 +137,14 @@ def _range(pin: Pin, distribution: Distribution, text: str, context: PinContext)
 def _without_version(distribution: Distribution, context: PinContext) -> Pin:
     pin = _bare(distribution, None)
     if not distribution.of_chart:
-        return pin._replace(reason="it states no version: another file completes it", hint=_WHOLE)
+        return pin._replace(reason="it has no version: another file completes it", hint=_WHOLE)
     if distribution.unread:
-        reason = f"its version may be stated in {distribution.unread}, which is not here"
-        return pin._replace(reason=reason, hint="state the version in spec.values")
+        reason = f"its version may be set in {distribution.unread}, which is not in this repository"
+        return pin._replace(reason=reason, hint="set the version in spec.values")
     default = _range(pin, distribution, CHART_RANGE, context)
     if default.state is PinState.UNKNOWN:
         return default
-    reason = f"no version is stated, the default of the chart is {CHART_RANGE}, and {default.reason}"
+    reason = f"no version is set, the chart's default is {CHART_RANGE}, and {default.reason}"
     return default._replace(state=PinState.FLOATING, reason=reason)
 
 
@@ -152,7 +152,7 @@ def _bare(distribution: Distribution, stated: Stated | None) -> Pin:
     """With everything but what it comes to."""
     file = stated.file if stated else distribution.file
     own = distribution.owner if file.path == distribution.file.path else f"values of {distribution.owner}"
-    remarks = ("the flux-operator is told to leave the instance alone: nothing changes before that does",)
+    remarks = ("reconciliation of this instance is disabled: nothing changes in the cluster until you enable it",)
     spot = (
         stated.value.line if stated else distribution.line,
         f"{own}, {stated.field if stated else f'{distribution.field}.version'}",
@@ -167,13 +167,13 @@ def _unclear(distribution: Distribution, stated: Stated) -> tuple[str, str]:
     """Why what is stated is not to be read as it stands, and what to do; empty where it is."""
     text, line = stated.value.text, f"{stated.file.path}:{stated.value.line}"
     if stated.value.reason:
-        return f"{stated.value.reason} ({line})", "write the version out where it stands"
+        return f"{stated.value.reason} ({line})", "write the version as plain text"
     if is_variable(text):
-        return f"a variable stands for it ({line})", "change the version where the variable gets its value"
+        return f"a variable sets it ({line})", "edit the variable where it is set"
     if is_nothing(stated.value):
-        return "nothing stands there", "state a version or a range"
+        return "it is empty", "set a version or a range"
     if distribution.registry is None and not distribution.of_chart:
-        return "it states no registry, which a FluxInstance must have: another file completes it", _WHOLE
+        return "it has no registry, which a FluxInstance requires: another file completes it", _WHOLE
     number = as_number(stated.value, stated.file.content)
     if number or (not ranges.is_exact(text) and ranges.parsed(text) is None):
         return number or f"{text} is neither a version nor a range", "write it like 2.9.4 or 2.9.x"
@@ -183,7 +183,7 @@ def _unclear(distribution: Distribution, stated: Stated) -> tuple[str, str]:
 def _notes(pin: Pin, distribution: Distribution, target: str) -> Iterator[str]:
     old, new = (each.split(".")[:2] for each in (pin.version, target))
     if old != new:
-        yield f"The flux-operator has to be at a release that knows Flux {'.'.join(new).removeprefix('v')}."
+        yield f"The flux-operator must run a version that supports Flux {'.'.join(new).removeprefix('v')}."
     registry = distribution.registry.value.text if distribution.registry else ""
     if registry and registry.rstrip("/") not in _PUBLIC:
-        yield f"The images come from {registry}, which has to hold those of {target}."
+        yield f"The images come from {registry}, which must have those of {target}."

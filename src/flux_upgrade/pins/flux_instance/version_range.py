@@ -43,13 +43,13 @@ class ReleaseChoice(NamedTuple):
 
     def reason(self, text: str) -> str:
         if self.is_single:
-            return f"{self.origin} decides what is installed"
+            return f"{self.origin} selects the installed version"
         if not self.is_frozen:
-            return f"the flux-operator takes the highest release in the range that {self.origin} holds"
+            return f"the flux-operator installs the highest release in the range that {self.origin} includes"
         if not self.is_behind(text):
-            return f"{self.origin} decides which releases there are: a later one comes with another artifact"
+            return f"{self.origin} limits the available releases: a later release needs another artifact"
         own, newest = self.release(text), ranges.newest(text, self.latest)
-        return f"{self.origin} freezes the range: it holds nothing later in it than {own}, while {newest} is out"
+        return f"{self.origin} ends at {own}, although {newest} is in the range"
 
     def is_behind(self, text: str) -> bool:
         """Whether the range admits a later release that there is."""
@@ -59,19 +59,19 @@ class ReleaseChoice(NamedTuple):
         """What the operator does by itself with a range, without capital and full stop."""
         release = self.release(text)
         if self.is_single:
-            return f"{self.origin} decides what is installed"
+            return f"{self.origin} selects the installed version"
         if self.is_frozen:
-            return f"the flux-operator takes {release}, and no later one before the artifact is another"
-        later = f"each later one in the range, once {self.origin} holds it"
-        return f"the flux-operator takes {release} by itself, and {later}"
+            return f"the flux-operator installs {release}, and no later one until the artifact changes"
+        later = f"each later one in the range once {self.origin} includes it"
+        return f"the flux-operator installs {release}, and {later}"
 
     def require(self, target: str, place: str) -> None:
         """Raises UnsupportedPin where the release cannot be had."""
         if self.is_frozen and target not in self.releases:
             newest = ranges.newest("*", self.releases)
             raise UnsupportedPin(
-                f"{place}: {self.origin} does not hold {target}, {newest} is its latest",
-                hint=f"raise the artifact to that of a flux-operator that holds {target} first",
+                f"{place}: {self.origin} does not include {target}; its latest is {newest}",
+                hint=f"update the artifact to a flux-operator version that includes {target} first",
             )
 
 
@@ -84,7 +84,7 @@ def choice_of(distribution: Distribution, context: PinContext) -> ReleaseChoice:
     latest = tuple(context.regenerator.stable_tags())
     stated = distribution.artifact
     if stated is None and distribution.unread:
-        doubt = f"Which releases there are may be stated in {distribution.unread}, which is not among the files."
+        doubt = f"The available releases may depend on {distribution.unread}, which is not in this repository."
         return ReleaseChoice(latest, "the artifact", latest=latest, doubt=doubt)
     if stated is None and distribution.of_chart:
         return ReleaseChoice(latest, str(_CHARTS_OWN), latest=latest)
@@ -98,8 +98,8 @@ def choice_of(distribution: Distribution, context: PinContext) -> ReleaseChoice:
         return ReleaseChoice(latest, str(artifact), latest=latest)
     releases = releases_in(artifact, context.artifacts)
     remark = (
-        f"the tag {artifact.tag} of the artifact ({place}) stands for another digest by now:"
-        " the flux-operator goes by the digest"
+        f"The tag {artifact.tag} of the artifact ({place}) now points to another digest: "
+        "the flux-operator uses the digest."
     )
     remarks = () if belongs(artifact, context.artifacts) else (remark,)
     return ReleaseChoice(releases, origin, is_frozen=True, latest=latest, remarks=remarks)
@@ -130,7 +130,7 @@ def moved_along(choice: ReleaseChoice, distribution: Distribution, target: str, 
 def _single(artifact: DistributionArtifact, origin: str, latest: tuple[str, ...], context: PinContext) -> ReleaseChoice:
     release = release_of(artifact, context.artifacts)
     if not release:
-        raise ReleaseNotFound(f"{origin} does not say which release it holds", hint="name it by a release's tag")
+        raise ReleaseNotFound(f"{origin} does not show which release it includes", hint="use a release's tag")
     return ReleaseChoice((release,), origin, is_single=True, latest=latest)
 
 
@@ -139,9 +139,9 @@ def _artifact(stated: Stated) -> tuple[DistributionArtifact, str]:
     reason = stated.value.reason
     artifact = None if reason or is_variable(text) else parsed(text)
     if artifact is None:
-        reason = reason or ("a variable stands for it" if is_variable(text) else f"{text} is no address oci://…")
+        reason = reason or ("a variable sets it" if is_variable(text) else f"{text} is not an oci:// address")
         raise UnsupportedPin(
-            f"the artifact ({place}) decides which releases there are, and {reason}",
-            hint="write the artifact out where it stands",
+            f"the artifact ({place}) limits the available releases, and {reason}",
+            hint="write the artifact as plain text",
         )
     return artifact, place

@@ -35,8 +35,8 @@ _KIND_LINE = re.compile(
 _URL_LINE = re.compile(r"""^[^#\n]*\burl["']?:[ \t]*["']?oci://[^\n"']*/flux-manifests\b""", re.MULTILINE)
 _FIELDS = ("digest", "semver", "tag")
 _OTHER_LAYOUT = (
-    "the flux-operator looks for folders flux/vX.Y.Z in its artifact, and flux-manifests has none:"
-    " see whether the instance gets ready at all"
+    "the flux-operator needs directories flux/vX.Y.Z in its artifact, and flux-manifests has none:"
+    " check whether the instance gets ready"
 )
 
 
@@ -66,8 +66,8 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
             patch.file,
             NAME,
             (patch.line, patch.where, patch.raw),
-            "it is a patch of another pin, so that what stands there is not what is applied",
-            "change it by hand, or write the version in the object itself",
+            "it is a patch of another version reference, so it is not what is applied",
+            "edit the patch, or set the version in the object",
         )
 
 
@@ -75,7 +75,7 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     """Write the tag, the digest or the range. The registry is asked for the digest of the new tag."""
     reference, place = pin.details, f"{pin.path}:{pin.line}"
     if not isinstance(reference, FluxManifestsReference) or not reference.deciding:
-        raise UnsupportedPin(f"{place}: {pin.where} names no release")
+        raise UnsupportedPin(f"{place}: {pin.where} is not a Flux release")
     if reference.semver is not None and reference.digest is None:
         made = _range_changed(pin, reference, target, context)
     else:
@@ -101,12 +101,9 @@ def _parts_changed(reference: FluxManifestsReference, place: str, target: str, c
 def _range_changed(pin: Pin, reference: FluxManifestsReference, target: str, context: PinContext) -> PinChange:
     value, place = reference.semver, f"{pin.path}:{pin.line}"
     if value is None or not contents.lets_through(reference.filter, target):
-        raise UnsupportedPin(
-            f"{place}: spec.ref.semverFilter does not let {target} through",
-            hint="change the filter by hand, or leave it out",
-        )
+        raise UnsupportedPin(f"{place}: spec.ref.semverFilter excludes {target}", hint="edit or remove the filter")
     if ranges.allows(value.text, target):
-        by_itself = f"The range {value.text} admits {target}, and Flux takes it by itself."
+        by_itself = f"The range {value.text} includes {target}: Flux installs it automatically."
         return PinChange((), value.text, (by_itself,))
     if pin.state is PinState.EXACT:
         new = value.text[: -len(pin.version[1:])] + target[1:]
@@ -121,8 +118,8 @@ def _in_object(file: SourceFile, each: Object, context: PinContext) -> Iterator[
     if reference is not None:
         pin = _pin(file, reference)
         if reference.tag is not None and is_immutable(reference.tag.text):
-            hint = f"flux-upgrade upgrade oci://{reference.repository} promotes it"
-            yield pin._replace(role=Role.REPORTED, reason="it is an artifact of your own", hint=hint)
+            hint = f"run `flux-upgrade upgrade oci://{reference.repository}`"
+            yield pin._replace(role=Role.REPORTED, reason="it is your own artifact", hint=hint)
         elif file.path.endswith(passages.ENDS):
             yield pin._replace(reason=MADE[0], hint=MADE[1])
         elif each.text_at("kind") == "FluxInstance":
@@ -143,8 +140,10 @@ def _in_object(file: SourceFile, each: Object, context: PinContext) -> Iterator[
 
 def _unused(pin: Pin) -> Pin:
     """Of an OCIRepository that no Kustomization takes anything from: it installs nothing."""
-    hint = "have a Kustomization refer to it, or remove it"
-    return pin._replace(role=Role.REPORTED, reason=pin.reason or "no Kustomization refers to it", hint=pin.hint or hint)
+    hint = "reference it from a Kustomization, or delete it"
+    return pin._replace(
+        role=Role.REPORTED, reason=pin.reason or "no Kustomization references it", hint=pin.hint or hint
+    )
 
 
 def _pin(file: SourceFile, reference: FluxManifestsReference) -> Pin:

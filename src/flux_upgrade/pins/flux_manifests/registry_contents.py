@@ -45,13 +45,11 @@ def new_digest(repository: str, tag: str, target: str, context: PinContext) -> s
     Raises ReleaseNotFound where there is no such tag (yet), UntrustedArchive where it is
     another release; SourceUnavailable.
     """
-    hint = "Flux pushes it some minutes after the release, and a mirror later: try again then"
+    hint = "run again later: Flux pushes it some minutes after the release, and a mirror later"
     digest = published(context.artifacts, repository, tag, hint)
     release = release_of(repository, tag, context)
     if release and release != target:
-        raise UntrustedArchive(
-            f"{repository}:{tag} says of itself that it is {release}", hint="see who pushed it, and where from"
-        )
+        raise UntrustedArchive(f"{repository}:{tag} is labeled as {release}", hint="check who pushed it")
     return digest
 
 
@@ -66,7 +64,7 @@ def require_tag(repository: str, tag: str, target: str, context: PinContext) -> 
     except SourceUnavailable:
         if not context.is_offline or repository not in _OFFICIAL:
             raise
-        return (f"It was not checked whether {repository} has {tag}, because the registry cannot be reached.",)
+        return (f"The registry is unreachable, so {tag} in {repository} was not checked.",)
     return ()
 
 
@@ -78,14 +76,12 @@ def require_own_digest(reference: FluxManifestsReference, place: str, context: P
     actual = context.artifacts.digest(reference.repository, tag)
     if actual == digest:
         return
-    why = f"there is no {reference.repository}:{tag} that the digest could belong to"
+    why = f"the registry has no {reference.repository}:{tag} for this digest"
     if actual is not None:
         release = release_of(reference.repository, digest, context)
-        why = f"the digest does not belong to the tag {tag}, which has {actual}"
-        why += f"; it is that of {release}" if release else ""
-    raise UnsupportedPin(
-        f"{place}: {why}", hint="find out which of the two is meant, and write both as they belong together"
-    )
+        why = f"the digest does not belong to the tag {tag}, whose digest is {actual}"
+        why += f"; it belongs to {release}" if release else ""
+    raise UnsupportedPin(f"{place}: {why}", hint="set a tag and a digest that belong together")
 
 
 def differences(old: str, new: str, context: PinContext) -> Iterator[str]:
@@ -97,7 +93,7 @@ def differences(old: str, new: str, context: PinContext) -> Iterator[str]:
     if gained := sorted(after - before):
         yield _gain(enumeration(gained), old, new)
     if lost := sorted(before - after):
-        yield f"The artifact of {new} no longer holds {enumeration(lost)}, which that of {old} does."
+        yield f"The artifact of {new} no longer includes {enumeration(lost)}."
 
 
 def _recorded(old: str, new: str) -> Iterator[str]:
@@ -106,7 +102,7 @@ def _recorded(old: str, new: str) -> Iterator[str]:
         if Version(old) < Version(since) <= Version(new):
             yield _gain(component, old, since)
     if Version(new) > Version(_KNOWN):
-        yield f"Whether the artifacts of {old} and {new} hold the same components could not be compared."
+        yield f"The components in the artifacts of {old} and {new} could not be compared."
 
 
 def components(tag: str, context: PinContext) -> frozenset[str]:
@@ -146,15 +142,15 @@ def reading_of(reference: FluxManifestsReference, content: bytes, context: PinCo
         return reading if reference.semver is None else reading._replace(remarks=(NO_SEMVER,))
     if reference.semver is not None:
         reading = _by_range(reference, reference.semver, content, context)
-        remarks = () if reference.tag is None else ("spec.ref.tag has no effect beside spec.ref.semver",)
+        remarks = () if reference.tag is None else ("spec.ref.tag has no effect together with spec.ref.semver",)
         return reading._replace(remarks=(*remarks, *reading.remarks))
     text = "" if reference.tag is None else reference.tag.text
     if text in ("", _LATEST):
         return floating(
-            "it follows the tag latest" if text else "it names no tag, and so follows the tag latest",
-            "write the tag of a release, to have upgrades by pull request",
+            "it follows the tag latest" if text else "it has no tag, so it follows the tag latest",
+            "set a release's tag if flux-upgrade should update it",
         )
-    return _located(reference, ranges.tag_of(text), f"the tag {text} is no release of Flux")
+    return _located(reference, ranges.tag_of(text), f"the tag {text} is not a Flux release")
 
 
 def lets_through(pattern: str, tag: str) -> bool:
@@ -170,41 +166,41 @@ def lets_through(pattern: str, tag: str) -> bool:
 def _by_digest(reference: FluxManifestsReference, digest: str, context: PinContext) -> Reading:
     release: str | None = "" if reference.tag is None else ranges.tag_of(reference.tag.text)
     if release or is_variable(reference.repository):
-        return _located(reference, release or "", "the digest is of a registry that cannot be told")
+        return _located(reference, release or "", "the digest's registry is not known")
     # The artifact's own word.
     try:
         release = release_of(reference.repository, digest, context)
     except TROUBLE as error:
-        return unknown(f"which release the digest is could not be asked: {error.message}", error.hint)
+        return unknown(f"the release of the digest could not be looked up: {error.message}", error.hint)
     if not release:
-        why = "the artifact with that digest does not say which release of Flux it is"
+        why = "the artifact with that digest does not show its Flux release"
         if release is None:
-            why = f"{reference.repository} holds no artifact with that digest"
-        return unknown(why, "write the tag of the release beside the digest it has")
+            why = f"{reference.repository} has no artifact with that digest"
+        return unknown(why, "add the tag that belongs to the digest")
     if reference.tag is not None:
-        why = f"the tag {reference.tag.text} beside the digest is no release of Flux"
-        return unknown(why, f"write {release} there, of which the digest is", release)
+        why = f"the tag {reference.tag.text} is not a Flux release"
+        return unknown(why, f"write {release}, which has this digest", release)
     return Reading(PinState.EXACT, release)
 
 
 def _by_range(reference: FluxManifestsReference, value: Value, content: bytes, context: PinContext) -> Reading:
     text = value.text
     if ranges.is_exact(text):
-        return _located(reference, ranges.tag_of(text.lstrip("=v")), f"{text} is no release of Flux")
+        return _located(reference, ranges.tag_of(text.lstrip("=v")), f"{text} is not a Flux release")
     number = as_number(value, content)
     if number or ranges.parsed(text) is None:
         return unknown(number or f"{text} is neither a version nor a range", "write it like 2.9.x")
     try:
         tags = [tag for tag in context.regenerator.stable_tags() if lets_through(reference.filter, tag)]
     except TROUBLE as error:
-        return unknown(f"what the range comes to could not be asked: {error.message}", error.hint)
+        return unknown(f"the range could not be resolved: {error.message}", error.hint)
     version = ranges.newest(text, tags)
     if not version:
-        through = " that spec.ref.semverFilter lets through" if reference.filter else ""
-        why = f"the range {text} admits no release of Flux{through}"
-        return unknown(why, "write a range that admits one")
-    admits = f"{text} {'and spec.ref.semverFilter admit' if reference.filter else 'admits'}"
-    by_itself = f"Flux takes each new release that {admits} by itself, without a pull request"
+        through = " that spec.ref.semverFilter includes" if reference.filter else ""
+        why = f"the range {text} includes no Flux release{through}"
+        return unknown(why, "write a range that includes a release")
+    admits = f"{text} {'and spec.ref.semverFilter include' if reference.filter else 'includes'}"
+    by_itself = f"Flux installs each new release that {admits}, without a pull request"
     reading = _located(reference, version, "")
     if reading.state is PinState.UNKNOWN:
         return reading
@@ -214,8 +210,8 @@ def _by_range(reference: FluxManifestsReference, value: Value, content: bytes, c
 def _located(reference: FluxManifestsReference, version: str, otherwise: str) -> Reading:
     """EXACT, where there is a version and a registry to ask; ``otherwise``: why there is no version."""
     if not version:
-        return unknown(otherwise, "write the tag of a release, like v2.9.4")
+        return unknown(otherwise, "write a release's tag, like v2.9.4")
     if is_variable(reference.repository):
-        why = "a variable stands for the registry, so that nothing can be looked up there"
-        return unknown(why, "write the registry out, or change the version by hand", version)
+        why = "a variable sets the registry, so flux-upgrade cannot query it"
+        return unknown(why, "write the registry as plain text, or edit the version yourself", version)
     return Reading(PinState.EXACT, version)

@@ -27,7 +27,7 @@ _EXACT = re.compile(r"(=?)(v?)(\d+\.\d+\.\d+)(-ubi)?")
 """With the variant of the image for OpenShift (flux-operator docs, ``distro verify artifacts``)."""
 _PUBLIC = ("ghcr.io/controlplaneio-fluxcd/", "quay.io/fluxoperatordev/")
 """Where the operator is published: everybody can look whether a release is there yet."""
-_MISSING = "pin a release of the flux-operator whose manifests are published"
+_MISSING = "set a flux-operator release whose manifests are published"
 _TROUBLE = (ReleaseNotFound, SourceUnavailable, UntrustedArchive)
 
 
@@ -53,7 +53,7 @@ def judged(pin: Pin, place: OperatorPlace, context: PinContext) -> Pin:
         known = _known(place, own, context)
     except _TROUBLE as error:
         is_missing = isinstance(error, ReleaseNotFound)
-        reason = f"which Flux the flux-operator knows cannot be told: {error.message}"
+        reason = f"the Flux versions that the flux-operator supports could not be looked up: {error.message}"
         return pin._replace(reason=reason, hint=_MISSING if is_missing else error.hint)
     pin = pin._replace(version=highest(known))
     if _exact(place) is not None:
@@ -66,7 +66,7 @@ def made(pin: Pin, place: OperatorPlace, target: Version, context: PinContext) -
     """What takes it to the lowest release that knows ``target``. Raises as ``KindModule.change``."""
     at, version = f"{pin.path}:{pin.line}", place.version
     if version is None:
-        raise UnsupportedPin(f"{at}: {pin.where} names no release")
+        raise UnsupportedPin(f"{at}: {pin.where} is not a release")
     own = _own(place, context)
     _require_own_digest(place, at, context)
     if target in _known(place, own, context):
@@ -90,16 +90,16 @@ def _unclear(place: OperatorPlace) -> tuple[str, str]:
     values = [each for each in (place.value, place.version, place.digest) if each is not None]
     reason = next((each.reason for each in values if each.reason), "")
     if reason:
-        return reason, "write the release out where it stands"
+        return reason, "write the release as plain text"
     if any(is_variable(each.text) for each in values) or (place.digest and is_variable(place.repository)):
-        return "a variable stands for it, or for a part of it", "change it where the variable gets its value"
+        return "a variable sets it, or part of it", "edit the variable where it is set"
     if place.version is None or place.version.text in NEWEST:
-        return "a digest alone does not tell the release", "write the tag of the release beside it"
+        return "the digest does not show the release", "add the release's tag"
     text = place.version.text
     is_range = place.is_range and not ranges.is_exact(text) and ranges.parsed(text) is not None
     if _exact(place) is not None or is_range:
         return "", ""
-    kind = "neither a stable release nor a range" if place.is_range else "no stable release"
+    kind = "neither a stable release nor a range" if place.is_range else "not a stable release"
     return f"{text} is {kind} of the flux-operator", "write it like 0.58.1"
 
 
@@ -139,10 +139,10 @@ def _require_own_digest(place: OperatorPlace, at: str, context: PinContext) -> N
     tag = place.version.text
     actual = context.artifacts.digest(with_host(place.repository), tag)
     if actual != place.digest.text:
-        actually = f"that has {actual}" if actual else "there is no such tag"
+        actually = f"the tag has {actual}" if actual else "the tag does not exist"
         raise UnsupportedPin(
             f"{at}: the digest does not belong to the tag {tag} of {place.repository}: {actually}",
-            hint="find out which of the two is meant, and write both as they belong together",
+            hint="set a tag and a digest that belong together",
         )
 
 
@@ -151,12 +151,12 @@ def _new_digest(place: OperatorPlace, text: str, context: PinContext) -> str:
     is_public = place.repository.startswith(_PUBLIC)
     if place.digest is None and (not is_public or (place.is_range and _exact(place) is None)):
         return ""
-    hint = "it is pushed some time after the release, and into a mirror later: try again then"
+    hint = "run again later: it is pushed some time after the release, and to a mirror later"
     return published(context.artifacts, with_host(place.repository), text, hint)
 
 
 def _notes(place: OperatorPlace, new: str, known: str) -> Iterator[str]:
-    yield f"The flux-operator {new} knows Flux up to {known}."
+    yield f"The flux-operator {new} supports Flux up to {known}."
     is_seen = place.digest is not None or place.manifests == place.repository
     if place.repository and not is_seen and not place.repository.startswith(_PUBLIC):
-        yield f"It comes from {place.repository}, which has to hold that release."
+        yield f"It comes from {place.repository}, which must have that release."

@@ -27,11 +27,11 @@ from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, re
 NAME = "flux-operator"
 
 _OF_CHARTS = ("HelmRelease", "HelmChart", "OCIRepository")
-_REASON = "it is the flux-operator's own release, which is not changed along with Flux"
-_HINT = "keep it at a release that knows the Flux that is wanted"
-_FLOATS = "the newest flux-operator is taken, which knows the newest Flux"
-_PATCH = "it is a patch of another pin, so that what stands there is not what is applied"
-_PATCH_HINT = "change it by hand, or state the release in the object itself"
+_REASON = "it is the flux-operator's own version, which is not updated together with Flux"
+_HINT = "keep it at a version that supports your Flux version"
+_FLOATS = "the newest flux-operator is installed, which supports the newest Flux"
+_PATCH = "it is a patch of another version reference, so it is not what is applied"
+_PATCH_HINT = "edit the patch, or set the version in the object"
 
 
 def patches(files: Sequence[SourceFile], tree: Tree) -> Iterator[PatchedPlace]:
@@ -129,7 +129,7 @@ def _state(place: OperatorPlace) -> tuple[PinState, str]:
     if place.value is not None and place.value.reason:
         return PinState.UNKNOWN, place.value.reason
     if is_variable(text):
-        return PinState.UNKNOWN, "a variable stands for it"
+        return PinState.UNKNOWN, "a variable sets it"
     if text in moves.NEWEST:
         return PinState.FLOATING, ""
     if "sha256:" in text or ranges.is_exact(text):

@@ -18,7 +18,7 @@ from flux_upgrade.pins.pin import Pin, PinChange, PinState
 
 GITHUB = ("github.com", "www.github.com", "ssh.github.com")
 REPOSITORY = "fluxcd/flux2"
-REWRITE = "refer to https://github.com/fluxcd/flux2//manifests/install?ref=<tag> instead"
+REWRITE = "use https://github.com/fluxcd/flux2//manifests/install?ref=<tag> instead"
 
 _RELEASE = re.compile(
     r"https?://([^/?#]+)/(?:[^?#]*/)?([^/?#]+/[^/?#]+)/releases/(?:download/([^/?#]*)|latest/download)/([^?#]+)",
@@ -42,12 +42,12 @@ _ON_GITHUB = (
             r"\.(?:zip|tar\.gz|tgz)(?://(?P<path>[^?#]*))?",
             re.IGNORECASE,
         ),
-        "kustomize takes no archives any more",
+        "kustomize no longer accepts archives",
     ),
     (
         "page",
         re.compile(rf"{_GITHUB}/(?:tree|blob)/(?P<ref>[^/?#]*)/?(?P<path>[^?#]*)", re.IGNORECASE),
-        "it is the address of a page on GitHub, which kustomize cannot build",
+        "it is the address of a GitHub page, which kustomize cannot build",
     ),
 )
 """Form of a URL, how it is spelled, and why kustomize does not take it."""
@@ -87,8 +87,8 @@ class RepositoryReference(NamedTuple):
 
 
 COPY = unknown(
-    "what a copy of Flux's repository holds cannot be told",
-    "raise it by hand when the copy has the release, or take Flux from github.com/fluxcd/flux2",
+    "flux-upgrade does not know which releases a copy of Flux's repository has",
+    "update it once the copy has the release, or use github.com/fluxcd/flux2",
 )
 
 
@@ -116,9 +116,9 @@ def is_installation(path: str) -> bool:
 def judge(ref: str | None) -> Reading:
     """What a git reference in Flux's repository says of the release."""
     if not ref:
-        return floating("it names no release and follows the default branch")
+        return floating("it has no release and follows the default branch")
     if is_variable(ref):
-        return unknown("a variable stands for the release", "change it where the variable is set")
+        return unknown("a variable sets the release", "edit the variable where it is set")
     match = _TAG.fullmatch(ref)
     version = Version.parse(match[1]) if match else None
     if match is not None and version is not None:
@@ -126,10 +126,8 @@ def judge(ref: str | None) -> Reading:
     if _BRANCH.fullmatch(ref):
         return floating(f"it follows the branch {ref.removeprefix('refs/heads/')}")
     if _COMMIT.fullmatch(ref):
-        return unknown(
-            "which release a commit belongs to cannot be told from here", "name the release's tag instead of the commit"
-        )
-    return unknown(f"{ref} is neither a release of Flux nor a branch", "name a release's tag, which begins with v")
+        return unknown("a commit does not show its release", "use the release's tag instead of the commit")
+    return unknown(f"{ref} is neither a Flux release nor a branch", "use a release's tag, like v2.9.4")
 
 
 def pin_of(pin: Pin, reading: Reading, value: Value | None = None, start: int = 0) -> Pin:
@@ -138,7 +136,7 @@ def pin_of(pin: Pin, reading: Reading, value: Value | None = None, start: int = 
     ``start``: offset of the reference in ``value``. A tag ends it.
     """
     if value is not None and value.reason:
-        hint = "write it out where it stands, then it can be changed"
+        hint = "write the address as plain text"
         reading = unknown(value.reason, hint, reading.version)
     pin = judged(pin, reading)
     if value is None or not pin.is_movable:
@@ -149,7 +147,7 @@ def pin_of(pin: Pin, reading: Reading, value: Value | None = None, start: int = 
 def change_tag(pin: Pin, target: str) -> PinChange:
     """What takes a pin of ``pin_of`` to another release."""
     if not isinstance(pin.details, int):
-        raise UnsupportedPin(f"{pin.path}:{pin.line}: there is no tag to change", hint=pin.hint)
+        raise UnsupportedPin(f"{pin.path}:{pin.line}: it has no tag to change", hint=pin.hint)
     replacement = TextEdit(pin.details, pin.details + len(pin.version), pin.version, target)
     return PinChange((replacement,), pin.raw.replace(pin.version, target))
 
@@ -227,7 +225,7 @@ def _query(query: str) -> tuple[str | None, int, str]:
     if not text:
         text, start = found.get("version", ("", 0))
     if not is_variable(text) and any(each in query for each in "%+;#"):
-        return text or None, start, "its query is spelled with escapes"
+        return text or None, start, "its query contains escape sequences"
     return text or None, start, ""
 
 

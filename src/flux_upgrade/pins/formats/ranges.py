@@ -73,8 +73,8 @@ def require_raised(text: str, tag: str, place: str) -> str:
     new = raised(text, tag)
     if new is None:
         raise UnsupportedPin(
-            f"{place}: the range {text} does not admit {tag}, and how it should is not for a program to say",
-            hint=f"write a range that admits {tag}",
+            f"{place}: the range {text} does not include {tag} and cannot be changed safely",
+            hint=f"write a range that includes {tag}",
         )
     return new
 
@@ -89,14 +89,14 @@ def _raised_wildcard(text: str, version: Version | None) -> str | None:
 def read(value: Value, bare: str) -> Reading:
     """``bare``: what comes of a version without its ``v``, a sentence without a full stop."""
     if value.reason:
-        return unknown(value.reason, "write the version out in this place")
+        return unknown(value.reason, "write the version as plain text")
     if is_variable(value.text):
-        return unknown("something else puts the version in here", "change the version where it comes from")
+        return unknown("another file or tool sets the version", "edit the version where it is set")
     if is_tag(value.text):
         return Reading(PinState.EXACT, value.text)
     if is_tag(f"v{value.text}"):
         return unknown(bare, f"write v{value.text}")
-    return unknown("it is not spelled as a release of Flux is", "write the tag of a release: v, major, minor and patch")
+    return unknown("it is not written like a Flux release", "write a release's tag, like v2.9.4")
 
 
 def tag_of(text: str) -> str:

@@ -10,15 +10,12 @@ from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 
-BY_HAND = "change it by hand"
-PATCH = ("it is a patch of another pin", "change both by hand, or drop the patch")
+BY_HAND = "edit the version yourself"
+PATCH = ("it is a patch of another version reference", "edit both versions, or remove the patch")
 """Why a patch is not changed, and what to do."""
-TEMPLATE = (
-    "the file is a template, or broken, and cannot be read as YAML",
-    "change it by hand, and what is made of it",
-)
-MADE = ("something else is made of this file", TEMPLATE[1])
-RESOURCE_SET = ("the flux-operator makes the object from a ResourceSet", BY_HAND)
+TEMPLATE = ("the file is not valid YAML (it may be a template)", "edit the version here and in the generated file")
+MADE = ("another file is generated from this file", TEMPLATE[1])
+RESOURCE_SET = ("the flux-operator generates the object from a ResourceSet", BY_HAND)
 
 
 class Reading(NamedTuple):
@@ -56,8 +53,8 @@ def unknown_pin(file: SourceFile, kind: str, spot: tuple[int, str, str], reason:
 def in_template(file: SourceFile, kind: str, spot: tuple[int, str, str], broken: BrokenDocument) -> Pin:
     """A pin in a document that is no YAML. ``spot``: as above, its line that of the document."""
     line, where, raw = spot
-    reason = f"the file is no YAML as it stands, a template perhaps: {broken.message}"
-    hint = "change the version by hand, or where the template gets it from"
+    reason = f"the file is not valid YAML (it may be a template): {broken.message}"
+    hint = "edit the version, or the value that the template uses"
     return unknown_pin(file, kind, (broken.line + line - 1, where, raw), reason, hint)
 
 
@@ -74,5 +71,5 @@ def published(artifacts: Artifacts, repository: str, tag: str, hint: str) -> str
     """
     digest = artifacts.digest(repository, tag)
     if digest is None:
-        raise ReleaseNotFound(f"there is no {repository}:{tag}", hint=hint)
+        raise ReleaseNotFound(f"the registry has no {repository}:{tag}", hint=hint)
     return digest

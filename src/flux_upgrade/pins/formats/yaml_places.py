@@ -56,7 +56,7 @@ def as_number(value: Value, content: bytes) -> str:
     """
     if _NUMBER.fullmatch(value.text) is None or decoded(content)[value.start - 1] in "'\"":
         return ""
-    return f"{value.text} is a number for YAML, and 2.10 would be 2.1"
+    return f"YAML reads {value.text} as a number, and 2.10 as 2.1"
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,9 @@ class YamlDocument:
         end = self.offset(node.end_mark.index - is_quoted)
         reason = ""
         if is_shared or id(node) in self.shared:
-            reason = "an anchor or an alias stands for it"
+            reason = "it uses a YAML anchor or alias"
         elif self.passage.file[start:end] != node.value:
-            reason = "it is spelled with a tag, escapes or line breaks"
+            reason = "it contains a YAML tag, escapes or line breaks"
         # libyaml begins a line at more characters than other tools do: at U+2028, say.
         return Value(node.value, start, end, self.passage.line(start), reason)
 

@@ -47,7 +47,7 @@ OF_FIRST_GENERATION = (
     Dropped(
         "v2.8.0",
         "the first generation of the extension creates GitRepository and Kustomization as v1beta2, which"
-        " Flux does not serve from v2.8.0 on: check that yours creates v1",
+        " Flux no longer serves since v2.8.0: check that yours creates v1",
     ),
 )
 """gardener-extension-shoot-flux pkg/controller/lifecycle/actuator.go."""

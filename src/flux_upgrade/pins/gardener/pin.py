@@ -27,10 +27,10 @@ _CONFIG = "flux.extensions.gardener.cloud"
 _VERSION = ("flux", "version")
 _OF_CONFIG_MAP = ("data", "fluxVersion")
 _OF_SHOOT = ("spec", "extensions", None, "providerConfig", *_VERSION)
-_ONCE = "the extension installs Flux once, in a new cluster: changing this upgrades no cluster that exists"
-_FOR_OLD = "upgrade the clusters that exist from the repositories that they are reconciled from"
-_BARE_IN_SHOOT = "without v the extension takes the latest release, whatever the number says"
-_BARE_IN_CONFIG_MAP = "the extension looks for a release with this very tag, and Flux's tags begin with v"
+_ONCE = "the extension installs Flux only in new clusters: this change upgrades no existing cluster"
+_FOR_OLD = "upgrade existing clusters in the repositories that they are reconciled from"
+_BARE_IN_SHOOT = "without a leading v, the extension installs the latest release"
+_BARE_IN_CONFIG_MAP = "the extension looks for a release with exactly this tag, and Flux's tags begin with v"
 
 
 class _ShootDetails(NamedTuple):
@@ -61,7 +61,7 @@ def change(pin: Pin, target: Version, context: PinContext) -> PinChange:
     """Write the tag. Raises UnsupportedPin if the pin has no version."""
     del context
     if not isinstance(pin.details, _ShootDetails):
-        raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} names no release")
+        raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} is not a Flux release")
     remarks = (_FOR_OLD, *flux_config.refused(pin.details.apis, target))
     return PinChange((pin.details.value.replaced(target),), target, remarks)
 
@@ -76,15 +76,15 @@ def _pins(file: SourceFile, each: Object) -> Iterator[Pin]:
         if each.text_at("spec", "type") == _TYPE:
             yield _configured(file, each, ("spec",))._replace(
                 role=Role.REPORTED,
-                reason="Gardener writes this object from the Shoot",
-                hint="change the version in the Shoot",
+                reason="Gardener generates this object from the Shoot",
+                hint="edit the version in the Shoot",
                 details=None,
             )
     elif (group, kind) == (_CONFIG, "FluxConfig"):
         yield _unknown(
             _at(_pin(file, each, ("kind",), _VERSION), each.at(*_VERSION)),
-            "Gardener reads a FluxConfig in a Shoot only: something else puts it there",
-            "change the version by hand, and see how it gets into the Shoot",
+            "Gardener reads a FluxConfig only in a Shoot, so another tool uses this one",
+            "edit the version in the Shoot that this file generates",
         )
     elif kind == "ConfigMap" and each.text_at("metadata", "name") == "flux-config":
         yield from _config_map(file, each)
@@ -101,14 +101,14 @@ def _shoot(file: SourceFile, each: Object, root: tuple[Step, ...]) -> Iterator[P
         if not each.has(*root, "spec", "provider") and pin.state is not PinState.FLOATING:
             pin = _unknown(
                 pin,
-                "there is no spec.provider: it is part of a Shoot, for example a patch of another one",
-                "change the version where the parts are put together",
+                "spec.provider is missing: this is only a part of a Shoot, such as a patch",
+                "edit the version in the complete object",
             )
         if each.text_at(*extension, "disabled") == "true":
             pin = pin._replace(
                 role=Role.REPORTED,
-                reason="the extension is disabled for this Shoot: it installs nothing",
-                hint="take the extension away, if it is to stay so",
+                reason="the extension is disabled for this Shoot and installs nothing",
+                hint="remove the extension if you do not need it",
                 details=None,
             )
         yield pin
@@ -119,19 +119,21 @@ def _configured(file: SourceFile, each: Object, extension: tuple[Step, ...]) -> 
     pin = _pin(file, each, config if each.has(*config) else (*extension, "type"), (*config, *_VERSION))
     value = each.at(*config, *_VERSION)
     if each.has(*config) and not each.keys(*config) and not is_nothing(each.at(*config)):
-        return _unknown(pin, "providerConfig is a text, and Gardener takes a mapping", "write it as one")
+        return _unknown(
+            pin, "providerConfig is text, but Gardener needs a mapping", "write providerConfig as a mapping"
+        )
     if value is None and each.has(*config, *_VERSION):
-        return _unknown(pin, "it is no text", "write the tag of a release")
+        return _unknown(pin, "it is not text", "write a release's tag, like v2.9.4")
     apis = flux_config.dropped(each, config)
     pin = pin._replace(folder=flux_config.folder(each, config), remarks=(_ONCE, *(api.remark for api in apis)))
     if value is None or is_nothing(value):
         return pin._replace(
-            reason="no version is given: the extension installs the one that its own release names"
-            " (its first generation: the one of the ConfigMap flux-config)",
-            hint="add providerConfig.flux.version, for the same Flux in each new cluster",
+            reason="no version is set: the extension installs its built-in version"
+            " (its first generation: the one in the ConfigMap flux-config)",
+            hint="set `providerConfig.flux.version`",
         )
     if value.text == "latest" and not value.reason:
-        return _at(pin, value)._replace(reason="it is the latest release on the day of the installation")
+        return _at(pin, value)._replace(reason="it is the latest release at the time of the installation")
     return _read(pin, value, _BARE_IN_SHOOT, apis)
 
 
@@ -144,13 +146,13 @@ def _config_map(file: SourceFile, each: Object) -> Iterator[Pin]:
         if not whole:
             pin = _unknown(
                 pin,
-                "there is no repositoryUrl: it is part of a ConfigMap, for example a patch of another one",
-                "change the version where the parts are put together",
+                "repositoryUrl is missing: this is only a part of a ConfigMap, such as a patch",
+                "edit the version in the complete object",
             )
         yield pin
     elif whole and each.has("data", "repositoryBranch"):
-        reason = "no version is given: it is the latest release on the day of the installation"
-        yield pin._replace(reason=reason, hint="add fluxVersion, for the same Flux in each new cluster")
+        reason = "no version is set: it is the latest release at the time of the installation"
+        yield pin._replace(reason=reason, hint="set `fluxVersion`")
 
 
 def _own_pin(file: SourceFile, each: Object) -> Iterator[Pin]:
@@ -158,8 +160,8 @@ def _own_pin(file: SourceFile, each: Object) -> Iterator[Pin]:
     if place:
         yield _unknown(
             _at(_pin(file, each, place, place), each.at(*place)),
-            "it pins the extension, whose release decides which Flux a Shoot without a version gets",
-            "update it as you do Gardener's other extensions",
+            "this is the version of the extension, which selects the Flux version of a Shoot without one",
+            "update it like Gardener's other extensions",
         )._replace(role=Role.REPORTED)
 
 

@@ -127,8 +127,8 @@ def _unreadable(error: Unreadable, manifest: Manifest | None = None) -> Proof:
 
 def _stranger() -> Unreadable:
     return Unreadable(
-        "the file is named like Flux's manifest, but holds neither its header nor its controllers",
-        hint="restore it from the history, regenerate it with `flux-upgrade render`, or rename it",
+        "the file has the name of Flux's manifest, but neither its header nor its controllers",
+        hint="restore it from Git, or regenerate it with `flux-upgrade render`",
     )
 
 

@@ -30,8 +30,8 @@ from flux_upgrade.pins.pin import SourceFile
 _LOCKS = {"Chart.yaml": "Chart.lock", "requirements.yaml": "requirements.lock"}
 _CONTROL = re.compile(r"\{\{-?\s*(?:if|else|range|with|end|define|template|block)\b")
 """What a Go template decides or repeats with."""
-_TEMPLATE = ("the file is a template that decides by itself what stands there", "upgrade it by hand")
-_DIGEST = ("a digest stands beside the version", "leave the digest out, or upgrade both by hand")
+_TEMPLATE = ("the file is a template, which sets the version when it is rendered", "edit the version yourself")
+_DIGEST = ("the chart has a version and a digest", "remove the digest, or edit both together")
 
 
 def places(files: Files, tree: Tree) -> Iterator[ChartVersionPlace]:
@@ -73,13 +73,11 @@ def _dependencies(tree: Tree, file: SourceFile, each: Object) -> Iterator[ChartV
 def _dependency_source(repository: str) -> ChartSource:
     if repository.startswith(("@", "alias:")):
         return ChartSource(
-            "",
-            f"the repository is {repository}, a name that only `helm repo add` knows",
-            "write the repository's address",
+            "", f"the repository {repository} is a local name from `helm repo add`", "write the repository's URL"
         )
     if repository.startswith("file://") or not repository:
         return ChartSource(
-            "", "the chart is a folder beside it, and has the version that stands there", "upgrade that copy"
+            "", "the chart is a local directory, which sets the version", "update the chart in that directory"
         )
     return source_at(repository)
 
@@ -132,9 +130,7 @@ def _release_source(chart: str, repositories: dict[str, str]) -> ChartSource | N
     if alias in repositories:
         return source_at(f"{repositories[alias].rstrip('/')}/{below}")
     return ChartSource(
-        "",
-        f"neither the file nor its bases declare a repository '{alias}' for {chart}",
-        "declare it under repositories; upgrade a chart that is a folder where it stands",
+        "", f"neither the file nor its bases declare the repository '{alias}' for {chart}", "add it to `repositories`"
     )
 
 
@@ -188,7 +184,9 @@ def _inflated_source(tree: Tree, file: SourceFile, each: Object, repository: str
     home = each.text_at("helmGlobals", "chartHome") or "charts"
     copy = joined(folder_of(file.path), f"{home}/{CHART}/Chart.yaml")
     if not repository or read(tree, copy) is not None:
-        return ChartSource("", f"kustomize takes the chart from the folder {home}/{CHART}", "upgrade that copy")
+        return ChartSource(
+            "", f"kustomize uses the chart in the directory {home}/{CHART}", "update the chart in that directory"
+        )
     return source_at(repository)
 
 

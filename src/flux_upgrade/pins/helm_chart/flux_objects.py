@@ -62,15 +62,15 @@ def _source(files: Files, file: SourceFile, each: Object, *spec: Step) -> ChartS
         return ChartSource(
             "",
             f"it has no sourceRef: it is a patch of another {each.text_at('kind')}",
-            "state the version where the chart is stated as a whole",
+            "set the version in the complete object",
         )
     if is_variable(name):
-        return ChartSource("", f"the chart's repository is a variable: {name}", "write it out")
+        return ChartSource("", f"the chart's repository is a variable: {name}", "write the repository as plain text")
     if kind != "HelmRepository":
         return ChartSource(
             "",
-            f"the chart is a folder of {kind or 'source'} {name}, and has the version that stands there",
-            "upgrade the copy of the chart, or take it from its repository",
+            f"the chart is a directory of {kind or 'source'} {name}, which sets the version",
+            "update the chart in that source, or use the chart from its repository",
         )
     # A HelmChart's source is in its own namespace; a HelmRelease may name another.
     namespace = each.text_at(*spec, "sourceRef", "namespace") or each.text_at("metadata", "namespace")
@@ -93,12 +93,12 @@ def _helm_repository(files: Files, file: SourceFile, name: str, namespace: str) 
             return ChartSource(
                 "",
                 f"there are {len(found)} HelmRepositories {name} with different addresses",
-                "give them names of their own, or state the namespaces",
+                "give them different names, or set the namespaces",
             )
     return ChartSource(
         "",
         f"its HelmRepository {name} is not in this repository",
-        "upgrade the chart by hand, or keep the HelmRepository beside it",
+        "edit the version yourself, or add the HelmRepository to this repository",
     )
 
 
@@ -119,13 +119,13 @@ def _oci_repositories(files: Files, file: SourceFile, each: Object) -> Iterator[
     path = stated[0] if stated else ("spec", "ref", "tag")
     digest, tag, trouble = each.at("spec", "ref", "digest"), each.text_at(*path), ("", "")
     if path[-1] == "digest" or (digest and tag in ("", "latest")):
-        trouble = ("the digest alone does not say which version of the chart it is", "state the tag beside it")
+        trouble = ("the digest does not show the chart version", "add the tag")
     elif path[-1] == "semver" and len(stated) > 1:
-        trouble = ("spec.ref has a semver range and a tag or a digest", "state one of them alone")
+        trouble = ("spec.ref has a semver range and a tag or a digest", "set only one of them")
     elif path[-1] == "tag" and not (is_exact(tag) or tag in ("", "latest") or is_variable(tag)):
-        trouble = (f"the tag {tag} is no version of the chart", "state one")
+        trouble = (f"the tag {tag} is not a version of the chart", "state one")
     elif each.has("spec", "ref", "semverFilter"):
-        trouble = ("spec.ref.semverFilter decides, too", "state a tag, or a range alone")
+        trouble = ("spec.ref.semverFilter also applies", "set a tag, or only a range")
     yield ChartVersionPlace(
         file,
         each.line_at(*path) if stated else each.line_at("spec", "url"),

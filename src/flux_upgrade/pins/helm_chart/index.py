@@ -39,28 +39,28 @@ class Index:
                     self._versions[repository] = self._charts.versions(repository, CHART)
                 self._known[key] = _resolved(self._versions[repository], repository, text)
             except (SourceUnavailable, UntrustedArchive) as error:
-                reason = f"which Flux the chart installs cannot be told: {error.message}"
+                reason = f"the Flux version of the chart could not be looked up: {error.message}"
                 self._known[key] = ChartRelease(reason=reason, hint=error.hint)
         return self._known[key]
 
 
 def _resolved(versions: Mapping[str, str], repository: str, text: str) -> ChartRelease:
     if not versions:
-        return ChartRelease(reason=f"{repository} has no chart {CHART}", hint="check the repository's address")
+        return ChartRelease(reason=f"{repository} has no chart {CHART}", hint="check the repository's URL")
     is_exact = ranges.is_exact(text)
     newest = ranges.newest(text, map(tag_of, versions)).removeprefix("v")
     if not newest:
         what = f"chart version {bare(text)}" if is_exact else f"a chart version in the range {text}"
         return ChartRelease(
             reason=f"{what} is not in the index of {repository}",
-            hint=f"check the version; the newest there is {_newest(versions)}",
+            hint=f"check the version; the newest is {_newest(versions)}",
         )
     app = flux_of(versions[_key(versions, newest)])
     if not app:
         return ChartRelease(
             newest,
-            reason=f"chart version {newest} does not state which Flux it installs (appVersion)",
-            hint="use the chart of fluxcd-community, which does",
+            reason=f"chart version {newest} does not declare its Flux version (appVersion)",
+            hint="use the chart of fluxcd-community",
         )
     return ChartRelease(newest, app)
 
@@ -81,7 +81,7 @@ def for_release(versions: Mapping[str, str], release: str) -> str:
     newest_flux = flux_of(versions.get(newest, ""))
     raise ReleaseNotFound(
         f"the chart {CHART} has no version with appVersion {release.removeprefix('v')} yet",
-        hint="the community publishes the chart after Flux: try again later"
+        hint="run again later: the community publishes the chart after Flux"
         + (f"; its newest version is {newest}, with Flux {newest_flux}" if newest_flux else ""),
     )
 
@@ -91,16 +91,16 @@ def raised(text: str, chart: str, release: str, versions: Mapping[str, str]) -> 
     new = ranges.raised(text, tag_of(chart))
     if new is None:
         raise UnsupportedPin(
-            f"the range {text} of chart versions cannot be raised safely",
-            hint=f"write it as a series, or give the one version {chart}",
+            f"the range {text} of chart versions cannot be changed safely",
+            hint=f"write a range like 2.x, or set the version {chart}",
         )
     got = ranges.newest(new, map(tag_of, versions)).removeprefix("v")
     flux = flux_of(versions[_key(versions, got)]) if got else ""
     if flux != release:
         raise UnsupportedPin(
-            f"the range {new} of chart versions would come to {got or 'none'}"
+            f"the range {new} of chart versions would select {got or 'none'}"
             f" with Flux {flux or 'of no known release'}, not to {release}",
-            hint=f"give the one version {chart}",
+            hint=f"set the version {chart}",
         )
     return new
 

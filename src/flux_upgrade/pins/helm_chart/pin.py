@@ -40,7 +40,7 @@ def read_place(place: ChartVersionPlace, index: chart_index.Index, context: PinC
     if place.source.reason:
         return unknown(place.source.reason, place.source.hint)
     if not locked and text in _NEWEST:
-        return floating("the newest version of the chart is taken, whichever it is")
+        return floating("the newest version of the chart is installed")
     answer = index.resolve(place.source.repository, locked or text)
     if not answer.flux:
         return unknown(answer.reason, answer.hint)
@@ -52,17 +52,20 @@ def read_place(place: ChartVersionPlace, index: chart_index.Index, context: PinC
 def _trouble(place: ChartVersionPlace, text: str) -> Reading | None:
     """Why the place can neither be read nor changed safely."""
     if is_variable(text):
-        return unknown(f"the version is a variable: {text}", "write it out, or upgrade it where the variable is set")
+        return unknown(
+            f"the version is a variable: {text}",
+            "write the version as plain text, or edit the variable where it is set",
+        )
     version = place.version
     if place.trouble[0]:
         return unknown(*place.trouble)
     if version is not None and version.reason:
-        return unknown(version.reason, "write the version out where it is used")
+        return unknown(version.reason, "write the version as plain text")
     number = "" if version is None else as_number(version, place.file.content)
     if number:
         return unknown(number, "put the version in quotes")
     if text not in _NEWEST and ranges.parsed(text) is None:
-        return unknown(f"{text} is neither a version of a chart nor a range of them")
+        return unknown(f"{text} is neither a chart version nor a range")
     return None
 
 
@@ -76,8 +79,7 @@ def _locked(place: ChartVersionPlace, text: str) -> str | Reading:
     if able:
         return able[0]
     return unknown(
-        f"{lock.path} holds chart version {lock.versions[0]}, which is not what {text} asks for",
-        f"run `{lock.command}` first",
+        f"{lock.path} has chart version {lock.versions[0]}, which does not match {text}", f"run `{lock.command}` first"
     )
 
 
@@ -88,12 +90,12 @@ def _mismatch(place: ChartVersionPlace, chart: str, context: PinContext) -> Read
     try:
         actual = context.artifacts.digest(chart_index.oci_name(place.source.repository), chart_index.oci_tag(chart))
     except (SourceUnavailable, UntrustedArchive) as error:
-        return unknown(f"whether the digest is that of {chart} cannot be told: {error.message}", error.hint)
+        return unknown(f"the digest of {chart} could not be looked up: {error.message}", error.hint)
     if actual == place.digest.text and not place.digest.reason:
         return None
     return unknown(
-        f"the digest is not that of the tag {chart_index.oci_tag(chart)}, and Flux goes by the digest",
-        "state a tag and a digest that belong together",
+        f"the digest does not belong to the tag {chart_index.oci_tag(chart)}, and Flux uses the digest",
+        "set a tag and a digest that belong together",
     )
 
 
@@ -105,7 +107,7 @@ class _ChartDetails(NamedTuple):
     is_tag: bool
 
 
-_PATCHED = unknown("a kustomization takes the file for a patch of another pin")
+_PATCHED = unknown("a kustomization uses the file as a patch of another version reference")
 
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
@@ -127,7 +129,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
         taken = {(each.file.path, each.line) for each in places}
         for each in patches.of(places):
             if (each.file.path, each.line) not in taken:
-                reason = f"it is a patch: what stands there takes the place of what {each.of} states"
+                reason = f"it is a patch that overrides {each.of}"
                 pins.append(unknown_pin(each.file, NAME, (each.line, each.where, each.raw), reason, BY_HAND))
     yield from sorted(dict.fromkeys(pins), key=lambda pin: (pin.path, pin.line))
 
@@ -141,11 +143,11 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     chart = chart_index.for_release(versions, target)
     if details.lock is not None:
         raise UnsupportedPin(
-            f"{details.lock.path} holds the chart, too, and would be left behind",
-            hint=f"set version {chart} in {pin.path}, run `{details.lock.command}`, and commit both",
+            f"{details.lock.path} also records the chart and would become outdated",
+            hint=f"set version {chart} in {pin.path}, run `{details.lock.command}`, then commit both files",
         )
     if details.version is None:
-        raise UnsupportedPin(f"{pin.where} is not stated", hint=f"state {chart}")
+        raise UnsupportedPin(f"{pin.where} is not set", hint=f"state {chart}")
     text = details.version.text
     if pin.state is PinState.RANGE:
         return _range_change(details.version, chart, target, versions)
@@ -160,9 +162,9 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
 def _range_change(version: Value, chart: str, target: str, versions: Mapping[str, str]) -> PinChange:
     text = version.text
     if ranges.allows(text, chart_index.tag_of(chart)):
-        return PinChange((), text, (f"the range {text} admits chart version {chart}, Flux {target}, as it is",))
+        return PinChange((), text, (f"the range {text} already includes chart version {chart} with Flux {target}",))
     new = chart_index.raised(text, chart, target, versions)
-    return PinChange((version.replaced(new),), new, (f"the range comes to chart version {chart}, Flux {target}",))
+    return PinChange((version.replaced(new),), new, (f"the range selects chart version {chart} with Flux {target}",))
 
 
 def _digest(context: PinContext, details: _ChartDetails, chart: str) -> TextEdit | None:
@@ -175,7 +177,7 @@ def _digest(context: PinContext, details: _ChartDetails, chart: str) -> TextEdit
     repository = chart_index.oci_name(details.repository)
     digest = context.artifacts.digest(repository, chart_index.oci_tag(chart))
     if digest is None:
-        raise ReleaseNotFound(f"{repository} has no tag {chart_index.oci_tag(chart)} yet", hint="try again later")
+        raise ReleaseNotFound(f"{repository} has no tag {chart_index.oci_tag(chart)} yet", hint="run again later")
     return details.digest.replaced(digest)
 
 
@@ -185,7 +187,7 @@ def _pin(place: ChartVersionPlace, reading: Reading) -> Pin:
     raw = written if digest in (None, version) else f"{written}@{digest.text}"
     remarks = place.remarks
     if place.lock is not None and reading.state is PinState.EXACT:
-        remarks = (f"{place.lock.path} holds the chart, too, and decides", *remarks)
+        remarks = (f"{place.lock.path} also records the chart and selects the version", *remarks)
     pin = judged(unknown_pin(place.file, NAME, (place.line, place.where, raw)), reading)
     details = _ChartDetails(place.source.repository, version, digest, place.lock, place.is_tag)
     return pin._replace(remarks=remarks, details=details)
@@ -198,7 +200,7 @@ def _broken(files: Files) -> list[Pin]:
             file,
             NAME,
             (each.line + each.text.count("\n", 0, match.start()), f"chart {CHART}", ""),
-            f"the file is a template, or broken: {each.message}",
+            f"the file is not valid YAML (it may be a template): {each.message}",
             BY_HAND,
         )
         for file in files.naming_the_chart()

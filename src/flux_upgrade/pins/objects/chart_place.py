@@ -96,12 +96,14 @@ def identity(each: Object) -> tuple[str, str, str, str]:
 def source_at(address: str) -> ChartSource:
     """A repository by its address, as users write it."""
     if is_variable(address):
-        return ChartSource("", f"the address of the chart's repository is a variable: {address}", "write it out")
+        return ChartSource(
+            "", f"the URL of the chart's repository is a variable: {address}", "write the URL as plain text"
+        )
     if not address.startswith(_SCHEMES):
         return ChartSource(
             "",
-            f"the chart comes from {address or 'nowhere'}, and charts are read over https and oci alone",
-            "name the chart's repository by its address, or upgrade it by hand",
+            f"the chart comes from {address or 'nowhere'}, and charts are read only over https and oci",
+            "write the URL of the chart's repository, or edit the version yourself",
         )
     return ChartSource(address.rstrip("/"))
 
@@ -142,4 +144,4 @@ def overridden_by_set(each: Object, *flags: Step) -> Iterator[str]:
 
 
 def _overridden(name: str, tag: str) -> str:
-    return f"the value {name} is {tag} and stays: that controller does not follow the chart"
+    return f"the value {name} stays at {tag}: that controller is not updated with the chart"

@@ -18,11 +18,11 @@ from flux_upgrade.pins.objects.flux_distribution import is_instance
 _OURS = re.compile(r"oci://(?P<repository>.+/flux-manifests)/?(?P<rest>[:@].*)?")
 _PARTS = re.compile(r"(?P<tag>[^@]*)(?:@(?P<digest>.*))?")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-SUSPENDED = "spec.suspend is set, so that Flux takes nothing new before it is resumed"
-NO_SEMVER = "spec.ref.semver has no effect beside spec.ref.digest"
+SUSPENDED = "spec.suspend is set: Flux installs nothing new until you resume it"
+NO_SEMVER = "spec.ref.semver has no effect together with spec.ref.digest"
 _API = "source.toolkit.fluxcd.io/"
 _FIELDS = ("digest", "semver", "tag")
-NO_PARTS = ("Flux takes no tag and no digest in spec.url", "write it below spec.ref")
+NO_PARTS = ("Flux accepts no tag and no digest in spec.url", "move it to spec.ref")
 """source-controller docs/spec/v1/ocirepositories.md, "URL"."""
 _BETA, _BETA_ENDS = "source.toolkit.fluxcd.io/v1beta2", "v2.8.0"
 """Flux 2.8 release notes: the CRD OCIRepository no longer serves it."""
@@ -41,7 +41,7 @@ class FluxManifestsReference(NamedTuple):
     filter: str = ""  # `spec.ref.semverFilter`: a regular expression that a tag has to match (Go's)
     api_version: str = ""
     problem: str = ""  # Why it is unknown; empty if it is known
-    remedy: str = "write one tag, digest or range there, as plain text"
+    remedy: str = "write one tag, digest or range as plain text"
 
     @property
     def deciding(self) -> tuple[Value, ...]:
@@ -86,7 +86,7 @@ def stated(each: Object, repository: str, rest: str, *above: Step) -> FluxManife
         api_version=each.text_at(*above, "apiVersion"),
         semver=values["semver"] if "semver" in given else None,
         filter=each.text_at(*ref, "semverFilter"),
-        problem=f"spec.ref.{odd[0]} is no text" if odd else "",
+        problem=f"spec.ref.{odd[0]} is not text" if odd else "",
     )
     return with_parts(found, values["tag"] if "tag" in given else None, values["digest"] if "digest" in given else None)
 
@@ -115,11 +115,11 @@ def doubts(found: FluxManifestsReference) -> Iterator[tuple[str, str]]:
         yield found.problem, found.remedy
     for value in found.deciding:
         if value.reason:
-            yield value.reason, "write the version out where it stands"
+            yield value.reason, "write the version as plain text"
         if is_variable(value.text):
-            yield "a variable stands for it", "change the version where the variable gets its value"
+            yield "a variable sets it", "edit the variable where it is set"
     if found.digest is not None and _DIGEST.fullmatch(found.digest.text) is None:
-        yield f"{found.digest.text} is no digest", "write it as sha256: and 64 hexadecimal digits"
+        yield f"{found.digest.text} is not a digest", "write `sha256:` and 64 hexadecimal digits"
 
 
 def not_served(found: FluxManifestsReference, target: str) -> Iterator[str]:

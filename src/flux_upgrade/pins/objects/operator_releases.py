@@ -70,13 +70,13 @@ def releases_in(artifact: DistributionArtifact, artifacts: Artifacts) -> tuple[V
     paths = artifacts.listing(artifact.repository, artifact.reference)
     if paths is None:
         raise ReleaseNotFound(
-            f"there is no artifact {artifact}", hint="name one that exists in spec.distribution.artifact"
+            f"there is no artifact {artifact}", hint="set an existing artifact in spec.distribution.artifact"
         )
     found = {Version(match[1]) for match in map(_FOLDER.match, paths) if match and is_tag(match[1])}
     if not found:
         raise ReleaseNotFound(
-            f"the artifact {artifact} holds no folder flux/vX.Y.Z",
-            hint="name an artifact of the flux-operator in spec.distribution.artifact",
+            f"the artifact {artifact} has no directory flux/vX.Y.Z",
+            hint="set an artifact of the flux-operator in spec.distribution.artifact",
         )
     return tuple(sorted(found))
 
@@ -90,7 +90,7 @@ def release_of(artifact: DistributionArtifact, artifacts: Artifacts) -> str:
         return artifact.tag
     annotations = artifacts.annotations(artifact.repository, artifact.reference)
     if annotations is None:
-        raise ReleaseNotFound(f"there is no artifact {artifact}", hint="name one that exists")
+        raise ReleaseNotFound(f"there is no artifact {artifact}", hint="set an existing artifact")
     tag = annotations.get(REVISION, "").partition("@")[0]
     return tag if is_tag(tag) else ""
 
@@ -144,7 +144,7 @@ def lowest_with(repository: str, own: str, target: str, artifacts: Artifacts) ->
     at = bisect_left(later, x=True, key=knows)
     if at == len(later):
         raise ReleaseNotFound(
-            f"no release of the flux-operator after {own} in {repository} holds Flux {target}",
-            hint="it is released some days after Flux, and a mirror later: try again then",
+            f"no flux-operator release after {own} in {repository} includes Flux {target}",
+            hint="run again later: it is released some days after Flux, and a mirror has it later",
         )
     return later[at]

@@ -98,8 +98,10 @@ def in_object(file: SourceFile, each: Object, address: Address) -> Iterator[Arti
     if template is not None:
         # A block scalar's text begins in the line after its indicator.
         for line in _lines(template.text, address):
-            why = "the flux-operator makes the object from a template"
-            yield _bare(file, name, template.line + line, address)._replace(reason=why, hint="change it by hand")
+            why = "the flux-operator generates the object from a template"
+            yield _bare(file, name, template.line + line, address)._replace(
+                reason=why, hint="edit the template yourself"
+            )
 
 
 def in_text(file: SourceFile, broken: BrokenDocument, address: Address) -> Iterator[ArtifactReference]:
@@ -152,7 +154,7 @@ def _of_sync(file: SourceFile, each: Object, address: Address, *above: Step) -> 
     )
     match = _URL.fullmatch(url)
     if match is not None and match["rest"]:
-        found = found._replace(field=f"{field}.url", problem=parts.NO_PARTS[0], remedy="write it as its ref")
+        found = found._replace(field=f"{field}.url", problem=parts.NO_PARTS[0], remedy="move it to spec.ref")
     else:
         found = parts.with_parts(found, each.at(*sync, "ref"), None)
     name, namespace = (each.text_at(*above, "metadata", key) for key in ("name", "namespace"))
@@ -165,8 +167,8 @@ def _judged(reference: ArtifactReference) -> ArtifactReference:
     stated = reference.stated
     reason, hint = next(parts.doubts(stated), ("", ""))
     if not stated.problem and is_variable(stated.repository):
-        reason = "a variable stands for the address, which may be that of the artifact"
-        hint = "write the address out"
+        reason = "a variable sets the address, which may be the artifact's"
+        hint = "write the address as plain text"
     if not reason and reference.path.endswith(ENDS):
         return reference._replace(is_made=True, reason=MADE[0], hint=MADE[1])
     return reference._replace(reason=reason, hint=hint)

@@ -92,6 +92,6 @@ def _shared(path: str, other: str) -> int:
 
 
 def _referred(patch: PatchedPlace) -> Callable[[ArtifactReference], ArtifactReference]:
-    reason = f"another one is put in by a patch: {patch.file.path}:{patch.line}"
-    hint = "change the patch by hand, or write the version in the object itself"
+    reason = f"a patch replaces it: {patch.file.path}:{patch.line}"
+    hint = "edit the patch, or set the version in the object"
     return lambda each: each if each.reason else each._replace(reason=reason, hint=hint)

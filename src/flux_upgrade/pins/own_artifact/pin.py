@@ -18,8 +18,8 @@ from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 
 NAME = "artifact"
-_SELECTIVE = "spec.layerSelector is set: see that it takes the first layer, which is the one that is changed"
-_PIN_IT = "write the tag or the digest of one artifact there, to have it promoted by pull request"
+_SELECTIVE = "spec.layerSelector is set: check that it selects the first layer, which is the only one that changes"
+_PIN_IT = "set a tag or digest if flux-upgrade should update it"
 
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
@@ -36,15 +36,15 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     """Write the tag and the digest of the rebased artifact, which may not be pushed yet."""
     reference = pin.details
     if context.own is None or not isinstance(reference, ArtifactReference):
-        raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} names no artifact")
+        raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} has no artifact")
     made = context.own.rebased(_reference(reference), target, pin.path)
     if isinstance(made, Hold):
         return PinChange((), pin.raw, hold=made)
     name = f"{context.own.address.repository}:{made.tag}"
-    kept = f"{name} is what was pinned, with Flux's manifest taken to {target}: every other file in it stays."
+    kept = f"{name} has Flux's manifest at {target}. All its other files are unchanged."
     unsigned = (
-        f"Sign {name} by its digest, {made.digest}: Flux verifies signatures (spec.verify), and takes nothing"
-        " that has none."
+        f"Sign {name} by its digest, {made.digest}: Flux verifies signatures (spec.verify) and rejects"
+        " artifacts without one."
     )
     parts = ((reference.stated.tag, made.tag), (reference.stated.digest, made.digest))
     stated = [(value, new) for value, new in parts if value is not None]
@@ -90,12 +90,12 @@ def _judged(reference: ArtifactReference, own: OwnArtifacts) -> Pin:
     if reference.stated.digest is not None and reference.stated.semver is not None:
         pin = pin._replace(remarks=(*pin.remarks, NO_SEMVER))
     if not reference.is_pinned:
-        takes = f"it follows the tag {reference.follows}" if reference.follows else "Flux picks the tag by itself"
+        takes = f"it follows the tag {reference.follows}" if reference.follows else "Flux selects the tag"
         return pin._replace(state=PinState.FLOATING, reason=takes, hint=_PIN_IT)
     try:
         held = own.at(_reference(reference))
     except (SourceUnavailable, UntrustedArchive) as error:
-        why = f"what the artifact holds could not be asked: {error.message}"
+        why = f"the artifact could not be looked up: {error.message}"
         is_odd = isinstance(error, UntrustedArchive)
         reason = HoldReason.UNTRUSTED_ARTIFACT if is_odd else HoldReason.SOURCE_UNAVAILABLE
         return pin._replace(reason=why, hint=error.hint, held=Hold(reason, why, error.hint, type(error)))

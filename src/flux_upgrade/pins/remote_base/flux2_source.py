@@ -60,11 +60,11 @@ def change_range(pin: Pin, value: Value, target: str) -> PinChange:
     new = ranges.raised(value.text, target)
     if new is None:
         raise UnsupportedPin(
-            f"{pin.path}:{pin.line}: the range {value.text} cannot be raised to {target}",
-            hint="write a range like 2.9.x there, or a tag",
+            f"{pin.path}:{pin.line}: the range {value.text} cannot be changed to {target}",
+            hint="write a range like 2.9.x, or a tag",
         )
     if new == value.text:
-        return PinChange((), pin.raw, (f"the range {value.text} admits {target} by itself",))
+        return PinChange((), pin.raw, (f"the range {value.text} already includes {target}",))
     return PinChange((value.replaced(new),), pin.raw.replace(value.text, new))
 
 
@@ -117,7 +117,7 @@ def _pin(source: _Flux2Source, paths: Mapping[Key, list[str]], kind: str, contex
     line = value.line if value is not None else found.line_at("spec", "ref")
     written = value.text if value is not None else ""
     remarks = tuple(
-        f"spec.ref.{each} does not count beside spec.ref.{field}"
+        f"spec.ref.{each} has no effect together with spec.ref.{field}"
         for each in _FIELDS
         if each != field and found.has("spec", "ref", each)
     )
@@ -125,11 +125,11 @@ def _pin(source: _Flux2Source, paths: Mapping[Key, list[str]], kind: str, contex
     reading = _reading(source, field, written, context)
     if not installs and not any(map(is_variable, taken)):
         pin = flux2_repository.pin_of(pin._replace(role=Role.REPORTED), reading, value)
-        reason = "no Kustomization installs Flux from it" if taken else "no Kustomization refers to it"
-        yield pin._replace(reason=reason, hint="raise it by hand where you need to")
+        reason = "no Kustomization installs Flux from it" if taken else "no Kustomization references it"
+        yield pin._replace(reason=reason, hint="edit the version yourself if you need it")
     elif not installs:
-        reason = "which part of Flux's repository is used cannot be told"
-        hint = "have a Kustomization with the path ./manifests/install in this repository refer to it"
+        reason = "the used part of Flux's repository is not known"
+        hint = "reference it from a Kustomization with the path ./manifests/install in this repository"
         yield flux2_repository.pin_of(pin, unknown(reason, hint, reading.version), value)
     else:
         pin = flux2_repository.pin_of(pin, reading, value)
@@ -141,12 +141,12 @@ def _reading(source: _Flux2Source, field: str, written: str, context: PinContext
     if source.reference.is_copy:
         return flux2_repository.COPY
     if field in ("", "branch"):
-        return floating(f"it follows the branch {written}" if field else "it names no release")
+        return floating(f"it follows the branch {written}" if field else "it has no release")
     if field == "semver" and not is_variable(written):
         return _range(written, context)
     reading = flux2_repository.judge(written)
     if field == "tag" and reading.state is not PinState.EXACT and not is_variable(written):
-        return unknown(f"{written} is no release of Flux", "name a release's tag, which begins with v")
+        return unknown(f"{written} is not a Flux release", "use a release's tag, like v2.9.4")
     return reading
 
 
@@ -154,13 +154,13 @@ def _range(text: str, context: PinContext) -> Reading:
     if ranges.is_exact(text):
         return Reading(PinState.EXACT, f"v{text.lstrip('=v')}")
     if ranges.parsed(text) is None:
-        return unknown(f"{text} is no semver range", "write a range like 2.9.x")
+        return unknown(f"{text} is not a semver range", "write a range like 2.9.x")
     try:
         newest = ranges.newest(text, context.regenerator.stable_tags())
     except (SourceUnavailable, UntrustedArchive) as error:
         return unknown(error.message, error.hint)
     if not newest:
-        return unknown(f"no release that is known is in the range {text}", "write a range like 2.9.x")
+        return unknown(f"the range {text} includes no known release", "write a range like 2.9.x")
     return Reading(PinState.RANGE, newest)
 
 
@@ -196,8 +196,8 @@ def _patch(file: SourceFile, line: int, key: Key, kind: str) -> Pin:
         file,
         kind,
         (line, f"patch of GitRepository {_called(key)}".rstrip(), ""),
-        "a patch of another pin decides the release",
-        "write the release in the GitRepository itself, and remove the patch",
+        "a patch sets the release",
+        "set the release in the GitRepository, and remove the patch",
     )
 
 

@@ -79,9 +79,9 @@ def _pin(file: SourceFile, field: str, value: Value) -> Iterator[Pin]:
     pin = unknown_pin(file, NAME, (value.line, place, reference.ref or ""))._replace(role=role)
     pin = flux2_repository.pin_of(pin, _reading(file.path, reference), value, reference.start)
     if role is Role.REPORTED:
-        pin = pin._replace(reason="it is no part of what installs Flux", hint="raise it by hand where you need to")
+        pin = pin._replace(reason="it does not install Flux", hint="edit the version yourself if you need it")
     elif reference.host == "gh:":
-        pin = pin._replace(remarks=("gh: is an abbreviation of your git, which new versions of kustomize refuse",))
+        pin = pin._replace(remarks=("gh: is a Git abbreviation, which new versions of kustomize reject",))
     yield pin
 
 
@@ -100,7 +100,7 @@ def _reading(path: str, reference: flux2_repository.RepositoryReference) -> Read
     if reference.form == "release" and reference.ref is None:
         return floating("it follows the latest release", reading.hint)
     if path.rpartition("/")[2] not in NAMES:
-        reason = "kustomize does not read a file of this name, so something else makes use of it"
+        reason = "kustomize does not read a file with this name, so another tool uses it"
         return unknown(reason, TEMPLATE[1], reading.version)
     return reading
 

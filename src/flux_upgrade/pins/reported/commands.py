@@ -54,9 +54,9 @@ _VARIABLE = re.compile(
 )
 _SET = r"^[ \t-]*(?:export |readonly |local |ARG |ENV |\$(?:env:)?)*{name}[ \t]*(?:\?=|:=|=|:)[ \t]*(.*)$"
 _RELEASE = re.compile(r"[\"']?(v?\d+\.\d+\.\d+[\w.-]*)[\"']?[ \t\r]*")
-_INSTALLS = "let a kustomization refer to the release, or keep what flux install --export writes: both are upgraded"
-_CLI = "pin the CLI in .tool-versions, mise.toml or with fluxcd/flux2/action: those are upgraded"
-_OF_CHART = "raise the version by hand; the chart's appVersion says which Flux it installs"
+_INSTALLS = "reference the release from a kustomization, or commit the output of `flux install --export`"
+_CLI = "set the CLI version in .tool-versions, mise.toml or fluxcd/flux2/action"
+_OF_CHART = "edit the version yourself; the chart's appVersion is its Flux version"
 
 
 class _CommandVersion(NamedTuple):
@@ -135,14 +135,14 @@ def _pin(file: SourceFile, text: str, command: _CommandVersion) -> Pin:
             (written, start), where = assigned, f"{where}, {name}"
     pin = reported_pin(file, NAME, (line_of(decoded(file.content), start), where, written), "", command.hint)
     if command.hint == _OF_CHART:
-        return pin._replace(reason="it is the version of a chart, in a command")
+        return pin._replace(reason="it is a chart version in a command")
     if written == "latest":
         stands = written if text.startswith(written, start) else ""
-        reason = "it names no release and takes the newest"
+        reason = "it has no release and installs the newest"
         return pin._replace(raw=stands, state=PinState.FLOATING, reason=reason)
     tag = f"v{written.removeprefix('v')}"
     if is_tag(tag):
-        return pin._replace(state=PinState.EXACT, version=Version(tag), reason="a command is never changed")
+        return pin._replace(state=PinState.EXACT, version=Version(tag), reason="a command is reported but never changed")
     meaning = judge(written)
     return pin._replace(state=meaning.state, reason=meaning.reason)
 

@@ -21,8 +21,8 @@ _CHART = r"(?:.*/)?flux2"
 _REPOSITORY = r"(?:https://|ssh://git@|git@)github\.com[:/]fluxcd/flux2(?:\.git)?/?"
 _FOLDER = r"(?:\./)?manifests/(?:install|crds)/?"
 _RELEASE = r"https://github\.com/fluxcd/flux2/releases/.*/install\.yaml"
-_OF_CHART = "raise the version by hand; the chart's appVersion says which Flux it installs"
-_BY_HAND = "raise the version by hand"
+_OF_CHART = "edit the version yourself; the chart's appVersion is its Flux version"
+_BY_HAND = "edit the version yourself"
 _EACH = "*"  # In a path: every item of the list
 
 
@@ -66,14 +66,14 @@ _INSTALLERS = (
         "Subscription",
         ((("spec", "name"), "flux"),),
         ("spec", "startingCSV"),
-        "choose the release with its channel and startingCSV, or move to the Flux Operator",
+        "set the release with `channel` and `startingCSV`, or migrate to the Flux Operator",
     ),
     _Installer(
         "kubernetesconfiguration.azure.com",
         "Extension",
         ((("spec", "extensionType"), r"(?i:microsoft\.flux)"),),
         ("spec", "version"),
-        "Azure decides which Flux its extension installs",
+        "Azure selects the Flux version of its extension",
     ),
     _Installer("vendir.k14s.io", "Config", (((*_CONTENTS, "slug"), "fluxcd/flux2"),), (*_CONTENTS, "tag"), _BY_HAND),
     # Rancher Fleet, in fleet.yaml, and the configuration of Talos: both without apiVersion.
@@ -152,14 +152,16 @@ def _pin(
         value.text if value is not None else "",
     )
     return _with_release(
-        reported_pin(file, NAME, spot, "this way to install Flux is recognised, and not changed", installer.hint)
+        reported_pin(
+            file, NAME, spot, "flux-upgrade reports this kind of installation but does not change it", installer.hint
+        )
     )
 
 
 def _with_release(pin: Pin) -> Pin:
     """With the release, where what is written names one and no chart's version."""
     if not pin.raw:
-        return pin._replace(state=PinState.FLOATING, reason="it names no version")
+        return pin._replace(state=PinState.FLOATING, reason="it has no version")
     if pin.hint == _OF_CHART:
         return pin
     reference = parse(pin.raw)

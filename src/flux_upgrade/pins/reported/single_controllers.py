@@ -23,8 +23,8 @@ _CONTROLLERS = r"((?:source|kustomize|helm|notification|image-reflector|image-au
 _NAME = re.compile(rf"(?:.*/)?fluxcd/{_CONTROLLERS}")
 _IN_PATCH = re.compile(rf"\bfluxcd/{_CONTROLLERS}[:@]([\w.:-]+)")
 _KUSTOMIZATION = re.compile(rb"\n(?:kind: *[\"']?(?:Kustomization|Component)\b|(?:resources|images):)")
-_REASON = "it pins a controller by itself, whatever release of Flux is installed"
-_HINT = "take it away when the release has what you need: images that run ahead of their CRDs break"
+_REASON = "it sets a single controller's version, independent of the installed Flux release"
+_HINT = "remove it once the release has what you need: images that are newer than their CRDs break"
 
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:

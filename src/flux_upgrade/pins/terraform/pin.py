@@ -58,7 +58,7 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     module = read_module(context.tree, posixpath.dirname(pin.path))
     provider.check(module, target)
     if not isinstance(pin.details, int):
-        raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} names no release")
+        raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} is not a Flux release")
     start = pin.details
     return PinChange(
         (TextEdit(start, start + len(pin.version), pin.version, target),),
@@ -94,14 +94,14 @@ def _merged(pin: Pin, place: TerraformBlock, others: Sequence[TerraformBlock]) -
     version = place.block.attributes.get("version")
     if version is None and place.is_override:
         return
-    others_at = ", ".join(f"{each.path}:{each.block.line}" for each in others) or "a resource that is not there"
+    others_at = ", ".join(f"{each.path}:{each.block.line}" for each in others) or "a resource that does not exist"
     yield pin._replace(
         line=pin.line if version is None else version.line,
         where=pin.where if version is None else f"{pin.where}, version",
         raw="" if version is None else one_line(version),
         state=PinState.UNKNOWN,
         reason=f"it overrides {others_at}" if place.is_override else f"{others_at} overrides it",
-        hint="write the version in the resource itself, and in no override file",
+        hint="set the version in the resource, not in an override file",
     )
 
 
@@ -110,7 +110,7 @@ def _of_resource(pin: Pin, place: TerraformBlock, module: Module) -> Pin:
     embedded = place.block.attributes.get("embedded_manifests")
     is_given = version is not None and version.text != "null"
     if embedded is not None and embedded.text.strip('"') == "true":
-        said = "embedded_manifests is set: the provider's own version decides"
+        said = "embedded_manifests is set: the provider's own version selects the release"
         return _floating(
             pin._replace(where=f"{pin.where}, embedded_manifests"),
             embedded,
@@ -127,7 +127,7 @@ def _of_resource(pin: Pin, place: TerraformBlock, module: Module) -> Pin:
             hint=_instead(f"{pin.path}:{embedded.line}", "false", module.where_set(embedded)),
         )
     if version is None or not is_given:
-        return _floating(pin, version, "no version is given: the provider's own decides", module)
+        return _floating(pin, version, "no version is set: the provider's own version selects the release", module)
     return _stated(pin._replace(line=version.line, where=f"{pin.where}, version"), version, module)
 
 
@@ -135,17 +135,17 @@ def _stated(pin: Pin, version: Attribute, module: Module) -> Pin:
     written = one_line(version)
     pin, place = pin._replace(raw=written), f"{pin.path}:{version.line}"
     if version.literal is None or is_variable(version.literal):
-        reason = f"{written} stands for it, which only Terraform can work out"
+        reason = f"only Terraform can evaluate {written}"
         return judged(pin, unknown(reason, _instead(place, "the release", module.where_set(version))))
     if version.literal == "latest":
-        return pin._replace(reason="each apply takes the latest release")
+        return pin._replace(reason="each apply installs the latest release")
     text = decoded(pin.content)[version.start : version.start + len(version.literal)]
     if Version.parse(f"v{version.literal}") is not None:
-        reason, hint = ("the provider takes no version without a leading v", f'write "v{version.literal}" in {place}')
+        reason, hint = ("the provider rejects a version without a leading v", f'write "v{version.literal}" in {place}')
         return judged(pin, unknown(reason, hint))
     if Version.parse(version.literal) is None or text != version.literal:
-        reason = "it is no release of Flux, or is spelled with escapes"
-        return judged(pin, unknown(reason, f'write a release, as in "v2.8.7", in {place}'))
+        reason = "it is not a Flux release, or contains escape sequences"
+        return judged(pin, unknown(reason, f'write a release, like "v2.8.7", in {place}'))
     remarks = tuple(provider.mismatches(module, version.literal))
     reading = Reading(PinState.EXACT, version.literal, remarks=remarks)
     return judged(pin, reading)._replace(details=version.start)
@@ -157,8 +157,8 @@ def _floating(pin: Pin, at: Attribute | None, reason: str, module: Module) -> Pi
     return pin._replace(
         line=pin.line if at is None else at.line,
         reason=reason,
-        hint="raise the provider fluxcd/flux (1.9 is for Flux 2.9) and run terraform init -upgrade: "
-        + (given or "no file of the folder says which one is used"),
+        hint="update the provider fluxcd/flux (1.9 is for Flux 2.9), then run `terraform init -upgrade`: "
+        + (given or "no file in the directory sets its version"),
         remarks=() if lock is None else (f"{provider.chosen(lock)} as the provider",),
     )
 
@@ -167,10 +167,10 @@ def _unreadable(file: SourceFile) -> Iterator[Pin]:
     """A JSON file that is a template, or broken, and yet holds the resource."""
     text = decoded(file.content)
     for match in _KEY.finditer(text):
-        reason = "the file cannot be read as JSON"
-        hint = "mend the file, or look after it by hand if it is a template"
+        reason = "the file is not valid JSON"
+        hint = "fix the file, or edit the version yourself if it is a template"
         yield unknown_pin(file, NAME, (line_of(text, match.start()), RESOURCE, ""), reason, hint)
 
 
 def _instead(place: str, what: str, said: str) -> str:
-    return f"{f'{said}; ' if said else ''}write {what} itself in {place} to have it kept current"
+    return f"{f'{said}; ' if said else ''}write {what} in {place} as plain text"

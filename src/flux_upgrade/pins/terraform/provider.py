@@ -72,20 +72,20 @@ def check(module: Module, target: str) -> None:
     minor = _minor(target)
     if minor is None:
         raise UnsupportedPin(
-            f"which provider fluxcd/flux is for Flux {target} is not known",
-            hint="change the version, and the provider's, by hand",
+            f"the provider fluxcd/flux for Flux {target} is not known",
+            hint="edit the Flux version and the provider version yourself",
         )
     for each in constraints(module):
         admits = each.admits(minor)
         if admits is None:
             raise UnsupportedPin(
-                f"{each.place}: the version of the provider fluxcd/flux cannot be read: {each.text}",
-                hint=f'write it as text that admits 1.{minor}, "~> 1.{minor}.0" for instance',
+                f"{each.place}: the version of the provider fluxcd/flux is not readable: {each.text}",
+                hint=f'write text that includes 1.{minor}, like "~> 1.{minor}.0"',
             )
         if not admits:
             raise UnsupportedPin(
                 _mismatch(f'{each.place} says "{each.text}"', target, minor),
-                hint=f'change {each.place} first, to "~> 1.{minor}.0" for instance, and run terraform init -upgrade',
+                hint=f'change {each.place} first, for example to "~> 1.{minor}.0", then run `terraform init -upgrade`',
             )
 
 
@@ -99,7 +99,7 @@ def mismatches(module: Module, tag: str) -> Iterator[str]:
             yield _mismatch(f'{each.place} says "{each.text}"', tag, minor)
     if lock is not None and lock[1].numbers[:2] != (1, minor):
         is_older = lock[1].numbers[:2] < (1, minor)
-        todo = ": run terraform init -upgrade before the next apply" if is_older else ""
+        todo = ": run `terraform init -upgrade` before the next apply" if is_older else ""
         yield _mismatch(chosen(lock), tag, minor) + todo
 
 
@@ -108,14 +108,14 @@ def remarks(module: Module, target: str) -> Iterator[str]:
     yield from mismatches(module, target)
     if locked(module) is None and next(constraints(module), None) is None:
         yield (
-            f"Flux {target} needs the provider fluxcd/flux 1.{_minor(target)}: no file of the folder says "
-            "which one is used"
+            f"Flux {target} needs the provider fluxcd/flux 1.{_minor(target)}: no file in the directory "
+            "sets its version"
         )
 
 
 def chosen(lock: tuple[str, Version]) -> str:
     """What ``locked`` found, in words."""
-    return f"{lock[0]} chooses {lock[1].bare}"
+    return f"{lock[0]} selects {lock[1].bare}"
 
 
 def _mismatch(said: str, tag: str, minor: int) -> str:

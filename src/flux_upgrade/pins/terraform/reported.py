@@ -18,16 +18,16 @@ _MIGRATE = "registry.terraform.io/providers/fluxcd/flux/latest/docs/guides/migra
 _SET = "instance.distribution.version"
 _CHARTS = {
     "flux2": (
-        "the community chart: its own version is not that of Flux",
-        "raise it by hand to a chart with the appVersion that is wanted",
+        "the version of the community chart is not Flux's version",
+        "set a chart version with the appVersion that you need",
     ),
     "flux-operator": (
-        "the version of flux-operator, which installs Flux as a FluxInstance says",
-        "raise it by hand; it has to know the Flux that the FluxInstance asks for",
+        "it is the version of flux-operator, which installs the Flux version of a FluxInstance",
+        "set a version that supports the Flux version of the FluxInstance",
     ),
     "flux-instance": (
-        "a FluxInstance as a chart: its values say which Flux is installed",
-        "raise instance.distribution.version in its values by hand, or keep the FluxInstance in Git",
+        "it is a FluxInstance as a chart: its values set the Flux version",
+        "edit instance.distribution.version in its values, or keep the FluxInstance in Git",
     ),
 }
 """Chart → what a release of it in Terraform is, and what to do about it."""
@@ -50,7 +50,7 @@ def _install(pin: Pin, block: Block) -> Pin:
     version = block.attributes.get("version")
     reported = pin._replace(
         folder=folder_of(block.attributes.get("target_path")),
-        reason="the data source flux_install is of the provider before 1.0",
+        reason="the data source flux_install belongs to the provider before 1.0",
         hint=f"migrate to the resource flux_bootstrap_git: {_MIGRATE}",
     )
     if version is None:
@@ -107,7 +107,7 @@ def _urls(pin: Pin, block: Block) -> Iterator[Pin]:
             where=f"{pin.where}, {name}",
             raw=one_line(attribute),
             reason="Terraform downloads Flux's manifests",
-            hint="keep them in Git instead, as flux_bootstrap_git or flux bootstrap write them",
+            hint="keep them in Git instead, as `flux_bootstrap_git` or `flux bootstrap` write them",
         )
         if match[1] is None:
             yield reported
