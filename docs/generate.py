@@ -203,27 +203,27 @@ def exit_codes_page() -> str:
     """One line for each code: codes are distinct, an error class has exactly one."""
     rows = [(errors.FluxUpgradeError.exit_code, "unexpected", str(inspect.getdoc(errors.FluxUpgradeError)))]
     rows += [(each.exit_code, each.slug, str(inspect.getdoc(each))) for each in errors_with_codes()]
-    rows.append((cli.INTERRUPTED, "", "The run was interrupted (Ctrl-C)."))
+    rows.append((cli.INTERRUPTED, "", "You interrupted the run (Ctrl-C)."))
     return _page(
         [
             "# Exit codes",
             (
-                "Where installations or pull requests end differently, the smallest code that is not 0 is the "
-                "run's, after everything else was done. An error is a line on stderr, "
-                "`flux-upgrade: <name>: <what is wrong>`, and an indented one with the remedy; the problems of "
-                "a config file are a line each. What is [held](hold-reasons.md) ends with 0, unless its row "
-                "there says otherwise."
+                "Use the exit code to decide in a script what to do next. If several installations or pull "
+                "requests fail, flux-upgrade finishes the others and exits with the smallest code that is not 0. "
+                "An error is a line on stderr, `flux-upgrade: <name>: <what happened>`. An indented line with the "
+                "remedy follows. A config file has one line for each problem. A [hold](hold-reasons.md) exits "
+                "with 0 unless its row shows another code."
             ),
             _table(
                 ("Code", "Name", "Meaning"),
                 [
-                    ("0", "", "Done, or there was nothing to do."),
+                    ("0", "", "The run succeeded, or there was nothing to do."),
                     *((str(code), f"`{name}`" if name else "", text) for code, name, text in sorted(rows)),
                 ],
             ),
             (
-                "`inspect` ends with 0 for whatever it finds, but for unreadable files and an empty tree, and "
-                "`plan` for whatever it would hold: what they say is their result."
+                "`inspect` exits with 0 unless a file is unreadable or nothing is found. `plan` exits with 0 even if "
+                "it would hold an installation."
             ),
         ]
     )

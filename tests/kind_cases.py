@@ -52,7 +52,7 @@ class KindCase:
     charts: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     """Repository → chart → version → ``appVersion``."""
     unreachable: Sequence[str] = ()
-    """The first characters of the addresses that cannot be reached."""
+    """The first characters of the addresses that is unreachable."""
     moves_operator: bool = False
     """Whether the flux-operator's own pins are upgraded."""
     own: Mapping[str, Any] = field(default_factory=dict)

@@ -175,7 +175,7 @@ class MemoryArtifacts:
     def _ask(self, what: str) -> None:
         self.asked.append(what)
         if what.startswith(self._unreachable or ("\0",)):
-            raise SourceUnavailable(f"{what} cannot be reached", hint="run again later")
+            raise SourceUnavailable(f"{what} is unreachable", hint="run again later")
 
 
 class EveryImage(MemoryArtifacts):
@@ -201,5 +201,5 @@ class MemoryCharts:
 
     def versions(self, repository: str, chart: str) -> Mapping[str, str]:
         if repository.startswith(self._unreachable or ("\0",)):
-            raise SourceUnavailable(f"{repository} cannot be reached", hint="run again later")
+            raise SourceUnavailable(f"{repository} is unreachable", hint="run again later")
         return self._stated.get(repository, {}).get(chart, {})

@@ -38,7 +38,7 @@ class MemoryOwnArtifacts:
     def at(self, reference: str) -> ArtifactRelease:
         self.asked.append(reference)
         if self.is_unreachable:
-            raise RegistryUnavailable(f"{self.address.host} cannot be reached", hint="run again later")
+            raise RegistryUnavailable(f"{self.address.host} is unreachable", hint="run again later")
         for tag, stated in self.stated.items():
             if reference in (tag, stated["digest"]):
                 others = {name: value for name, value in stated.items() if name != "version"}

@@ -96,7 +96,7 @@ def _password(stdin: IO[str] | None) -> str:
     """Raises UsageError where there is none."""
     password = stdin.readline().strip() if stdin is not None else ""
     if not password:
-        raise UsageError("there is no password on stdin", hint="pipe it in, or leave --password-stdin out")
+        raise UsageError("no password on stdin", hint="pipe the password in, or remove --password-stdin")
     return password
 
 
@@ -108,6 +108,6 @@ def _defect(error: Exception, *, debug: bool) -> str:
     trace = "".join(traceback.format_exception(error)) if debug else ""
     return (
         f"{trace}flux-upgrade: unexpected: {type(error).__name__} at {where}: {error}\n"
-        "  This is a defect of flux-upgrade. Please report it with the file that it was run on, and the "
-        "output of the same command with FLUX_UPGRADE_DEBUG=1.\n"
+        "  This is a bug in flux-upgrade. Run the same command with FLUX_UPGRADE_DEBUG=1, and report its output "
+        "together with the file that it read.\n"
     )

@@ -95,7 +95,7 @@ def test_refuses_what_is_not_a_file(kind: bytes) -> None:
 def test_refuses_a_link_in_place_of_a_member() -> None:
     kept = {name: text for name, text in FILES.items() if name != "rbac.yaml"}
     message = refusal(archive(kept, member("rbac.yaml", kind=tarfile.SYMTYPE, link="policies.yaml")))
-    assert "neither a file nor a folder" in message
+    assert "neither a file nor a directory" in message
 
 
 def test_refuses_long_names_in_extra_headers() -> None:
@@ -136,7 +136,7 @@ def test_refuses_duplicates() -> None:
 
 @pytest.mark.parametrize("name", reader.REQUIRED)
 def test_names_what_is_missing(name: str) -> None:
-    assert f"lacks {name}" in refusal(archive({n: t for n, t in FILES.items() if n != name}))
+    assert f"does not contain {name}" in refusal(archive({n: t for n, t in FILES.items() if n != name}))
 
 
 def test_refuses_what_is_not_utf8() -> None:
@@ -289,5 +289,5 @@ def test_a_real_tarfile_agrees() -> None:
 
 @pytest.mark.parametrize("name", ["/x.yaml", "../x.yaml", "a/../x.yaml"])
 def test_read_single_refuses_paths_that_leave_their_folder(name: str) -> None:
-    with pytest.raises(UntrustedArchive, match="leaves its folder"):
+    with pytest.raises(UntrustedArchive, match="outside its directory"):
         reader.read_single(pack([member(name)]), "x.yaml", WHAT)

@@ -81,15 +81,13 @@ def test_what_is_not_there(pushed: OciArtifactRegistry) -> None:
     assert pushed.digest("production") is None
     assert pushed.tags() == ()
     assert pushed.digest("no tag") is None
-    with pytest.raises(RegistryUnavailable, match=r"does not give the blob sha256:\w+ \(404\): BLOB_UNKNOWN"):
+    with pytest.raises(RegistryUnavailable, match=r"did not return the blob sha256:\w+ \(404\): BLOB_UNKNOWN"):
         pushed.blob(described(LAYER))
 
 
 @pytest.mark.real_part("docker-registry")
 def test_a_manifest_whose_blobs_are_missing(pushed: OciArtifactRegistry) -> None:
-    with pytest.raises(
-        RegistryUnavailable, match=r"does not take the manifest for production \(4\d\d\): \w+"
-    ) as caught:
+    with pytest.raises(RegistryUnavailable, match=r"rejected the manifest for production \(4\d\d\): \w+") as caught:
         pushed.put_manifest(stored(), "production")
     assert caught.value.hint
     assert pushed.digest("production") is None
@@ -114,7 +112,7 @@ def test_a_blob_of_nothing_has_a_length(server: Loopback, clients: Clients) -> N
 
 @pytest.mark.real_part("docker-registry")
 def test_a_blob_other_than_it_says(pushed: OciArtifactRegistry) -> None:
-    with pytest.raises(RegistryUnavailable, match=r"does not take the blob .* \(400\): DIGEST_INVALID"):
+    with pytest.raises(RegistryUnavailable, match=r"rejected the blob .* \(400\): DIGEST_INVALID"):
         pushed.put_blob(io.BytesIO(b"x" * len(LAYER)), described(LAYER))
 
 

@@ -99,7 +99,7 @@ def test_what_stays_is_one_error_and_the_tag_is_what_it_was(
     front: FaultyRegistry, faulty: OciArtifactRegistry, clock: Clock, step: str
 ) -> None:
     front.spoil(*STEPS[step], Fault(502), times=-1)
-    with pytest.raises(RegistryUnavailable, match=f"{front.host} answers 502 for /v2/{PATH}/") as caught:
+    with pytest.raises(RegistryUnavailable, match=f"{front.host} returned status 502 for /v2/{PATH}/") as caught:
         _ = faulty.manifest(TAG), faulty.digest(TAG), faulty.tags(), pull(faulty), push(faulty, TAG, NEXT)
     assert type(caught.value) is RegistryUnavailable
     assert "release source" not in caught.value.hint
@@ -111,7 +111,7 @@ def test_what_stays_is_one_error_and_the_tag_is_what_it_was(
 def test_a_limit_that_ends_far_away(front: FaultyRegistry, faulty: OciArtifactRegistry, clock: Clock) -> None:
     front.spoil("PUT", "/manifests/", Fault(429, headers={"Retry-After": "3600"}))
     error = refused(faulty, RegistryUnavailable)
-    assert error.message == f"the rate limit of {front.host} is used up until 2023-11-14 23:13:20 UTC"
+    assert error.message == f"the rate limit of {front.host} is exceeded until 2023-11-14 23:13:20 UTC"
     assert "GITHUB_TOKEN" not in error.hint
     assert clock.now == NOW
 
@@ -121,7 +121,7 @@ def test_a_blob_that_breaks_off_in_the_middle(front: FaultyRegistry, faulty: Oci
     assert pull(faulty) == LAYER
     assert clock.slept == [0.5, 1.0]
     front.spoil("GET", "/blobs/", Fault(drop="body"), times=-1)
-    with pytest.raises(RegistryUnavailable, match="cannot be reached"):
+    with pytest.raises(RegistryUnavailable, match="is unreachable"):
         pull(faulty)
 
 
@@ -168,7 +168,7 @@ def test_a_wrong_digest_with_a_manifest(front: FaultyRegistry, faulty: OciArtifa
 def test_a_wrong_digest_for_what_was_pushed(front: FaultyRegistry, faulty: OciArtifactRegistry) -> None:
     front.spoil("PUT", "/manifests/", Fault(headers={"Docker-Content-Digest": OTHER}))
     error = refused(faulty, UntrustedArchive)
-    assert f"should stand for {stored(NEXT).digest} now, and the registry says {OTHER}" in error.message
+    assert f"should now point to {stored(NEXT).digest}, but the registry reports {OTHER}" in error.message
 
 
 def test_a_registry_that_does_not_say_what_was_pushed(front: FaultyRegistry, faulty: OciArtifactRegistry) -> None:
@@ -231,7 +231,7 @@ def test_a_tag_that_must_not_be_overwritten(
 ) -> None:
     front.spoil("PUT", "/manifests/", fault, times=-1)
     error = refused(faulty, ForbiddenByRegistry)
-    assert f"forbids to overwrite the tag {front.host}/{PATH}:{TAG}" in error.message
+    assert f"does not allow you to overwrite the tag {front.host}/{PATH}:{TAG}" in error.message
     assert f"({fault.status})" in error.message
     assert clock.slept == []
     assert faulty.digest(TAG) == stored().digest

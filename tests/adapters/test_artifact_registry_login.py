@@ -89,7 +89,7 @@ def test_a_wrong_password(basic: FaultyRegistry, clients: Clients) -> None:
     registry = opened(basic, clients, given(basic, "wrong-horse"))
     for push_too in (False, True, False):
         error = refusal(registry, push_too=push_too)
-        assert error.message.startswith(f"{basic.host} does not accept the credentials: UNAUTHORIZED")
+        assert error.message.startswith(f"{basic.host} rejects the credentials: UNAUTHORIZED")
         assert GIVEN in error.hint
     assert [each.method for each in basic.passed] == ["GET", "GET", "POST", "POST", "GET"]
 
@@ -97,19 +97,19 @@ def test_a_wrong_password(basic: FaultyRegistry, clients: Clients) -> None:
 def test_a_password_that_is_right_but_not_enough(basic: FaultyRegistry, clients: Clients) -> None:
     basic.spoil("POST", "/uploads/", Fault(403), skip=1)
     error = refusal(opened(basic, clients, given(basic)), push_too=True)
-    assert error.message == f"the credentials for {basic.host} may not push to {PATH}"
+    assert error.message == f"the credentials for {basic.host} do not allow you to push to {PATH}"
 
 
 def test_no_password(basic: FaultyRegistry, clients: Clients) -> None:
     error = refusal(opened(basic, clients, NoCredentials()))
-    assert f"{basic.host} lets nobody pull from {PATH} without credentials" in error.message
+    assert f"{basic.host} requires credentials to pull from {PATH}" in error.message
     assert "--password-stdin" in error.hint
-    assert "lets nobody push to" in refusal(opened(basic, clients, NoCredentials()), push_too=True).message
+    assert "requires credentials to push to" in refusal(opened(basic, clients, NoCredentials()), push_too=True).message
 
 
 def test_a_password_for_another_host(basic: FaultyRegistry, clients: Clients) -> None:
     elsewhere = GivenCredentials("ghcr.io", USERNAME, PASSWORD)
-    assert "without credentials" in refusal(opened(basic, clients, elsewhere)).message
+    assert "requires credentials" in refusal(opened(basic, clients, elsewhere)).message
     assert [each.authorization for each in basic.passed] == [""]
 
 
@@ -130,7 +130,7 @@ def test_an_identity_token_where_only_passwords_are_taken(
 ) -> None:
     entry = {"identitytoken": IDENTITY_TOKEN}
     error = refusal(opened(basic, clients, config(tmp_path, {"auths": {basic.host: entry}})))
-    assert "may not pull from" in error.message
+    assert "do not allow you to pull from" in error.message
 
 
 def test_credentials_are_looked_up_only_when_they_are_asked_for(
@@ -161,7 +161,7 @@ def test_who_may_pull_may_not_push(bearer: FaultyRegistry, service: TokenService
     registry = opened(bearer, clients, given(bearer))
     before = registry.digest("production")
     error = refusal(registry, push_too=True)
-    assert f"the credentials for {bearer.host} may not push to {PATH}: UNAUTHORIZED" in error.message
+    assert f"the credentials for {bearer.host} do not allow you to push to {PATH}: UNAUTHORIZED" in error.message
     assert GIVEN in error.hint
     assert registry.digest("production") == before
 
@@ -169,15 +169,15 @@ def test_who_may_pull_may_not_push(bearer: FaultyRegistry, service: TokenService
 def test_what_everybody_may_pull(bearer: FaultyRegistry, service: TokenService, clients: Clients) -> None:
     manifest = push(opened(bearer, clients, given(bearer)), "production")
     nobody = opened(bearer, clients, NoCredentials())
-    assert "lets nobody pull" in refusal(nobody).message
+    assert "requires credentials to pull" in refusal(nobody).message
     service.actions[""] = {"pull"}
     assert nobody.manifest("production") == manifest
-    assert "lets nobody push" in refusal(nobody, push_too=True).message
+    assert "requires credentials to push" in refusal(nobody, push_too=True).message
 
 
 def test_a_wrong_password_for_a_token(bearer: FaultyRegistry, service: TokenService, clients: Clients) -> None:
     error = refusal(opened(bearer, clients, given(bearer, "wrong-horse")))
-    assert error.message == f"{bearer.host} does not accept the credentials: incorrect username or password"
+    assert error.message == f"{bearer.host} rejects the credentials: incorrect username or password"
     assert service.given == []
 
 
@@ -187,7 +187,7 @@ def test_an_identity_token(bearer: FaultyRegistry, service: TokenService, client
     assert push(registry, "production").digest == registry.digest("production")
     assert [method for method, _, _ in service.seen] == ["POST", "POST"]
     service.takes_post = False
-    with pytest.raises(SourceUnavailable, match="answers 404 to who asks for a token"):
+    with pytest.raises(SourceUnavailable, match="returned status 404 to a token request"):
         opened(bearer, clients, source).tags()
 
 
@@ -203,13 +203,13 @@ def test_a_password_where_an_identity_token_is_not_taken(
 def test_a_wrong_identity_token(bearer: FaultyRegistry, clients: Clients, tmp_path: Path) -> None:
     entry = {"identitytoken": f"{IDENTITY_TOKEN}-of-yesterday"}
     error = refusal(opened(bearer, clients, config(tmp_path, {"auths": {bearer.host: entry}})))
-    assert error.message == f"{bearer.host} does not accept the credentials: no such token"
+    assert error.message == f"{bearer.host} rejects the credentials: no such token"
 
 
 def test_a_token_that_expires(bearer: FaultyRegistry, service: TokenService, clients: Clients) -> None:
     service.lifetime = -120  # the registry allows for a minute between the clocks
     registry = opened(bearer, clients, given(bearer))
-    assert "may not pull from" in refusal(registry).message
+    assert "do not allow you to pull from" in refusal(registry).message
     assert len(service.given) == 1  # a new one once for each request
     service.lifetime = 300
     assert registry.tags() == ()

@@ -134,10 +134,10 @@ def unreachable(request: pytest.FixtureRequest, clients: Clients) -> tuple[Artif
 def test_a_registry_that_cannot_be_reached(unreachable: tuple[Artifacts, str]) -> None:
     artifacts, repository = unreachable
     for ask in (artifacts.digest, artifacts.annotations, artifacts.listing):
-        with pytest.raises(SourceUnavailable, match="cannot be reached") as caught:
+        with pytest.raises(SourceUnavailable, match="is unreachable") as caught:
             ask(repository, "v2.9.4")
         assert caught.value.hint
-    with pytest.raises(SourceUnavailable, match="cannot be reached"):
+    with pytest.raises(SourceUnavailable, match="is unreachable"):
         artifacts.tags(repository)
 
 
@@ -182,7 +182,7 @@ def test_a_manifest_that_was_tampered_with(registry: str, clients: Clients, tmp_
 def test_a_registry_that_wants_a_password(locked_registry: str, clients: Clients) -> None:
     with pytest.raises(SourceUnavailable, match="gives no anonymous access to fluxcd/flux-manifests") as caught:
         artifacts_of(clients).digest(f"{locked_registry.removeprefix('http://')}/{PATH}", "v2.9.4")
-    assert "without a password" in caught.value.hint
+    assert "no password" in caught.value.hint
 
 
 def test_each_manifest_and_layer_is_asked_for_once(server: Loopback, clients: Clients) -> None:

@@ -120,7 +120,7 @@ def test_reads_head_remote_and_identity(origin: Path) -> None:
     assert mine.remote_url() == f"file://{origin}"
     assert mine.identity() == ("", "")
     git("remote", "rename", "origin", "upstream", at=origin.parent / "clone")
-    with pytest.raises(UsageError, match="no remote origin"):
+    with pytest.raises(UsageError, match="no remote `origin`"):
         mine.remote_url()
 
 
@@ -196,13 +196,13 @@ def test_monitors_and_hooks_of_the_checkout_are_not_run(origin: Path) -> None:
 
 
 def test_without_git_it_says_so(origin: Path) -> None:
-    with pytest.raises(UsageError, match="no git on PATH") as caught:
+    with pytest.raises(UsageError, match="git is not on PATH") as caught:
         checkout(origin, PATH="/nonexistent").remote_url()
     assert "install git" in caught.value.hint
 
 
 def test_a_folder_that_is_none_of_git_s(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is no Git checkout: not a git repository"):
+    with pytest.raises(UsageError, match="is not a Git checkout: not a git repository"):
         checkout(tmp_path).remote_url()
 
 
@@ -212,20 +212,20 @@ def test_a_folder_that_is_none_of_git_s(tmp_path: Path) -> None:
 def test_a_file_with_changes_is_dirty(origin: Path) -> None:
     (origin / PATH).write_text("two\n")
     error = checkout(origin).explain(PATH, head_of(origin))
-    assert error.message == f"{PATH} has changes that are not committed"
-    assert error.hint == "commit and push, or undo them first"
+    assert error.message == f"{PATH} has uncommitted changes"
+    assert error.hint == f"commit and push the changes, or run `git restore {PATH}`"
 
 
 def test_a_file_that_was_never_committed(origin: Path) -> None:
     (origin / "new.yaml").touch()
-    assert "not in the commit" in checkout(origin).explain("new.yaml", head_of(origin)).message
+    assert "is not committed" in checkout(origin).explain("new.yaml", head_of(origin)).message
 
 
 def test_a_checkout_that_is_behind(origin: Path) -> None:
     folder = clone(origin)
     base = commit(origin, PATH, "two\n", "Third")
     unknown = checkout(folder).explain(PATH, base)
-    assert unknown.message.endswith("the base has commits that are not here")
+    assert unknown.message.endswith("the base branch has commits that the checkout does not have")
     git("fetch", "--quiet", at=folder)
     behind = checkout(folder).explain(PATH, base)
     assert behind.message.endswith("the checkout is behind")
@@ -247,13 +247,13 @@ def test_another_branch_is_no_ancestor_of_the_base(origin: Path) -> None:
     commit(folder, PATH, "mine\n", "Mine")
     base = commit(origin, PATH, "two\n", "Third")
     git("fetch", "--quiet", at=folder)
-    assert "the branch feature that is checked out is not an ancestor" in checkout(folder).explain(PATH, base).message
+    assert "the branch feature in the checkout is not an ancestor" in checkout(folder).explain(PATH, base).message
 
 
 def test_commits_that_the_base_has_not(origin: Path) -> None:
     base = head_of(origin)
     commit(origin, PATH, "two\n", "Third")
-    assert "the branch main that is checked out has commits" in checkout(origin).explain(PATH, base).message
+    assert "the branch main in the checkout has commits" in checkout(origin).explain(PATH, base).message
 
 
 def test_a_checkout_that_converts_line_ends(origin: Path) -> None:
@@ -266,7 +266,7 @@ def test_a_checkout_that_converts_line_ends(origin: Path) -> None:
 
 
 def test_a_folder_without_git(tmp_path: Path) -> None:
-    assert "is no Git checkout" in checkout(tmp_path).explain(PATH, "0" * 40).message
+    assert "is not a Git checkout" in checkout(tmp_path).explain(PATH, "0" * 40).message
 
 
 def test_reads_the_commit_that_is_checked_out_without_git(origin: Path) -> None:

@@ -117,7 +117,7 @@ def test_a_file_without_credentials(tmp_path: Path, content: object) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     missing = str(tmp_path / "none.json")
     assert DockerConfig(missing, "", {}).credential("ghcr.io", "org/app") is None
-    with pytest.raises(UsageError, match=r"none\.json cannot be read: there is no such file"):
+    with pytest.raises(UsageError, match=r"none\.json does not exist"):
         DockerConfig(missing, "", {}, required=True).credential("ghcr.io", "org/app")
 
 
@@ -129,9 +129,9 @@ def test_the_folder_with_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "is no JSON object"),
-        ("[]", "is no JSON object"),
-        ("{" * 100_000, "is no JSON object"),
+        ("", "is not a JSON object"),
+        ("[]", "is not a JSON object"),
+        ("{" * 100_000, "is not a JSON object"),
         ({"auths": []}, ""),
         ({"auths": [1]}, "auths of the Docker config file"),
         ({"auths": {"ghcr.io": SECRET}}, "auths['ghcr.io'] of the Docker config file"),
@@ -139,7 +139,7 @@ def test_the_folder_with_the_file(tmp_path: Path) -> None:
         ({"auths": {"ghcr.io": {"auth": b64encode(SECRET.encode()).decode()}}}, "is not the base64"),
         ({"auths": {"ghcr.io": {"auth": "/w=="}}}, "is not the base64"),
         ({"credHelpers": {"ghcr.io": "../x"}}, "credHelpers['ghcr.io'] of the Docker config file"),
-        ({"credHelpers": {"ghcr.io": 7}}, "names no credential helper"),
+        ({"credHelpers": {"ghcr.io": 7}}, "has no credential helper"),
         ({"credsStore": "a/b"}, "credsStore of the Docker config file"),
         ({"credsStore": "none"}, "needs docker-credential-none, which is not on PATH"),
     ],
@@ -188,10 +188,10 @@ def test_a_helper_that_knows_of_nothing(tmp_path: Path, helpers: Path) -> None:
 @pytest.mark.parametrize(
     ("answer", "status", "before", "message"),
     [
-        (SECRET, 1, "", "which ended with 1"),
-        (SECRET, 0, "", "answered with something other than a JSON object"),
-        ("[]", 0, "", "answered with something other than a JSON object"),
-        ("", 0, "exec /bin/sleep 30", "did not end within 0.2 s"),
+        (SECRET, 1, "", "which exited with code 1"),
+        (SECRET, 0, "", "whose output is not a JSON object"),
+        ("[]", 0, "", "whose output is not a JSON object"),
+        ("", 0, "exec /bin/sleep 30", "did not finish within 0.2 s"),
     ],
 )
 def test_a_helper_that_fails(  # noqa: PLR0913, PLR0917  (a table)
@@ -219,7 +219,7 @@ def test_a_helper_in_a_relative_folder_is_not_run(
 def test_a_helper_that_is_no_program(tmp_path: Path, helpers: Path) -> None:
     (helpers / "docker-credential-bad").write_bytes(b"\x7fELF")
     (helpers / "docker-credential-bad").chmod(0o755)
-    with pytest.raises(UsageError, match="cannot be run: "):
+    with pytest.raises(UsageError, match="failed to start: "):
         config(tmp_path, {"credsStore": "bad"}, str(helpers)).credential("ghcr.io", "org/app")
 
 
@@ -257,5 +257,5 @@ def test_a_broken_file_may_be_forgiven(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("username", "password"), [("", "x"), ("x", ""), ("a:b", "x"), ("a", "x\n"), ("a\n", "x")])
 def test_what_cannot_be_given(username: str, password: str) -> None:
-    with pytest.raises(UsageError, match="given by --username and --password-stdin cannot be used"):
+    with pytest.raises(UsageError, match="the credentials from --username and --password-stdin are not valid"):
         GivenCredentials("ghcr.io", username, password)

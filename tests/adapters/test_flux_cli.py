@@ -78,8 +78,8 @@ def test_the_repository_brings_no_program(tmp_path: Path, monkeypatch: pytest.Mo
     ("script", "why"),
     [
         ("echo first >&2; echo 'unknown flag: --x' >&2; exit 1", "unknown flag: --x"),
-        ("exit 3", "ended with 3"),
-        ("exec sleep 5", "did not end within 0.2 s"),
+        ("exit 3", "exited with code 3"),
+        ("exec sleep 5", "did not finish within 0.2 s"),
         ("printf '\\377'", "not UTF-8"),
     ],
 )

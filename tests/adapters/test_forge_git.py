@@ -240,7 +240,7 @@ def test_a_person_who_pushes_between_look_and_take_loses_nothing(world: World, *
     forge = world.forge()
     seen = forge.fetch(QUESTION)
     theirs = world.commit("mine\n", "Mine", BRANCH)
-    with pytest.raises(Overtaken, match="somebody else"):
+    with pytest.raises(Overtaken, match="another user or run"):
         forge.apply(opening(seen) if first else updating(seen, "v2.9.5\n"))
     assert world.bare.refs()[f"refs/heads/{BRANCH}"] == theirs
     branch = world.forge().fetch(QUESTION).branches[BRANCH]
@@ -386,8 +386,8 @@ def test_agit_opens_and_moves_one_pull_request(world: World, flavour: str) -> No
     assert (pull.number, pull.url, pull.is_draft) == (1, done.url, True)
     again = forge.apply(updating(seen, "v2.9.5\n", make_ready=True))
     assert (again.number, world.bare.refs()["refs/pull/1/head"]) == (1, again.head)
-    assert "take WIP: out of its title by hand" in again.warnings[0]
-    assert "close it by hand" in forge.apply(ClosePull(pull, "")).warnings[0]
+    assert "remove WIP: from its title yourself" in again.warnings[0]
+    assert "close it yourself" in forge.apply(ClosePull(pull, "")).warnings[0]
 
 
 @pytest.mark.parametrize("amended", [True, False])
@@ -551,7 +551,7 @@ def test_the_user_s_credential_helper_is_used(world: World, tmp_path: Path) -> N
 
 
 def test_a_token_over_ssh_is_a_mistake() -> None:
-    with pytest.raises(UsageError, match="reached by ssh"):
+    with pytest.raises(UsageError, match="uses ssh"):
         GitForge(RemoteAccess("git@gitlab.com:fleet/infra.git", "gitlab", token="x"), PERSON, lambda: NOW)
 
 

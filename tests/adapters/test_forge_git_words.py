@@ -146,7 +146,7 @@ def test_a_token_is_bound_to_its_origin() -> None:
     ],
 )
 def test_no_token_for_an_address_that_can_be_read_in_two_ways(url: str) -> None:
-    with pytest.raises(UsageError, match="the remote's address has") as caught:
+    with pytest.raises(UsageError, match="the remote's URL has") as caught:
         remotes.RemoteAccess(url, "git", "secret").settings(url)
     assert "git.example" not in caught.value.message
 
@@ -241,7 +241,7 @@ def test_names_what_a_push_cannot_ask_for() -> None:
             ForgeUnavailable,
             "//git.example",
         ),
-        ("", "", ForgeUnavailable, "without a word"),
+        ("", "", ForgeUnavailable, "without a message"),
     ],
 )
 def test_puts_what_git_says_into_our_words(out: str, err: str, error: type[FluxUpgradeError], message: str) -> None:

@@ -266,7 +266,7 @@ def test_tokens_that_open_nothing(on: World) -> None:
     for token in ("", on.token):
         with pytest.raises(ForbiddenByForge) as caught:
             on.forge_of(token).fetch(ASKED)
-        assert "the token is missing, wrong or expired" in caught.value.hint
+        assert "it is missing, wrong or expired" in caught.value.hint
         assert on.token.value not in repr(caught.value) + caught.value.hint
 
 
@@ -287,7 +287,7 @@ def test_reading_is_tried_again(on: World, fault: str) -> None:
 
 @pytest.mark.parametrize(
     ("fault", "message"),
-    [("502", "answers 502 for /api/graphql"), ("reset", "cannot be reached: Connection reset by peer")],
+    [("502", "returned status 502 for /api/graphql"), ("reset", "is unreachable: Connection reset by peer")],
 )
 def test_reading_gives_up(on: World, fault: str, message: str) -> None:
     on.hub.fail(FAULTS[fault], times=9)
@@ -305,7 +305,7 @@ def test_a_rate_limit_that_is_used_up_reports_its_reset(on: World, kind: str) ->
     with pytest.raises(ForgeUnavailable) as caught:
         on.fetch()
     assert caught.value.message.endswith("is used up until 2026-03-02 07:00:00 UTC")
-    assert caught.value.hint == "wait until then; the next run goes on where this one ended"
+    assert caught.value.hint == "wait until then; run flux-upgrade again: it continues where this run ended"
     assert on.clock.slept == []
 
 

@@ -374,7 +374,7 @@ def test_a_write_is_sent_once(on: World, at: int, fault: str) -> None:
     with pytest.raises(ForgeUnavailable) as caught:
         on.forge.apply(step)
     assert on.calls == OPENING[:at]
-    assert caught.value.hint.endswith("the next run goes on where this one ended")
+    assert caught.value.hint.endswith("it continues where this run ended")
     assert on.clock.slept == []
     no_token_in(on, caught.value)
 
@@ -429,7 +429,7 @@ def test_a_limit_that_is_used_up(on: World, at: int) -> None:
     on.hub.fail(FAULTS["403 primary limit"], at_call=at)
     with pytest.raises(ForgeUnavailable) as caught:
         on.forge.apply(step)
-    assert caught.value.message == "the rate limit of GitHub's API is used up until 2026-03-02 07:00:00 UTC"
+    assert caught.value.message == "GitHub's API rate limit is exceeded until 2026-03-02 07:00:00 UTC"
     assert len(on.calls) == at
 
 
@@ -611,7 +611,7 @@ def test_names_that_are_no_repository(on: World, repository: str) -> None:
     ],
 )
 def test_addresses_that_are_not_of_one_server(on: World, api_url: str, graphql_url: str) -> None:
-    with pytest.raises(UsageError, match="are not the addresses of one GitHub"):
+    with pytest.raises(UsageError, match="do not belong to the same GitHub server"):
         on.forge_of(on.token, api_url=api_url, graphql_url=graphql_url)
 
 

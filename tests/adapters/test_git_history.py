@@ -101,7 +101,7 @@ def test_only_what_was_committed_counts(repository: Repository) -> None:
     repository.commit("one")
     (repository.folder / PATH).write_text("two")
     assert repository.contents() == ["one"]
-    assert repository.history.of("new.yaml") == FileRevisions(missing="it was not committed yet")
+    assert repository.history.of("new.yaml") == FileRevisions(missing="it is not committed yet")
 
 
 # -- branches
@@ -264,7 +264,7 @@ def test_a_shallow_checkout_says_so(repository: Repository) -> None:
         repository.commit(text)
     repository.commit("beside", "other.yaml")
     found = cloned(repository, "--depth=1").of(PATH)
-    assert found.missing.startswith("the checkout is shallow: check it out with `fetch-depth: 0`")
+    assert found.missing.startswith("the checkout is shallow: set `fetch-depth: 0`")
     assert [past.content for past in found.versions] == [b"three"]
     assert found.versions[0].date == "", "who knows since when"
 
@@ -297,14 +297,14 @@ def test_a_sparse_checkout_is_whole(repository: Repository) -> None:
 
 def test_without_a_repository(tmp_path: Path) -> None:
     found = GitHistory(Checkout(str(tmp_path), PERSON)).of(PATH)
-    assert found == FileRevisions(missing="it is in no Git checkout, or nothing was committed there yet")
+    assert found == FileRevisions(missing="it is not in a Git checkout, or has no commit yet")
 
 
 def test_without_git(repository: Repository, tmp_path: Path) -> None:
     repository.commit("one")
     found = GitHistory(Checkout(str(repository.folder), {"PATH": str(tmp_path)})).of(PATH)
     assert found.versions == ()
-    assert "no git on PATH" in found.missing
+    assert "git is not on PATH" in found.missing
 
 
 def test_so_many_contents_that_not_all_are_read(repository: Repository) -> None:
@@ -315,7 +315,7 @@ def test_so_many_contents_that_not_all_are_read(repository: Repository) -> None:
         repository.git("commit", "--quiet", "-m", "Change")
     found = repository.history.of("file.yaml")
     assert [past.content for past in found.versions] == [b"%d" % number for number in range(3, 203)]
-    assert found.missing == "only its last 200 contents were looked at, of 203"
+    assert found.missing == "only its last 200 of 203 versions were checked"
 
 
 # -- uses of API versions
@@ -358,7 +358,7 @@ def test_only_a_whole_history_rules_a_use_out(repository: Repository, tmp_path: 
     assert shallow.paths == ()
     assert "fetch-depth: 0" in shallow.missing
     nowhere = GitHistory(Checkout(str(tmp_path), PERSON)).mentions([BETA])
-    assert nowhere == Mentions(missing="it is in no Git checkout, or nothing was committed there yet")
+    assert nowhere == Mentions(missing="it is not in a Git checkout, or has no commit yet")
 
 
 def test_contents_that_are_not_there_are_not_fetched(repository: Repository) -> None:

@@ -141,8 +141,8 @@ def test_more_commits_than_are_asked_for(world: World) -> None:
     found = world.history().of(PATH)
     assert len(found.versions) == MOST
     assert found.missing == (
-        "the checkout has not the whole history, and GitHub was asked for the last 100 commits of the file alone: "
-        "check it out with `fetch-depth: 0` (actions/checkout)"
+        "the checkout does not have the whole history, and only the last 100 commits of the file were read from GitHub: "
+        "set `fetch-depth: 0` of actions/checkout"
     )
     assert world.calls.count("GET /git/blobs") == 3
 
@@ -253,4 +253,4 @@ def test_git_where_it_has_all_else_github(  # noqa: PLR0913, PLR0917  (a row of 
 def test_there_may_be_no_checkout(world: World, tmp_path: Path) -> None:
     variables, source = environment(world), RepositorySource(str(tmp_path), "", "")
     found = build_history(variables, source, build_checkout(variables, find(source.path))).of(PATH)
-    assert found == FileRevisions(missing="it is in no Git checkout, or nothing was committed there yet")
+    assert found == FileRevisions(missing="it is not in a Git checkout, or has no commit yet")

@@ -119,7 +119,7 @@ def test_one_that_is_there_already_is_given_as_it_is(on: World) -> None:
 
 def test_one_that_is_there_unseen(on: World) -> None:
     on.hub.create_repository(NAME, is_private=True)
-    with pytest.raises(ForbiddenByForge, match="acme/fleet is there already, and the token may not see it"):
+    with pytest.raises(ForbiddenByForge, match="acme/fleet already exists, and the token cannot read it"):
         on.hosting(scopes=("public_repo",)).create(replace(NEW, visibility="public"))
 
 
@@ -141,7 +141,7 @@ def test_what_cannot_be_created_is_not_tried(on: World, wanted: NewRepository, m
 
 @pytest.mark.parametrize(
     ("owner", "message"),
-    [("bob", "bob is a person's account, not an organization"), ("nobody", "there is no account nobody")],
+    [("bob", "bob is a user account, not an organization"), ("nobody", "the account nobody does not exist")],
 )
 def test_an_owner_that_is_no_organization(on: World, owner: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):

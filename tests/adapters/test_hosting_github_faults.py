@@ -107,7 +107,7 @@ def test_rate_limits_are_reported_as_rate_limits(on: World) -> None:
     with pytest.raises(ForgeUnavailable, match="rate limit"):
         on.hosting().repository()
     on.hub.fail(FAULTS["403 primary limit"])
-    with pytest.raises(ForgeUnavailable, match="rate limit of GitHub's API is used up until"):
+    with pytest.raises(ForgeUnavailable, match="GitHub's API rate limit is exceeded until"):
         on.hosting().create(NEW)
     assert NAME not in on.hub.repositories
 

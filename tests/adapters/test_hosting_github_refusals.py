@@ -97,7 +97,7 @@ def test_a_token_that_may_not_see_secrets(on: World, token: str) -> None:
 def test_what_github_token_can_never_do_is_reported(on: World, action: str) -> None:
     with pytest.raises(ForbiddenByForge) as caught:
         ACTIONS[action][0](on.hosting("actions"))
-    assert "GITHUB_TOKEN never can" in caught.value.hint
+    assert "GITHUB_TOKEN cannot have it" in caught.value.hint
     assert "`permissions:" not in caught.value.hint
 
 
@@ -107,7 +107,7 @@ def test_a_token_that_is_not_known(on: World, action: str) -> None:
     on.hub.revoke(token)
     with pytest.raises(ForbiddenByForge, match="Bad credentials") as caught:
         ACTIONS[action][0](on.hosting_of(token))
-    assert caught.value.hint == "the token is missing, wrong or expired: give a new one"
+    assert caught.value.hint == "set a new token: it is missing, wrong or expired"
     assert token.value not in message_and_hint(caught.value)
 
 

@@ -140,7 +140,7 @@ def test_a_registry_that_wants_a_password_holds(locked_registry: str, clients: C
 
 @pytest.fixture(params=["memory", "registry"])
 def both(request: pytest.FixtureRequest, server: Loopback, clients: Clients) -> tuple[Artifacts, str, str]:
-    """A world with two tags, one of which cannot be had, and a host that cannot be reached."""
+    """A world with two tags, one of which cannot be had, and a host that is unreachable."""
     down = f"127.0.0.1:{closed_port()}"
     if request.param == "memory":
         name = f"{server.host}/mirror/a:v1"
@@ -199,7 +199,7 @@ def test_what_is_no_image_at_all_is_reported(clients: Clients) -> None:
     found = artifacts_of(clients).digests([("${REGISTRY}/a", "v1"), ("UPPER/a", "v1")])
     for each in found.values():
         assert isinstance(each, SourceUnavailable)
-        assert "is no name of an OCI repository" in each.message
+        assert "is not the name of an OCI repository" in each.message
 
 
 def test_bytes_of_another_digest_are_not_pinned(server: Loopback, clients: Clients) -> None:

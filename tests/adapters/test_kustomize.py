@@ -113,8 +113,8 @@ def test_kustomize_comes_first_and_none_is_none(tmp_path: Path) -> None:
     ("text", "why"),
     [
         ("echo 'Error: no such file' >&2; exit 1", "Error: no such file"),
-        ("exit 3", "ended with 3"),
-        ("exec sleep 5", "did not end within 0.3 s"),
+        ("exit 3", "exited with code 3"),
+        ("exec sleep 5", "did not finish within 0.3 s"),
     ],
 )
 def test_a_failure_is_reported_on_one_line(tmp_path: Path, text: str, why: str) -> None:
@@ -133,5 +133,5 @@ def test_a_file_that_is_no_program(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_outside(tmp_path: Path) -> None:
-    with pytest.raises(ClusterUnfit, match="outside of the repository"):
+    with pytest.raises(ClusterUnfit, match="outside the repository"):
         found(script(tmp_path, "kustomize", "true"), {}).build({"../x": b""}, "", "x")

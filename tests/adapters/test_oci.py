@@ -54,7 +54,7 @@ def test_where_a_repository_is(name: str, called: str, url: str, clients: Client
     ["", "ghcr.io", "ghcr.io/", "ghcr.io/Fluxcd/x", "ghcr.io/../x", "ghcr.io//x", "ghcr.io/x:v1", "ghcr.io/x@sha256:0", "user:pass@ghcr.io/x", "ghcr.io:/x", "ghcr.io/x?y", "ghcr.io/x y", "ghcr.io/${name}", "-.io/x", "ghcr.io/x\n"],
 )  # fmt: skip
 def test_what_is_no_name_of_a_repository(name: str, clients: Clients) -> None:
-    with pytest.raises(SourceUnavailable, match="no name of an OCI repository") as caught:
+    with pytest.raises(SourceUnavailable, match="is not the name of an OCI repository") as caught:
         open_repository(clients(), name)
     assert caught.value.message.isprintable()
 
@@ -71,7 +71,7 @@ def test_a_manifest_by_tag_and_by_digest(server: Loopback, repository: RegistryR
 
 def test_a_manifest_that_differs_from_what_was_asked_for(server: Loopback, repository: RegistryRepository) -> None:
     server.route(f"{REGISTRY}/manifests/{OTHER}", Answer(BODY))
-    with pytest.raises(UntrustedArchive, match=f"should be {OTHER[7:]}, and is {DIGEST[7:]}"):
+    with pytest.raises(UntrustedArchive, match=f"is {DIGEST[7:]} instead of {OTHER[7:]}"):
         repository.manifest(OTHER)
 
 
@@ -103,7 +103,7 @@ def test_access_denied(server: Loopback, repository: RegistryRepository, status:
     server.route(MANIFEST, Answer(status=status))
     with pytest.raises(SourceUnavailable, match=f"gives no anonymous access to {PATH}") as caught:
         repository.manifest("v2.9.4")
-    assert "without a password" in caught.value.hint
+    assert "no password" in caught.value.hint
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -139,7 +139,7 @@ def test_an_index_without_an_image(server: Loopback, repository: RegistryReposit
     server.route(MANIFEST, Answer(json.dumps({"manifests": manifests}).encode()))
     found = repository.manifest("v2.9.4")
     assert found is not None
-    with pytest.raises(UntrustedArchive, match="holds no image"):
+    with pytest.raises(UntrustedArchive, match="has no readable image"):
         repository.image(found)
 
 
@@ -150,7 +150,7 @@ def test_an_index_of_an_index_is_not_followed(server: Loopback, repository: Regi
     server.route(MANIFEST, Answer(json.dumps({"manifests": [{"digest": digest}]}).encode()))
     found = repository.manifest("v2.9.4")
     assert found is not None
-    with pytest.raises(UntrustedArchive, match="holds no image"):
+    with pytest.raises(UntrustedArchive, match="has no readable image"):
         repository.image(found)
 
 
@@ -158,11 +158,11 @@ def test_a_blob(server: Loopback, repository: RegistryRepository) -> None:
     server.route(f"{REGISTRY}/blobs/{DIGEST}", Answer(BODY))
     server.route(f"{REGISTRY}/blobs/{OTHER}", Answer(BODY))
     assert repository.blob(DIGEST, "It", len(BODY)) == BODY
-    with pytest.raises(UntrustedArchive, match=f"It cannot be trusted: it is larger than {len(BODY) - 1} bytes"):
+    with pytest.raises(UntrustedArchive, match=f"It failed verification: it is larger than {len(BODY) - 1} bytes"):
         repository.blob(DIGEST, "It", len(BODY) - 1)
     with pytest.raises(UntrustedArchive, match=OTHER[7:]):
         repository.blob(OTHER, "It")
-    with pytest.raises(UntrustedArchive, match="no sha256"):
+    with pytest.raises(UntrustedArchive, match="not a sha256"):
         repository.blob("sha512:0", "It")
     with pytest.raises(SourceUnavailable, match="404"):
         repository.blob(f"sha256:{'0' * 64}", "It")

@@ -165,18 +165,20 @@ def test_what_a_registry_says_is_shown_but_not_a_secret(server: Loopback, client
     server.route("/x", challenge("Basic"), Answer(json.dumps(body).encode(), 403))
     client = clients()
     message = refusal(client, server.url, login(client, server.url)).message
-    assert message.endswith(r"may not pull from org/app: DENIED: no\nentry; X")
+    assert message.endswith(r"do not allow you to pull from org/app: DENIED: no\nentry; X")
     for echoed in (SECRET, BASIC):
         body = {"errors": [{"code": "DENIED", "message": f"not {echoed}"}]}
         server.route("/x", challenge("Basic"), Answer(json.dumps(body).encode(), 403))
-        assert refusal(client, server.url, login(client, server.url)).message.endswith("may not pull from org/app")
+        assert refusal(client, server.url, login(client, server.url)).message.endswith(
+            "do not allow you to pull from org/app"
+        )
 
 
 def test_nobody_is_asked_for_credentials_where_there_are_none(server: Loopback, clients: Clients) -> None:
     server.route("/x", Answer(status=403))
     client = clients()
     error = refusal(client, server.url, login(client, server.url, NoCredentials()))
-    assert "without credentials" in error.message
+    assert "requires credentials" in error.message
 
 
 def test_a_limit_of_the_realm_is_waited_for(server: Loopback, clients: Clients) -> None:

@@ -160,7 +160,7 @@ def test_the_tree_is_that_of_a_folder(plain: World, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", ["missing.yaml", "apps", "link.yaml", "../x"])
 def test_what_cannot_be_read(plain: World, path: str) -> None:
     plain.fill({"apps/a.yaml": "a: 1\n"})
-    with pytest.raises(Unreadable, match="cannot be read from the branch"):
+    with pytest.raises(Unreadable, match="in the branch is not readable"):
         plain.open().tree.read(path)
 
 
@@ -190,10 +190,10 @@ def test_a_token_that_may_not(plain: World) -> None:
     reader = plain.open(token=READ)
     with pytest.raises(ForbiddenByForge, match=r"not allowed|403") as raised:
         reader.push({SYNC: b"second: 1\n"}, "Second")
-    assert "check the token" in raised.value.hint
+    assert "check that the token" in raised.value.hint
     with pytest.raises(ForbiddenByForge) as raised:
         plain.open(token="wrong")
-    assert "check the token" in raised.value.hint
+    assert "check that the token" in raised.value.hint
     assert plain.bare.refs() == {"refs/heads/main": first}
 
 

@@ -120,7 +120,7 @@ def test_no_place_in_a_repository(own: Path, tmp_path: Path) -> None:
     ):
         with pytest.raises(UsageError, match="is in the Git repository"):
             SecretFile(str(path))
-    with pytest.raises(UsageError, match="is in the folder that is worked on"):
+    with pytest.raises(UsageError, match="is in the working directory"):
         SecretFile(str(tmp_path / "plain" / "secret.yaml"), (str(tmp_path / "plain"),))
     SecretFile(str(tmp_path / "plain" / "secret.yaml"), (str(tmp_path / "pla"),))
 
@@ -128,12 +128,12 @@ def test_no_place_in_a_repository(own: Path, tmp_path: Path) -> None:
 def test_no_place_that_others_have_a_hand_in(own: Path) -> None:
     path = own / "secret.yaml"
     own.chmod(0o777)
-    with pytest.raises(UsageError, match="anybody may write to"):
+    with pytest.raises(UsageError, match="every user can write to"):
         SecretFile(str(path))
     own.chmod(0o1777)
     SecretFile(str(path)).put((SECRET,))
     path.chmod(0o640)
-    with pytest.raises(UsageError, match="read or written by others"):
+    with pytest.raises(UsageError, match="other users can read or write"):
         SecretFile(str(path))
 
 
@@ -141,12 +141,12 @@ def test_no_file_of_another_user(own: Path) -> None:
     path = own / "secret.yaml"
     path.touch(mode=0o600)
     give_away(path)
-    with pytest.raises(UsageError, match="belongs to somebody else"):
+    with pytest.raises(UsageError, match="belongs to another user"):
         SecretFile(str(path))
 
 
 @pytest.mark.parametrize(
-    ("name", "why"), [("folder", "is not a file"), ("missing/x", "there is no folder"), ("pipe", "is not a file")]
+    ("name", "why"), [("folder", "is not a file"), ("missing/x", "does not exist"), ("pipe", "is not a file")]
 )
 def test_what_is_no_file(own: Path, name: str, why: str) -> None:
     (own / "folder").mkdir()
@@ -161,7 +161,7 @@ def test_a_failure_leaves_what_was_there(own: Path) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
     try:
-        with pytest.raises(WriteFailed, match="cannot be written: File too large"):
+        with pytest.raises(WriteFailed, match="could not be written: File too large"):
             file.put((PULL,))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -172,6 +172,6 @@ def test_a_failure_leaves_what_was_there(own: Path) -> None:
 def test_a_folder_that_goes_away_in_between(own: Path) -> None:
     file = SecretFile(str(own / "secret.yaml"))
     own.rmdir()
-    with pytest.raises(WriteFailed, match="cannot be written") as raised:
+    with pytest.raises(WriteFailed, match="could not be written") as raised:
         file.put((SECRET,))
     assert "ssword" not in str(raised.value)

@@ -125,14 +125,14 @@ def test_a_hardware_key(tmp_path: Path) -> None:
     raw = b"openssh-key-v1\0" + none + none + bytes(4) + struct.pack(">II", 1, len(blob)) + blob + bytes(4)
     lines = key.private.splitlines()
     file = written(tmp_path / "key", "\n".join([lines[0], base64.b64encode(raw).decode(), lines[-1]]))
-    with pytest.raises(UsageError, match="cannot use: sk-ssh-ed25519@openssh"):
+    with pytest.raises(UsageError, match="does not support: sk-ssh-ed25519@openssh"):
         read(str(file))
 
 
 @pytest.mark.parametrize("what", ["missing", "folder"])
 def test_what_cannot_be_read(tmp_path: Path, what: str) -> None:
     (tmp_path / "folder").mkdir()
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(UsageError, match="could not be read"):
         read(str(tmp_path / what))
 
 

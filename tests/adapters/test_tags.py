@@ -59,8 +59,8 @@ def test_guesses_a_forgotten_v() -> None:
 
 def test_names_what_there_is() -> None:
     known = ["v2.8.0", "v2.9.4", "junk", "v2.7.1", "v2.7.0", "v2.7.0-rc.1", "v2.7.10"]
-    assert "v2.7.10, v2.7.1, v2.7.0; the newest that it has is v2.9.4" in not_found("v2.7.3", "It", known).hint
-    assert not_found("v3.0.0-rc.1", "It", known).hint == "the newest that it has is v2.9.4"
+    assert "v2.7.10, v2.7.1, v2.7.0, or its newest release v2.9.4" in not_found("v2.7.3", "It", known).hint
+    assert not_found("v3.0.0-rc.1", "It", known).hint == "use its newest release v2.9.4"
     assert not_found("v3.0.0", "It").hint
 
 
@@ -72,4 +72,4 @@ def test_text_from_outside_stays_on_its_line() -> None:
 def test_a_release_that_is_listed_and_has_no_manifests() -> None:
     error = not_found("v2.9.9", "the source", ["v2.9.9", "v2.9.4"])
     assert "lists" in error.message
-    assert "try again later" in error.hint
+    assert "run flux-upgrade again later" in error.hint

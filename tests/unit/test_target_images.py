@@ -263,7 +263,7 @@ def test_what_is_up_to_date_asks_nothing() -> None:
 def test_a_mirror_that_cannot_be_asked_holds() -> None:
     hold = held(planned(manifest(MIRROR), MemoryArtifacts(unreachable=[MIRROR])))
     assert (hold.reason, hold.error) == (HoldReason.SOURCE_UNAVAILABLE, SourceUnavailable)
-    assert "cannot be reached (and 3 more)" in hold.detail
+    assert "is unreachable (and 3 more)" in hold.detail
     for remedy in ("--docker-config", "check-images: false"):
         assert remedy in hold.hint
 
@@ -283,7 +283,7 @@ def test_a_failure_is_reported_before_a_missing_image() -> None:
     down = f"{MIRROR}/helm-controller"
     hold = held(planned(manifest(MIRROR), MemoryArtifacts(unreachable=[down])))
     assert hold.reason is HoldReason.SOURCE_UNAVAILABLE
-    assert hold.detail.endswith(f"{down}:v1.9.4 cannot be reached")
+    assert hold.detail.endswith(f"{down}:v1.9.4 is unreachable")
 
 
 def test_a_registry_that_is_not_to_be_trusted_holds() -> None:

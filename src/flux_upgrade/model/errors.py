@@ -9,7 +9,7 @@ from __future__ import annotations
 
 
 class FluxUpgradeError(Exception):
-    """An unexpected error: a defect of flux-upgrade."""
+    """An unexpected error: a bug in flux-upgrade."""
 
     exit_code = 1
     slug = "error"
@@ -25,23 +25,23 @@ class FluxUpgradeError(Exception):
 
 
 class UsageError(FluxUpgradeError, exit_code=2, slug="usage"):
-    """A flag, a value or a path cannot be used as it was given."""
+    """A flag, value or path is not valid."""
 
 
 class ReleaseNotFound(FluxUpgradeError, exit_code=3, slug="release-not-found"):
-    """The release source has no such Flux release."""
+    """The release source does not have the Flux release."""
 
 
 class SourceUnavailable(FluxUpgradeError, exit_code=4, slug="source-unavailable"):
-    """The release source cannot be reached, refuses to answer, or its rate limit is used up."""
+    """The release source is unreachable or denies access, or its rate limit is exceeded."""
 
 
 class UntrustedArchive(FluxUpgradeError, exit_code=5, slug="untrusted-archive"):
-    """A release's archive does not match its checksum, is damaged, or holds what it should not."""
+    """A release archive does not match its checksum, is damaged, or has unexpected content."""
 
 
 class UnsupportedRelease(FluxUpgradeError, exit_code=6, slug="unsupported-release"):
-    """The release is newer than the rules that flux-upgrade knows, and they could not be proved for it."""
+    """The release is newer than this flux-upgrade supports, and could not be verified."""
 
     def __init__(self, message: str, *, hint: str = "", pending: bool = False) -> None:
         """``pending``: the evidence has not been published yet; asking again later may do."""
@@ -50,88 +50,88 @@ class UnsupportedRelease(FluxUpgradeError, exit_code=6, slug="unsupported-releas
 
 
 class NothingFound(FluxUpgradeError, exit_code=7, slug="nothing-found"):
-    """There is no Flux installation in the given path."""
+    """The given path has no Flux installation."""
 
 
 class Unreadable(FluxUpgradeError, exit_code=8, slug="unreadable"):
-    """A file is broken: conflict markers, invalid YAML, two manifests in one file, a stub."""
+    """A file is damaged: conflict markers, invalid YAML, two manifests in one file, or a stub."""
 
 
 class EditConflict(FluxUpgradeError, exit_code=9, slug="edit-conflict"):
-    """The release changed or removed the same path that was edited by hand; nothing was written."""
+    """The release changes or removes a field that you edited manually. Nothing was written."""
 
 
 class Downgrade(FluxUpgradeError, exit_code=10, slug="downgrade"):
-    """The installation, or one of its controllers, is newer than the version that was asked for."""
+    """The installation, or one of its controllers, is newer than the requested version."""
 
 
 class Unverified(FluxUpgradeError, exit_code=11, slug="unverified"):
-    """The installation's settings could not be proved (Flux v0, a development build, an unknown release)."""
+    """The manifest could not be verified (Flux v0, a development build, an unknown release)."""
 
 
 class WriteFailed(FluxUpgradeError, exit_code=12, slug="write-failed"):
-    """A file could not be written; what was there before is untouched."""
+    """A file could not be written. Its previous content is unchanged."""
 
 
 class ForgeUnavailable(FluxUpgradeError, exit_code=13, slug="forge-unavailable"):
-    """The repository's server cannot be reached, answers with an error, or its rate limit is used up."""
+    """Your Git host is unreachable or returns an error, or its rate limit is exceeded."""
 
 
 class ForbiddenByForge(FluxUpgradeError, exit_code=14, slug="forbidden"):
-    """The repository's server refuses: the token or a setting of the repository does not allow it."""
+    """Your Git host denies access: the token or a repository setting does not allow the action."""
 
 
 class RepositoryUnfit(FluxUpgradeError, exit_code=15, slug="repository-unfit"):
-    """The repository cannot take a pull request: it is empty, archived, or the base branch is missing."""
+    """The repository cannot have pull requests: it is empty or archived, or the base branch is missing."""
 
 
 class CheckoutDiffers(FluxUpgradeError, exit_code=16, slug="checkout-differs"):
-    """The checkout differs from the base branch in a file that would be changed."""
+    """A file that flux-upgrade would change differs between the checkout and the base branch."""
 
 
 class Overtaken(FluxUpgradeError, exit_code=17, slug="overtaken"):
-    """The branch, the pull request or the tag was changed by somebody else while it was worked on."""
+    """Another user or run changed the branch, pull request or tag during the run."""
 
 
 class DraftsUnavailable(FluxUpgradeError, exit_code=14, slug="drafts-unavailable"):
-    """The repository cannot have draft pull requests."""
+    """The repository does not support draft pull requests."""
 
 
 class InvalidConfig(FluxUpgradeError, exit_code=18, slug="config"):
-    """The config file has keys or values that cannot be used, or `config check` found a group that matches nothing."""
+    """The config file has invalid keys or values, or `config check` found a group without a match."""
 
 
 class UnsupportedPin(FluxUpgradeError, exit_code=19, slug="unsupported-pin"):
-    """A pinned version is spelled in a way that cannot be changed safely; it was left as it is."""
+    """A version is written in a form that flux-upgrade cannot change safely. It is unchanged."""
 
 
 class RegistryUnavailable(SourceUnavailable, exit_code=20, slug="registry-unavailable"):
-    """The registry cannot be reached, answers with an error, or its rate limit is used up."""
+    """The registry is unreachable or returns an error, or its rate limit is exceeded."""
 
 
 class ForbiddenByRegistry(SourceUnavailable, exit_code=21, slug="forbidden-by-registry"):
-    """The registry refuses: the credentials or a rule of the repository do not allow it."""
+    """The registry denies access: the credentials or a repository rule do not allow the action."""
 
 
 class NoWayBack(FluxUpgradeError, exit_code=22, slug="no-way-back"):
-    """There is nothing that the tag could be rolled back to."""
+    """The tag has no previous digest to roll back to."""
 
 
 class AlreadyBootstrapped(FluxUpgradeError, exit_code=23, slug="already-bootstrapped"):
-    """The path or the cluster is reconciled by another Flux already; nothing was written."""
+    """Another Flux already reconciles the path or the cluster. Nothing was written."""
 
 
 class ClusterUnavailable(FluxUpgradeError, exit_code=24, slug="cluster-unavailable"):
-    """The cluster cannot be reached, does not let us in, or refuses what was to be applied."""
+    """The cluster is unreachable, denies access, or rejects the objects to apply."""
 
 
 class ClusterUnfit(FluxUpgradeError, exit_code=25, slug="cluster-unfit"):
-    """The cluster cannot take this release of Flux, or its kustomization cannot be built here."""
+    """The cluster does not support this Flux release, or its kustomization does not build."""
 
 
 class NotReady(FluxUpgradeError, exit_code=26, slug="not-ready"):
-    """Flux was applied to the cluster and did not become ready before the deadline."""
+    """Flux was applied to the cluster but did not become ready before the timeout."""
 
 
 class ApiRemoved(FluxUpgradeError, exit_code=27, slug="api-removed"):
-    """Manifests use API versions that the release does not serve, and that were not migrated."""
+    """Manifests use API versions that the release no longer serves and that were not migrated."""

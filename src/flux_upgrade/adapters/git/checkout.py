@@ -16,7 +16,7 @@ from flux_upgrade.model.text import one_line
 
 _MAX_FILE = 32 * 1024 * 1024
 _MAX_LINE = 4096
-_PULL = "run `git pull` on the base branch; in a workflow, check it out again (`ref:` of actions/checkout)"
+_PULL = "run `git pull` on the base branch; in a workflow, check out the base branch with `ref:` of actions/checkout"
 _CONNECTION = r"^(http|https|credential|url|ssh|protocol)\.|^core\.(sshcommand|askpass|gitproxy)$"
 """Keys of a checkout's own configuration that a connection to its server needs."""
 
@@ -132,14 +132,13 @@ class Checkout(GitCommand):
         ran = self.run("rev-parse", "--git-dir")
         if ran.status:
             raise UsageError(
-                f"{one_line(self.root)} is no Git checkout: {ran.why}",
-                hint="run it in a checkout, or name the repository",
+                f"{one_line(self.root)} is not a Git checkout: {ran.why}",
+                hint="run flux-upgrade in a checkout, or pass --repository",
             )
         found = self.origin()
         if not found:
             raise UsageError(
-                "the checkout has no remote origin",
-                hint="add it with `git remote add origin <address>`, or name the repository",
+                "the checkout has no remote `origin`", hint="run `git remote add origin <url>`, or pass --repository"
             )
         return found
 
@@ -167,8 +166,8 @@ class Checkout(GitCommand):
         """Why a file is another one at ``base_oid``, the head of the base branch; to be raised."""
         if not _is_root(self.root):
             return CheckoutDiffers(
-                f"{one_line(self.root)} is no Git checkout, and {one_line(path)} is another file on the base",
-                hint="run it in a checkout of the base branch (actions/checkout)",
+                f"{one_line(self.root)} is not a Git checkout, and {one_line(path)} differs from the base branch",
+                hint="run flux-upgrade in a checkout of the base branch",
             )
         committed = self._output("rev-parse", "--verify", "--quiet", f"HEAD:{path}")
         try:
@@ -177,38 +176,39 @@ class Checkout(GitCommand):
             found = ""
         if found != committed:
             return self._dirty(path, committed)
-        shown = f"{one_line(path)} is another file on the base ({base_oid[:12]}) than here ({self.head[:12]})"
+        shown = (
+            f"{one_line(path)} differs between the base branch ({base_oid[:12]}) and the checkout ({self.head[:12]})"
+        )
         branch = self._output("symbolic-ref", "--quiet", "--short", "HEAD")
         where = f"branch {one_line(branch)}" if branch else "commit"
         if self.run("cat-file", "-e", f"{base_oid}^{{commit}}").status:
-            why = "the base has commits that are not here"
+            why = "the base branch has commits that the checkout does not have"
             if self.is_shallow:
-                why = "the checkout is shallow, so that it cannot be told whether it is behind"
+                why = "the checkout is shallow and may be behind the base branch"
             return CheckoutDiffers(f"{shown}: {why}", hint=_PULL)
         if self._is_ancestor(self.head, base_oid):
             return CheckoutDiffers(f"{shown}: the checkout is behind", hint=_PULL)
         if self._is_ancestor(base_oid, self.head):
             return CheckoutDiffers(
-                f"{shown}: the {where} that is checked out has commits that the base has not",
-                hint="push and merge them first, or check out the base branch (`ref:` of actions/checkout)",
+                f"{shown}: the {where} in the checkout has commits that the base branch does not have",
+                hint="push and merge them first, or check out the base branch",
             )
         return CheckoutDiffers(
-            f"{shown}: the {where} that is checked out is not an ancestor of it",
-            hint="check out the base branch (`ref:` of actions/checkout)",
+            f"{shown}: the {where} in the checkout is not an ancestor of the base branch",
+            hint="check out the base branch; in a workflow, set `ref:` of actions/checkout",
         )
 
     def _dirty(self, path: str, committed: str) -> CheckoutDiffers:
         if not committed:
-            return CheckoutDiffers(
-                f"{one_line(path)} is not in the commit that is checked out", hint="commit and push it first"
-            )
+            return CheckoutDiffers(f"{one_line(path)} is not committed", hint="commit and push it first")
         if self.run("hash-object", f"--path={path}", "--", path).text == committed:
             return CheckoutDiffers(
-                f"{one_line(path)} is converted on its way out of Git (line ends, or a filter)",
-                hint="set core.autocrlf to false, or exempt it in .gitattributes; then check it out again",
+                f"{one_line(path)} is converted by Git on checkout (line ends or a filter)",
+                hint="run `git config core.autocrlf false`, or exempt the file in .gitattributes; then check out again",
             )
         return CheckoutDiffers(
-            f"{one_line(path)} has changes that are not committed", hint="commit and push, or undo them first"
+            f"{one_line(path)} has uncommitted changes",
+            hint=f"commit and push the changes, or run `git restore {one_line(path)}`",
         )
 
     def _is_ancestor(self, ancestor: str, commit: str) -> bool:

@@ -52,7 +52,7 @@ class GitFetch:
         for _ in range(_TRIES):
             if (seen := self._fetch_once(question)) is not None:
                 return seen
-        raise Overtaken("branches come and go while they are looked at", hint="run flux-upgrade again")
+        raise Overtaken("branches changed while they were fetched", hint="run flux-upgrade again")
 
     def _fetch_once(self, question: Question) -> Repository | None:
         """One read; None where something went away in the meantime."""
@@ -94,8 +94,8 @@ class GitFetch:
                 f"{where} has no such branch, or is empty", hint="push a first commit to the base branch"
             )
         return RepositoryUnfit(
-            f"{where} has no branch {one_line(base)}" if base else f"{where} does not tell its default branch",
-            hint="name the branch that pull requests go into with --base",
+            f"{where} has no branch {one_line(base)}" if base else f"{where} does not report its default branch",
+            hint="set the target branch with --base",
         )
 
     def _by_topic(self, refs: Iterable[str], base: str) -> dict[str, ServerRef]:

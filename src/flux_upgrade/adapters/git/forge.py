@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NAME = "flux-upgrade"
 EMAIL = "flux-upgrade@users.noreply.invalid"
-_NO_ISSUES = "a Git server has no issues: what needs approval is only in the summary"
+_NO_ISSUES = "your Git host has no issues here: upgrades that need approval are only in the summary"
 
 
 class GitForge:
@@ -119,25 +119,25 @@ class GitForge:
         title = memory.title or None
         request = MergeRequest(self._fetch.base, step.branch, title, _description(step), memory.is_draft, replaces=True)
         by_hand = step.make_ready and old.is_draft and self._remote.flavour in AGIT
-        warnings = (f"{_named(step)}: take {pull_requests_by_push.WIP} out of its title by hand",) if by_hand else ()
+        warnings = (f"{_named(step)}: remove {pull_requests_by_push.WIP} from its title yourself",) if by_hand else ()
         oid = self._made(step.commit, step.before, memory)
         return self._pushed(request, oid, step.before, warnings)
 
     def _close(self, step: forge.ClosePull) -> Done:
         if self._remote.flavour in AGIT:
-            return Done(step.pull.number, step.pull.url, warnings=(f"{_named(step)}: close it by hand",))
+            return Done(step.pull.number, step.pull.url, warnings=(f"{_named(step)}: close it yourself",))
         head = step.pull.head.oid if step.pull.head is not None else ""
         found = next((each for each in self._fetch.refs_of_ours.values() if each.oid == head), None)
         if found is None:
-            raise Overtaken("the branch is not where it was", hint="run flux-upgrade again")
+            raise Overtaken("the branch changed in the meantime", hint="run flux-upgrade again")
         self._git.push("", found.ref, found.oid)
         return Done(step.pull.number, step.pull.url)
 
     def _require_drafts(self, *, is_draft: bool) -> None:
         if is_draft and self._remote.flavour not in ("gitlab", *AGIT):
             raise DraftsUnavailable(
-                f"{remotes.masked(self._remote.url)} is a Git server without drafts",
-                hint="if it is GitLab, Gitea or Forgejo, say so with `forge:` in the config file",
+                f"{remotes.masked(self._remote.url)} is a Git host without drafts",
+                hint="if it is GitLab, Gitea or Forgejo, set `forge:` in the config file",
             )
 
     def _memory(self, oid: str) -> Memory | None:
@@ -165,7 +165,7 @@ class GitForge:
         else:
             said = self._git.push(oid, HEADS + request.topic, before, options)
         if flavour == "gitlab" and not said.number:
-            warnings += (f"the server does not say that it has opened a merge request: {said.lines or 'nothing'}",)
+            warnings += (f"the server did not confirm the merge request: {said.lines or 'no answer'}",)
         return Done(said.number, said.url, oid, warnings)
 
     def _compare(self, topic: str, before: str) -> None:
@@ -173,7 +173,7 @@ class GitForge:
         found = self._fetch.refs_of_ours.get(topic)
         now = self._git.refs([found.ref]).oids.get(found.ref, "") if found is not None else ""
         if now != before:
-            raise Overtaken(f"the pull request of {topic} has moved", hint="run flux-upgrade again")
+            raise Overtaken(f"the pull request of {topic} changed in the meantime", hint="run flux-upgrade again")
 
 
 def _named(step: forge.UpdatePull | forge.ClosePull) -> str:

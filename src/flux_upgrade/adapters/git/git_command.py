@@ -176,7 +176,4 @@ def unattended(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _missing() -> UsageError:
-    return UsageError(
-        "there is no git on PATH, and this needs it",
-        hint="install git 2.38 or later, or work on a folder without --pull-request",
-    )
+    return UsageError("git is not on PATH", hint="install git 2.38 or later, or run without --pull-request")

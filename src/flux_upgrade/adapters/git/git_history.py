@@ -18,10 +18,10 @@ from flux_upgrade.adapters.git.git_command import rfc3339
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.files import FileHistory, FileRevision, FileRevisions, Mentions
 
-_NO_COMMIT = "it is in no Git checkout, or nothing was committed there yet"
-DEEPER = "check it out with `fetch-depth: 0` (actions/checkout), or run `git fetch --unshallow`"
+_NO_COMMIT = "it is not in a Git checkout, or has no commit yet"
+DEEPER = "set `fetch-depth: 0` of actions/checkout, or run `git fetch --unshallow`"
 _SHALLOW = f"the checkout is shallow: {DEEPER}"
-_PARTIAL = "it is a partial clone, without the contents of older commits: run `git fetch --refetch --no-filter`"
+_PARTIAL = "it is a partial clone without the contents of older commits: run `git fetch --refetch --no-filter`"
 _MOST = 200  # contents that are looked at: they are half a megabyte each
 _AT_ONCE = 20
 _MOST_SEARCHED = 10_000  # commits that are searched for a version: some three seconds
@@ -106,11 +106,11 @@ class GitHistory:
         if self._checkout.is_shallow:
             missing = _SHALLOW
         elif not wanted:
-            missing = "it was not committed yet"
+            missing = "it is not committed yet"
         elif not self._contents.keys() >= set(wanted[:_MOST]):
             missing = _PARTIAL
         elif wanted[_MOST:]:
-            missing = f"only its last {_MOST} contents were looked at, of {len(wanted)}"
+            missing = f"only its last {_MOST} of {len(wanted)} versions were checked"
         return FileRevisions(versions, missing)
 
     def mentions(self, versions: Sequence[str]) -> Mentions:

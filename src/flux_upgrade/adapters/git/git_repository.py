@@ -164,7 +164,7 @@ class GitRepository:
         Raises Overtaken where ``base`` has not been fetched.
         """
         if self._run("read-tree", base).status:
-            raise Overtaken("the base branch was not looked at", hint="run flux-upgrade again")
+            raise Overtaken("the base branch was not fetched", hint="run flux-upgrade again")
         scratch = os.path.join(self._temporary.name, "content")
         for path, (mode, content) in files.items():
             with open(scratch, "wb") as file:
@@ -191,8 +191,8 @@ class GitRepository:
         found = self._git.blobs(sorted(oids), f"--git-dir={self._folder}")
         if set(found) != oids:
             raise ForgeUnavailable(
-                "git does not give all files that it has fetched",
-                hint="check the space of the temporary folder, and run flux-upgrade again",
+                "git did not return all fetched files",
+                hint="check the free space of the temporary directory, then run flux-upgrade again",
             )
         return found
 
@@ -248,8 +248,8 @@ class GitRepository:
         if ran.status:
             why = one_line(next(iter(ran.err.strip().splitlines()), ""))
             raise ForgeUnavailable(
-                f"git {arguments[0]} fails in the temporary repository: {why}",
-                hint="check the space of the temporary folder, and that git is 2.38 or later",
+                f"git {arguments[0]} failed in the temporary repository: {why}",
+                hint="check the free space of the temporary directory, and that git is 2.38 or later",
             )
         return ran
 

@@ -87,8 +87,8 @@ def refused(out: str, err: str, url: str) -> FluxUpgradeError:
         return _rejection(rejected[1] or "", err)
     if _NO_OPTIONS in err:
         return ForbiddenByForge(
-            f"{remotes.masked(url)} takes no push options, so that no merge request can be asked for",
-            hint="set `forge: git` in the config file to push the branch alone",
+            f"{remotes.masked(url)} does not accept push options, which a merge request needs",
+            hint="set `forge: git` in the config file to push only the branch",
         )
     return _unreachable(err, url)
 
@@ -96,13 +96,13 @@ def refused(out: str, err: str, url: str) -> FluxUpgradeError:
 def _rejection(reason: str, err: str) -> FluxUpgradeError:
     if any(words in f"{reason}\n{err}" for words in _OVERTAKEN) and "hook declined" not in reason:
         return Overtaken(
-            f"the branch was changed by somebody else in the meantime ({one_line(reason)})",
-            hint="run flux-upgrade again; nothing was overwritten",
+            f"another user or run changed the branch in the meantime ({one_line(reason)})",
+            hint="run flux-upgrade again (nothing was overwritten)",
         )
     reply = one_line(" / ".join(remote_lines(err)))
     return ForbiddenByForge(
-        f"the server declines the push ({one_line(reason)})" + (f": {reply}" if reply else ""),
-        hint="let who pushes write to this branch: protected branches, push rules, the server's hooks",
+        f"the server rejected the push ({one_line(reason)})" + (f": {reply}" if reply else ""),
+        hint="give your user write access to this branch: check protected branches, push rules and server hooks",
     )
 
 
@@ -115,17 +115,17 @@ def _unreachable(err: str, url: str) -> FluxUpgradeError:
         )
     if any(words in err for words in _DENIED):
         return ForbiddenByForge(
-            f"{where} refuses: {_error_line(err, url, _DENIED)}",
-            hint="check the token or the key: whether it is still valid, and may write to this repository",
+            f"{where} denies access: {_error_line(err, url, _DENIED)}",
+            hint="check that the token or key is valid and can write to this repository",
         )
     if any(words in err for words in _MISSING):
         return RepositoryUnfit(
-            f"{where} is not there, or not to be seen: {_error_line(err, url, _MISSING)}",
-            hint="check the remote's address, and what the token or key may read",
+            f"{where} does not exist, or your token or key cannot read it: {_error_line(err, url, _MISSING)}",
+            hint="check the remote's URL and the permissions of the token or key",
         )
     return ForgeUnavailable(
-        f"{where} cannot be used: {_error_line(err, url, ())}",
-        hint="check the network and the proxy; the next run goes on from here",
+        f"{where} failed: {_error_line(err, url, ())}",
+        hint="check the network and the proxy, then run flux-upgrade again",
     )
 
 
@@ -134,7 +134,7 @@ def _error_line(err: str, url: str, words: tuple[str, ...]) -> str:
     lines = [line.strip() for line in err.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("fatal:", "error:", "remote:", "ssh:"))]
     wanted = [line for line in lines if any(word in line for word in words)]
-    line = next(iter(wanted or errors or lines), "git fails without a word")
+    line = next(iter(wanted or errors or lines), "git failed without a message")
     plain = line.replace(url, remotes.masked(url)).removeprefix("fatal: ").removeprefix("remote: ")
     return one_line(re.sub(r"//[^/\s@]*@", "//", plain))
 

@@ -51,7 +51,7 @@ class CommitTree:
         """Links are not followed."""
         entry = self._entries.get(posixpath.normpath(path))
         if entry is None:
-            raise _unreadable(path, "there is no such file")
+            raise _unreadable(path, "the file does not exist")
         if not entry.is_file:
             raise _unreadable(path, "it is a link or a submodule")
         if entry.size > MAX_FILE:
@@ -78,9 +78,7 @@ def _is_candidate(path: str, entry: TreeEntry) -> bool:
 
 
 def _unreadable(path: str, why: str) -> Unreadable:
-    return Unreadable(
-        f"{one_line(path)} cannot be read from the branch: {why}", hint="check that it is there, and what it is"
-    )
+    return Unreadable(f"{one_line(path)} in the branch is not readable: {why}", hint="check the path in the branch")
 
 
 _HEADS = "refs/heads/"
@@ -152,13 +150,13 @@ class GitRemote:
         refs = self._repository.refs([f"{_HEADS}*"])
         if ref in refs.oids:
             if not self._repository.fetch({ref: refs.oids[ref]}, is_whole=True):
-                raise Overtaken("the branch has gone while it was fetched", hint="run flux-upgrade again")
+                raise Overtaken("the branch was deleted while it was fetched", hint="run flux-upgrade again")
             return self._repository.oid(ref)
         if any(name.startswith(_HEADS) for name in refs.oids):
             wanted = one_line(self._branch)
-            begin = f"begin the branch with `git push origin HEAD:{_HEADS}{wanted}`"
+            begin = f"create the branch with `git push origin HEAD:{_HEADS}{wanted}`"
             if refs.head:
-                begin += f", or name one that is there: --branch {one_line(refs.head)}"
+                begin += f", or use an existing one: --branch {one_line(refs.head)}"
             raise RepositoryUnfit(f"{remotes.masked(self._server.url)} has no branch {wanted}", hint=begin)
         return ""
 
@@ -186,9 +184,7 @@ class GitRemote:
         except ForbiddenByForge as error:
             if not self._head:  # no pull request without a branch to merge into
                 raise
-            raise ForbiddenByForge(
-                error.message, hint=f"{error.hint}; or go by a pull request with --pull-request"
-            ) from error
+            raise ForbiddenByForge(error.message, hint=f"{error.hint}; or pass --pull-request") from error
         return oid
 
     def _mode(self, path: str) -> str:
@@ -203,6 +199,6 @@ class GitRemote:
 
 def _in_the_way(path: str) -> WriteFailed:
     return WriteFailed(
-        f"{one_line(path)} is not a plain file on the branch, and nothing was written",
-        hint="it is a link, a folder or a submodule there: replace it first, or take another --path",
+        f"{one_line(path)} is not a plain file on the branch; nothing was written",
+        hint="replace the link, directory or submodule first, or set another --path",
     )

@@ -43,13 +43,13 @@ class RemoteAccess:
         address = parse(url)
         if address.scheme not in ("http", "https"):
             raise UsageError(
-                f"a token is given, and the remote is reached by {one_line(address.scheme)}",
-                hint="leave the token out and use a key, or set the remote to its https address",
+                f"a token is set, but the remote uses {one_line(address.scheme)}",
+                hint="unset the token and use a key, or set the remote to its https URL",
             )
         if odd := origins.odd_authority(url) or ("tabs or line ends" if set(url) & set("\t\r\n") else ""):
             raise UsageError(
-                f"a token is given, and the remote's address has {odd}",
-                hint="set the remote to its https address with `git remote set-url`",
+                f"a token is set, but the remote's URL has {odd}",
+                hint="set the remote to its https URL with `git remote set-url`",
             )
         login = f"{self.user or address.user or 'oauth2'}:{self.token}".encode()
         header = f"Bearer {self.token}" if self.is_bearer else f"Basic {base64.b64encode(login).decode()}"
@@ -86,7 +86,7 @@ def parse(url: str) -> GitAddress:
             return GitAddress(scheme, parts.hostname or "", parts.port, _bare(unquote(parts.path)), user)
     except ValueError as error:
         raise UsageError(
-            "the remote's address is not valid", hint="look at `git remote -v`, and set it with `git remote set-url`"
+            "the remote's URL is not valid", hint="check `git remote -v`, and fix it with `git remote set-url`"
         ) from error
     if (scp := _SCP.match(url)) is not None:
         return GitAddress("ssh", scp["host"].strip("[]").lower(), None, _bare(scp["path"]), scp["user"] or "")

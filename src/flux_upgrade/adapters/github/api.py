@@ -50,8 +50,8 @@ class GitHubApi:
             found = set()
         if len(found) != 1 or next(iter(found)).scheme not in origins.PORTS:
             raise UsageError(
-                f"{one_line(api_url)} and {one_line(graphql_url)} are not the addresses of one GitHub",
-                hint="give GITHUB_API_URL and GITHUB_GRAPHQL_URL as the runner has them, https://host/...",
+                f"{one_line(api_url)} and {one_line(graphql_url)} do not belong to the same GitHub server",
+                hint="set GITHUB_API_URL and GITHUB_GRAPHQL_URL as the runner sets them, https://host/...",
             )
         self.client = client
         self.timing = timing
@@ -94,7 +94,7 @@ class GitHubApi:
                 url = origins.next_page(response.headers.get("link", ""), response.url)
             if url is None:
                 return entries
-        raise refusals.nonsense(attempt, "its list has no end")
+        raise refusals.nonsense(attempt, "its list does not end")
 
     def viewer(self, attempt: Attempt) -> str:
         """The login that the token acts as, of apps too: ``github-actions[bot]``."""
@@ -128,9 +128,9 @@ class GitHubApi:
         content = None if body is None else json.dumps(body).encode()
         response = self._sent(verb, url, content, RequestOptions(headers={**_HEADERS, **headers}))
         if HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST:
-            raise NotGitHub("it redirects, as it does for a repository that was renamed a moment ago")
+            raise NotGitHub("it redirects, as for a repository that was just renamed")
         if response.is_found and response.body and not isinstance(_parsed(response), dict | list):
-            raise NotGitHub("it answers with something that is no JSON")
+            raise NotGitHub("its response is not JSON")
         return response
 
     def _sent(self, verb: str, url: str, body: bytes | None, options: RequestOptions) -> Response:
@@ -155,7 +155,7 @@ def owner_and_name(repository: str) -> Who:
     """The two parts of ``owner/name``. Raises UsageError."""
     owner, _, name = repository.partition("/")
     if not owner or not name or "/" in name:
-        raise UsageError(f"{one_line(repository)} is no repository", hint="give it as owner/name")
+        raise UsageError(f"{one_line(repository)} is not a repository name", hint="write it as owner/name")
     return owner, name
 
 

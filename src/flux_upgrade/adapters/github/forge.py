@@ -23,8 +23,8 @@ _PERSONAL = ("ghp_", "github_pat_", "gho_")
 Source: https://docs.github.com/authentication/keeping-your-account-and-data-secure/about-authentication-to-github
 """
 _UNSIGNED = (
-    "the rules demand signed commits, and GitHub signs only those of apps and GITHUB_TOKEN: what a personal "
-    "token commits cannot be merged, or not even be pushed; use one of these tokens, or change the rules"
+    "the repository's rules require signed commits, which a personal token cannot create; "
+    "use GITHUB_TOKEN or the token of an app, or change the rules"
 )
 
 
@@ -124,12 +124,12 @@ class GitHubForge:
     def _require_fit(self, facts: Json, base: str) -> None:
         name = one_line(facts["nameWithOwner"])
         if facts["isArchived"]:
-            raise RepositoryUnfit(f"{name} is archived", hint="unarchive it, or remove this workflow")
+            raise RepositoryUnfit(f"{name} is archived", hint="unarchive the repository, or remove this workflow")
         if facts["isEmpty"]:
             raise RepositoryUnfit(f"{name} is empty", hint=refusals.BOOTSTRAP)
         if facts["base"] is None:
             near = difflib.get_close_matches(base, self._branch_names(), n=1, cutoff=0.5)
-            hint = f"did you mean {one_line(near[0])}?" if near else "give the name of a branch that is there"
+            hint = f"did you mean {one_line(near[0])}?" if near else "set the name of an existing branch"
             raise RepositoryUnfit(f"{name} has no branch {one_line(base)}", hint=hint)
 
     def _branch_names(self) -> Sequence[str]:
@@ -162,8 +162,8 @@ class GitHubForge:
         refusal = refusals.refusal_of(response.status, answer, response.headers)
         if "NOT_FOUND" in refusal.kinds:
             name = one_line("/".join(self._who))
-            message = f"the repository {name} is not there, or the token may not see it: {refusal.text}"
-            hint = "check its name, whether the token was given for it, and whether it may read its contents"
+            message = f"the repository {name} does not exist, or the token cannot read it: {refusal.text}"
+            hint = "check the name, and that the token has read access to its contents"
             return ForbiddenByForge(message, hint=hint)
         attempt = self._reading._replace(permission=queries.permission_for(answer))
         return refusals.error_of(refusal, attempt, self._github.timing.now())

@@ -18,7 +18,7 @@ from flux_upgrade.model.text import one_line
 
 MOST = 100  # commits of a file: as many as one query gives. A workflow may make a thousand calls an hour.
 _MOST_RENAMES = 5
-_DEEPER = "check it out with `fetch-depth: 0` (actions/checkout)"
+_DEEPER = "set `fetch-depth: 0` of actions/checkout"
 _HISTORY = """query($owner: String!, $name: String!, $head: GitObjectID!, $path: String!, $most: Int!) {
   repository(owner: $owner, name: $name) {
     object(oid: $head) { ... on Commit {
@@ -65,7 +65,7 @@ class GitHubHistory:
         except FluxUpgradeError as error:
             why = error.message
         return FileRevisions(
-            tuple(versions), f"the checkout has not the whole history, and {why}: {_DEEPER}" if why else ""
+            tuple(versions), f"the checkout does not have the whole history, and {why}: {_DEEPER}" if why else ""
         )
 
     def mentions(self, versions: Sequence[str]) -> Mentions:  # noqa: ARG002 GitHub searches no history
@@ -83,7 +83,7 @@ class GitHubHistory:
                 return f"GitHub does not know its commit {head[:12]}"
             commits += found["nodes"]
             if found["pageInfo"]["hasNextPage"]:
-                return f"GitHub was asked for the last {MOST} commits of the file alone"
+                return f"only the last {MOST} commits of the file were read from GitHub"
             oldest = found["nodes"][-1] if found["nodes"] else None
             if oldest is None or not oldest["parents"]["nodes"]:
                 break

@@ -50,8 +50,7 @@ class GitHubHosting:
         if hosted.name.lower() != self._name.lower():
             now = one_line(hosted.name)
             raise UsageError(
-                f"{self._name} was renamed: it is {now} now",
-                hint=f"give it by its name of today, and change the checkout's remote: {now}",
+                f"{self._name} was renamed to {now}", hint=f"use the new name {now}, and change the checkout's remote"
             )
         # Git's endpoints answer 409 for a repository without commits. The ``size`` that GitHub tells is no
         # proof: it is found out later, in kilobytes. https://docs.github.com/rest/git/refs#get-a-reference
@@ -69,8 +68,8 @@ class GitHubHosting:
             there = self.repository()
             if there is None:
                 raise ForbiddenByForge(
-                    f"{one_line(wanted.name)} is there already, and the token may not see it",
-                    hint="give a token that may read it, or choose another name",
+                    f"{one_line(wanted.name)} already exists, and the token cannot read it",
+                    hint="use a token with read access, or choose another name",
                 )
             return there
         with sensible(words.creating(wanted.name)):
@@ -80,13 +79,13 @@ class GitHubHosting:
         owner, name = owner_and_name(wanted.name)
         if not _NAME.fullmatch(name) or name in (".", ".."):
             raise UsageError(
-                f"{one_line(wanted.name)} cannot be the name of a repository on GitHub",
+                f"{one_line(wanted.name)} is not a valid repository name on GitHub",
                 hint="use letters, digits, `.`, `-` and `_`",
             )
         possible = [each for each in _VISIBILITIES if each != "internal" or not wanted.is_personal]
         if wanted.visibility not in possible:
             raise UsageError(
-                f"the repository cannot be {one_line(wanted.visibility)}", hint=f"choose of {', '.join(possible)}"
+                f"the repository cannot be {one_line(wanted.visibility)}", hint=f"use one of {', '.join(possible)}"
             )
         if wanted.is_personal:
             attempt = words.asking_who(wanted.name)
@@ -97,7 +96,7 @@ class GitHubHosting:
                 account = one_line(owner)
                 raise UsageError(
                     f"the token is {one_line(login)}'s, who cannot create a repository for {account}",
-                    hint=f"leave out `--personal` if {account} is an organization, else give a token of {account}'s",
+                    hint=f"remove `--personal` if {account} is an organization; otherwise use a token of {account}",
                 )
 
     def _create(self, wanted: NewRepository) -> dict[str, Any] | None:
@@ -125,10 +124,10 @@ class GitHubHosting:
         found = self._github.found(f"/users/{quote(owner)}", attempt)
         if found is None:
             raise UsageError(
-                f"there is no account {account}, or the token may not see it", hint="check the owner's name"
+                f"the account {account} does not exist, or the token cannot read it", hint="check the owner's name"
             )
         if json_object(found, attempt).get("type") == "User":
-            raise UsageError(f"{account} is a person's account, not an organization", hint="give `--personal` too")
+            raise UsageError(f"{account} is a user account, not an organization", hint="add `--personal`")
 
     def teams(self) -> Mapping[str, str]:
         attempt = Attempt(f"list the teams of {self._name}", "administration: read")
@@ -172,7 +171,7 @@ class GitHubHosting:
             self._github.require(answer, attempt)
         # To whom may not remove it, GitHub says the same as of one that is gone; the list tells them apart.
         elif any(each.id == key.id for each in self.deploy_keys()):
-            raise ForbiddenByForge(f"GitHub refuses to {attempt.doing}", hint=attempt.advice)
+            raise ForbiddenByForge(f"GitHub refused to {attempt.doing}", hint=attempt.advice)
 
     def host_keys(self) -> tuple[str, ...]:
         """Enterprise Server publishes none."""
@@ -212,7 +211,7 @@ class GitHubHosting:
         if environment and found.status == HTTPStatus.NOT_FOUND:
             known = one_line(environment)
             raise ForbiddenByForge(
-                f"{self._name} has no environment {known}, or the token may not see it",
+                f"{self._name} has no environment {known}, or the token cannot read it",
                 hint="create it first: Settings > Environments > New environment, or `gh api --method PUT "
                 f"repos/{self._name}/environments/{known}`; the token needs 'Environments: read and write', a"
                 " classic one the scope repo",

@@ -25,40 +25,38 @@ from flux_upgrade.model.errors import (
 from flux_upgrade.model.markers import PROOF
 from flux_upgrade.model.text import one_line
 
-_LATER = "the next run goes on where this one ended"
-_NETWORK = f"check the network, the proxy, the API's address and the CA file; {_LATER}"
+_LATER = "run flux-upgrade again: it continues where this run ended"
+_NETWORK = f"check the network, the proxy, the API's URL and the CA file; {_LATER}"
 _BLOCK = ("contents: write", "pull-requests: write", "issues: write", "statuses: write")
 """As examples/scheduled.yaml has it."""
 _ACTIONS_SETTING = (
     "tick Settings > Actions > General > Workflow permissions > 'Allow GitHub Actions to create and approve "
-    "pull requests'; where that is greyed out, the organization forbids it: ask there, or use an app's token"
+    "pull requests'; if the setting is disabled, ask an owner of the organization, or use an app token"
 )
 _WORKFLOWS = (
-    "GITHUB_TOKEN can never change a file in .github/workflows: use a token that may, of an app with the "
-    "permission 'Workflows: read and write', or a personal one with the scope 'workflow'; or list the file "
-    "under `ignore` in the config file"
+    "use an app token with 'Workflows: read and write' or a personal token with the scope 'workflow', because "
+    "GITHUB_TOKEN cannot change workflows; or add the file to `ignore` in the config file"
 )
 _SIGNING = (
-    "the rules demand signed commits, and GitHub signs only those of apps and GITHUB_TOKEN: use one of "
-    "these tokens, or exempt the branches of flux-upgrade"
+    "use GITHUB_TOKEN or an app token, because the rules require signed commits; or exempt the branches of flux-upgrade"
 )
 _RULES = "exempt the branches of flux-upgrade from that rule: Settings > Rules, or Settings > Branches"
 _ISSUES = "tick Settings > General > Features > Issues, or set `pending: summary`"
-_AUTO_MERGE = "tick Settings > General > 'Allow auto-merge', or take `auto-merge` out of the config file"
-_CLEAN = f"it has nothing to wait for: let the rules of the base branch require the status {PROOF}"
-_SSO = "authorize the token for the organization: Configure SSO, in the list of your tokens"
-_ADDRESSES = "put the runner's address on the organization's IP allow list, or use a runner that is on it"
-_ARCHIVED = "unarchive it, or remove this workflow"
-BOOTSTRAP = "put Flux into it with `flux-upgrade bootstrap`, or push a first commit"
+_AUTO_MERGE = "tick Settings > General > 'Allow auto-merge', or remove `auto-merge` from the config file"
+_CLEAN = f"require the status {PROOF} in the rules of the base branch: auto-merge has nothing to wait for"
+_SSO = "authorize the token for the organization: click Configure SSO in the list of your tokens"
+_ADDRESSES = "add the runner's address to the organization's IP allow list, or use a runner that is on it"
+_ARCHIVED = "unarchive the repository, or remove this workflow"
+BOOTSTRAP = "run `flux-upgrade bootstrap`, or push a first commit"
 """For an empty repository, which can take no pull request."""
-_KEY_IN_USE = "another repository or somebody's account has it, and GitHub lets no two have the same: use another key"
+_KEY_IN_USE = "use another key: another repository or account on GitHub already has this one"
 _NO_DEPLOY_KEYS = (
-    "its organization forbids deploy keys: ask an owner to allow them (Settings > Member privileges > Deploy "
-    "keys), or let Flux use a token (--token-auth) or a GitHub App (--app-id)"
+    "ask an owner of the organization to allow deploy keys (Settings > Member privileges > Deploy "
+    "keys), or use a token (--token-auth) or a GitHub App (--app-id)"
 )
 _NO_MEMBER = (
-    "members of the organization may not create repositories: ask an owner to create it, empty, or for a "
-    "token of an app with 'Administration: read and write'"
+    "ask an owner of the organization to create the repository (empty), or for an app token with "
+    "'Administration: read and write'"
 )
 
 _KNOWN: tuple[tuple[str, type[FluxUpgradeError], str], ...] = (
@@ -153,22 +151,22 @@ def error_of(refusal: Refusal, attempt: Attempt, now: float) -> FluxUpgradeError
         wait = failures.asked_wait({**refusal.headers, "x-ratelimit-remaining": "0"}, now)
         until = "" if wait is None else f" until {failures.utc(now + wait)}"
         hint = f"wait {'some minutes' if wait is None else 'until then'}; {_LATER}"
-        return LimitReached(f"the rate limit of GitHub's API is used up{until}", hint=hint)
-    message = f"GitHub refuses to {attempt.doing}: {refusal.text or refusal.status}"
+        return LimitReached(f"GitHub's API rate limit is exceeded{until}", hint=hint)
+    message = f"GitHub refused to {attempt.doing}: {refusal.text or refusal.status}"
     for part, error, hint in _KNOWN:
         if part in text:
             return error(message, hint=hint)
     if refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR or _BROKEN in text:
-        what = f"GitHub answers {refusal.status}" if refusal.status != HTTPStatus.OK else refusal.text
+        what = f"GitHub returned status {refusal.status}" if refusal.status != HTTPStatus.OK else refusal.text
         return ForgeUnavailable(f"could not {attempt.doing}: {what}", hint=_LATER)
     if refusal.status == HTTPStatus.UNAUTHORIZED:
-        return ForbiddenByForge(message, hint="the token is missing, wrong or expired: give a new one")
+        return ForbiddenByForge(message, hint="set a new token: it is missing, wrong or expired")
     # 404: GitHub does not tell a token that may not write from one that may not know.
     is_denied = refusal.status in (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
     is_denied = is_denied or not refusal.kinds.isdisjoint(_DENIED_TYPES)
     if is_denied or any(part in text for part in _TOKEN_DENIED):
         return ForbiddenByForge(message, hint=_permission_hint(text, attempt))
-    return attempt.otherwise(message, hint=f"see what GitHub says; {_LATER}")
+    return attempt.otherwise(message, hint=f"check GitHub's message; {_LATER}")
 
 
 def _permission_hint(text: str, attempt: Attempt) -> str:
@@ -178,11 +176,11 @@ def _permission_hint(text: str, attempt: Attempt) -> str:
         return attempt.advice
     area, _, level = attempt.permission.partition(": ")
     block = _BLOCK if attempt.permission in _BLOCK else (*_BLOCK, attempt.permission)
-    workflow = f"give the workflow's job `permissions: {{{', '.join(block)}}}`"
+    workflow = f"set in the workflow's job `permissions: {{{', '.join(block)}}}`"
     if level == "read":
         workflow = "add it to the `permissions` of the workflow's job"
     right = f"{area.replace('-', ' ').capitalize()}: {'read and write' if level == 'write' else level}"
-    personal = f"give the token '{right}' for this repository, or a classic one the scope 'repo'"
+    personal = f"grant the token '{right}' for this repository, or a classic token the scope 'repo'"
     if "by integration" in text:
         return f"this needs {attempt.permission}: {workflow}, or the app that permission"
     if "personal access token" in text:
@@ -198,8 +196,6 @@ def unreachable(error: SourceUnavailable, attempt: Attempt) -> ForgeUnavailable:
     return ForgeUnavailable(message, hint=_NETWORK)
 
 
-def nonsense(attempt: Attempt, what: str = "what it answers is none of GitHub's answers") -> ForgeUnavailable:
+def nonsense(attempt: Attempt, what: str = "the response is not from GitHub") -> ForgeUnavailable:
     """An answer of success that cannot be one."""
-    return ForgeUnavailable(
-        f"could not {attempt.doing}: {what}", hint="check the API's addresses, and what stands between them and you"
-    )
+    return ForgeUnavailable(f"could not {attempt.doing}: {what}", hint="check the API's URLs and any proxy in between")

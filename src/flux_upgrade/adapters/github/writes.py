@@ -140,7 +140,7 @@ class GitHubWrites:
         with self._telling(doing, _PULLS):
             _, now = self._transport.requestJsonAndCheck("GET", f"{self._url}/pulls/{seen.number}")
             if (now.get("state"), now.get("title"), now.get("body") or "") != ("open", seen.title, seen.body):
-                raise Overtaken(f"somebody else has changed {seen.url}")
+                raise Overtaken(f"another user or run changed {seen.url}")
             self._pull(seen).edit(
                 title=NotSet if title is None else title,
                 body=NotSet if body is None else body,
@@ -183,7 +183,7 @@ class GitHubWrites:
                 GitTree(self._transport, {}, {"sha": commit.parent_tree}, completed=True),
             )
             if tree.sha == commit.parent_tree:
-                raise Overtaken(f"{self._name} has these files at its base already")
+                raise Overtaken(f"{self._name} already has these files on its base branch")
             parent = GitCommit(self._transport, {}, {"sha": commit.parent}, completed=True)
             return self._repository.create_git_commit(sealed(commit.message, tree.sha), tree, [parent]).sha
 

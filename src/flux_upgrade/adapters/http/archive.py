@@ -42,9 +42,9 @@ _DAMAGE = (tarfile.TarError, ValueError, OverflowError, EOFError, KeyError, Inde
 def refused(what: str, why: str) -> UntrustedArchive:
     """The error for an archive or artifact that cannot be used; ``what`` names it."""
     return UntrustedArchive(
-        f"{one_line(what)} cannot be trusted: {one_line(why)}",
-        hint="nothing was written; fetch it again; if it stays so, do not use this copy: "
-        "compare it with the release on github.com/fluxcd/flux2/releases",
+        f"{one_line(what)} failed verification: {one_line(why)}",
+        hint="run flux-upgrade again (nothing was written); if the error stays, compare the file with "
+        "github.com/fluxcd/flux2/releases",
     )
 
 
@@ -67,7 +67,7 @@ def read_manifests(data: bytes, what: str) -> dict[str, str]:
         files[plain] = _text(content, plain, what)
     missing = [name for name in REQUIRED if name not in files]
     if missing:
-        raise refused(what, f"it lacks {', '.join(missing)}")
+        raise refused(what, f"it does not contain {', '.join(missing)}")
     return files
 
 
@@ -110,11 +110,11 @@ def _inflate(data: bytes, what: str) -> bytes:
     try:
         content = stream.decompress(data, MAX_UNCOMPRESSED + 1)
     except zlib.error:
-        raise refused(what, "it is no gzip file, or a damaged one") from None
+        raise refused(what, "it is not a gzip file, or is damaged") from None
     if len(content) > MAX_UNCOMPRESSED:
         raise refused(what, f"it unpacks to more than {MAX_UNCOMPRESSED} bytes")
     if not stream.eof:
-        raise refused(what, "it is cut off")
+        raise refused(what, "it is truncated")
     if stream.unused_data:
         raise refused(what, "something follows the end of the gzip stream")
     return content
@@ -130,13 +130,13 @@ def _entries(data: bytes, what: str, most: int = MAX_ENTRIES) -> Iterator[tuple[
                     raise refused(what, f"it holds more than {most} entries")
                 is_file = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE)
                 if not (member.isdir() or is_file) or member.issparse():
-                    raise refused(what, f"'{member.name}' is neither a file nor a folder")
+                    raise refused(what, f"'{member.name}' is neither a file nor a directory")
                 if member.name.startswith("/") or ".." in member.name.split("/"):
-                    raise refused(what, f"it holds '{member.name}', a path that leaves its folder")
+                    raise refused(what, f"it holds '{member.name}', a path outside its directory")
                 file = None if member.isdir() else tar.extractfile(member)
                 entry = b"" if file is None else file.read()
                 if len(entry) < member.size:
-                    raise refused(what, "its tar file is cut off")
+                    raise refused(what, "its tar file is truncated")
                 yield member.name, member.isdir(), entry
             rest = content[tar.offset :]
     except _DAMAGE:
@@ -195,7 +195,7 @@ def stated_sha256(tag: str, text: str) -> str | None:
 
 def mismatch(what: str, wanted: str, actual: str) -> UntrustedArchive:
     """The error for content that has another sha256 than it should."""
-    return refused(what, f"its sha256 should be {wanted}, and is {actual}")
+    return refused(what, f"its sha256 is {actual} instead of {wanted}")
 
 
 def checked_manifests(tag: str, data: bytes, stated: str | None, digest: str | None = None) -> ReleaseManifests:
@@ -226,6 +226,5 @@ def parse_json(data: bytes, what: str) -> object:
 def malformed(what: str, why: str) -> SourceUnavailable:
     """The error for an answer of another shape; ``what`` names it."""
     return SourceUnavailable(
-        f"{one_line(what)} {why}",
-        hint="it should be GitHub's list of release objects, a list with at least tag_name in each",
+        f"{one_line(what)} {why}", hint="use GitHub's list of releases: each item needs at least tag_name"
     )

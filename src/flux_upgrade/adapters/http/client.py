@@ -37,8 +37,8 @@ class Credential:
     def __post_init__(self) -> None:
         if not self.token or not self.token.isascii() or not self.token.isprintable() or " " in self.token:
             raise UsageError(
-                "the token holds spaces, line ends or characters outside ASCII, or nothing",
-                hint="check how it is stored: a line end is often copied with it",
+                "the token is empty, or contains spaces, line ends or non-ASCII characters",
+                hint="store the token again without a line end",
             )
 
 
@@ -217,7 +217,7 @@ class Client:
                 drain(answer)
             target = origins.redirected(target, location, keeps_plain_host=options.keeps_plain_host)
         raise SourceUnavailable(
-            f"{origins.host(url)} redirects more than {_MAX_REDIRECTS} times", hint="check the release source's address"
+            f"{origins.host(url)} redirects more than {_MAX_REDIRECTS} times", hint="check the URL of --release-source"
         )
 
     def _headers(self, url: str, target: str, options: RequestOptions, kept: CachedResponse | None) -> dict[str, str]:
@@ -250,8 +250,8 @@ class Client:
             body = read_body(answer, self._timing.now, limit, verbatim=options.verbatim, into=into)
         except TooLong:
             raise BodyTooLarge(
-                f"{origins.host(url)} answers with more than {limit} bytes",
-                hint="that is no release of Flux; check the release source's address",
+                f"{origins.host(url)} returned more than {limit} bytes",
+                hint="check the URL of --release-source: no Flux release is that large",
             ) from None
         return replace(found, body=body)
 

@@ -101,16 +101,16 @@ def refusal(url: str, status: int, headers: Mapping[str, str], now: float, *, ha
     wait = asked_wait(headers, now)
     until = "" if wait is None else f" until {utc(now + wait)}"
     if is_rate_limited(status, headers):
-        more = "" if had_token else ", or set GITHUB_TOKEN: GitHub allows far more with a token"
-        message = f"the rate limit of {origins.host(url)} is used up{until}"
-        return FailedAttempt(RateLimited(message, hint=f"wait until then{more}"), wait)
-    hint = "try again later, or use another release source"
+        more = "" if had_token else ", or set GITHUB_TOKEN for a higher limit"
+        message = f"the rate limit of {origins.host(url)} is exceeded{until}"
+        return FailedAttempt(RateLimited(message, hint=f"run flux-upgrade again then{more}"), wait)
+    hint = "run flux-upgrade again later, or use another --release-source"
     if status in _DENIED:
-        hint = "it wants a token for this host, and was given none"
+        hint = "set a token for this host"
         if had_token:
-            hint = "check the token: whether it is still valid, and what it may read"
+            hint = "check that the token is valid and has read access"
     asks = f", and asks to wait{until}" if until else ""
-    message = f"{origins.host(url)} answers {status} for {one_line(urlsplit(url).path)}{asks}"
+    message = f"{origins.host(url)} returned status {status} for {one_line(urlsplit(url).path)}{asks}"
     is_final = not is_worth_retrying(status, headers)
     return FailedAttempt(SourceUnavailable(message, hint=hint), wait, is_final=is_final)
 
@@ -119,24 +119,24 @@ def on_the_way(url: str, error: Exception, timeout: float) -> FailedAttempt:
     """A request without an answer, or with half of one; ``timeout`` in seconds."""
     causes = _causes(error)
     if any("CERTIFICATE_VERIFY_FAILED" in str(cause) for cause in causes):
-        hint = "give a file with its authority's certificate as --ca-file"
+        hint = "set --ca-file to a file with its CA certificate"
         return FailedAttempt(
             NotTrusted(f"the certificate of {origins.host(url)} is not trusted", hint=hint), is_final=True
         )
     if any(words in str(cause) for words in _NO_TLS for cause in causes):
-        hint = "check the address: its scheme and its port"
+        hint = "check the scheme and the port of the URL"
         return FailedAttempt(NotTls(f"{origins.host(url)} does not speak https", hint=hint), is_final=True)
     if isinstance(error, ValueError):
-        hint = "give it as https://host/path"
+        hint = "write it as https://host/path"
         return FailedAttempt(
-            SourceUnavailable(f"the address of {origins.host(url)} is not valid", hint=hint), is_final=True
+            SourceUnavailable(f"the URL of {origins.host(url)} is not valid", hint=hint), is_final=True
         )
-    hint = "check the network, the proxy and the host's name; a release source can be a folder instead"
+    hint = "check the network, the proxy and the host name; or use a directory as --release-source"
     if any("Timeout" in type(cause).__name__ for cause in causes):
         return FailedAttempt(SourceUnavailable(f"{origins.host(url)} did not answer within {timeout:g} s", hint=hint))
     words = [cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror]
     why = one_line(words[-1]) if words else "the connection was lost"
-    return FailedAttempt(SourceUnavailable(f"{origins.host(url)} cannot be reached: {why}", hint=hint))
+    return FailedAttempt(SourceUnavailable(f"{origins.host(url)} is unreachable: {why}", hint=hint))
 
 
 def _causes(error: BaseException) -> tuple[BaseException, ...]:

@@ -111,7 +111,7 @@ def not_followed(url: str, verb: str, what: str) -> SourceUnavailable:
     """The error for an address that an answer of ``url`` names; ``verb``: how."""
     return SourceUnavailable(
         f"{host(url)} {verb} {one_line(what)}, which is not followed",
-        hint="check the address of that host, and any proxy between it and you",
+        hint="check the URL of that host and any proxy in between",
     )
 
 

@@ -50,8 +50,8 @@ def _context(ca_file: str) -> ssl.SSLContext:
         is_read = isinstance(error, ssl.SSLError)
         raise UsageError(
             f"the CA file {one_line(ca_file)} "
-            + ("holds no certificate" if is_read else f"cannot be read: {error.strerror}"),
-            hint="give a PEM file with the certificates of the authorities to trust",
+            + ("has no certificate" if is_read else f"is not readable: {error.strerror}"),
+            hint="set a PEM file with the trusted CA certificates",
         ) from error
     return context
 

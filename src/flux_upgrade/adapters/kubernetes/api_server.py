@@ -33,8 +33,8 @@ def unreachable(cluster: str, error: Exception) -> ClusterUnavailable:
         hint = "check certificate-authority-data of the context's cluster in the kubeconfig"
         return ClusterUnavailable(f"the certificate of the cluster '{one_line(cluster)}' is not trusted", hint=hint)
     return ClusterUnavailable(
-        f"the cluster '{one_line(cluster)}' cannot be reached: {one_line(why)}",
-        hint="check the context, the VPN and the network: kubectl --context must reach it from here",
+        f"the cluster '{one_line(cluster)}' is unreachable: {one_line(why)}",
+        hint="check the context, the VPN and the network with `kubectl --context`",
     )
 
 
@@ -50,13 +50,13 @@ def refused(cluster: str, doing: str, status: int, body: bytes, *, is_secret: bo
     reason = reason if isinstance(reason, str) else ""
     because = f": {one_line(reason, _LONGEST)}" if reason else ""
     message = f"the cluster '{one_line(cluster)}' does not {one_line(doing)} ({status}{because})"
-    hint = "see what the message says; the same run can be started again"
+    hint = "check the message, then run the same command again"
     if status == _UNKNOWN:
-        hint = "the kubeconfig's credentials are missing, wrong or expired: log in again"
+        hint = "log in again: the kubeconfig's credentials are missing, wrong or expired"
     elif status == _FORBIDDEN:
-        hint = "bootstrap needs the rights of cluster-admin, as flux bootstrap does"
+        hint = "use credentials with cluster-admin rights, as for `flux bootstrap`"
     elif status in _PASSING:
-        hint = "the cluster's API is busy with that, overloaded or starting; run it again a little later"
+        hint = "run the command again later: the cluster's API is busy or starting"
     return ClusterUnavailable(message, hint=hint)
 
 
@@ -123,8 +123,8 @@ class ApiServer:
     def nonsense(self) -> ClusterUnavailable:
         """The error for an answer that no API server gives."""
         return ClusterUnavailable(
-            f"what answers at the address of '{one_line(self.cluster)}' is no Kubernetes API",
-            hint="check the server's address in the kubeconfig, and what stands between",
+            f"the server of '{one_line(self.cluster)}' is not a Kubernetes API",
+            hint="check the server's URL in the kubeconfig and any proxy in between",
         )
 
     def lines(self, request: ApiRequest, seconds: float) -> Iterator[Any]:

@@ -130,7 +130,7 @@ class KubernetesCluster:
         if is_lost and self.get(ObjectReference(NAMESPACE, "", what.namespace)) is None:
             raise ClusterUnavailable(
                 f"{what} cannot be applied: the namespace '{one_line(what.namespace)}' is not in the cluster",
-                hint="let the namespace stand among the resources of the kustomization",
+                hint="add the namespace to the resources of the kustomization",
             )
         if applied is not None and what.kind == CRD:
             self._discovery.forget(str(part(applied, "spec").get("group")))

@@ -29,8 +29,8 @@ def context_of(kubeconfig: str, wanted: str) -> str:
     there = [path for path in files if os.path.exists(path)]
     if not there:
         raise UsageError(
-            f"there is no kubeconfig {one_line(kubeconfig) or 'given'}",
-            hint="give the path of one as --kubeconfig, or set KUBECONFIG",
+            f"no kubeconfig found{f': {one_line(kubeconfig)}' if kubeconfig else ''}",
+            hint="set --kubeconfig or KUBECONFIG to its path",
         )
     configs = [_read(path) for path in there]
     current = next((str(each["current-context"]) for each in configs if each.get("current-context")), "")
@@ -40,7 +40,7 @@ def context_of(kubeconfig: str, wanted: str) -> str:
     context = wanted or current
     named = one_line(", ".join(known)) or "none at all"
     if not context:
-        raise UsageError("the kubeconfig has no current context", hint=f"give --context: {named}")
+        raise UsageError("the kubeconfig has no current context", hint=f"set --context: {named}")
     if context not in known:
         raise UsageError(f"the kubeconfig has no context '{one_line(context)}'", hint=f"it has {named}")
     return context
@@ -60,8 +60,8 @@ def _read(path: str) -> Mapping[str, Any]:
     else:
         if isinstance(config, dict):
             return config
-        why = "is empty or no kubeconfig"
-    raise UsageError(f"the kubeconfig {one_line(path)} {why}", hint="try kubectl config view --kubeconfig with it")
+        why = "is empty or not a kubeconfig"
+    raise UsageError(f"the kubeconfig {one_line(path)} {why}", hint="check it with `kubectl config view --kubeconfig`")
 
 
 def connect(kubeconfig: str, context: str, timing: Timing) -> KubernetesCluster:
@@ -76,8 +76,8 @@ def connect(kubeconfig: str, context: str, timing: Timing) -> KubernetesCluster:
         from kubernetes.dynamic import DynamicClient
     except ImportError as error:
         raise ClusterUnfit(
-            "the Kubernetes client is not installed here, and --kubeconfig needs it",
-            hint="pip install 'flux-upgrade[cluster]'",
+            "the Kubernetes client is not installed, and --kubeconfig needs it",
+            hint="run `pip install 'flux-upgrade[cluster]'`",
         ) from error
     configuration = client.Configuration()
     _load(configuration, kubeconfig, name)
@@ -99,7 +99,7 @@ def _load(configuration: Any, kubeconfig: str, context: str) -> None:
     except (config.ConfigException, OSError, ValueError, TypeError, AttributeError, KeyError) as error:
         raise UsageError(
             f"the context '{one_line(context)}' cannot be used: {one_line(str(error).partition(chr(10))[0])}",
-            hint="try kubectl config view --minify with that context",
+            hint="check it with `kubectl config view --minify --context`",
         ) from None
     refresh = configuration.refresh_api_key_hook
     if refresh is None:
@@ -127,7 +127,7 @@ def _complaints(context: str) -> Iterator[None]:
         why = collector.buffer[0].getMessage()
         raise ClusterUnavailable(
             f"no credentials for the context '{one_line(context)}': {one_line(why)}",
-            hint="run the credential plugin that the kubeconfig names by hand, and log in again",
+            hint="run the credential plugin of the kubeconfig yourself, and log in again",
         )
 
 
@@ -142,6 +142,6 @@ def _refuse_plain(configuration: Any, context: str) -> None:
         if ip_address(server.host.strip("[]")).is_loopback:  # a ValueError where it is no address
             return
     raise UsageError(
-        f"the server of the context '{one_line(context)}' is not https, and it has credentials",
-        hint="give its https address in the kubeconfig",
+        f"the context '{one_line(context)}' has credentials, but its server does not use https",
+        hint="set its https URL in the kubeconfig",
     )

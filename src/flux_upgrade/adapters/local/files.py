@@ -56,7 +56,7 @@ def anchor(root: str) -> tuple[str, str | None]:
     if os.path.isfile(real):
         return os.path.dirname(real), os.path.basename(real)
     raise UsageError(
-        f"there is no file or folder {one_line(root)}", hint="give the path of a repository or of a manifest"
+        f"no such file or directory: {one_line(root)}", hint="set the path of a repository or of a manifest"
     )
 
 
@@ -105,14 +105,14 @@ class DirectoryTree:
         real = inside(self._folder, path)
         if real is None:
             raise Unreadable(
-                f"{one_line(path)} leaves the folder that is worked on", hint="run flux-upgrade on a folder above"
+                f"{one_line(path)} leads out of the directory", hint="run flux-upgrade on a parent directory"
             )
         try:
             return read_regular(real, MAX_FILE)
         except OSError as error:
             raise Unreadable(
-                f"{one_line(path)} cannot be read: {error.strerror}",
-                hint="check that it is there, what it is, and its permissions",
+                f"{one_line(path)} could not be read: {error.strerror}",
+                hint="check that it is a file, and its permissions",
             ) from error
 
     def _listing(self) -> tuple[list[str], list[str]]:

@@ -59,7 +59,7 @@ class Kustomize(NamedTuple):
                 # Git has no paths that lead out of it.
                 if os.path.commonpath((root, os.path.normpath(target))) != root:
                     raise ClusterUnfit(
-                        f"{one_line(path)} is outside of the repository", hint="move it into the repository"
+                        f"{one_line(path)} is outside the repository", hint="move it into the repository"
                     )
                 os.makedirs(os.path.dirname(target), exist_ok=True)
                 with open(target, "xb") as file:
@@ -72,11 +72,11 @@ class Kustomize(NamedTuple):
                 raise self._failed(str(error)) from error
             if done.code != 0:
                 message = " ".join(done.err.split()).replace(f"{root}/", "")
-                raise self._failed(message or f"it ended with {done.code}")
+                raise self._failed(message or f"it exited with code {done.code}")
             return done.out
 
     def _failed(self, why: str) -> ClusterUnfit:
         return ClusterUnfit(
             f"{one_line(self.program)} cannot build the kustomization: {one_line(why, _LONGEST)}",
-            hint="mend kustomization.yaml: build it by hand with the same program",
+            hint="fix kustomization.yaml, and check it with the same program",
         )

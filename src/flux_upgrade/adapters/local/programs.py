@@ -58,7 +58,7 @@ def run(
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise CannotRun(f"it did not end within {timeout:g} s") from None
+        raise CannotRun(f"it did not finish within {timeout:g} s") from None
     except OSError as error:
         raise CannotRun(f"{error.strerror}") from error
     return ProgramResult(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
@@ -99,7 +99,7 @@ class LocalFluxCli:
         try:
             return self._run("install", "--export", *flags).decode("utf-8")
         except UnicodeDecodeError:
-            raise self._failed("what it prints is not UTF-8 text") from None
+            raise self._failed("its output is not UTF-8 text") from None
 
     def _run(self, *arguments: str) -> bytes:
         if self._program is None:
@@ -110,11 +110,11 @@ class LocalFluxCli:
             raise self._failed(str(error)) from error
         if done.code != 0:
             lines = done.err.strip().splitlines()
-            raise self._failed(lines[-1] if lines else f"it ended with {done.code}")
+            raise self._failed(lines[-1] if lines else f"it exited with code {done.code}")
         return done.out
 
     def _failed(self, why: str) -> SourceUnavailable:
         return SourceUnavailable(
             f"the Flux CLI {one_line(self._program or 'flux')} failed: {one_line(why)}",
-            hint="run it by hand with the same flags, or take it off PATH",
+            hint="run it yourself with the same flags, or remove it from PATH",
         )

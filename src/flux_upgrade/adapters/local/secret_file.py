@@ -59,8 +59,8 @@ class SecretFile:
             os.replace(temporary, self._path)
         except OSError as error:
             raise WriteFailed(
-                f"{self._shown} cannot be written: {error.strerror}",
-                hint="check the folder's permissions and its disk's space, or name another --secret-file",
+                f"{self._shown} could not be written: {error.strerror}",
+                hint="check the directory's permissions and free space, or set another --secret-file",
             ) from error
         finally:
             with suppress(OSError):  # after success it is gone
@@ -74,22 +74,22 @@ class SecretFile:
             return ()
         except OSError as error:
             raise UsageError(
-                f"{self._shown} cannot be read: {error.strerror}", hint="name another file with --secret-file"
+                f"{self._shown} could not be read: {error.strerror}", hint="set another --secret-file"
             ) from error
         except (UnicodeDecodeError, UsageError):
             raise UsageError(
-                f"{self._shown} is there, and is not a manifest of Secrets as flux-upgrade writes it",
-                hint="name another file with --secret-file, or move this one away",
+                f"{self._shown} exists, but is not a manifest of Secrets from flux-upgrade",
+                hint="set another --secret-file, or move this file away",
             ) from None
 
     def _check_folder(self, kept_out: tuple[str, ...]) -> None:
         folder = os.path.dirname(self._path)
         if not os.path.isdir(folder):
             raise UsageError(
-                f"there is no folder for {self._shown}", hint=f"make it with `mkdir -m 700 {one_line(folder)}`"
+                f"the directory of {self._shown} does not exist", hint=f"run `mkdir -m 700 {one_line(folder)}`"
             )
         if any(f"{self._path}/".startswith(f"{kept.rstrip('/')}/") for kept in kept_out):
-            raise self._in_git("the folder that is worked on")
+            raise self._in_git("the working directory")
         mode = os.stat(folder).st_mode
         while not _is_git(folder) and folder != os.path.dirname(folder):
             folder = os.path.dirname(folder)
@@ -97,8 +97,8 @@ class SecretFile:
             raise self._in_git(f"the Git repository {one_line(folder)}")
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
             raise UsageError(
-                f"{self._shown} is in a folder that anybody may write to, and could be exchanged there",
-                hint="name a file in a folder of your own with --secret-file",
+                f"{self._shown} is in a directory that every user can write to",
+                hint="set --secret-file to a file in your own directory",
             )
 
     def _check_file(self) -> None:
@@ -108,24 +108,22 @@ class SecretFile:
             return
         except OSError as error:
             raise UsageError(
-                f"{self._shown} cannot be used: {error.strerror}", hint="name another file with --secret-file"
+                f"{self._shown} is not usable: {error.strerror}", hint="set another --secret-file"
             ) from error
         if not stat.S_ISREG(there.st_mode):
-            raise UsageError(f"{self._shown} is not a file", hint="name a file with --secret-file")
+            raise UsageError(f"{self._shown} is not a file", hint="set --secret-file to a file")
         if there.st_uid != os.geteuid():
-            raise UsageError(
-                f"{self._shown} belongs to somebody else", hint="name a file of your own with --secret-file"
-            )
+            raise UsageError(f"{self._shown} belongs to another user", hint="set --secret-file to your own file")
         if there.st_mode & _OTHERS:
             raise UsageError(
-                f"{self._shown} can be read or written by others",
-                hint=f"should it hold a key, make another with --rotate-key; `chmod 600 {self._shown}` first",
+                f"other users can read or write {self._shown}",
+                hint=f"run `chmod 600 {self._shown}`; if it contains a key, replace the key with --rotate-key",
             )
 
     def _in_git(self, what: str) -> UsageError:
         return UsageError(
-            f"{self._shown} is in {what}, from where a secret may be committed",
-            hint="name a file outside of any repository with --secret-file",
+            f"{self._shown} is in {what}, where it could be committed",
+            hint="set --secret-file to a file outside every repository",
         )
 
 

@@ -53,7 +53,7 @@ def read(path: str, passphrase: str = "") -> KeyPair:
         text = read_regular(path, _MAX_FILE).decode("ascii")
     except OSError as error:
         raise UsageError(
-            f"the private key {one_line(path)} cannot be read: {error.strerror}",
+            f"the private key {one_line(path)} could not be read: {error.strerror}",
             hint="check --private-key-file, and its permissions",
         ) from error
     except UnicodeDecodeError:
@@ -84,9 +84,9 @@ def _public_of(encoded: str, path: str, passphrase: str) -> tuple[str, bool]:
         raise _no_key(path) from None
     if kind.decode("ascii", "replace") not in _USABLE:
         raise UsageError(
-            f"the private key {one_line(path)} is of a kind that Flux cannot use:"
+            f"the private key {one_line(path)} has a type that Flux does not support:"
             f" {one_line(kind.decode('ascii', 'replace'))}",
-            hint=f"take one of {', '.join(_USABLE)}",
+            hint=f"use one of {', '.join(_USABLE)}",
         )
     if cipher != b"none" and not passphrase:
         raise _encrypted(path)
@@ -111,8 +111,8 @@ def _of_pem(text: str, path: str, passphrase: str) -> KeyPair:
         from cryptography.hazmat.primitives import serialization as pem
     except ImportError:
         raise UsageError(
-            f"the private key {one_line(path)} is in PEM, which cannot be read without `cryptography`",
-            hint=f"convert it in place with `ssh-keygen -p -f {one_line(path)}`, or install cryptography",
+            f"the private key {one_line(path)} has PEM format, which needs the Python package `cryptography`",
+            hint=f"convert it with `ssh-keygen -p -f {one_line(path)}`, or run `pip install cryptography`",
         ) from None
     try:
         key = pem.load_pem_private_key(text.encode(), passphrase.encode() or None)
@@ -123,24 +123,24 @@ def _of_pem(text: str, path: str, passphrase: str) -> KeyPair:
         return _of_pem(text, path, "")
     except (ValueError, UnsupportedAlgorithm):
         raise UsageError(
-            f"the private key {one_line(path)} cannot be read: it is damaged, of a kind that SSH does not"
-            " know, or the passphrase is wrong",
-            hint=f"try it with `ssh-keygen -y -f {one_line(path)}`",
+            f"the private key {one_line(path)} is not readable: it is damaged, its type is unknown,"
+            " or the passphrase is wrong",
+            hint=f"check it with `ssh-keygen -y -f {one_line(path)}`",
         ) from None
     return KeyPair(text, public.decode("ascii"), passphrase)
 
 
 def _encrypted(path: str) -> UsageError:
     return UsageError(
-        f"the private key {one_line(path)} is encrypted, and no passphrase is given",
-        hint="give it by GIT_PASSWORD, as flux bootstrap takes it, or take a key without a passphrase",
+        f"the private key {one_line(path)} is encrypted, and no passphrase is set",
+        hint="set the passphrase in GIT_PASSWORD, or use a key without one",
     )
 
 
 def _no_key(path: str) -> UsageError:
     return UsageError(
         f"{one_line(path)} is not a private SSH key",
-        hint="give the private part with --private-key-file (`ssh-keygen -t ed25519` makes one)",
+        hint="set --private-key-file to a private key, for example from `ssh-keygen -t ed25519`",
     )
 
 

@@ -35,8 +35,8 @@ class DirectoryWorktree:
             _put(target, content, old)
         except OSError as error:
             raise WriteFailed(
-                f"{one_line(path)} cannot be written: {error.strerror}",
-                hint="check its permissions and the space on its disk; the file is as it was",
+                f"{one_line(path)} could not be written: {error.strerror}",
+                hint="check its permissions and the free disk space (the file is unchanged)",
             ) from error
 
     def require_room(self, paths: Iterable[str]) -> None:
@@ -64,8 +64,8 @@ class DirectoryWorktree:
         except OSError as error:
             self._tidy(target)
             raise WriteFailed(
-                f"{one_line(path)} cannot be made: {error.strerror}",
-                hint="check the permissions of its folder and the space on its disk; nothing was replaced",
+                f"{one_line(path)} could not be created: {error.strerror}",
+                hint="check the permissions of its directory and the free disk space (nothing was replaced)",
             ) from error
 
     def remove(self, path: str, content: bytes) -> None:
@@ -87,8 +87,8 @@ class DirectoryWorktree:
         target = inside(self._folder, path)
         if target is None:
             raise WriteFailed(
-                f"{one_line(path)} leaves the folder that is worked on, and was not written",
-                hint="run flux-upgrade on a folder above, or replace the link",
+                f"{one_line(path)} leads out of the directory and was not written",
+                hint="run flux-upgrade on a parent directory, or replace the link",
             )
         return target
 
@@ -112,9 +112,9 @@ def _put(target: str, content: bytes, old: bytes | None = None, *, is_new: bool 
                 os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
             os.fsync(file.fileno())
         if is_new and os.path.lexists(target):
-            raise FileExistsError(errno.EEXIST, "there is a file by now; run flux-upgrade again")
+            raise FileExistsError(errno.EEXIST, "a file was created in the meantime; run flux-upgrade again")
         if old is not None and read_regular(target, MAX_FILE) != old:
-            raise OSError(errno.EBUSY, "it was changed since it was read; run flux-upgrade again")
+            raise OSError(errno.EBUSY, "it changed in the meantime; run flux-upgrade again")
         os.replace(temporary, target)
     finally:
         with suppress(OSError):  # after success it is gone
@@ -123,8 +123,8 @@ def _put(target: str, content: bytes, old: bytes | None = None, *, is_new: bool 
 
 def _in_the_way(path: str) -> WriteFailed:
     return WriteFailed(
-        f"{one_line(path)} is in the way, and nothing was written",
-        hint="it is a link, a folder, a submodule, or no folder where one has to be: replace it first",
+        f"{one_line(path)} is in the way; nothing was written",
+        hint="replace it first: it is a link, a submodule, or a directory instead of a file (or the reverse)",
     )
 
 
@@ -140,8 +140,8 @@ def write(path: str, text: str, mode: str = "wb") -> None:
             file.write(text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise WriteFailed(
-            f"{one_line(path)} cannot be written: {error.strerror}",
-            hint="it is the runner's file: is its folder mounted into the container?",
+            f"{one_line(path)} could not be written: {error.strerror}",
+            hint="mount the directory of this runner file into the container",
         ) from error
 
 

@@ -69,7 +69,7 @@ def _is_signature(descriptor: dict[str, object]) -> bool:
     return is_bundle or artifact_type in _SIGNATURES
 
 
-_LOG_IN = f"give --username and --password-stdin, or {LOG_IN}"
+_LOG_IN = f"set --username and --password-stdin, or {LOG_IN}"
 
 
 class OciArtifactRegistry:
@@ -107,7 +107,7 @@ class OciArtifactRegistry:
         """Also raises WriteFailed, where there is no room for it."""
         what = f"the blob {descriptor.digest} of {self._repository.name}"
         if archive.sha256_of_digest(descriptor.digest) is None:
-            raise refused(what, "its digest is no sha256")
+            raise refused(what, "its digest is not a sha256")
         file = TemporaryFile()  # noqa: SIM115  (the caller closes it)
         try:
             with _of_the_registry():
@@ -141,9 +141,9 @@ class OciArtifactRegistry:
             raise refused(what, f"it has more than the {descriptor.size} bytes that it should have") from None
         if not response.is_found:
             raise RegistryUnavailable(
-                f"{self._repository.name} does not give the blob {descriptor.digest} ({response.status})"
+                f"{self._repository.name} did not return the blob {descriptor.digest} ({response.status})"
                 f"{self._repository.login.reason(response)}",
-                hint="the artifact of a tag is incomplete there: push it again",
+                hint="push the artifact again: it is incomplete in the registry",
             )
         actual = received.sha256.hexdigest()
         if received.size != descriptor.size or f"sha256:{actual}" != descriptor.digest.lower():
@@ -187,9 +187,9 @@ def _of_the_registry() -> Iterator[None]:
 def _hint(error: SourceUnavailable) -> str:
     match error:
         case failures.NotTrusted():
-            return "give a file with its authority's certificate as --ca-file"
+            return "set --ca-file to a file with its CA certificate"
         case failures.NotTls():
-            return "check its name and port; if it is meant to be asked without https, give --plain-http"
+            return "check its name and port; or pass --plain-http if it does not use https"
         case failures.RateLimited():
-            return "wait until then, or log in: a registry allows more to whom it knows"
-    return "check the registry's name, the network and the proxy; it may be better later"
+            return "run flux-upgrade again then, or log in for a higher limit"
+    return "check the registry's name, the network and the proxy, then run flux-upgrade again"

@@ -66,14 +66,14 @@ class RegistryVersions(Mapping[str, str]):
         what = f"the chart {self._repository.name}:{tag}"
         manifest = self._repository.manifest(tag)
         if manifest is None:
-            raise SourceUnavailable(f"{what} is listed, and is not there", hint="try again later")
+            raise SourceUnavailable(f"{what} is listed, but missing", hint="run flux-upgrade again later")
         config = self._repository.image(manifest).content.get("config")
         if not isinstance(config, dict) or config.get("mediaType") != CONFIG_TYPE:
-            raise refused(what, "it is no Helm chart")
+            raise refused(what, "it is not a Helm chart")
         blob = self._repository.blob(str(config.get("digest")), what, _MAX_CONFIG)
         stated, wanted = parse_json(blob, what), (self._chart, version)
         if not isinstance(stated, dict) or (stated.get("name"), stated.get("version")) != wanted:
-            raise refused(what, f"what it holds is not version {one_line(version)} of {one_line(self._chart)}")
+            raise refused(what, f"it does not contain version {one_line(version)} of {one_line(self._chart)}")
         app = stated.get("appVersion")
         return app if isinstance(app, str) else ""
 
@@ -93,11 +93,11 @@ def _indexed(client: Client, repository: str, chart: str) -> Mapping[str, str]:
             f"{what} is larger than {MAX_INDEX} bytes", hint="use a repository with fewer charts"
         ) from None
     except failures.RateLimited as error:
-        raise failures.RateLimited(error.message, hint="wait until then") from error
+        raise failures.RateLimited(error.message, hint="run flux-upgrade again then") from error
     if not response.is_found:
         raise SourceUnavailable(
-            f"there is no index of charts at {origins.host(url)}{one_line(urlsplit(url).path)}",
-            hint="check the repository's address: index.yaml stands below it",
+            f"no chart index found at {origins.host(url)}{one_line(urlsplit(url).path)}",
+            hint="check the repository's URL: it must serve index.yaml",
         )
     return read_index(response.body, chart, what)
 
@@ -113,14 +113,14 @@ def read_index(data: bytes, chart: str, what: str) -> dict[str, str]:
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         at = "" if mark is None else f" in line {mark.line + 1}"
-        raise _no_index(what, f"is no valid YAML{at}") from error
+        raise _no_index(what, f"is not valid YAML{at}") from error
     if found is None:
         raise _no_index(what, "has no entries")
     return found
 
 
 def _no_index(what: str, why: str) -> SourceUnavailable:
-    return SourceUnavailable(f"{what} {why}", hint="check the repository's address, or try again later")
+    return SourceUnavailable(f"{what} {why}", hint="check the repository's URL, or run flux-upgrade again later")
 
 
 def _read(events: Iterator[yaml.Event], chart: str) -> dict[str, str] | None:

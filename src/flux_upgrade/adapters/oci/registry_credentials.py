@@ -65,8 +65,8 @@ class GivenCredentials:
         """Raises UsageError for what no header can carry (RFC 7617: no colon in a user name)."""
         if not username or not password or ":" in username or not (username + password).isprintable():
             raise UsageError(
-                f"what was given by {_GIVEN} cannot be used",
-                hint="both have to be there, in one line; a user name has no colon in it",
+                f"the credentials from {_GIVEN} are not valid",
+                hint="set both, each in one line; a user name contains no colon",
             )
         self._host = same_host(host)
         self._given = RegistryCredential(_GIVEN, username, password)
@@ -103,7 +103,7 @@ _HELPER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _DOCKER_HUB_KEY = "https://index.docker.io/v1/"  # what Docker calls its own registry in this file
 _IS_TOKEN = "<token>"  # noqa: S105  (the user name that says so)
 _NOT_FOUND = ("credentials not found in native keychain", "no credentials server URL")
-_LOG_IN = "log in again with `docker login`, or give another file with --docker-config"
+_LOG_IN = "run `docker login` again, or set another --docker-config"
 
 
 class DockerConfig:
@@ -156,7 +156,7 @@ class DockerConfig:
 
     def _of_entry(self, key: str, entry: object) -> RegistryCredential | None:
         if not isinstance(entry, dict):
-            raise self._error("is no object", key)
+            raise self._error("is not an object", key)
         username, password = _text(entry, "username"), _text(entry, "password")
         if auth := _text(entry, "auth"):
             try:
@@ -173,7 +173,7 @@ class DockerConfig:
 
     def _helped(self, key: str, name: object, host: str) -> RegistryCredential | None:
         if not isinstance(name, str) or _HELPER.fullmatch(name) is None:
-            raise self._error("names no credential helper", key)
+            raise self._error("has no credential helper", key)
         asked = _DOCKER_HUB_KEY if same_host(host) == DOCKER_HUB else host
         answer = self._run(key, f"docker-credential-{name}", asked)
         if answer is None:
@@ -193,25 +193,25 @@ class DockerConfig:
         try:
             done = programs.run((program, "get"), self._environment, self._timeout, given=asked.encode())
         except programs.CannotRun as error:
-            why = f"cannot be run: {error}" if error.__cause__ else str(error).removeprefix("it ")
+            why = f"failed to start: {error}" if error.__cause__ else str(error).removeprefix("it ")
             raise self._error(f"needs {name}, which {why}", key) from None
         # What it prints is not shown: nobody knows what stands in it.
         if done.code != 0:
             if any(words in done.out.decode("utf-8", "replace") + done.err for words in _NOT_FOUND):
                 return None
-            raise self._error(f"needs {name}, which ended with {done.code}", key)
+            raise self._error(f"needs {name}, which exited with code {done.code}", key)
         try:
             answer = json.loads(done.out)
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
-            raise self._error(f"needs {name}, which answered with something other than a JSON object", key)
+            raise self._error(f"needs {name}, whose output is not a JSON object", key)
         return answer
 
     def _object(self, key: str) -> dict[str, object]:
         found = self._content.get(key) or {}
         if not isinstance(found, dict):
-            raise self._error("is no object", key)
+            raise self._error("is not an object", key)
         return found
 
     @cached_property
@@ -223,15 +223,15 @@ class DockerConfig:
         except FileNotFoundError:
             if not self._required:
                 return {}
-            raise self._error("cannot be read: there is no such file") from None
+            raise self._error("does not exist") from None
         except OSError as error:
-            raise self._error(f"cannot be read: {error.strerror}") from None
+            raise self._error(f"is not readable: {error.strerror}") from None
         try:
             content = json.loads(text)
         except (ValueError, RecursionError):
             content = None
         if not isinstance(content, dict):
-            raise self._error("is no JSON object")
+            raise self._error("is not a JSON object")
         return content
 
     def _error(self, why: str, key: str = "") -> UsageError:

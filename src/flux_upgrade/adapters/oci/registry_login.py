@@ -32,10 +32,10 @@ _PARAMETER = re.compile(r'([A-Za-z_]+)=(?:"([^"]*)"|([^\s",]+))')
 _BASIC = re.compile(r"(?:^|,)\s*basic\b", re.IGNORECASE)
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 ANONYMOUS = (
-    "flux-upgrade pulls without a password: check the name, let everybody pull it, "
-    "or use a registry that does, such as ghcr.io/fluxcd"
+    "check the name, and make the repository public because flux-upgrade has no password for it; "
+    "or use a public registry, such as ghcr.io/fluxcd"
 )
-LOG_IN = "log in with `docker login`, and give its config file with --docker-config where that is needed"
+LOG_IN = "run `docker login`, and set --docker-config if its config file is not the default"
 _Outcome = TypeVar("_Outcome")
 
 
@@ -122,8 +122,8 @@ class RegistryLogin:
         given = self._given(realm, {key: value for key, value in parameters.items() if value})
         if given.status not in (*_REFUSED, _FOUND):
             raise SourceUnavailable(
-                f"{origins.host(realm)} answers {given.status} to who asks for a token{self.reason(given)}",
-                hint=f"check how {origins.host(self._base)} is set up: it sends everybody there",
+                f"{origins.host(realm)} returned status {given.status} to a token request{self.reason(given)}",
+                hint=f"check the configuration of {origins.host(self._base)}, which requests tokens there",
             )
         if not given.is_found:
             raise self._wrong_credentials(given) if self._credential else self._denied(given, actions)
@@ -174,8 +174,8 @@ class RegistryLogin:
     def _wrong_credentials(self, response: Response) -> ForbiddenByRegistry:
         source = "" if self._credential is None else self._credential.source
         return ForbiddenByRegistry(
-            f"{origins.host(self._base)} does not accept the credentials{self.reason(response)}",
-            hint=f"they are those of {source}: check them, and whether they have expired",
+            f"{origins.host(self._base)} rejects the credentials{self.reason(response)}",
+            hint=f"check the credentials of {source}, and whether they have expired",
         )
 
     def _denied(self, response: Response, actions: str) -> SourceUnavailable:
@@ -183,12 +183,12 @@ class RegistryLogin:
         deed = "push to" if actions == _PUSH else "pull from"
         if self._credential is not None:
             return ForbiddenByRegistry(
-                f"the credentials for {host} may not {deed} {self._path}{reason}",
-                hint=f"they are those of {self._credential.source}: allow it to that user, or give others",
+                f"the credentials for {host} do not allow you to {deed} {self._path}{reason}",
+                hint=f"give the user of {self._credential.source} this permission, or use other credentials",
             )
         if self._credentials is None:
             return SourceUnavailable(f"{host} gives no anonymous access to {self._path}{reason}", hint=self._remedy)
-        message = f"{host} lets nobody {deed} {self._path} without credentials{reason}"
+        message = f"{host} requires credentials to {deed} {self._path}{reason}"
         return ForbiddenByRegistry(message, hint=self._remedy)
 
 

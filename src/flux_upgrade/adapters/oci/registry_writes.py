@@ -47,14 +47,14 @@ class RegistryWrites:
             if self._repository.digest(tag) != manifest.digest:
                 raise self._forbidden(response, tag)
         elif not response.is_found:
-            raise self._failed(f"does not take the manifest for {tag}", response)
+            raise self._failed(f"rejected the manifest for {tag}", response)
         else:
             stated = response.headers.get("docker-content-digest") or self._repository.digest(tag)
             if stated != manifest.digest:
                 raise UntrustedArchive(
-                    f"{self._repository.named(tag)} should stand for {manifest.digest} now,"
-                    f" and the registry says {one_line(stated or 'that there is no such tag')}",
-                    hint=f"look at what {tag} stands for, and put it right before Flux takes it",
+                    f"{self._repository.named(tag)} should now point to {manifest.digest},"
+                    f" but the registry reports {one_line(stated or 'no such tag')}",
+                    hint=f"check the digest of {tag}, and correct it before Flux pulls it",
                 )
 
     def _uploaded(self, blob: BinaryIO, descriptor: Descriptor) -> Response | failures.FailedAttempt:
@@ -63,7 +63,7 @@ class RegistryWrites:
             return begun
         location = begun.headers.get("location")
         if not begun.is_found or location is None:
-            raise self._failed("does not let an upload begin", begun)
+            raise self._failed("rejected the start of an upload", begun)
         target = origins.redirected(begun.url, location, keeps_plain_host=True)
         target += f"{'&' if urlsplit(target).query else '?'}digest={descriptor.digest}"
         # requests sends a file without content in chunks, which few registries take.
@@ -72,7 +72,7 @@ class RegistryWrites:
         if isinstance(ended, failures.FailedAttempt) or ended.is_found:
             return ended
         # An upload that the registry has forgotten is begun anew.
-        error = self._failed(f"does not take the blob {descriptor.digest}", ended)
+        error = self._failed(f"rejected the blob {descriptor.digest}", ended)
         return failures.FailedAttempt(error, is_final=ended.status != _NOT_FOUND)
 
     def _sent(
@@ -94,19 +94,19 @@ class RegistryWrites:
 
     def _forbidden(self, response: Response, tag: str) -> ForbiddenByRegistry:
         return ForbiddenByRegistry(
-            f"the registry forbids to overwrite the tag {self._repository.named(tag)}, or is read-only"
+            f"the registry does not allow you to overwrite the tag {self._repository.named(tag)}, or is read-only"
             f" ({response.status}){self._repository.login.reason(response)}",
-            hint=f"take {tag} out of the repository's rule of immutable tags, or make the registry writable",
+            hint=f"exclude {tag} from the repository's rule for immutable tags, or make the registry writable",
         )
 
     def _failed(self, what: str, response: Response) -> ForbiddenByRegistry | RegistryUnavailable:
         reason = f"({response.status}){self._repository.login.reason(response)}"
         if response.status == _NOT_ALLOWED:
             message = f"{self._repository.name} is read-only {reason}"
-            return ForbiddenByRegistry(message, hint="make it writable, or push elsewhere")
+            return ForbiddenByRegistry(message, hint="make it writable, or push to another repository")
         return RegistryUnavailable(
             f"{self._repository.name} {what} {reason}",
-            hint="check that the repository is there, and that the registry takes OCI artifacts",
+            hint="check that the repository exists, and that the registry supports OCI artifacts",
         )
 
 

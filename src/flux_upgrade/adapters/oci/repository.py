@@ -121,7 +121,7 @@ class RegistryRepository:
         what = f"the manifest of {self.named(reference)}"
         content = parse_json(body, what)
         if not isinstance(content, dict):
-            raise refused(what, "it is no JSON object")
+            raise refused(what, "it is not a JSON object")
         return content
 
     def image(self, found: PulledManifest) -> PulledManifest:
@@ -134,7 +134,7 @@ class RegistryRepository:
         chosen = _of_platform(descriptors(found.content["manifests"]))
         image = None if chosen is None else self.manifest(chosen)
         if image is None or image.is_index:
-            raise refused(f"the index {self.named(found.digest)}", "it holds no image that can be read")
+            raise refused(f"the index {self.named(found.digest)}", "it has no readable image")
         return image
 
     def blob(self, digest: str, what: str, limit: int = MAX_COMPRESSED) -> bytes:
@@ -144,7 +144,7 @@ class RegistryRepository:
         """
         expected = archive.sha256_of_digest(digest)
         if expected is None:
-            raise refused(what, "its digest is no sha256")
+            raise refused(what, "its digest is not a sha256")
         try:
             options = RequestOptions(limit=limit, accept_status=(), verbatim=True)
             body = self._get(f"blobs/sha256:{expected}", options).body
@@ -180,7 +180,7 @@ class RegistryRepository:
         if url is not None:
             raise SourceUnavailable(
                 f"{self.name} has more than {_MAX_PAGES} pages of tags",
-                hint="pin a tag or a digest, for which no list is needed",
+                hint="set a tag or a digest, which needs no list",
             )
 
     def named(self, reference: str) -> str:
@@ -204,7 +204,7 @@ class RegistryRepository:
         try:
             return self._client.get(url, authorized)
         except failures.RateLimited as error:
-            hint = "wait until then, or use a registry that allows more without a password"
+            hint = "run flux-upgrade again then, or use a registry with a higher limit"
             raise failures.RateLimited(error.message, hint=hint) from error
 
 
@@ -222,7 +222,7 @@ def open_repository(client: Client, name: str, credentials: CredentialSource | N
         host, path = DOCKER_HUB, path if "/" in path else f"library/{path}"
     if HOST.fullmatch(host) is None or PATH.fullmatch(path) is None:
         raise SourceUnavailable(
-            f"'{one_line(name)}' is no name of an OCI repository",
+            f"'{one_line(name)}' is not the name of an OCI repository",
             hint="write it like ghcr.io/fluxcd/flux-manifests, in lower case",
         )
     scheme = "http" if _LOOPBACK.fullmatch(host) else "https"

@@ -69,8 +69,8 @@ def asset_of(entry: dict[str, object], name: str) -> dict[str, object] | None:
 def require_tag(tag: str) -> None:
     """Raise ReleaseNotFound unless ``tag`` is ``v`` and a semantic version."""
     if not is_tag(tag):
-        hint = f"did you mean v{tag}?" if is_tag(f"v{tag}") else "name it as Flux does, for example v2.9.4"
-        raise ReleaseNotFound(f"there is no Flux release named '{one_line(tag)}'", hint=hint)
+        hint = f"did you mean v{tag}?" if is_tag(f"v{tag}") else "write the full tag, for example v2.9.4"
+        raise ReleaseNotFound(f"'{one_line(tag)}' is not a Flux release", hint=hint)
 
 
 def known_tags(releases: Releases) -> tuple[Version, ...]:
@@ -87,14 +87,14 @@ def not_found(tag: str, source: str, known: Iterable[str] = ()) -> ReleaseNotFou
     near = [t for t in newest_first if t.minor == Version(tag).minor][:3]
     if tag in newest_first:
         return ReleaseNotFound(
-            f"{one_line(source)} lists the Flux release {tag}, and has no manifests for it",
-            hint="assets appear some minutes after the release: try again later",
+            f"{one_line(source)} lists the Flux release {tag}, but has no manifests for it",
+            hint="run flux-upgrade again later: assets appear some minutes after the release",
         )
     hint = "check the version and the release source"
     if near:
-        hint = f"of that minor it has {', '.join(near)}; the newest that it has is {newest_first[0]}"
+        hint = f"use one of {', '.join(near)}, or its newest release {newest_first[0]}"
     elif newest_first:
-        hint = f"the newest that it has is {newest_first[0]}"
+        hint = f"use its newest release {newest_first[0]}"
     return ReleaseNotFound(f"{one_line(source)} has no Flux release {tag}", hint=hint)
 
 
@@ -139,7 +139,7 @@ class LaidOutReleases:
 class DirectoryReleases(LaidOutReleases):
     """The port Releases over a folder.
 
-    Raises SourceUnavailable when built on what is not a folder.
+    Raises SourceUnavailable when built on what is not a directory.
     """
 
     def __init__(self, root: str) -> None:
@@ -147,8 +147,8 @@ class DirectoryReleases(LaidOutReleases):
         self._where_index = os.path.join(root, INDEX)
         if not os.path.isdir(root):
             raise SourceUnavailable(
-                f"the release source {one_line(root)} is not a folder",
-                hint="give a folder that is laid out as <tag>/manifests.tar.gz, or an http(s) address",
+                f"the release source {one_line(root)} is not a directory",
+                hint="use a directory with <tag>/manifests.tar.gz, or an http(s) URL",
             )
 
     def list(self) -> tuple[Release, ...]:
@@ -191,6 +191,6 @@ class DirectoryReleases(LaidOutReleases):
 
 def _unreadable(path: str, error: OSError) -> SourceUnavailable:
     return SourceUnavailable(
-        f"{one_line(path)} cannot be read: {error.strerror}",
-        hint="check its permissions; a source is laid out as <tag>/manifests.tar.gz beside releases.json",
+        f"{one_line(path)} could not be read: {error.strerror}",
+        hint="check its permissions; a source has <tag>/manifests.tar.gz and releases.json",
     )

@@ -35,7 +35,7 @@ def asset_url(asset: dict[str, object], what: str, *, api_url: str) -> str:
     schemes = ("https://",) if api_url.startswith("https://") else ("https://", "http://")
     if not isinstance(url, str) or not url.startswith(schemes):
         raise SourceUnavailable(
-            f"{what} has no address to download it from", hint="try again later, or use another release source"
+            f"{what} has no download URL", hint="run flux-upgrade again later, or use another --release-source"
         )
     return origins.followed(api_url, url, "names for a download")
 
@@ -80,8 +80,8 @@ class GitHubReleases:
             response = self._client.get(url, _API)
             if not response.is_found:
                 raise SourceUnavailable(
-                    f"{origins.host(url)} knows no repository {self._repository}",
-                    hint="check its name, and whether the token may read it",
+                    f"{origins.host(url)} has no repository {self._repository}",
+                    hint="check its name, and that the token can read it",
                 )
             entries = directory.objects(response.body, "GitHub's list of releases")
             # A release that is made between two pages moves the last one of a page to the next.
@@ -99,7 +99,7 @@ class GitHubReleases:
         if asset is None:
             raise ReleaseNotFound(
                 f"the release {tag} of {self._repository} has no {archive.MANIFESTS}",
-                hint="assets appear some minutes after the release: try again later",
+                hint="run flux-upgrade again later: assets appear some minutes after the release",
             )
         digest = archive.sha256_of_digest(asset.get("digest"))
         stated = self._stated(tag, release)
@@ -173,8 +173,8 @@ class GitHubReleases:
             raise refused(what, f"it is larger than {MAX_COMPRESSED} bytes") from None
         if not response.is_found:
             raise ReleaseNotFound(
-                f"the release {tag} of {self._repository} lists {archive.MANIFESTS}, and it is not there",
-                hint="assets appear some minutes after the release: try again later",
+                f"the release {tag} of {self._repository} lists {archive.MANIFESTS}, but the file is missing",
+                hint="run flux-upgrade again later: assets appear some minutes after the release",
             )
         return response.body
 
@@ -195,8 +195,8 @@ class HttpReleases(LaidOutReleases):
         if not usable or "@" in parts.netloc or parts.query or parts.fragment:
             # The address is not shown: what made it unusable may be a password in it.
             raise UsageError(
-                "the release source's address cannot be used",
-                hint="give it as https://host/path, without user name, password, '?' or '#'",
+                "the URL of the release source is not valid",
+                hint="write it as https://host/path, without user name, password, '?' or '#'",
             )
         self._base = base_url.rstrip("/")
         self._client = client
@@ -208,8 +208,7 @@ class HttpReleases(LaidOutReleases):
         body = self._read(INDEX)
         if body is None:
             raise SourceUnavailable(
-                f"{self._name} has no releases.json",
-                hint="put one beside the tags, or name the version: a list is not needed for one release",
+                f"{self._name} has no releases.json", hint="add one next to the tags, or request an exact version"
             )
         return directory.parse_releases(body, self._where_index)
 

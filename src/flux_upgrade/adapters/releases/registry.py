@@ -21,7 +21,7 @@ from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
 from flux_upgrade.model.oci.manifest import CONTENT_TYPE, CREATED, REVISION
 from flux_upgrade.model.versions import Release, ReleaseManifests, Version, is_tag
 
-_REMEDY = "use a registry that does, or a release source that has <tag>/gotk-components.yaml"
+_REMEDY = "use a registry that does, or a --release-source with <tag>/gotk-components.yaml"
 
 
 def published_text(repository: RegistryRepository, tag: str, found: PulledManifest, cache: DownloadCache) -> str:
@@ -37,7 +37,7 @@ def published_text(repository: RegistryRepository, tag: str, found: PulledManife
     ]
     digest = digests[0] if len(digests) == 1 else None
     if digest is None:
-        raise refused(what, f"it has not one layer of the type {CONTENT_TYPE}")
+        raise refused(what, f"it does not have exactly one layer of the type {CONTENT_TYPE}")
     layer = cache.get(digest)
     if layer is None:
         layer = repository.blob(f"sha256:{digest}", what)
@@ -106,7 +106,7 @@ class RegistryReleases:
             if not known:
                 raise SourceUnavailable(
                     f"{self._repository.name} has no tag of a Flux release, or does not exist",
-                    hint="copy ghcr.io/fluxcd/flux-manifests there with its tags, such as v2.9.4",
+                    hint="copy ghcr.io/fluxcd/flux-manifests to it with its tags, such as v2.9.4",
                 )
             dates = self._dates(known)
             self._listed = tuple(Release(tag, prerelease="-" in tag, published_at=dates.get(tag, "")) for tag in known)

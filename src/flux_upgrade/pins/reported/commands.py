@@ -142,7 +142,9 @@ def _pin(file: SourceFile, text: str, command: _CommandVersion) -> Pin:
         return pin._replace(raw=stands, state=PinState.FLOATING, reason=reason)
     tag = f"v{written.removeprefix('v')}"
     if is_tag(tag):
-        return pin._replace(state=PinState.EXACT, version=Version(tag), reason="a command is reported but never changed")
+        return pin._replace(
+            state=PinState.EXACT, version=Version(tag), reason="a command is reported but never changed"
+        )
     meaning = judge(written)
     return pin._replace(state=meaning.state, reason=meaning.reason)
 
