@@ -1,36 +1,84 @@
-"""Texts for users avoid the words of ``words.toml``: what is left of them becomes less, and never more."""
+"""Texts for users avoid the words of ``words.toml`` and long sentences: what is left becomes less, and never more."""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
+
+from prose import messages, sentences, words
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = Path(__file__).with_name("words.toml")
-_LINE = re.compile(r'^("(?P<word>[^"]+)") = \d+$', re.MULTILINE)
+PAGES = ("README.md", "docs/**/*.md")
+PULL_REQUESTS = ("tests/pull_requests/*.txtar", "tests/bootstrap/pull_requests/*.txtar")
+LONGEST = 25  # Words in a sentence
 
 
-def texts() -> Iterator[str]:
-    """README, documentation, the Action's description, examples, and pull requests as goldens have them."""
-    yield from ((ROOT / name).read_text() for name in ("README.md", "action.yml"))
-    for pattern in (
-        "docs/**/*.md",
-        "examples/*",
-        "tests/pull_requests/*.txtar",
-        "tests/bootstrap/pull_requests/*.txtar",
-    ):
-        yield from (path.read_text() for path in sorted(ROOT.glob(pattern)) if path.name != "design.md")
+def read(*patterns: str) -> dict[str, str]:
+    """Path → text. design.md is for maintainers."""
+    found = [path for pattern in patterns for path in sorted(ROOT.glob(pattern)) if path.name != "design.md"]
+    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in found}
 
 
-def test_what_is_left_of_each_word_becomes_less(*, update_golden: bool) -> None:
-    whole = "\n".join(texts()).lower()
-    left: dict[str, int] = tomllib.loads(TABLE.read_text())["words"]
-    found = {word: len(re.findall(rf"\b{re.escape(word)}\b", whole)) for word in left}
-    more = {word: count for word, count in found.items() if count > left[word]}
+@cache
+def said_by_modules() -> dict[str, tuple[str, ...]]:
+    """Module → its texts, of which some reach users as messages, holds, reports, help or pull requests."""
+    return {path: tuple(messages(source)) for path, source in read("src/**/*.py").items()}
+
+
+def count(texts: Iterable[str], wanted: Iterable[str]) -> dict[str, int]:
+    whole = "\n".join(texts).lower()
+    return {word: len(re.findall(rf"\b{re.escape(word)}\b", whole)) for word in wanted}
+
+
+def too_long(texts: Iterable[str]) -> list[str]:
+    return [sentence for text in texts for sentence in sentences(text) if words(sentence) > LONGEST]
+
+
+def long_sentences() -> dict[str, list[str]]:
+    """Path → sentences of more than 25 words. The body of a pull request ends where the next file begins."""
+    texts = {path: (text,) for path, text in read(*PAGES).items()}
+    for path, text in read(*PULL_REQUESTS).items():
+        texts[path] = tuple(re.findall(r"^-- \S+\.md --\n(.*?)(?=^-- \S+ --$|\Z)", text, re.DOTALL | re.MULTILINE))
+    found = {path: too_long(each) for path, each in (texts | said_by_modules()).items()}
+    return {path: sorted(long) for path, long in found.items() if long}
+
+
+def ratchet(name: str, found: Mapping[str, int], *, update_golden: bool) -> None:
+    """Fails where there is more than the table has, or less: the table is to be lowered then."""
+    table: dict[str, dict[str, int]] = tomllib.loads(TABLE.read_text())
+    left = table[name]
+    more = {each: number for each, number in found.items() if number > left.get(each, 0)}
     assert not more, f"write these in other words: {more}"
     if update_golden:
-        TABLE.write_text(_LINE.sub(lambda line: f"{line[1]} = {found[line['word']]}", TABLE.read_text()))
+        table[name] = dict(found)
+        comment = TABLE.read_text().partition("[")[0]
+        rows = ("\n".join([f"[{each}]", *(f'"{key}" = {table[each][key]}' for key in table[each])]) for each in table)
+        TABLE.write_text(comment + "\n\n".join(rows) + "\n")
         return
     assert found == left, "fewer are left: run this test with --update-golden"
+
+
+def test_what_is_left_of_each_word_in_pages_becomes_less(*, update_golden: bool) -> None:
+    texts = read("action.yml", "examples/*", *PAGES, *PULL_REQUESTS).values()
+    avoided = tomllib.loads(TABLE.read_text())["pages"]
+    ratchet("pages", count(texts, avoided), update_golden=update_golden)
+
+
+def test_what_is_left_of_each_word_in_messages_becomes_less(*, update_golden: bool) -> None:
+    texts = [text for each in said_by_modules().values() for text in each]
+    avoided = tomllib.loads(TABLE.read_text())["messages"]
+    ratchet("messages", count(texts, avoided), update_golden=update_golden)
+
+
+def test_pages_and_messages_avoid_the_same_words() -> None:
+    table = tomllib.loads(TABLE.read_text())
+    assert list(table["pages"]) == list(table["messages"])
+
+
+def test_what_is_left_of_long_sentences_becomes_less(*, update_golden: bool) -> None:
+    found = {path: len(long) for path, long in long_sentences().items()}
+    ratchet("sentences-of-more-than-25-words", found, update_golden=update_golden)
