@@ -24,7 +24,7 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "labels: []\npolcy: patch": [(2, "unknown key 'polcy', did you mean 'policy'?")],
     "auto_merge: none": [(1, "unknown key 'auto_merge', did you mean 'auto-merge'?")],
     "zzz: 1": [(1, "unknown key 'zzz'")],
-    "paths: [a]": [(1, "key 'paths' belongs into a group")],
+    "paths: [a]": [(1, "key 'paths' belongs in a group")],
     "groups:\n  a:\n    paths: [a]\n    ignore: [b]": [(4, "key 'ignore' belongs to the top level")],
     "groups:\n  a:\n    paths: [a]\n    flux-operator: change": [(4, "key 'flux-operator' belongs to the top level")],
     "groups:\n  a:\n    path: [a]": [(3, "unknown key 'path', did you mean 'paths'?"), (3, "group 'a' has no paths")],
@@ -145,9 +145,9 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     ],
     # Flags
     "flags: {namespace: other}": [
-        (1, "flag 'namespace' is not for an upgrade to change: Flux would be installed a second time")
+        (1, "flag 'namespace' cannot change in an upgrade: Flux would be installed a second time")
     ],
-    "flags: {version: v2.9.4}": [(1, "flag 'version' is decided by policy and range")],
+    "flags: {version: v2.9.4}": [(1, "flag 'version' is set by policy and range")],
     "flags: {network-policy: maybe}": [(1, "network-policy wants true or false, not 'maybe'")],
     "flags: {network-policy: 'false'}": [(1, "network-policy wants true or false, not 'false' in quotes")],
     "flags: {network-policy: 0}": [(1, "network-policy wants true or false, not a number")],
@@ -206,10 +206,10 @@ BEYOND_SCHEMA: dict[str, list[tuple[int, str]]] = {
     "? [a]\n: b": [(1, "a key is text; put it in quotes")],
     "policy: patch\n---\npolicy: minor": [(2, "a second YAML document begins here")],
     "policy: patch\n\tlabels: []": [(2, "invalid YAML: ")],
-    "labels:\n\t- a": [(2, "invalid YAML: YAML is indented with spaces, and here is a tab")],
+    "labels:\n\t- a": [(2, "invalid YAML: YAML is indented with spaces, but this line has a tab")],
     "policy: [}": [(1, "invalid YAML: ")],
     "policy: *nothing": [(1, "invalid YAML: found undefined alias")],
-    "labels: []\npolicy: \udcff": [(2, "this is not UTF-8 text")],
+    "labels: []\npolicy: \udcff": [(2, "the file is not UTF-8 text")],
     "labels: []\npolicy: a\u0000b": [(2, "invalid YAML: ")],
     "groups:\n  a: &a\n    <<: *a\n    paths: [a]": [(2, "'<<' merges a mapping into itself")],
     "groups: {a: {<<: text, paths: [a]}}": [(1, "'<<' wants a mapping or a list of mappings, not text")],

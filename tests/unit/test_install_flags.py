@@ -47,9 +47,9 @@ def test_flags_are_a_mapping_or_words(text: str, flags: dict[str, str]) -> None:
         ("--components=a", "--flags: component 'a' does not exist in this release"),
         (
             "namespace=x",
-            "--flags: flag 'namespace' is not for an upgrade to change: Flux would be installed a second time",
+            "--flags: flag 'namespace' cannot change in an upgrade: Flux would be installed a second time",
         ),
-        ("--version=v2.9.4", "--flags: flag 'version' is decided by policy and range"),
+        ("--version=v2.9.4", "--flags: flag 'version' is set by policy and range"),
         ("debug", "--flags: this wants a mapping such as {network-policy: false}, not text"),
         ("{a", "--flags: invalid YAML: "),
         ("a=\x1b[31m", "--flags: unknown flag 'a'"),

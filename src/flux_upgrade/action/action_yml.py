@@ -29,121 +29,116 @@ _OF_KEYS = {key.name: Input(key.name, key.input) for key in GOVERNING if key.inp
 INPUTS = (
     Input(
         "mode",
-        "`upgrade` opens, updates and closes pull requests, or takes an artifact on; `plan` shows what it "
-        "would do; `rollback` takes the tag of an artifact back; `bootstrap` sets Flux up in a repository.",
+        "`upgrade` opens, updates and closes pull requests, or promotes an artifact. `plan` only shows what `upgrade` "
+        "would do. `rollback` moves an artifact's tag back. `bootstrap` sets up Flux in a repository.",
         "upgrade",
     ),
     Input(
         "path",
-        "File or directory in which Flux is looked for, relative to the workspace; or an artifact that holds "
-        "Flux, `oci://HOST/REPOSITORY:TAG`. With `mode: bootstrap`, Flux's own flag `path`: where in the "
-        "repository the cluster's manifests are to be; or the artifact that is made.",
+        "The file or directory with Flux, relative to the workspace, or an artifact with Flux "
+        "(`oci://HOST/REPOSITORY:TAG`). With `mode: bootstrap`: the directory for the cluster's manifests (Flux's "
+        "flag `path`), or the artifact to create.",
         ".",
     ),
     _OF_KEYS.pop("policy"),
     _OF_KEYS.pop("range"),
     Input(
-        "approve",
-        "A minor (`2.9`, with its later patches) or one version (`v2.9.4`) that a person lets through. Default: none.",
+        "approve", "A minor (`2.9`, with its later patches) or an exact version (`v2.9.4`) to approve. Default: none."
     ),
-    Input(
-        "config", "The config file, relative to the workspace. Default: `.github/flux-upgrade.yaml`, if it is there."
-    ),
+    Input("config", "The config file, relative to the workspace. Default: `.github/flux-upgrade.yaml` if it exists."),
     Input(
         "token",
-        "For the repository: the job's own token, an App's, or a personal access token. "
-        "It needs to write `contents`, `pull-requests`, `issues` and `statuses`.",
+        "The token for the repository: `GITHUB_TOKEN`, a GitHub App token or a personal access token. "
+        "It needs write access to `contents`, `pull-requests`, `issues` and `statuses`.",
         "${{ github.token }}",
     ),
     Input(
         "release-source",
-        "Where Flux's releases come from: `github`, an http(s) address, a directory, "
-        "or a copy of Flux's own artifacts (`oci://registry.example.com/fluxcd/flux-manifests`).",
+        "The source of Flux releases: `github`, an http(s) URL, a directory, "
+        "or a copy of Flux's artifacts (`oci://registry.example.com/fluxcd/flux-manifests`).",
         "github",
     ),
     Input(
         "release-token",
-        "For Flux's releases on github.com. Default: `token` on github.com, nothing on a GitHub Enterprise Server.",
+        "The token for Flux releases on github.com. Default: `token` on github.com, none on GitHub Enterprise Server.",
     ),
-    Input("base", "Branch that pull requests go into. Default: the repository's default branch."),
+    Input("base", "The target branch of pull requests. Default: the repository's default branch."),
     _OF_KEYS.pop("flags"),
-    Input("dry-run", "`true` or `false`: decide all and write nothing.", "false"),
-    Input("repository", "The repository with the pull requests, `owner/name`. Default: the one of the workflow."),
-    Input(
-        "ca-file", "Certificates (PEM) that are trusted besides the usual, relative to the workspace. Default: none."
-    ),
+    Input("dry-run", "`true` or `false`: show what would happen, but write nothing.", "false"),
+    Input("repository", "The repository for pull requests, `owner/name`. Default: the workflow's repository."),
+    Input("ca-file", "A PEM file with additional trusted CA certificates, relative to the workspace. Default: none."),
     Input(
         "promote",
-        "How an artifact is promoted: `tag` moves its tag, `pull-request` changes what pins it in the "
-        "checkout. Default: what the checkout says, else `tag`.",
+        "How an artifact is promoted: `tag` moves its tag, `pull-request` changes its reference in the "
+        "checkout. Default: derived from the checkout, or `tag`.",
     ),
-    Input("registry-username", "For the registry of the artifact. Default: what `docker-config` has for it."),
+    Input("registry-username", "The user name for the artifact's registry. Default: the one in `docker-config`."),
     Input("registry-password", "The password or token for `registry-username`. Default: none."),
     Input(
         "docker-config",
-        "A Docker `config.json` with credentials for registries, relative to the workspace. Default: none; "
-        "a container does not see the runner's own.",
+        "A Docker `config.json` with registry credentials, relative to the workspace. Default: none, because "
+        "the container cannot read the runner's file.",
     ),
-    Input("plain-http", "`true` or `false`: talk to the artifact's registry over http, not https.", "false"),
-    Input("to", "A tag or a digest that `mode: rollback` takes the tag back to. Default: what it stood for before."),
+    Input("plain-http", "`true` or `false`: connect to the artifact's registry over http instead of https.", "false"),
+    Input("to", "The tag or digest that `mode: rollback` moves the tag to. Default: the previous digest."),
     Input(
         "create-repository",
-        "`true` or `false`: for `mode: bootstrap`, create the repository if it is not there.",
+        "`true` or `false`: for `mode: bootstrap`, create the repository if it does not exist.",
         "false",
     ),
-    Input("description", "Of a repository that is created. Default: none."),
+    Input("description", "The description of a created repository. Default: none."),
     Input(
         "add-workflow",
-        "`true` or `false`: for `mode: bootstrap`, add the workflow that keeps Flux current. "
-        "`token` has to be one that may write workflows; the job's own never may.",
+        "`true` or `false`: for `mode: bootstrap`, add the workflow that upgrades Flux. "
+        "`token` needs write access to workflows, which `GITHUB_TOKEN` cannot have.",
         "false",
     ),
     Input(
         "actions-secret",
-        "For `mode: bootstrap`: a secret of GitHub Actions, in the repository that is set up, that the "
-        "cluster's credentials go into. Default: none are made, and the pull request says what to do.",
+        "For `mode: bootstrap`: the GitHub Actions secret that receives the cluster's credentials. "
+        "Default: none is created, and the pull request shows what to do.",
     ),
     Input(
         "actions-environment",
-        "The environment that `actions-secret` belongs to. Default: none, it is the repository's.",
+        "The environment of `actions-secret`. Default: none, so the secret belongs to the repository.",
     ),
     Input(
         "rotate-key",
-        "`true` or `false`: for `mode: bootstrap`, create another deploy key, and seal the credentials again.",
+        "`true` or `false`: for `mode: bootstrap`, create a new deploy key and store the credentials again.",
         "false",
     ),
     Input(
         "known-hosts",
         "For `mode: bootstrap` on a GitHub Enterprise Server, with `actions-secret`: a file with its SSH "
-        "host keys, relative to the workspace. Default: those that github.com publishes.",
+        "host keys, relative to the workspace. Default: the keys that github.com publishes.",
     ),
     *_OF_KEYS.values(),
 )
 
 OUTPUTS = (
     Output("outcome", "What the run did: `none`, `opened`, `updated`, `closed`, `held` or `failed`."),
-    Output("current-version", "The version that runs, like `v2.8.7`; empty where installations differ."),
+    Output("current-version", "The installed version, like `v2.8.7`. Empty if installations differ."),
     Output(
         "target-version",
-        "The version that is proposed and needs no approval; empty where there is none, or installations differ.",
+        "The proposed version that needs no approval. Empty if there is none, or if installations differ.",
     ),
-    Output("pending-version", "The version that needs approval; empty if there is none, or if installations differ."),
-    Output("pull-request-number", "Number of the pull request; empty where there is none, or more than one."),
-    Output("pull-request-url", "Its address; empty where there is none, or more than one."),
+    Output("pending-version", "The version that needs approval. Empty if there is none, or if installations differ."),
+    Output("pull-request-number", "The number of the pull request. Empty if there is none, or more than one."),
+    Output("pull-request-url", "The URL of the pull request. Empty if there is none, or more than one."),
     Output(
         "pull-requests",
-        "All of them, as a JSON list of objects with `number`, `url`, `operation` and `target`; "
-        "in a run that writes nothing, `operation` is what would be done.",
+        "All pull requests, as a JSON list of objects with `number`, `url`, `operation` and `target`. "
+        "In a run that writes nothing, `operation` is what flux-upgrade would do.",
     ),
     Output(
         "artifact",
-        "The artifact that was promoted, or that waits for a signature or an approval, as "
-        "`HOST/REPOSITORY:TAG` with its immutable tag, after a rollback as `HOST/REPOSITORY@DIGEST`; empty "
-        "where there is none, or nothing was written.",
+        "The artifact that was promoted, or that needs a signature or approval: `HOST/REPOSITORY:TAG` with its "
+        "immutable tag. After a rollback: `HOST/REPOSITORY@DIGEST`. Empty if there is none, or if nothing was "
+        "written.",
     ),
-    Output("digest", "The digest of `artifact`, for what signs it; empty where it was not looked at."),
-    Output("report", "The report as JSON, without diffs; empty where it is larger than GitHub takes."),
-    Output("report-file", "Name of the file with the whole report as JSON, in the directory `runner.temp`."),
+    Output("digest", "The digest of `artifact`, to sign it. Empty if it was not read."),
+    Output("report", "The report as JSON, without diffs. Empty if it is larger than GitHub's limit."),
+    Output("report-file", "The name of the file with the complete report as JSON, in the directory `runner.temp`."),
 )
 
 
@@ -159,13 +154,13 @@ class Outcome(StrEnum):
 
 
 OUTCOMES = {
-    Outcome.NONE: "Nothing had to be done: up to date, or all is as it was.",
-    Outcome.HELD: "Something waits for a person or for a day, and nothing else had to be done. "
-    "With `mode: plan` or `dry-run: true` also: something would be done.",
-    Outcome.CLOSED: "A pull request that nobody needs any more was closed.",
+    Outcome.NONE: "There was nothing to do.",
+    Outcome.HELD: "An upgrade needs your action or a later date, and there was nothing else to do. "
+    "With `mode: plan` or `dry-run: true`, also: flux-upgrade would change something.",
+    Outcome.CLOSED: "A pull request that is no longer needed was closed.",
     Outcome.UPDATED: "A pull request was changed, the tag of an artifact was moved, or files were pushed.",
     Outcome.OPENED: "A pull request was opened.",
-    Outcome.FAILED: "Something went wrong; all the rest was done.",
+    Outcome.FAILED: "At least one action failed. All others were completed.",
 }
 
 

@@ -150,13 +150,13 @@ class BootstrapSecrets(NamedTuple):
         if not token and self.own.get(provider):
             # The Flux CLI hands over the one that it works with, which may do far more than read.
             raise UsageError(
-                "there is no token for Flux to read the repository with, and yours may do more than that",
-                hint="set FLUX_UPGRADE_SYNC_TOKEN to one that may only read",
+                "no token is set for Flux to read the repository, and your own token can do more than that",
+                hint="set FLUX_UPGRADE_SYNC_TOKEN to a read-only token",
             )
         if token.startswith(_OF_A_JOB):
             raise UsageError(
-                "the token that Flux would get is one that expires within the hour, of a job or an app",
-                hint="give one that stays as FLUX_UPGRADE_SYNC_TOKEN, or leave --token-auth out",
+                "the token for Flux is a job or app token, which expires within an hour",
+                hint="set FLUX_UPGRADE_SYNC_TOKEN to a long-lived token, or remove --token-auth",
             )
         return token
 

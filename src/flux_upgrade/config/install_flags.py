@@ -12,19 +12,19 @@ EXTRA = "components-extra"
 _ANY = InstallOptions(version="v0")
 
 MEANINGS = {
-    "components": "The controllers, in this order; they replace those that are installed.",
-    EXTRA: "Controllers in addition to those that are installed.",
-    "registry": "Where the controllers' images are.",
-    "image-pull-secret": "Name of the Secret for a private registry; empty: none.",
-    "watch-all-namespaces": "`false`: watch the namespace of Flux alone.",
+    "components": "The controllers, in this order. They replace the installed ones.",
+    EXTRA: "Controllers to install in addition.",
+    "registry": "The registry of the controllers' images.",
+    "image-pull-secret": "The name of the Secret for a private registry. Empty: none.",
+    "watch-all-namespaces": "`false`: watch only the namespace of Flux.",
     "network-policy": "`false`: no NetworkPolicy objects.",
-    "log-level": "What the controllers log.",
+    "log-level": "The log level of the controllers.",
     "cluster-domain": "The cluster's internal DNS domain.",
-    "toleration-keys": "Keys of the taints that the controllers tolerate; empty: none.",
+    "toleration-keys": "The keys of taints that the controllers tolerate. Empty: none.",
 }
 REFUSED = {
-    "namespace": "is not for an upgrade to change: Flux would be installed a second time",
-    "version": "is decided by policy and range",
+    "namespace": "cannot change in an upgrade: Flux would be installed a second time",
+    "version": "is set by policy and range",
 }
 
 

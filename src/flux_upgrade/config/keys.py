@@ -119,8 +119,8 @@ _PATTERN = TextShape(
     problem=problem,
 )
 _COOL_DOWN = (
-    Key("patch", PlainShape.DURATION, "The age that a patch must have.", "0"),
-    Key("minor", PlainShape.DURATION, "The age that the `.0` of a minor or a major must have.", "7d"),
+    Key("patch", PlainShape.DURATION, "The minimum age of a patch.", "0"),
+    Key("minor", PlainShape.DURATION, "The minimum age of the `.0` release of a minor or major.", "7d"),
 )
 _PATTERNS = ListShape(_PATTERN, "[patterns](#patterns)", are_patterns=True)
 _FILE = "(default: the value in the config file, else"
@@ -128,55 +128,62 @@ GOVERNING = (
     Key(
         "policy",
         ChoiceShape(tuple(MaxBump)),
-        "The largest bump that needs no approval. A `range` without `policy` is the whole policy.",
+        "The largest upgrade that needs no approval. If you set `range` but not `policy`, every version in the "
+        "range is upgraded without approval.",
         "patch",
         flag="largest upgrade without approval: none, patch (default), minor, major",
         metavar="BUMP",
-        hint="it is the largest bump that needs no approval",
-        input="Largest bump that needs no approval: `patch`, `minor`, `major` or `none`. "
-        "Default: the config file's, else `patch`.",
+        hint="set the largest upgrade that needs no approval",
+        input="Largest upgrade that needs no approval: `patch`, `minor`, `major` or `none`. "
+        "Default: the value in the config file, or `patch`.",
     ),
     Key(
         "range",
         TextShape("a range of versions in quotes, such as '>=2.6'", r".*\S.*", problem=_range_problem),
-        "The versions that may be proposed, such as `'>=2.6 <2.9'`, `2.x` or `~2.8`.",
+        "The versions that flux-upgrade proposes, such as `'>=2.6 <2.9'`, `2.x` or `~2.8`.",
         flag="versions to propose, such as '>=2.6 <2.9' or 2.x; without --policy, all of them need no approval",
         metavar="RANGE",
-        input="Versions that are allowed, as Flux writes ranges, like `2.x` or `>=2.6 <2.9`; "
-        "without `policy` it is the whole policy. Default: the config file's, else all.",
+        input="Allowed versions as a semver range, like `2.x` or `>=2.6 <2.9`. "
+        "Without `policy`, none of them needs approval. Default: the value in the config file, or all versions.",
     ),
     Key(
         "pending",
         ChoiceShape(tuple(Pending)),
-        "Where an upgrade that needs approval is shown: as a draft pull request, or in the summary alone.",
+        "Where an upgrade that needs approval is shown: `draft` opens a draft pull request, `summary` shows it "
+        "only in the job summary.",
         "draft",
     ),
-    Key("cool-down", MappingShape(_COOL_DOWN), "How old a release must be.", "{patch: 0, minor: 7d}"),
+    Key(
+        "cool-down",
+        MappingShape(_COOL_DOWN),
+        "The minimum age of a release before it is proposed.",
+        "{patch: 0, minor: 7d}",
+    ),
     Key(
         "flags",
         PlainShape.INSTALL_FLAGS,
-        "Install flags that are to change; all others stay as they are.",
+        "Install flags to change. All others keep their values.",
         "{}",
         flag="install flags to change, with the names of Flux, such as 'network-policy: false'",
         metavar="FLAGS",
-        input="Install flags that are to change, with Flux's names, "
-        "like `network-policy=false log-level=debug`. With `mode: bootstrap`, any flag of `flux bootstrap`, "
-        "as such words or as YAML. "
-        "Default: the config file's, else none.",
+        input="Install flags to change, with Flux's names, like `network-policy=false log-level=debug`. "
+        "With `mode: bootstrap`, any flag of `flux bootstrap`, in this form or as YAML. "
+        "Default: the value in the config file, or none.",
     ),
-    Key("labels", ListShape(_LABEL), "Labels of the pull request.", "[]"),
-    Key("reviewers", ListShape(_REVIEWER), "Who is asked for a review: logins, and teams as `org/team`.", "[]"),
-    Key("assignees", ListShape(_PERSON), "Who is assigned.", "[]"),
+    Key("labels", ListShape(_LABEL), "Labels for each pull request.", "[]"),
+    Key("reviewers", ListShape(_REVIEWER), "Reviewers of each pull request: logins, and teams as `org/team`.", "[]"),
+    Key("assignees", ListShape(_PERSON), "Assignees of each pull request.", "[]"),
     Key(
         "auto-merge",
         ChoiceShape(("none", "patch"), (False, True)),
-        "Which pull requests are set to merge by themselves once the forge's own rules are met.",
+        "Pull requests that merge automatically once your Git host's rules are met.",
         "none",
     ),
     Key(
         "on-conflict",
         ChoiceShape(("hold", "take-release"), (False, True)),
-        "What is done where a release changed what was edited by hand.",
+        "What to do if a release changes a field that you edited manually: `hold` the upgrade, or `take-release` to "
+        "accept the release's value.",
         "hold",
         field="take_release",
         flag="what to do if the release changes what you edited manually (default: hold)",
@@ -184,17 +191,17 @@ GOVERNING = (
     Key(
         "check-images",
         PlainShape.BOOLEAN,
-        "Whether a registry other than `ghcr.io/fluxcd` is asked for the images of a release before that is proposed.",
+        "Whether flux-upgrade checks that your registry has the release's images. `ghcr.io/fluxcd` is not checked.",
         "true",
         flag=f"false: propose a release without checking that your own registry has its images {_FILE} true)",
     ),
     Key(
         "migrate",
         ChoiceShape(tuple(Migrate)),
-        "What moves manifests away from versions of an API that the target does not serve. `before`: a pull "
-        "request of their own, which the upgrade waits for; `with-upgrade`: that of the upgrade; `off`: "
-        "people, and the upgrade waits until they have. With `with-upgrade`, run `flux migrate` right after "
-        "the merge, otherwise before it.",
+        "How manifests that use API versions removed by the target are migrated. `before`: in a separate pull "
+        "request, which the upgrade waits for. `with-upgrade`: in the upgrade's pull request. `off`: you migrate "
+        "them, and the upgrade waits. With `with-upgrade`, run `flux migrate` right after the merge, otherwise "
+        "before it.",
         "before",
         flag="when to migrate manifests on removed API versions: in a pull request before the upgrade, with the "
         f"upgrade, or never (off) {_FILE} before)",
@@ -202,16 +209,16 @@ GOVERNING = (
     Key(
         "multi-step",
         PlainShape.SWITCH,
-        "Whether an upgrade that cannot be made in one step is proposed release by release. `off`: in one "
-        "jump, with what is in its way said.",
+        "Whether an upgrade that needs several steps is proposed one release at a time. `off`: one jump to the "
+        "target, with a list of what blocks it.",
         "on",
         flag=f"false: propose a single upgrade even if it takes several steps {_FILE} true)",
     ),
     Key(
         "include",
         _PATTERNS._replace(items=f"`{ALL[0]}`, or a list of [patterns](#patterns)", word=ALL[0]),
-        "The files that are searched for what an upgrade breaks, out of those that a cluster reads. Without a pattern, "
-        "each of them. `all`: also files that no cluster reads.",
+        "The files in which flux-upgrade looks for what an upgrade breaks. Without a pattern: every file that a "
+        "cluster reads. `all`: also files that no cluster reads.",
         "[]",
         flag="files to search for breaking changes, as in .gitignore, or all for files that no cluster reads, too; "
         f"repeatable {_FILE} every file that a cluster reads)",
@@ -220,49 +227,45 @@ GOVERNING = (
     Key(
         "kubernetes-version",
         PlainShape.KUBERNETES_VERSION,
-        "What the clusters run; a release of Flux that refuses it is held. Without it, none is.",
+        "The Kubernetes version of your clusters. flux-upgrade holds Flux releases that do not support it.",
         flag=f"Kubernetes version of the clusters, such as 1.33 {_FILE} unknown)",
         metavar="VERSION",
     ),
     Key(
         "needs-approval",
         ListShape(ChoiceShape(tuple(ChangeKind)), "[changes](#changes)"),
-        "Changes that need approval, whatever the size of the upgrade.",
+        "Changes that always need approval, even in a patch.",
         "[]",
     ),
 )
 _PATHS = Key(
     "paths",
     _PATTERNS._replace(least=1),
-    "The files of the group. A file belongs to the first group with a pattern for it.",
+    "The files of the group. A file belongs to the first group with a matching pattern.",
 )
 _OWN = (
     Key(
         "branch-prefix",
         TextShape("the beginning of a branch's name as Git allows it", _PREFIX, longest=100),
-        "What the names of the branches begin with.",
+        "The prefix of branch names.",
         "flux-upgrade/",
     ),
     Key(
         "forge",
         ChoiceShape(FORGES),
-        "What the repository's server is; `git`: branches are pushed, and no more. "
-        "Without it, the remote's host tells.",
+        "The type of your Git host. `git`: flux-upgrade only pushes branches. Default: derived from the remote's host.",
     ),
     Key(
         "flux-operator",
         ChoiceShape(("report", "change"), (False, True)),
-        "What is done with the pins of the flux-operator itself: they are named, or move along with Flux, as "
-        "far as it has to know the release.",
+        "What to do with versions of the flux-operator: `report` them, or `change` them if the Flux release needs "
+        "a newer flux-operator.",
         "report",
         field="moves_operator",
     ),
-    Key("bootstrap", PlainShape.BOOTSTRAP, "What `flux-upgrade bootstrap` sets up."),
+    Key("bootstrap", PlainShape.BOOTSTRAP, "The settings of `flux-upgrade bootstrap`."),
     Key(
-        "ignore",
-        _PATTERNS,
-        "The files that are left alone: they are neither changed, nor searched for what an upgrade breaks.",
-        "[]",
+        "ignore", _PATTERNS, "The files that flux-upgrade neither changes nor checks for what an upgrade breaks.", "[]"
     ),
 )
 GROUP = MappingShape(
@@ -276,6 +279,6 @@ GROUP_NAME = TextShape(
     longest=63,
 )
 _GROUPS = Key(
-    "groups", PlainShape.GROUPS, "Installations that are upgraded in one pull request, by the group's name.", "{}"
+    "groups", PlainShape.GROUPS, "Groups of installations by name. Each group is upgraded in one pull request.", "{}"
 )
-TOP = MappingShape((*GOVERNING, *_OWN, _GROUPS), elsewhere={"paths": "belongs into a group"})
+TOP = MappingShape((*GOVERNING, *_OWN, _GROUPS), elsewhere={"paths": "belongs in a group"})

@@ -56,7 +56,7 @@ class YamlText:
         """The document; None where there is none, or one that cannot be read, which is a problem."""
         undecoded = _UNDECODED.search(text)
         if undecoded is not None:
-            self.refuse(line_of(text, undecoded.start()), "this is not UTF-8 text")
+            self.refuse(line_of(text, undecoded.start()), "the file is not UTF-8 text")
             return None
         if len(text) > _MOST_CHARACTERS:
             self.refuse(1, f"the file has more than {_MOST_CHARACTERS} characters")
@@ -147,5 +147,5 @@ def _explained(text: str, error: yaml.YAMLError) -> tuple[int, str]:
     line = line_of(text, getattr(error, "position", 0)) if mark is None else mark.line + 1
     reason = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).partition("\n")[0]
     if "\t" in "".join(text.split("\n")[line - 1 : line]) and "cannot start any token" in reason:
-        reason = "YAML is indented with spaces, and here is a tab"
+        reason = "YAML is indented with spaces, but this line has a tab"
     return line, f"invalid YAML: {reason}"
