@@ -73,7 +73,8 @@ def test_the_readmes_first_screen_has_what_it_needs_in_this_order() -> None:
             "## Turn it on",
             "## Why not Renovate",
             "## Safe by design",
-            "| How Flux is installed",
+            "## What it upgrades",
+            "## Documentation",
         )
     ]
     assert places == sorted(places)
@@ -99,6 +100,11 @@ def test_the_rules_for_other_bots_are_those_of_the_pull_request(page: str) -> No
     assert f"```json\n{renovate}```" in paragraphs
     dependabot = next(text for text in blocks(page, "yaml") if "dependency-name" in text)
     assert f"```yaml\n{dependabot}```" in paragraphs
+
+
+def test_the_rule_for_dependabot_is_on_the_page_about_migrating() -> None:
+    (dependabot,) = blocks("docs/how-to/migrate-from-renovate.md", "yaml")
+    assert f"```yaml\n{dependabot}```" in remarks()
 
 
 def test_a_config_file_that_is_shown_is_valid() -> None:
