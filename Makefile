@@ -9,7 +9,7 @@ FROM_SOURCE := PYTHONPATH=src $(RUN)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-flux lint schemas bench docs lock clean
+.PHONY: help demo test test-all test-flux lint schemas bench docs site lock clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 17
@@ -58,6 +58,9 @@ bench: $(VENV)/demo ## Measure, and write docs/benchmarks.md
 docs: $(VENV)/runtime ## Write the generated parts of the documentation anew
 	$(FROM_SOURCE) docs/generate.py
 
+site: $(VENV)/docs ## Build the site of the documentation into build/site
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict
+
 # Pins that are there stay where they can: UV_ARGS=--upgrade moves them.
 UV := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header $(UV_ARGS)
 
@@ -66,9 +69,10 @@ lock: ## Lock the dependencies of pyproject.toml anew (needs uv)
 	$(UV) pyproject.toml --output-file requirements/runtime.txt
 	$(UV) pyproject.toml --group demo --output-file requirements/demo.txt
 	$(UV) pyproject.toml --extra cluster --group dev --output-file requirements/dev.txt
+	$(UV) --group docs --constraint requirements/dev.txt --output-file requirements/docs.txt
 
 clean: ## Remove what was set up
-	rm -rf $(VENV) .cache
+	rm -rf $(VENV) .cache build/site
 
 # A stamp is written last, so that what was broken off is begun anew.
 # PYTHON alone is tried where it is given.
@@ -88,6 +92,11 @@ $(VENV)/runtime: requirements/runtime.txt $(VENV)/made
 	@touch $@
 
 $(VENV)/demo: requirements/demo.txt $(VENV)/made
+	@echo "Setting up $(VENV) from $<"
+	@$(PIP) install --require-hashes -r $<
+	@touch $@
+
+$(VENV)/docs: requirements/docs.txt $(VENV)/made
 	@echo "Setting up $(VENV) from $<"
 	@$(PIP) install --require-hashes -r $<
 	@touch $@
