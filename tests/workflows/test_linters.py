@@ -31,7 +31,7 @@ def bad(tmp_path: Path) -> Path:
 
 
 def test_there_is_something_to_lint() -> None:
-    assert [path.name for path in WORKFLOWS] == ["checks.yaml", "ci.yaml", "nightly.yaml", "release.yaml"]
+    assert [path.name for path in WORKFLOWS] == ["checks.yaml", "ci.yaml", "nightly.yaml", "release.yaml", "site.yaml"]
     assert {"scheduled.yaml", "monorepo-groups.yaml", "enterprise-server.yaml", "app-token.yaml"} <= {
         path.name for path in EXAMPLES
     }
