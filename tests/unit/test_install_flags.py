@@ -45,10 +45,7 @@ def test_flags_are_a_mapping_or_words(text: str, flags: dict[str, str]) -> None:
         ("--log-level=debug --log-level=info", "--flags: flag 'log-level' is given twice"),
         ("log-level=trace x=1", "--flags: unknown flag 'x'; --log-level 'trace' is not one of debug, info, error"),
         ("--components=a", "--flags: component 'a' does not exist in this release"),
-        (
-            "namespace=x",
-            "--flags: flag 'namespace' cannot change in an upgrade: Flux would be installed a second time",
-        ),
+        ("namespace=x", "--flags: flag 'namespace' cannot change in an upgrade: Flux would be installed a second time"),
         ("--version=v2.9.4", "--flags: flag 'version' is set by policy and range"),
         ("debug", "--flags: this wants a mapping such as {network-policy: false}, not text"),
         ("{a", "--flags: invalid YAML: "),
