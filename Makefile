@@ -49,8 +49,9 @@ lint: $(VENV)/project ## Check style, types and the layers of docs/design.md
 	$(RUN) -m mypy
 	$(VENV)/bin/lint-imports
 
-schemas: $(VENV)/project ## Fetch GitHub's descriptions of its API, for the tests (needs npm)
+schemas: $(VENV)/project ## Fetch GitHub's descriptions of its API, and Renovate, for the tests (needs npm)
 	$(RUN) tests/stand_in/fetch_schemas.py
+	$(RUN) tests/renovate/fetch_renovate.py
 
 bench: $(VENV)/demo ## Measure, and write docs/benchmarks.md
 	$(FROM_SOURCE) bench/measure.py

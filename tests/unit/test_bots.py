@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import yaml
 from flux_upgrade.clusters.ownership import bot_config
 from flux_upgrade.clusters.ownership.bot_config import matches
 from flux_upgrade.clusters.ownership.ownership import Ownership, Writer, writer_in
+from flux_upgrade.clusters.ownership.renovate_preset import PRESET_RULE
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.versions import Version
 from memory import MemoryTree
@@ -165,7 +167,7 @@ def test_the_rule_switches_renovate_off() -> None:
 def test_the_rule_goes_behind_those_that_are_there() -> None:
     config = {"packageRules": [{"matchManagers": ["flux"], "enabled": True}]}
     (text,) = renovate(config)
-    assert "Add this at the end of `packageRules` to `renovate.json`" in text
+    assert "Add this at the end of `packageRules` to `renovate.json`" in text, "rules of a preset come before them"
     assert renovate({"packageRules": [*config["packageRules"], json.loads(pasted(text))]}) == []
 
 
@@ -175,6 +177,44 @@ def test_the_rule_names_paths_where_others_are_left_to_renovate() -> None:
     (both,) = renovate({}, PATH, OTHER)
     assert '"**/gotk-components.yaml"' in both
     assert "the same files" in both
+
+
+@pytest.mark.parametrize(
+    "preset",
+    [
+        "github>acme/flux-upgrade",
+        "github>acme/flux-upgrade#v0",
+        "github>acme/flux-upgrade:default",
+        "local>mirrors/tools/flux-upgrade",
+    ],
+)
+def test_our_preset_switches_renovate_off(preset: str) -> None:
+    assert renovate({"extends": ["config:recommended", preset]}) == []
+    assert renovate({"extends": [preset], "packageRules": [{"matchManagers": ["flux"], "enabled": True}]})
+
+
+@pytest.mark.parametrize("preset", ["github>acme/flux-upgrades", "github>flux-upgrade", "github>acme/flux-upgrade:x"])
+def test_other_presets_do_not(preset: str) -> None:
+    assert renovate({"extends": [preset]})
+
+
+def test_the_preset_is_offered_first_with_the_account_that_is_in_use() -> None:
+    (text,) = renovate({})
+    assert text.index('Add `"github>OWNER/flux-upgrade"` to `extends` of `renovate.json`') < text.index("Or add this")
+    uses = "steps:\n- uses: acme/flux-upgrade@v0\n"
+    (text,) = remarks_on({"renovate.json": "{}", ".github/workflows/flux.yaml": uses})
+    assert 'Add `"github>acme/flux-upgrade"` to `extends` of `renovate.json`. Or add this' in text
+
+
+def test_the_preset_is_not_offered_where_it_takes_other_files() -> None:
+    (text,) = remarks_on({"renovate.json": "{}", OTHER: MANIFEST.decode()})
+    assert "extends" not in text
+
+
+def test_the_rule_that_is_known_here_is_the_presets() -> None:
+    preset = json.loads((Path(__file__).resolve().parents[2] / "default.json").read_text())
+    rule = {key: value for key, value in preset["packageRules"][0].items() if key != "description"}
+    assert rule == PRESET_RULE
 
 
 def test_renovate_reads_its_first_file_only() -> None:

@@ -1,7 +1,7 @@
 """What a Renovate configuration does with an installation's file.
 
 As docs.renovatebot.com/configuration-options has it. Presets of others are not
-read: what they switch off is not known here.
+read: what they switch off is not known here. Ours, ``default.json``, is.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from flux_upgrade.clusters.ownership.bot_config import images_in, loads, matches
 from flux_upgrade.clusters.ownership.remarks import code, listed
+from flux_upgrade.clusters.ownership.renovate_preset import PRESET_RULE, is_preset, preset_of
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 
@@ -85,8 +86,19 @@ def remarks(tree: Tree, manifests: Mapping[str, bytes]) -> Iterator[str]:
         paths = sorted(path for path, managers in written.items() if managers)
         if paths:
             managers = tuple(dict.fromkeys(each for path in paths for each in written[path]))
-            yield _remark(file, config, managers, paths, _rule(tree, paths))
+            preset = _preset(tree, config, {path: manifests[path] for path in paths})
+            yield _remark(file, config, managers, paths, _rule(tree, paths), preset=preset)
         return
+
+
+def _preset(tree: Tree, config: Mapping[str, Any], manifests: Mapping[str, bytes]) -> str:
+    """The preset for ``extends``, if it has Renovate leave these manifests alone, and no others; else empty."""
+    preset = preset_of(tree)
+    extended = {**config, "extends": [*_texts(config.get("extends")), preset]}
+    takes_others = set(_rule(tree, list(manifests))["matchFileNames"]) <= set(manifests)
+    if takes_others or any(_writes(extended, path, content) for path, content in manifests.items()):
+        return ""
+    return preset
 
 
 def _rule(tree: Tree, paths: list[str]) -> dict[str, Any]:
@@ -101,7 +113,9 @@ def _rule(tree: Tree, paths: list[str]) -> dict[str, Any]:
     return {"matchFileNames": sorted(chosen), "enabled": False}
 
 
-def _remark(file: str, config: Mapping[str, Any], managers: tuple[str, ...], paths: list[str], rule: object) -> str:
+def _remark(  # noqa: PLR0913 what a sentence is about
+    file: str, config: Mapping[str, Any], managers: tuple[str, ...], paths: list[str], rule: object, *, preset: str
+) -> str:
     does = (
         "regenerates them with its own flags, or changes the version in their header alone"
         if managers[0] == "flux"
@@ -113,7 +127,11 @@ def _remark(file: str, config: Mapping[str, Any], managers: tuple[str, ...], pat
     else:
         place, text = "", json.dumps({"packageRules": [rule]}, indent=2)[2:-2]
     inside = " in its object `renovate`" if file == "package.json" else ""
-    where = " ".join(filter(None, ["Add this", place, f"to {code(file)}{inside}"]))
+    target = f"to {code(file)}{inside}"
+    where = " ".join(filter(None, ["add this" if preset else "Add this", place, target]))
+    if preset:
+        owner = ", with the account that your workflow uses it from" if "OWNER" in preset else ""
+        where = f'Add `"{preset}"` to `extends` {target.replace("to ", "of ", 1)}{owner}. Or {where}'
     return (
         f"**Renovate writes the same {'file' if len(paths) == 1 else 'files'}.** As {code(file)} tells, "
         f"its manager {which} takes {listed(paths)} and {does}. {where}:\n\n```json\n{text}\n```"
@@ -194,7 +212,9 @@ def _is_kept_current(config: Mapping[str, Any], dependency: Dependency, path: st
     if _fits(dependency.name, _texts(config.get("ignoreDeps"))):
         return False
     kept = True
-    for rule in _mappings(config.get("packageRules")):
+    # Rules of presets come before those of the file itself.
+    ours = [PRESET_RULE] if any(map(is_preset, _texts(config.get("extends")))) else []
+    for rule in (*ours, *_mappings(config.get("packageRules"))):
         if isinstance(rule.get("enabled"), bool) and _is_about(rule, dependency, path):
             kept = rule["enabled"]
     return kept
