@@ -353,7 +353,7 @@ def test_the_manifest_is_found_by_content_wherever_it_stands() -> None:
 @pytest.mark.parametrize(
     ("address", "error", "message"),
     [
-        ("oci://registry.example.com/org/flux:staging", NothingFound, "there is no artifact"),
+        ("oci://registry.example.com/org/flux:staging", NothingFound, "the artifact "),
         ("oci://registry.example.com/org/flux", UsageError, "neither a tag nor a digest"),
     ],
 )
@@ -367,11 +367,11 @@ def test_an_artifact_that_is_not_there_or_not_named_is_one_clear_error(
 @pytest.mark.parametrize(
     ("held", "error", "message"),
     [
-        ({"README.md": b"# Nothing\n"}, NothingFound, "holds no manifest of Flux"),
+        ({"README.md": b"# Nothing\n"}, NothingFound, "has no Flux manifest"),
         (
             {"a.yaml": manifest("v2.8.7"), "b.yaml": manifest("v2.8.7")},
             Unreadable,
-            "holds 2 manifests of Flux: a.yaml, b.yaml",
+            "has 2 Flux manifests: a.yaml, b.yaml",
         ),
     ],
 )
@@ -443,5 +443,5 @@ def test_a_tag_that_moved_since_its_digest_was_noted_is_said() -> None:
     assert pull(noted, ports(using)).pin.version == "v2.8.7"
     run(using)
 
-    with pytest.raises(Overtaken, match="is not so any more: the tag stands for sha256:"):
+    with pytest.raises(Overtaken, match="is outdated: the tag points to sha256:"):
         pull(noted, ports(using))

@@ -114,14 +114,14 @@ def test_a_way_back_that_has_been_deleted_is_said() -> None:
     run(using)
     del using.manifests[before]
 
-    with pytest.raises(NoWayBack, match=r"has no sha256:.* any more"):
+    with pytest.raises(NoWayBack, match=r"no longer has sha256:"):
         back(using)
 
 
 def test_going_back_to_the_same_is_refused() -> None:
     using = registry("v2.8.7")
     run(using)
-    with pytest.raises(NoWayBack, match=r"stands for .* already"):
+    with pytest.raises(NoWayBack, match=r"already points to "):
         back(using, TAG)
 
 

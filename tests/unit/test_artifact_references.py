@@ -270,7 +270,7 @@ def test_where_they_disagree_a_person_has_to_say(ref: str, address: Address, rea
 def test_a_reference_by_a_variable_is_refused() -> None:
     with pytest.raises(UsageError) as raised:
         promotion_of(references_in({"a.yaml": repository("tag: '${tag}'")}), PRODUCTION)
-    assert raised.value.message.endswith("a.yaml:7 takes the artifact, and a variable sets it")
+    assert raised.value.message.endswith("a.yaml:7 uses the artifact, and a variable sets it")
 
 
 def test_a_ref_that_a_patch_sets_is_not_decisive() -> None:

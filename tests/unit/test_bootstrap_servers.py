@@ -150,5 +150,5 @@ def test_a_token_is_sent_as_the_server_wants_it() -> None:
 
 def test_a_token_is_not_for_ssh() -> None:
     assert remotes.RemoteAccess("", "git").settings("ssh://git@git.corp/a.git") == ()
-    with pytest.raises(UsageError, match="reached by ssh"):
+    with pytest.raises(UsageError, match="uses ssh"):
         remotes.RemoteAccess("", "git", "hush").settings("ssh://git@git.corp/a.git")

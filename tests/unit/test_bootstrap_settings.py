@@ -186,7 +186,7 @@ def test_flux_gets_the_token_that_is_for_it(env: dict[str, str], provider: str, 
     [("GITHUB_TOKEN", "github"), ("BITBUCKET_TOKEN", "bitbucket-server"), ("GITEA_TOKEN", "gitea")],
 )
 def test_flux_never_gets_the_token_that_the_bootstrap_works_with(name: str, provider: str) -> None:
-    with pytest.raises(UsageError, match="may do more than that") as caught:
+    with pytest.raises(UsageError, match="can do more than that") as caught:
         bootstrap_secrets_of({name: "hush", "FLUX_UPGRADE_SYNC_TOKEN": ""}).token_for(provider)
     assert "FLUX_UPGRADE_SYNC_TOKEN" in caught.value.hint
     assert "hush" not in str(caught.value)
@@ -290,7 +290,7 @@ PROBLEMS: list[tuple[tuple[str, ...], dict[str, Any], list[str]]] = [
     ((REPOSITORY, "--password-stdin", "--path=.."), {}, ["--path '..' is not a folder inside the repository", "--password-stdin needs --source=oci and --username, whose password it is"]),
     ((*OCI, "--password-stdin"), {}, ["--password-stdin needs --source=oci and --username, whose password it is"]),
     (("--source=oci",), {}, ["--url is missing: an address like oci://ghcr.io/org/flux-manifests:production"]),
-    (("--source=oci", "--url=ghcr.io/a:b"), {}, ["--url: the address of the artifact cannot be used (like oci://ghcr.io/org/flux-manifests:production)"]),
+    (("--source=oci", "--url=ghcr.io/a:b"), {}, ["--url: the URL of the artifact is not valid (like oci://ghcr.io/org/flux-manifests:production)"]),
     ((*OCI, "--provider=github"), {}, ["--provider is of a Git repository, and --source=oci has none"]),
     ((REPOSITORY, "--team=a"), {}, ["--team needs --create-repository or --reconcile, which give access"]),
     (("--provider=gitlab", REPOSITORY, "--team=a"), {}, ["--team would have no effect: access is given on GitHub alone"]),

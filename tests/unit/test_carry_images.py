@@ -69,5 +69,5 @@ def test_a_container_of_the_users_own_stays() -> None:
 def test_an_image_without_a_plain_place_is_left_alone(spelled: Callable[[str], str]) -> None:
     text = spelled(PLAIN)
     assert text != PLAIN
-    with pytest.raises(Unreadable, match="the image of helm-controller is written in a way"):
+    with pytest.raises(Unreadable, match="the image of helm-controller is written in a form"):
         with_images(text.encode(), PINS)

@@ -215,7 +215,7 @@ def test_who_asks_for_a_pull_request_has_an_artifact_promoted_by_one(flags: list
         (["upgrade", ARTIFACT, "--username=me"], "--username is given without a password"),
         (["upgrade", ARTIFACT, "--password-stdin"], "--password-stdin is given without --username"),
         (["upgrade", "clusters", "--plain-http"], "--plain-http is about the registry of an artifact"),
-        (["upgrade", "oci://Ghcr.io/Org/flux"], "the address of the artifact cannot be used"),
+        (["upgrade", "oci://Ghcr.io/Org/flux"], "the URL of the artifact is not valid"),
         (["rollback", "clusters"], "what is rolled back is the tag of an artifact"),
         (["rollback"], "what is rolled back is the tag of an artifact"),
         (["rollback", "oci://ghcr.io/org/flux"], "what is rolled back is the tag of an artifact"),

@@ -157,7 +157,7 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
         (1, "component 'source-controler' does not exist in this release, did you mean 'source-controller'?")
     ],
     "flags: {components: []}": [(1, "--components is empty")],
-    "flags: {components: [source-watcher, source-watcher]}": [(1, "component 'source-watcher' is named 2 times")],
+    "flags: {components: [source-watcher, source-watcher]}": [(1, "component 'source-watcher' is listed 2 times")],
     "flags: {components: ['source-watcher,helm-controller']}": [
         (1, "components: 'source-watcher,helm-controller' is not one item")
     ],

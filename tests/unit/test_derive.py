@@ -171,7 +171,7 @@ def test_the_evidence_for_a_newer_release_speaks_for_default_flags_only() -> Non
     releases.published_texts["v2.99.0"] = text
     rules = rules_for(derive("v2.99.0", text), releases, NoFlux())
     assert rules.not_covered
-    assert "byte for byte" in rules.evidence
+    assert "is reproduced exactly" in rules.evidence
 
 
 def test_no_other_release_speaks_for_an_installation_of_which_the_source_lacks_a_controller() -> None:

@@ -72,7 +72,12 @@ def test_what_stands_around_a_body_may_be_behind_it(content: bytes, *, is_behind
         (b"ghcr.io/fluxcd/source-controller:v1.8.8", "v2.8.8", "", ""),
         (b"ghcr.io/fluxcd/source-controller:v1.9.3", "v2.8.8", "source-controller runs v1.9.3", "--to v2.9.3"),
         (b"ghcr.io/fluxcd/source-controller:v1.9.3", "v2.9.3", "", ""),
-        (b"ghcr.io/fluxcd/source-controller:v7.0.0", "v2.8.8", "source-controller runs v7.0.0", "no release"),
+        (
+            b"ghcr.io/fluxcd/source-controller:v7.0.0",
+            "v2.8.8",
+            "source-controller runs v7.0.0",
+            "wait for the next release",
+        ),
         (b"registry.example/source-controller:v7.0.0", "v2.8.8", "", ""),
         (b"ghcr.io/fluxcd/source-controller:latest", "v2.8.8", "", ""),
     ],
@@ -95,7 +100,7 @@ def test_no_controller_goes_backwards(image: bytes, target: str, detail: str, re
 def test_a_controller_that_is_ahead_is_named() -> None:
     assert manifest_planner.ahead_controllers(installation(PLAIN).proof) == []
     assert manifest_planner.ahead_controllers(bumped(b"ghcr.io/fluxcd/source-controller:v1.9.3").proof) == [
-        "source-controller runs v1.9.3, newer than v1.8.7 of the release"
+        "source-controller runs v1.9.3, newer than the release's v1.8.7"
     ]
 
 

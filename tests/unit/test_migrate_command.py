@@ -98,8 +98,8 @@ def test_one_file_that_cannot_be_written_does_not_stop_the_others(tmp_path: Path
         ran = run(tmp_path, source, "migrate")
         again = run(tmp_path, source, "migrate", "--json")
     assert ran.code == 12
-    assert "flux-upgrade: write-failed: a.yaml cannot be written" in ran.err
-    assert "  failed: a.yaml cannot be written" in ran.out
+    assert "flux-upgrade: write-failed: a.yaml could not be written" in ran.err
+    assert "  failed: a.yaml could not be written" in ran.out
     assert contents(tmp_path) == {"a.yaml": long.encode(), "b.yaml": resource("v1").encode()}
     assert [(use["path"], use["written"], use["breaks"]) for use in again.value["uses"]] == [("a.yaml", False, True)]
     assert [(each["path"], each["name"]) for each in again.value["failures"]] == [("a.yaml", "write-failed")]

@@ -116,7 +116,7 @@ def test_unverified_clusters_hold_back(target: str, version: str, goal: str | No
     if isinstance(found, Left):
         assert (goal, found.reason) == (None, Reason.NO_BRIDGE)
         assert "v0.41.2 serves v1beta1 and v1beta2" in found.detail
-        assert found.hint == "Upgrade what is at v0.41.2 first."
+        assert found.hint == "Upgrade the clusters at v0.41.2 first."
     else:
         assert (found, apis.kept_by(use, found)) == (goal, kept_by)
 

@@ -90,9 +90,9 @@ def test_patches_stay_with_their_resource() -> None:
     assert [len(file.moves) for file in found] == [0, 0, 0]
     assert [left.detail for file in found for left in file.lefts][:2] == [
         (
-            "HelmRelease/podinfo stays at v2beta2 (apps/podinfo.yaml:1), and kustomize would not find the one by "
-            "the other any more. There: HelmRelease v2 has no spec.chart.spec.valuesFile. "
-            "It is not changed, since an anchor or an alias stands for it."
+            "HelmRelease/podinfo stays at v2beta2 (apps/podinfo.yaml:1), and kustomize would no longer match "
+            "the two. There: HelmRelease v2 has no spec.chart.spec.valuesFile. "
+            "It is not changed because it uses a YAML anchor or alias."
         )
     ] * 2
 
@@ -252,7 +252,7 @@ def test_a_target_that_only_its_version_narrows_stays_where_two_versions_become_
     assert sorted(found) == ["apps/kustomization.yaml", "apps/one.yaml"]
     assert found["apps/kustomization.yaml"] == [
         (
-            "Its version alone keeps it from Provider/two (apps/two.yaml:1), "
+            "Only its version separates it from Provider/two (apps/two.yaml:1), "
             "which is or becomes v1beta3 as well. Give the target a name."
         )
     ]

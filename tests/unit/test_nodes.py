@@ -48,7 +48,7 @@ def test_other_data(a: str, b: str) -> None:
     [
         ("a: b\n c: d: e\n", "line 11"),
         ("a: 1\na: 2\n", "line 11: the key 'a' is given twice"),
-        ("? [x]\n: 1\n", "no text"),
+        ("? [x]\n: 1\n", "not text"),
         ("&a [*a]\n", "alias to itself"),
         ("a: &x 1\nb: &x [*x]\n", "line 11: an alias to itself"),
         ("a: &a {b: *a}\n", "alias to itself"),

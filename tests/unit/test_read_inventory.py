@@ -194,7 +194,7 @@ def test_an_approval_of_anything_else_is_none(tree: Tree, text: str) -> None:
         (["--range=2.x ||"], UsageError, "one side of || is empty"),
         (["--range=latest"], UsageError, "'latest'"),
         (["--flags=nope=1"], UsageError, "unknown flag 'nope'"),
-        (["--flags=version=v2.9.4"], UsageError, "is decided by policy and range"),
+        (["--flags=version=v2.9.4"], UsageError, "is set by policy and range"),
         (["--flags=namespace=x"], UsageError, "installed a second time"),
         (["--include=../a", "--include="], UsageError, "--include '../a' is not a pattern"),
         (["--include=!a"], UsageError, "--include begins with an exception, '!a', and matches nothing"),

@@ -100,7 +100,7 @@ def test_without_groups_there_is_nothing() -> None:
         ("spec: &a {b: *a}\n", "line 5: an alias to itself"),
         ("spec: " + "[" * 5000 + "]" * 5000 + "\n", "line 1: nested too deeply"),
         ("spec: \x00\n", "line 5 is not valid YAML"),
-        ("spec: \udcff\n", "line 5 is not valid YAML: bytes that are no UTF-8"),
+        ("spec: \udcff\n", "line 5 is not valid YAML: bytes that are not UTF-8"),
     ],
 )  # fmt: skip
 def test_what_yaml_cannot_hold_is_said(text: str, why: str) -> None:

@@ -106,7 +106,7 @@ def test_files_suit_those_that_may_read_them() -> None:
     assert suited(apis, ()) is apis
     both = suited(apis, (readable, broken))
     assert [each.tag for each in both.unverified] == ["v0.41.2 (a.yaml)"]
-    assert both.unread == ("the CRDs of b.yaml cannot be read",)
+    assert both.unread == ("the CRDs of b.yaml are not readable",)
     assert manifest_apis(readable) is manifest_apis(readable)
 
 

@@ -86,8 +86,8 @@ class PinnedArtifacts:
         if there not in (None, found.named.digest):
             self._stale.add(pulled.stored.digest)
             raise Overtaken(
-                f"{self.address.repository}:{found.named.tag} was pushed by somebody else in the meantime",
-                hint="run again: flux-upgrade reads it again",
+                f"{self.address.repository}:{found.named.tag} was pushed by another user or run in the meantime",
+                hint="run flux-upgrade again",
             )
         if pulled.stored.digest not in self._kept:
             keep(pulled, registry)
@@ -151,7 +151,7 @@ def _remarks(upgrade: Upgrade) -> Iterator[str]:
     if carried.kept:
         yield f"{counted(len(carried.kept), 'edit')} of the manifest in the artifact kept."
     if carried.dropped:
-        yield f"{counted(len(carried.dropped), 'edit')} gave way to the release's own values."
+        yield f"{counted(len(carried.dropped), 'edit')} replaced by the release's values."
     for name, old, new in upgrade.flags:
         yield f"The install flag {name} goes from {old or 'empty'} to {new or 'empty'}."
     if not change.verified:

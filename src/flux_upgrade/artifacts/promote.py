@@ -68,8 +68,8 @@ def move(address: Address, expected: str | None, wanted: StoredManifest, registr
     found = registry.digest(address.tag)
     if found != expected:
         raise Overtaken(
-            f"{address} was moved by somebody else in the meantime, and was left alone: " + _current_state(found),
-            hint="run again: flux-upgrade reads it again",
+            f"another user or run moved {address} in the meantime; it is unchanged: " + _current_state(found),
+            hint="run flux-upgrade again",
         )
     try:
         registry.put_manifest(wanted, address.tag)
@@ -81,13 +81,13 @@ def move(address: Address, expected: str | None, wanted: StoredManifest, registr
             raise
     if found != wanted.digest:
         raise Overtaken(
-            f"{address} was moved to {wanted.digest}, and then by somebody else: {_current_state(found)}",
-            hint="see which of the two it should be; `flux-upgrade rollback --to` takes any digest",
+            f"{address} was moved to {wanted.digest}, and then moved by another user or run: {_current_state(found)}",
+            hint="check which digest is right, and set it with `flux-upgrade rollback --to`",
         )
 
 
 def _current_state(digest: str | None) -> str:
-    return f"it stands for {digest}" if digest else "it is gone"
+    return f"it points to {digest}" if digest else "it was deleted"
 
 
 class Pushed(NamedTuple):
@@ -163,29 +163,28 @@ def plan_rollback(address: Address, back_to: str, registry: ArtifactRegistry) ->
     newer, and for a tag that never moves.
     """
     if names.is_ours(address.tag):
-        raise UsageError(f"{address} never moves", hint="give the tag that the clusters follow")
+        raise UsageError(f"{address} never moves", hint="use the tag that the clusters follow")
     current = registry.manifest(address.tag)
     if current is None:
-        raise NothingFound(f"there is no artifact {address}", hint="check the name and the tag")
+        raise NothingFound(f"the artifact {address} does not exist", hint="check the name and the tag")
     tags = registry.tags()
     reference = back_to or names.before(address.tag, current.digest)
     if not back_to and reference not in tags:
         reference = parse(current).annotations.get(PREVIOUS, "")
     if not reference:
         raise NoWayBack(
-            f"what {address} stands for was not promoted by flux-upgrade: what was before is not known",
-            hint=_elsewhere(tags),
+            f"{address} was not promoted by flux-upgrade, so its previous digest is not known", hint=_elsewhere(tags)
         )
     wanted = registry.manifest(reference)
     if wanted is None:
-        raise NoWayBack(f"{address.repository} has no {reference} any more", hint=_elsewhere(tags))
+        raise NoWayBack(f"{address.repository} no longer has {reference}", hint=_elsewhere(tags))
     if wanted.digest == current.digest:
-        raise NoWayBack(f"{address} stands for {wanted.digest} already", hint=_elsewhere(tags))
+        raise NoWayBack(f"{address} already points to {wanted.digest}", hint=_elsewhere(tags))
     version, older = _version(current), names.version_of(reference) or _version(wanted)
     if version and older and Version(older) > Version(version):
         raise UsageError(
-            f"{older} is newer than {version}, which {address} stands for",
-            hint=f"take it there with `flux-upgrade upgrade {address} --approve {older}`",
+            f"{older} is newer than {version}, the current version of {address}",
+            hint=f"run `flux-upgrade upgrade {address} --approve {older}`",
         )
     noted = names.rejected(address.tag, version, current.digest)
     return Rollback(address, current, wanted, version, "" if noted in tags else noted)
@@ -208,4 +207,4 @@ def _version(stored: StoredManifest) -> str:
 def _elsewhere(tags: tuple[str, ...]) -> str:
     ours = [tag for tag in tags if names.is_immutable(tag)]
     there = f"; there are {', '.join(ours[-_MOST_NAMED:])}" if ours else ""
-    return f"name a tag or a digest to go back to with --to{there}"
+    return f"set a tag or digest with --to{there}"

@@ -113,8 +113,8 @@ def manifest_with(
 def other_than_its_name(address: Address, tag: str) -> UntrustedArchive:
     """The error for an immutable tag that stands for another content than it says."""
     return UntrustedArchive(
-        f"{address.repository}:{tag} does not hold what its name says",
-        hint="find out who pushed it; remove the tag, and run again",
+        f"{address.repository}:{tag} does not match its name",
+        hint="check who pushed it, delete the tag, then run flux-upgrade again",
     )
 
 
@@ -203,7 +203,7 @@ def _unsigned(wanted: Successor, pulled: Pulled) -> Hold:
     return Hold(
         HoldReason.NEEDS_SIGNATURE,
         f"the cluster verifies signatures, and {what} has none",
-        "sign it by its digest, as `cosign sign` does, and run again, with the approval if there was one",
+        "sign its digest with `cosign sign`, then run flux-upgrade again with the same approval",
         None,
         wanted.upgrade.bump_kind,
         wanted.version,

@@ -48,27 +48,26 @@ def pull(address: Address, ports: ArtifactPorts) -> Pulled:
     """Raises NothingFound, Overtaken, Unreadable, UsageError, and what ``ArtifactRegistry`` raises."""
     if not address.tag and not address.digest:
         raise UsageError(
-            f"{address} names neither a tag nor a digest",
-            hint="add the tag that the cluster's OCIRepository takes, like :production",
+            f"{address} has neither a tag nor a digest",
+            hint="add the tag of the cluster's OCIRepository, like :production",
         )
     if address.tag and address.digest and (found := ports.registry.digest(address.tag)) != address.digest:
         raise Overtaken(
-            f"{address} is not so any more: the tag "
-            + (f"stands for {found}" if found is not None else "is not there"),
-            hint="give the one that it stands for, or leave the digest out",
+            f"{address} is outdated: the tag " + (f"points to {found}" if found is not None else "does not exist"),
+            hint="use the current digest, or remove the digest",
         )
     stored = ports.registry.manifest(address.digest or address.tag)
     if stored is None:
         raise NothingFound(
-            f"there is no artifact {address}",
-            hint="check the name and the tag; a first one is pushed with `flux push artifact`",
+            f"the artifact {address} does not exist",
+            hint="check the name and the tag, or push a first artifact with `flux push artifact`",
         )
     manifest = parse(stored)
     if manifest.is_index or not manifest.layers:
         what = "an index of images for several platforms" if manifest.is_index else "an image without layers"
         raise Unreadable(
-            f"{address} is {what}, and no artifact of Flux's",
-            hint="give the artifact that the cluster's OCIRepository takes; `flux push artifact` makes one",
+            f"{address} is {what}, not a Flux artifact",
+            hint="use the artifact of the cluster's OCIRepository, as `flux push artifact` creates it",
         )
     with ports.registry.blob(manifest.layers[0]) as blob, temporary_file_errors():
         layer = inflate(blob, ports.spool())
@@ -88,12 +87,11 @@ def _manifests(layer: Layer, regenerator: Regenerator) -> Iterator[tuple[TarEntr
 def _only(address: Address, found: list[tuple[TarEntry, Pin]]) -> tuple[TarEntry, Pin]:
     if not found:
         raise NothingFound(
-            f"{address} holds no manifest of Flux",
-            hint="it needs a gotk-components.yaml, as `flux install --export` writes it",
+            f"{address} has no Flux manifest", hint="add a gotk-components.yaml, as `flux install --export` writes it"
         )
     if len(found) > 1:
         raise Unreadable(
-            f"{address} holds {len(found)} manifests of Flux: {', '.join(entry.name for entry, _ in found)}",
-            hint="give each cluster an artifact of its own, or upgrade them in Git and push them again",
+            f"{address} has {len(found)} Flux manifests: {', '.join(entry.name for entry, _ in found)}",
+            hint="split them into one artifact per cluster, or upgrade them in Git and push them again",
         )
     return found[0]

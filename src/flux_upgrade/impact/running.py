@@ -52,8 +52,8 @@ class UnverifiedInstallation(NamedTuple):
     def why_unknown(self) -> str:
         """Why it is unknown what it serves."""
         if self.is_sync:
-            return f"there is no Flux manifest beside {self.path}"
-        return f"the CRDs of {self.name} cannot be read"
+            return f"there is no Flux manifest next to {self.path}"
+        return f"the CRDs of {self.name} are not readable"
 
 
 class Running(NamedTuple):

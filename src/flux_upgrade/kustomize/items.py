@@ -81,7 +81,7 @@ def id_of(data: Mapping[str, Any]) -> Id:
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not kind or not name or not isinstance(metadata, dict):
         raise Unreadable(
-            f"there is no {'metadata.name' if kind else 'kind'}", hint="kustomize takes Kubernetes objects only"
+            f"there is no {'metadata.name' if kind else 'kind'}", hint="kustomize accepts only Kubernetes objects"
         )
     group, _, version = str(data.get("apiVersion") or "").rpartition("/")
     return Id(group, version, str(kind), str(metadata.get("namespace") or ""), str(name))
@@ -141,7 +141,7 @@ def _objects(data: Any) -> Iterator[Mapping[str, Any]]:
     if not data:
         return
     if not isinstance(data, dict):
-        raise Unreadable("it is no Kubernetes object", hint="kustomize takes Kubernetes objects only")
+        raise Unreadable("it is not a Kubernetes object", hint="kustomize accepts only Kubernetes objects")
     if str(data.get("kind")).endswith("List") and "items" in data:
         for each in data["items"] or ():
             yield from _objects(each)

@@ -105,7 +105,7 @@ def _object(
     node = merge.merge(base.node, normalized(key, mine, controllers), target.node)
     # Without this the object's untouched lines would not be known to come out as they went in.
     if serialize(target.node) != target.text:
-        merge.conflicts.append(Conflict(key, (), None, "edited", "cannot be written again byte for byte"))
+        merge.conflicts.append(Conflict(key, (), None, "edited", "cannot be reproduced exactly"))
         return target.text
     text = serialize(node)
     comments = extract(mine.text, mine.node)
@@ -173,8 +173,8 @@ def with_images(content: bytes, images: Mapping[str, Image]) -> bytes:
         quote = raw[:1] if raw[:1] in ("'", '"') else ""
         if raw != f"{quote}{node.value}{quote}" or manifest.text[begin + first : begin + last] != raw:
             raise Unreadable(
-                f"the image of {name} is written in a way that cannot be changed safely",
-                hint="write it in one line, plain or in quotes, without an anchor",
+                f"the image of {name} is written in a form that flux-upgrade cannot change safely",
+                hint="write it in one line, without an anchor",
             )
         edits.append(TextEdit(begin + first, begin + last, raw, f"{quote}{images[name]}{quote}"))
     return manifest.encode(edited(manifest.text.encode(), edits).decode())

@@ -68,8 +68,8 @@ class Crd:
                     for index, each in enumerate(entries)
                 )
         raise Unreadable(
-            f"line {self.document.line} is no CustomResourceDefinition (no names.kind or versions)",
-            hint="restore it from the history, or remove it",
+            f"line {self.document.line} is not a CustomResourceDefinition (no names.kind or versions)",
+            hint="restore it from Git, or remove it",
         )
 
     @property

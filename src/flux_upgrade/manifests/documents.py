@@ -79,7 +79,7 @@ class Document:
                 return ObjectKey(version.rpartition("/")[0], kind, namespace, name)
         raise Unreadable(
             f"line {self.line} is not a Kubernetes object (no apiVersion, kind or metadata.name)",
-            hint="remove what does not belong into a Flux manifest, such as captured output of a command",
+            hint="remove content that is not part of a Flux manifest, such as captured command output",
         )
 
 
@@ -109,7 +109,7 @@ class Manifest:
             if first is not document:
                 raise Unreadable(
                     f"two manifests in one file? {document.key} begins in lines {first.line} and {document.line}",
-                    hint="keep one of them; a cluster would get the last",
+                    hint="keep one of them: a cluster would use the last",
                 )
         return found
 
@@ -151,8 +151,8 @@ def parse(content: bytes) -> Manifest:
     if len(headers) > 1:
         lines = " and ".join(str(line_of(text, match.start())) for match in headers)
         raise Unreadable(
-            f"two Flux manifests in one file: their headers stand in lines {lines}",
-            hint="keep the one that the cluster runs, or give each a file of its own",
+            f"two Flux manifests in one file: their headers are in lines {lines}",
+            hint="keep the one that the cluster runs, or split them into two files",
         )
     header, body = (headers[0] if headers else None), text
     if header is not None:

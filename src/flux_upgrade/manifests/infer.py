@@ -54,7 +54,7 @@ def infer(manifest: Manifest) -> Inferred:
     found = list(deployments(manifest))
     if not found:
         raise Unreadable(
-            "no Deployment of a Flux controller in the file",
+            "the file has no Deployment of a Flux controller",
             hint="it is a stub or a fragment: restore the whole gotk-components.yaml from the history, "
             "or regenerate it with `flux-upgrade render`",
         )

@@ -79,10 +79,10 @@ def compose(text: str, line: int = 1) -> Node:
         at = line + (mark.line if mark is not None else text.count("\n", 0, position))
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
         if isinstance(error, UnicodeEncodeError):
-            problem = "bytes that are no UTF-8"
-        raise Unreadable(f"line {at} is not valid YAML: {problem}", hint="mend the file first") from error
+            problem = "bytes that are not UTF-8"
+        raise Unreadable(f"line {at} is not valid YAML: {problem}", hint="fix the file first") from error
     except RecursionError as error:
-        raise Unreadable(f"line {line}: nested too deeply", hint="mend the file first") from error
+        raise Unreadable(f"line {line}: nested too deeply", hint="fix the file first") from error
     return node
 
 
@@ -108,14 +108,14 @@ def _settle(node: Node, line: int, above: frozenset[int], left: list[int]) -> No
     left[0] -= 1
     if id(node) in above or left[0] < 0:
         what = "an alias to itself" if left[0] >= 0 else "aliases that expand to too much"
-        raise Unreadable(f"line {line + node.start_mark.line}: {what}", hint="mend the file first")
+        raise Unreadable(f"line {line + node.start_mark.line}: {what}", hint="fix the file first")
     if isinstance(node, MappingNode):
         seen, has_merge = set[str](), False
         for key, _ in node.value:
             name = key.value if isinstance(key, ScalarNode) else None
             if name is None or (name in seen and key.tag != _MERGE):
-                what = "a key that is no text" if name is None else f"the key '{name}' is given twice"
-                raise Unreadable(f"line {line + key.start_mark.line}: {what}", hint="mend the file first")
+                what = "a key that is not text" if name is None else f"the key '{name}' is given twice"
+                raise Unreadable(f"line {line + key.start_mark.line}: {what}", hint="fix the file first")
             seen.add(name)
             has_merge = has_merge or key.tag == _MERGE
         if has_merge:
@@ -145,7 +145,7 @@ def construct(node: Node, line: int = 1) -> Any:
     except _UNREADABLE as error:
         at = line + _culprit(node).start_mark.line
         raise Unreadable(
-            f"line {at}: a value that YAML cannot read ({str(error).partition(chr(10))[0]})", hint="mend the file first"
+            f"line {at}: a value that YAML cannot read ({str(error).partition(chr(10))[0]})", hint="fix the file first"
         ) from error
 
 

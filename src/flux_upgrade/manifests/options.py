@@ -43,7 +43,7 @@ _RECOVERED = re.compile(r"[^\s'\"\\#]+")
 
 
 def ambiguous(value: str) -> bool:
-    """Whether YAML reads the unquoted ``value`` as something else than a string."""
+    """Whether YAML reads the unquoted ``value`` as something other than a string."""
     return _NOT_A_STRING.fullmatch(value) is not None
 
 
@@ -149,8 +149,8 @@ def validate_recovered(options: InstallOptions, known_components: Iterable[str])
         options.cluster_domain,
         *options.toleration_keys,
     )
-    problems = [f"'{value}' is no value of a flag" for value in values if not _RECOVERED.fullmatch(value)]
-    problems += [f"YAML reads '{value}' as something else than a string" for value in unquoted if ambiguous(value)]
+    problems = [f"'{value}' is not a value of a flag" for value in values if not _RECOVERED.fullmatch(value)]
+    problems += [f"YAML reads '{value}' as something other than a string" for value in unquoted if ambiguous(value)]
     problems += _component_problems(options.components, tuple(known_components))
     refuse(problems, "compare the flags with the file")
 
@@ -165,7 +165,7 @@ def _name_problems(options: InstallOptions) -> Iterable[str]:
     if not _DNS_LABEL.fullmatch(name) or len(name) > 63:  # noqa: PLR2004 RFC 1123
         yield f"--namespace '{name}' is not a DNS label (a-z, 0-9 and '-', at most 63 characters)"
     elif ambiguous(name):
-        yield f"--namespace '{name}' is read by YAML as something else than a string; take another name"
+        yield f"--namespace '{name}' is read by YAML as something other than a string; use another name"
     secret = options.image_pull_secret
     if secret and (not _DNS_NAME.fullmatch(secret) or secret != secret.lower() or ambiguous(secret)):
         yield f"--image-pull-secret '{secret}' is not a DNS name that YAML reads as a string"
@@ -178,4 +178,4 @@ def _component_problems(components: tuple[str, ...], known: tuple[str, ...]) -> 
         if component not in known:
             yield f"component '{component}' does not exist in this release" + nearest(component, known)
         elif components.count(component) > 1:
-            yield f"component '{component}' is named {components.count(component)} times"
+            yield f"component '{component}' is listed {components.count(component)} times"

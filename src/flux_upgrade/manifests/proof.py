@@ -85,7 +85,7 @@ def prove(manifest: Manifest, regenerator: Regenerator) -> Proof:
                 manifest,
                 inferred=inferred,
                 controllers=controllers_of(manifest, None),
-                reason=problem.message if problem else "the recovered flags are none that Flux takes",
+                reason=problem.message if problem else "Flux does not accept the recovered flags",
                 hint=problem.hint if problem else "compare the flags listed here with the file",
             )
     except Unreadable as error:

@@ -118,15 +118,15 @@ class Candidates:
         recorded = list(dict.fromkeys(filter(None, versions)))
         if not recorded:
             return [], UnsupportedRelease(
-                "no version is recorded in the file: it looks like the install.yaml of a Flux release",
-                hint="replace it by the output of `flux-upgrade render` with the flags that you want",
+                "the file has no version: it looks like the install.yaml of a Flux release",
+                hint="replace it with the output of `flux-upgrade render` and your flags",
             )
         problems: dict[str, FluxUpgradeError] = {}
         for version in recorded:
             try:
                 self._require(version)
             except ReleaseNotFound as error:
-                hint = f"give a --release-source that has {version}"
+                hint = f"set a --release-source that has {version}"
                 problems[version] = UnsupportedRelease(error.message, hint=hint)
             except (UnsupportedRelease, UntrustedArchive) as error:
                 problems[version] = error
@@ -143,8 +143,8 @@ class Candidates:
             )
         if not _TAG.fullmatch(version):
             raise UnsupportedRelease(
-                f"'{version}' is a development build, no release of Flux",
-                hint="render the release that you want with these flags, and compare",
+                f"'{version}' is a development build, not a Flux release",
+                hint="run `flux-upgrade render` for a release with these flags, and compare",
             )
         self.regenerator.rules(version)
         known = set(self.regenerator.manifests(version).components)
@@ -154,7 +154,7 @@ class Candidates:
             fewest = min(lacking, key=len)
             raise UnsupportedRelease(
                 f"the release source has no {', '.join(fewest)} of {version}",
-                hint="give a --release-source that has the whole release",
+                hint="set a --release-source that has the complete release",
             )
 
     def regenerations(self, tags: Iterable[str]) -> Iterator[Regenerated]:

@@ -60,7 +60,7 @@ def render(manifests: ReleaseManifests, options: InstallOptions, generator: Gene
         raise UnsupportedRelease(
             f"the manifests of {manifests.tag} do not have the shape that the rules of Flux "
             f"{generator.since} are made for ({error})",
-            hint="use a newer flux-upgrade, or render this release with the Flux CLI",
+            hint="update flux-upgrade, or render this release with the Flux CLI",
         ) from error
     if generator.legacy_order:
         documents.sort(key=_legacy_key)
@@ -173,7 +173,7 @@ def rules_for(manifests: ReleaseManifests, releases: Releases, flux: FluxCli) ->
     if published is not None:
         for generator in reversed(GENERATORS):
             if _reproduces(published, manifests, generator):
-                why = f"the manifest that Flux published for {tag} comes out byte for byte"
+                why = f"the manifest that Flux published for {tag} is reproduced exactly"
                 return Rules(partial(render, manifests, generator=generator), generator, why, not_covered=True)
     if flux.version() == tag:
         export = flux.install_export
@@ -192,10 +192,10 @@ def _reproduces(published: str, manifests: ReleaseManifests, generator: Generato
 
 
 def _unsupported(tag: str, published: str | None, source_differs: bool) -> UnsupportedRelease:  # noqa: FBT001 private
-    reason = f"the source of its generator {'differs' if source_differs else 'is not at hand'}"
+    reason = f"the source of its generator {'differs' if source_differs else 'is not available'}"
     newer = f"{tag} is newer than the rules of this flux-upgrade; {reason}, and the manifest that Flux"
     if published is None:
-        hint = "it appears minutes after the release: run again later"
+        hint = "run flux-upgrade again later: it appears minutes after the release"
         return UnsupportedRelease(f"{newer} publishes for each release is not there yet", hint=hint, pending=True)
-    hint = f"use a newer flux-upgrade, or put the flux CLI {tag} on PATH: it will be used"
-    return UnsupportedRelease(f"{newer} published for it does not come out byte for byte", hint=hint)
+    hint = f"update flux-upgrade, or add the flux CLI {tag} to PATH"
+    return UnsupportedRelease(f"{newer} published for it is not reproduced exactly", hint=hint)

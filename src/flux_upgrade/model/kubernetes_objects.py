@@ -128,7 +128,7 @@ def parse(text: str) -> tuple[Secret, ...]:
     except (yaml.YAMLError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UsageError(
             "the file is not a manifest of Secrets with stringData as flux-upgrade writes it",
-            hint="name another file, or move this one away",
+            hint="set another file, or move this one away",
         ) from None  # its words may quote what is secret
 
 

@@ -59,8 +59,8 @@ def _holds(upgrade: Upgrade, impact: Impact, terms: Terms, path: str) -> Iterato
     if by_hand:
         hint = f"run `flux-upgrade migrate --to {target}`"
         if impact.blocking:
-            said = next((each.hint for each in impact.blocking if each.hint), "").rstrip(".")
-            hint = f"{said[:1].lower()}{said[1:]}; " if said else ""
+            advice = next((each.hint for each in impact.blocking if each.hint), "").rstrip(".")
+            hint = f"{advice[:1].lower()}{advice[1:]}; " if advice else ""
             hint += f"run `flux-upgrade check --to {target}` to check the result"
         yield Hold(
             HoldReason.BLOCKED_BY_API_REMOVAL,

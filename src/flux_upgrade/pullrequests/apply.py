@@ -88,7 +88,7 @@ def _require_base(inventory: Inventory, repository: Repository) -> None:
     if inventory.request.writes and known and head and head not in known:
         raise CheckoutDiffers(
             f"the checkout ({head[:12]}) is none of the last {len(known)} commits of {repository.base}",
-            hint="check out the branch that pull requests go into (`ref:` of actions/checkout), or name it with --base",
+            hint="check out the target branch of pull requests, or set it with --base",
         )
 
 
@@ -173,7 +173,7 @@ class _Reconciler:
         target = state.target if state is not None else NO_VERSION
         ending = no_longer_needed(planned, bump_kind, target, listed)
         if self._is_refused(idle):
-            ending = (markers.SKIP, "It is not proposed again: the box was ticked.")
+            ending = (markers.SKIP, "It is not proposed again because you ticked **skip**.")
         if ending is None:
             hold = in_the_way(planned, bump_kind, target)
             reconciliation = (
@@ -190,7 +190,7 @@ class _Reconciler:
         # Late: as above.
         from flux_upgrade.pullrequests.reconcile import reconcile_without
 
-        why = "What it changes is not in the repository any more, or is proposed in another pull request."
+        why = "What it changes is no longer in the repository, or is proposed in another pull request."
         try:
             for branch, state in stale_pull_requests(self._forge, about, self._inventory):
                 group = UpdateGroup(state.group, state.group, self._inventory.config.default, ())
@@ -198,7 +198,7 @@ class _Reconciler:
                 yield self._take(reconcile_without(branch, None, "gone", why), idle)
         except FluxUpgradeError as error:
             # All else was done, and the next run sees to this.
-            warn(f"what is left of former installations could not be looked at: {error.message}")
+            warn(f"open pull requests of former installations could not be read: {error.message}")
 
     def _take(self, reconciliation: Reconciliation, idle: Result, context: ProposalContext | None = None) -> Result:
         if reconciliation.pull is not None:

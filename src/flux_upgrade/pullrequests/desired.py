@@ -170,7 +170,7 @@ def _edited(where: str) -> Hold:
     """Somebody has pushed to ``where``, a branch or a pull request of ours."""
     return Hold(
         HoldReason.BRANCH_EDITED,
-        f"somebody has pushed to {where}",
+        f"another user pushed to {where}",
         "merge or close it as it is; to recreate it without the pushed commits, tick the box "
         f"in the pull request or add the label {REBASE}; without a pull request delete the branch",
     )
@@ -180,5 +180,5 @@ def _taken(branch: Branch) -> Hold:
     return Hold(
         HoldReason.BRANCH_EDITED,
         f"the branch {branch.name} has a pull request into another base: {branch.elsewhere}",
-        "give each base a `branch-prefix` of its own in its config file, or close that pull request",
+        "set a different `branch-prefix` in the config file of each base, or close that pull request",
     )

@@ -26,8 +26,8 @@ _ORDER = tuple(BumpKind)
 _ANSWERS = (HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED)  # Of a person
 _AT_REST = {HoldReason.UP_TO_DATE}
 _SETTINGS = {
-    HoldReason.OUT_OF_RANGE: ("out-of-range", "The range in the settings does not allow it any more."),
-    HoldReason.NEEDS_APPROVAL: ("summary", "What needs approval is shown in the job summary, as the settings say."),
+    HoldReason.OUT_OF_RANGE: ("out-of-range", "The configured range no longer allows it."),
+    HoldReason.NEEDS_APPROVAL: ("summary", "What needs approval is shown in the job summary, as you configured."),
 }
 """What the settings say of a proposal that was open before them."""
 
@@ -115,7 +115,7 @@ def no_longer_needed(
     ]
     holds = [hold for plan in plans for hold in plan.holds]
     if target and listed is not None and target not in listed:
-        return "withdrawn", f"{target} is not among Flux's releases any more."
+        return "withdrawn", f"{target} is no longer among Flux's releases."
     if bump_kind is BumpKind.MIGRATION:
         return _moved(plans, target)
     ours = [hold for hold in holds if _is_about(hold, bump_kind, target)]
@@ -128,7 +128,7 @@ def no_longer_needed(
         if upgrade.approved and _ORDER.index(upgrade.bump_kind) > _ORDER.index(bump_kind)
     ]
     if larger:
-        return "superseded", f"{max(larger)} is proposed instead, and holds this one."
+        return "superseded", f"{max(larger)} is proposed instead and includes this one."
     own = next((hold.reason for hold in holds if hold.bump_kind is bump_kind and hold.reason in _SETTINGS), None)
     if own is not None:
         return _SETTINGS[own]
@@ -143,7 +143,7 @@ def _moved(plans: Sequence[Plan], target: Version) -> tuple[str, str] | None:
         # What could not be looked at because of something else may still have to be moved.
         if is_ours and hold.reason not in _ANSWERS and hold.reason.effect.pull_request is not OpenPullRequest.CLOSED:
             return None
-    return "done", f"There is nothing left to move for {target}, or it is not proposed any more."
+    return "done", f"No migration is left for {target}, or it is no longer proposed."
 
 
 def _finished(plans: Sequence[Plan], target: Version) -> tuple[str, str] | None:
@@ -156,8 +156,8 @@ def _finished(plans: Sequence[Plan], target: Version) -> tuple[str, str] | None:
     if any(plan.pin.role in OF_CLUSTERS for plan in staying):
         return None
     if waiting:
-        return "superseded", "Another pull request has what is still to be done."
-    return "done", "It is not needed any more: the base branch is at this version, or at a later one."
+        return "superseded", "Another pull request has the remaining changes."
+    return "done", "It is no longer needed: the base branch is at this version or a later one."
 
 
 def _is_before(version: str, target: Version) -> bool:

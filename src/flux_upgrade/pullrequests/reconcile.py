@@ -35,7 +35,7 @@ from flux_upgrade.pullrequests.text.commit import state_for
 
 _MADE_DRAFT = "draft"
 _OPENED = ("opened", "It was approved, and is a pull request now.")
-_TWICE = ("twice", "There is another issue that says the same.")
+_TWICE = ("twice", "Another issue has the same content.")
 
 
 def reconcile(proposal: Proposal, context: ProposalContext, repository: Repository) -> Reconciliation:
@@ -175,6 +175,6 @@ def _extras(proposal: Proposal) -> Extras:
 def _touched(pull: PullRequest) -> Hold:
     return Hold(
         HoldReason.BRANCH_EDITED,
-        f"{pull.url} is no longer needed, but somebody has pushed to its branch",
+        f"{pull.url} is no longer needed, but another user pushed to its branch",
         "close it, or merge what you want to keep",
     )

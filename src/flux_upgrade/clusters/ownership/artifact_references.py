@@ -41,7 +41,7 @@ def promotion_of(found: Sequence[ArtifactReference], address: Address) -> Promot
     unclear = [each for each in found if not each.is_known]
     if unclear:
         each = unclear[0]
-        raise _unsettled(f"{_place(each)} takes the artifact, and {each.reason}")
+        raise _unsettled(f"{_place(each)} uses the artifact, and {each.reason}")
     if pinned and followed_by:
         one, other = pinned[0], followed_by[0]
         how = f"follows its tag {other.follows}" if other.follows else "takes what a range admits"
@@ -88,6 +88,6 @@ def _place(each: ArtifactReference) -> str:
 
 def _unsettled(why: str) -> UsageError:
     return UsageError(
-        f"how the artifact is promoted cannot be told: {why}",
-        hint="say so: --promote pull-request changes what pins it, --promote tag moves its tag",
+        f"the artifact's promotion is ambiguous: {why}",
+        hint="set --promote pull-request to change its references, or --promote tag to move its tag",
     )

@@ -23,11 +23,11 @@ _SCHEMATIC = frozenset({"managedFields", "x-kubernetes-group-version-kind"})
 """What the API server or a schema says of versions."""
 _STABLE = tuple(f"v{number}" for number in range(1, 10))
 
-_NO_KIND = "nothing says of which kind it is"
-_PUT_IN = "a variable stands for it"
+_NO_KIND = "its kind is not known"
+_PUT_IN = "a variable sets it"
 _PATTERN = "it is a pattern"
-_RENDERED = "it is for what a chart renders, in the version that the chart has"
-_DECIDED = "a template decides on it"
+_RENDERED = "it applies to a chart's output, which has the chart's API version"
+_DECIDED = "a template sets it"
 
 
 class NamedVersion(NamedTuple):

@@ -30,7 +30,7 @@ from flux_upgrade.pins.formats.yaml_places import is_variable
 
 _BY_TERRAFORM = "Terraform applies it"
 _COMMENT = "it is a comment"
-_NO_MANIFEST = "the file is no manifest"
+_NO_MANIFEST = "the file is not a manifest"
 _ASKS = "a template asks whether the cluster serves it"
 _CONFLICT = re.compile(r"^(?:<{7}|>{7})(?= |\r?$)", re.MULTILINE)
 """https://git-scm.com/docs/git-merge#_how_conflicts_are_presented"""
@@ -149,7 +149,7 @@ def _in_broken(
             why = _ASKS
         elif _KEY.search(before) or (is_template and not each.is_put_in):
             place = UsePlace.TEMPLATE
-            why = broken.message if is_unreadable else f"it is a template, or broken: {broken.message}"
+            why = broken.message if is_unreadable else f"it is not valid YAML (it may be a template): {broken.message}"
         if place is UsePlace.TEMPLATE or not each.is_put_in:
             found = _use(path, file, each, place, why)
             yield found._replace(is_unreadable=is_unreadable and place is UsePlace.TEMPLATE)

@@ -25,7 +25,7 @@ from flux_upgrade.pins.formats.passages import Passage
 from flux_upgrade.pins.formats.yaml_places import Step, Value, YamlDocument, documents
 
 _MANIFEST = re.compile(r"(?:[ \t]*(?:#.*|---.*)?\n)*(?:apiVersion|kind|metadata):\s")
-_OTHERS = "another program reads it, which has to know the new version"
+_OTHERS = "another program reads it and must support the new version"
 _TEXT = "it is part of a text"
 _UNFOLLOWED = "its text has line breaks or escapes that cannot be followed"
 

@@ -13,9 +13,9 @@ from flux_upgrade.impact.migrate.schema import Schema, dotted, undeclared_defaul
 from flux_upgrade.manifests.crds import Crd, ReleaseApis
 from flux_upgrade.pins.formats.yaml_places import is_variable
 
-_MISSPELLED = "See whether group and kind are spelled right, or take it out before the upgrade."
-_UNREAD = "Put a manifest there that can be read, or remove the file if no cluster uses it."
-_SPLIT = "Name the kind beside the version."
+_MISSPELLED = "Check the spelling of group and kind, or remove it before the upgrade."
+_UNREAD = "Fix the manifest, or delete the file if no cluster uses it."
+_SPLIT = "Add the kind next to the version."
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 _ANY_VERSION = re.compile(r"\bv\d+(?:(?:alpha|beta)\d+)?\b")
 _STAGES = ("alpha", "beta", None)
@@ -124,9 +124,9 @@ class Apis:
         if all(age(each) < age(use.version) for each in crd.served) or not today:
             detail = (
                 f"{crd.kind} {use.version} is newer than what {self.target.tag} serves, "
-                f"{_named(crd.served)}, and nothing is taken back to an older version."
+                f"{_named(crd.served)}, and flux-upgrade never migrates to an older version."
             )
-            return Left(use, Reason.NO_BRIDGE, detail, "Go to a release that serves it.")
+            return Left(use, Reason.NO_BRIDGE, detail, "Upgrade to a release that serves it.")
         clusters = ", ".join(f"{tag} serves {_named(served)}" for tag, served in today.items())
         detail = (
             f"No newer version of {crd.kind} is served everywhere: {clusters}, "
@@ -139,7 +139,7 @@ class Apis:
         current = self.current.tag if self.current is not None else ""
         late = [tag for tag, served in today.items() if not served & crd.served and tag != current]
         if late:
-            return f"Upgrade what is at {' and '.join(late)} first."
+            return f"Upgrade the clusters at {' and '.join(late)} first."
         for each in self.between() if current in today else ():
             middle = each.kinds.get((crd.group, crd.kind))
             if middle is not None and middle.served & crd.served and middle.served & today[current]:

@@ -73,7 +73,7 @@ class DocumentText:
         margin = file[file.rfind("\n", 0, start) + 1 : start]
         breaks = (index for index, character in enumerate(self.text) if character == "\n")
         if margin.strip(" ") or any(file[offset(each)] not in "\r\n" for each in breaks):
-            raise Unsafe("it stands in a text of a single line")
+            raise Unsafe("it is in a single-line text")
         end = file.find("\n", start)
         end = end if end >= 0 else file.rfind("\n")
         return ("\r\n" if file[max(end - 1, 0)] == "\r" else "\n") + margin
@@ -106,7 +106,7 @@ class Field:
         start, end = self.key.start_mark.index, self.key.end_mark.index
         quotes = self.key.style in ("'", '"')
         if self.page.text[start + quotes : end - quotes] != self.key.value:
-            raise Unsafe("its name is spelled with a tag, escapes or an anchor")
+            raise Unsafe("its name contains a YAML tag, escapes or an anchor")
         return self.page.replaced(start + quotes, end - quotes, name)
 
 
@@ -117,7 +117,7 @@ def field(each: Object, *path: Step) -> Field:
     found: Field | None = None
     for step in path:
         if id(parent) in shared:
-            raise Unsafe("an anchor or an alias stands for it")
+            raise Unsafe("it uses a YAML anchor or alias")
         if isinstance(parent, MappingNode):
             found = Field(page, parent, *next(pair for pair in parent.value if pair[0].value == step))
             parent = found.value
@@ -125,7 +125,7 @@ def field(each: Object, *path: Step) -> Field:
             parent = parent.value[step]
     # What begins with these has an anchor, which may be referred to, or a tag.
     if found is None or id(parent) in shared or page.text[parent.start_mark.index :][:1] in ("&", "!"):
-        raise Unsafe("an anchor or an alias stands for it")
+        raise Unsafe("it uses a YAML anchor or alias")
     return found
 
 
@@ -134,7 +134,7 @@ def without(each: Object, *path: Step) -> TextEdit:
     found = field(each, *path)
     if len(found.parent.value) == 1:
         if not path[:-1] or isinstance(path[-2], int):
-            raise Unsafe("nothing would be left beside it")
+            raise Unsafe("its mapping would be empty")
         return without(each, *path[:-1])
     return _without_in_flow(found) if in_flow(found.parent) else _without_lines(found)
 
@@ -155,7 +155,7 @@ def _without_in_flow(found: Field) -> TextEdit:
     before, after = found.adjacent
     start, end = (found.start, after.start) if after else (before.end if before else found.start, found.end)
     if "#" in found.page.text[found.end : end] or "#" in found.page.text[start : found.start]:
-        raise Unsafe("there are comments inside of the braces")
+        raise Unsafe("there are comments inside the braces")
     return found.page.replaced(start, end, "")
 
 
@@ -164,7 +164,7 @@ def as_item(each: Object, path: tuple[Step, ...], name: str) -> Iterator[TextEdi
     found = field(each, *path)
     page, raw = found.page, found.page.text[found.value.start_mark.index : found.value.end_mark.index]
     if not isinstance(found.value, ScalarNode) or found.value.style in _BLOCK or "\n" in raw:
-        raise Unsafe("it is no text in one line")
+        raise Unsafe("it is not a single-line text")
     if not found.value.value:
         yield without(each, *path)
         return
@@ -180,7 +180,7 @@ def as_item(each: Object, path: tuple[Step, ...], name: str) -> Iterator[TextEdi
         return
     gap = page.text[found.key.end_mark.index : start]
     if gap.strip(" \r\n") != ":":
-        raise Unsafe("something stands between its name and its value")
+        raise Unsafe("there is something between its name and its value")
     if "\n" in gap:
         yield page.inserted(start, "- ")
         return
@@ -192,7 +192,7 @@ def _first_of(found: Field, raw: str) -> TextEdit:
     """``raw``: a scalar as it is spelled, to be put before all items."""
     page, items = found.page, found.value
     if not isinstance(items, SequenceNode):
-        raise Unsafe(f"{found.key.value} beside it is no list")
+        raise Unsafe(f"{found.key.value} in the same mapping is not a list")
     at = items.start_mark.index
     if not in_flow(items):
         return page.inserted(at, f"- {raw}\n{' ' * page.column(at)}")

@@ -36,7 +36,7 @@ def fields_of(file: FluxFile, use: ApiUse, goal: str, apis: Apis) -> Fields | Le
     try:
         found = [*asked.changes(each), *asked.stalled(each)] if each else [*asked.operations(file)]
     except Unreadable as error:
-        return Left(use, Reason.SPELLING, f"It cannot be read: {error.message}.")
+        return Left(use, Reason.SPELLING, f"It is not readable: {error.message}.")
     problems = [one for one in found if isinstance(one, _Problem)]
     if problems:
         details, hints = (dict.fromkeys(filter(None, texts)) for texts in zip(*problems, strict=True))
@@ -67,7 +67,7 @@ class _UseMigration(NamedTuple):
             try:
                 edits = tuple(rule.edit(each, fault.path[: len(rule.path)]))
             except Unsafe as reason:
-                detail = f"{self._sentence(fault)} It is not changed, since {reason}."
+                detail = f"{self._sentence(fault)} It is not changed because {reason}."
                 yield _Problem(detail, self._hint(fault, rule))
             else:
                 yield Fields(edits, (f"{rule.done} See {rule.source}",))
@@ -77,7 +77,7 @@ class _UseMigration(NamedTuple):
         if self.use.place is UsePlace.TARGET:
             for data in operated(file, self.use):
                 for fault in self._new(data):
-                    detail = f"An operation is about it: {self._sentence(fault)}"
+                    detail = f"An operation changes it: {self._sentence(fault)}"
                     yield _Problem(detail, self._hint(fault, rule_of(self.use.kind, fault.path)))
 
     def stalled(self, each: FluxObject) -> Iterator[_Problem]:
@@ -109,7 +109,7 @@ class _UseMigration(NamedTuple):
             return f"{rule.instead} See {rule.source}"
         if fault.what is What.UNKNOWN:
             notes = f"https://github.com/fluxcd/flux2/releases/tag/{self.apis.target.tag}"
-            return f"See what replaces it in the release notes: {notes}"
+            return f"Check the release notes for its replacement: {notes}"
         return ""
 
 

@@ -22,7 +22,7 @@ from flux_upgrade.pins.formats.kustomize_files import NAMES, is_kustomization
 from flux_upgrade.pins.formats.yaml_places import Object, is_variable, readable
 
 _PATCHING = (UsePlace.PATCH, UsePlace.TARGET)
-_HINT = "Change that by hand first, or both together."
+_HINT = "Change that yourself first, or change both together."
 _NAME = "Give the target a name."
 _ONE_NAME = re.compile(r"[\w.-]+")
 _TAKEN = ("resources", "bases", "components")
@@ -166,7 +166,7 @@ class _Settling:
                 then = self._moves[other].to if other in self._moves else other.version
                 if then == move.to:
                     detail = (
-                        f"Its version alone keeps it from {_who(other)} ({_where(other)}), "
+                        f"Only its version separates it from {_who(other)} ({_where(other)}), "
                         f"which is or becomes {then} as well."
                     )
                     yield move, detail
@@ -180,7 +180,7 @@ class _Settling:
                 pair = (other, use) if is_patch else (use, other)
                 if use.version == other.version and self._belong(*pair):
                     stays = f"{_who(root.use)} stays at {root.use.version} ({_where(root.use)})"
-                    why = "kustomize would not find the one by the other any more"
+                    why = "kustomize would no longer match the two"
                     detail = f"{stays}, and {why}. There: {root.detail}"
                     self._take(self._moves[use], detail, _HINT)
                     yield use, root

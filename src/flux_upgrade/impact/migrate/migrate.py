@@ -21,16 +21,16 @@ from flux_upgrade.pins.formats.passages import whole
 from flux_upgrade.pins.formats.yaml_places import Object, documents
 
 _METADATA = "sops"
-_MADE = "It is a template: what it becomes is not known from here."
+_MADE = "The file is a template, and its rendered output is unknown."
 _HELM = re.compile(rb"\{\{[^}\n]*(?:\.(?:Values|Release|Chart|Capabilities|Files|Template)\b|\b(?:include|template) )")
 """https://helm.sh/docs/chart_template_guide/builtin_objects/"""
 _TEMPLATES = "templates"  # The folder of a chart: https://helm.sh/docs/topics/charts/#the-chart-file-structure
-_AS_TEXT = "It is part of a text: nothing applies it from here."
+_AS_TEXT = "It is part of a text that is not applied from here."
 _BY_SOPS = "The file is encrypted by SOPS, whose MAC covers this value."
 _EDIT = "Use `sops edit`."
-_MEND = "Mend the file: nothing can apply it as it is."
-_BY_HAND = "Change it by hand, or where it is made."
-_INVALID = "It cannot be changed by itself: with the rest of the file that would be no valid manifest."
+_MEND = "Fix the file: it cannot be applied as it is."
+_BY_HAND = "Edit it yourself, or change what generates it."
+_INVALID = "A change to only this part would make the file invalid."
 _identity = attrgetter("group", "kind", "name", "namespace")
 
 
@@ -142,7 +142,7 @@ def in_template(file: FluxFile, use: ApiUse) -> Left:
     """What to do about it, in words of its own: those of a parser would lead astray."""
     if b"{{" not in file.content:
         return Left(use, Reason.TEMPLATE, _sentence(use.why) or _MADE, _BY_HAND)
-    outside = f"leave it out with {_scan(use.path)}."
+    outside = f"exclude it with {_scan(use.path)}."
     if _HELM.search(file.content):
         return Left(use, Reason.TEMPLATE, "It is a Helm template.", f"Change the version in the chart, or {outside}")
     return Left(use, Reason.TEMPLATE, _MADE, f"Change the version there, or {outside}")

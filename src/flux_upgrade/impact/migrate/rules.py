@@ -65,13 +65,13 @@ def _patches(each: Object, path: Path) -> Iterable[TextEdit]:
 def _gone(kinds: tuple[str, ...], path: Path, why: str, source: str) -> Rule:
     """A field that means nothing to the controllers of any release that serves the new version."""
     name = _name(path)
-    instead, done = f"Take {name} out: {why}.", f"{name} was taken out: {why}."
+    instead, done = f"Remove {name}: {why}.", f"{name} was removed: {why}."
     return Rule(kinds, path, instead, source, lambda each, path: (without(each, *path),), done)
 
 
 def _renamed(kind: str, path: Path, new: str, source: str, edit: Edit) -> Rule:
     name, beside = _name(path), _name((*path[:-1], new))
-    return Rule((kind,), path, f"Say it in {beside}.", source, edit, f"{name} gave way to {beside}.")
+    return Rule((kind,), path, f"Set it in {beside}.", source, edit, f"{name} was replaced by {beside}.")
 
 
 def _name(path: Path) -> str:
@@ -91,7 +91,7 @@ RULES = (
     _gone(
         ("GitRepository", "Bucket", "HelmChart"), ("spec", "accessFrom"), "it was never implemented", _NOT_IMPLEMENTED
     ),
-    _gone((), ("status",), "it is written in the cluster alone", _STATUS_IN_GIT),
+    _gone((), ("status",), "it is written only in the cluster", _STATUS_IN_GIT),
     Rule(
         ("ImageUpdateAutomation",),
         ("spec", "checkout"),
@@ -102,10 +102,10 @@ RULES = (
     Rule(
         ("ImageUpdateAutomation",),
         ("spec", "commit"),
-        "Say spec.git.commit for spec.commit, in it author.name and author.email for authorName and authorEmail.",
+        "Use spec.git.commit for spec.commit, in it author.name and author.email for authorName and authorEmail.",
         _ALPHA,
     ),
-    Rule(("ImageUpdateAutomation",), ("spec", "push"), "Say spec.git.push for spec.push.", _ALPHA),
+    Rule(("ImageUpdateAutomation",), ("spec", "push"), "Use spec.git.push for spec.push.", _ALPHA),
 )
 
 TEMPLATES = (

@@ -21,7 +21,7 @@ from flux_upgrade.model.text import first_few
 _NAMED = 3
 _VERSIONS = "/spec/versions"
 _LONGEST = 60
-_REMOVE = "remove it, or point it to what took its place"
+_REMOVE = "remove it, or point it to the replacement"
 
 
 def judge(step: Step, was: StepResult, now: StepResult, *, is_open: bool) -> OverlayFinding:
@@ -68,9 +68,9 @@ def at(location: Location, what: str) -> OverlayFinding:
 
 def _without_target(found: OverlayFinding, *, already: bool, is_open: bool) -> OverlayFinding:
     if already and is_open:
-        detail = "its target is not among the objects that are known"
+        detail = "its target is not a known object"
         return found._replace(verdict=OverlayVerdict.UNKNOWN, detail=detail)
-    fact = "nothing matched it before the upgrade either" if already else "nothing matches it any more"
+    fact = "nothing matched it before the upgrade either" if already else "nothing matches it anymore"
     return found._replace(
         verdict=OverlayVerdict.IDLE, detail=f"{fact}, which kustomize does not say", hint=_REMOVE, already=already
     )
@@ -160,11 +160,11 @@ def _frozen(found: OverlayFinding, step: Step, was: StepResult, now: StepResult)
     if not sentences:
         return None
     drops = tuple(dict.fromkeys(each.entry for each in kept if each.is_dropped))
-    hint = "leave it out, unless the old value is what you want"
+    hint = "remove it unless you need the old value"
     if images:
-        hint = "leave the tag out, and the release's own is used"
+        hint = "remove the tag to use the release's tag"
     elif drops:
-        hint = "append single items with a JSON patch, or copy the new items into the list of the patch"
+        hint = "append single items with a JSON patch, or copy the new items into the patch's list"
     return found._replace(verdict=OverlayVerdict.FROZEN, detail="; ".join(sentences), hint=hint, drops=drops)
 
 

@@ -174,7 +174,7 @@ def _gunzipped(blob: BinaryIO, data: bytes) -> Iterator[bytes]:
         yield piece
         if not stream.eof:
             if not data and not piece:
-                raise refused(WHAT, "its gzip file is cut off")
+                raise refused(WHAT, "its gzip file is truncated")
             data = stream.unconsumed_tail or blob.read(_PACKED)
         elif data := stream.unused_data or blob.read(_PACKED):
             if not data.startswith(_GZIP[:1]):

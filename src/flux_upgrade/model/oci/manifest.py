@@ -175,9 +175,9 @@ def _document(content: bytes) -> dict[str, object]:
     try:
         document = json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError):
-        raise refused(_WHAT, "it is no JSON") from None
+        raise refused(_WHAT, "it is not JSON") from None
     if not isinstance(document, dict):
-        raise refused(_WHAT, "it is no JSON object")
+        raise refused(_WHAT, "it is not a JSON object")
     return document
 
 

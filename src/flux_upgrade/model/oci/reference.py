@@ -56,7 +56,7 @@ def parse_address(text: str) -> Address:
     found = _ADDRESS.fullmatch(text.removeprefix(SCHEME))
     if not text.startswith(SCHEME) or found is None:
         # It is not shown: what makes it unusable may be a password in it.
-        raise UsageError("the address of the artifact cannot be used", hint=_EXAMPLE)
+        raise UsageError("the URL of the artifact is not valid", hint=_EXAMPLE)
     return Address(found["host"], found["path"], found["tag"] or "", found["digest"] or "")
 
 
@@ -129,7 +129,8 @@ def _short(digest: str) -> str:
 def _within(name: str, tag: str) -> str:
     if len(name) > _LONGEST:
         raise UsageError(
-            f"the tag {tag} is too long: no tag can be named after it", hint="promote a tag of at most 100 characters"
+            f"the tag {tag} is too long: flux-upgrade cannot derive tags from it",
+            hint="use a tag of at most 100 characters",
         )
     return name
 
@@ -137,6 +138,6 @@ def _within(name: str, tag: str) -> str:
 def refused(what: str, why: str) -> UntrustedArchive:
     """The error for a part of an artifact; ``what`` names it. Either may hold text from the artifact."""
     return UntrustedArchive(
-        f"{one_line(what)} cannot be trusted: {one_line(why)}",
-        hint="nothing was pushed; check what `flux pull artifact` unpacks, or push it again",
+        f"{one_line(what)} failed verification: {one_line(why)}",
+        hint="check the output of `flux pull artifact`, or push the artifact again (nothing was changed)",
     )

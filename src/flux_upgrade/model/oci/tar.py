@@ -79,7 +79,7 @@ def walk(file: BinaryIO, size: int, most: int = MAX_ENTRIES) -> Iterator[TarEntr
                 if count > most:
                     raise refused(WHAT, f"it holds more than {most} entries")
                 if member.size < 0 or tar.offset <= end or tar.offset > size:
-                    raise refused(WHAT, "its tar file is damaged or cut off")
+                    raise refused(WHAT, "its tar file is damaged or truncated")
                 _refuse_globals(tar)
                 end = tar.offset
                 yield TarEntry(
@@ -93,7 +93,7 @@ def walk(file: BinaryIO, size: int, most: int = MAX_ENTRIES) -> Iterator[TarEntr
                 )
                 rationed.renew()
     except _DAMAGE:
-        raise refused(WHAT, "its tar file is damaged or cut off") from None
+        raise refused(WHAT, "its tar file is damaged or truncated") from None
     for piece in span(file, end, size):
         if piece.count(0) != len(piece):
             raise refused(WHAT, "its tar file is damaged, or something follows its end")
@@ -105,7 +105,7 @@ def span(file: BinaryIO, begin: int, end: int) -> Iterator[bytes]:
         file.seek(begin)
         piece = file.read(min(CHUNK, end - begin))
         if not piece:
-            raise refused(WHAT, "it was cut off while it was read")
+            raise refused(WHAT, "it was truncated while it was read")
         yield piece
         begin += len(piece)
 
@@ -185,5 +185,5 @@ def temporary_file_errors() -> Iterator[None]:
     except OSError as error:
         raise WriteFailed(
             f"a temporary file for the artifact cannot be written: {error.strerror}",
-            hint="make room in the folder for temporary files, or name another one with TMPDIR",
+            hint="free space in the temporary directory, or set TMPDIR to another one",
         ) from error
