@@ -14,7 +14,7 @@ _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 _ADDRESS = re.compile(r"\b[a-z]+://\S+")
 _ITEM = re.compile(r"^(?:[-*+] |\d+[.)] )(?:\[[ x]\] )?")
 _BLOCK = re.compile(r"^(?:#{1,6} |\||---+$|===+$)")
-_END = re.compile(r"([.!?][)*_\"']*)\s+(?=[\[(*_\"'`]*[A-Z0-9`\N{NUMERO SIGN}])")
+_END = re.compile(r"([.!?][)*_\"']*)\s+(?=[\[(*_\"'`]*(?:[A-Z0-9`\N{NUMERO SIGN}]|flux-upgrade))")
 _LISTED = re.compile(r"\N{NUMERO SIGN}(?:(?:, | and | or |, and |, or |/)\N{NUMERO SIGN})+")
 _OTHER = re.compile(r"\\[sdwbS]|\(\?|\^|\{\s|^ *[\w-]+:\n", re.MULTILINE)  # Patterns, GraphQL, YAML
 _CODE_SIGN = "\N{NUMERO SIGN}"  # A whole piece of code, which counts as one word

@@ -110,11 +110,11 @@ def test_an_index_is_distinguished_from_an_image(media_type: str) -> None:
 @pytest.mark.parametrize(
     ("document", "why"),
     [
-        (b"", "no JSON"),
-        (b"\xff{}", "no JSON"),
-        (b"[" * 100_000, "no JSON"),
-        (b"9" * 10_000, "no JSON"),
-        (b"[]", "no JSON object"),
+        (b"", "not JSON"),
+        (b"\xff{}", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b"9" * 10_000, "not JSON"),
+        (b"[]", "not a JSON object"),
         ({}, "no layers"),
         (pushed(schemaVersion=1), "no layers"),
         (pushed(layers=None), "no layers"),

@@ -154,7 +154,7 @@ def test_a_secret_of_actions_beside_a_key_that_is_registered_already(
 def test_a_sealed_token_is_put_there_once(laptop: Laptop, hub: StandIn, tmp_path: Path) -> None:
     here = clone_with(tmp_path / "here", f"{hub.url}/octo/fleet.git")
     laptop, flags = on_github(laptop, hub), [PATH, "--token-auth", "--actions-secret=FLUX", "--json"]
-    laptop.bootstrap(here, *flags).refused(2, "may do more than that", "set FLUX_UPGRADE_SYNC_TOKEN")
+    laptop.bootstrap(here, *flags).refused(2, "can do more than that", "set FLUX_UPGRADE_SYNC_TOKEN")
     assert hub.writes == []
     own = {"FLUX_UPGRADE_SYNC_TOKEN": "github_pat_that_reads"}
     laptop.bootstrap(here, *flags, env=own).well()

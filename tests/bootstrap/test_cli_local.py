@@ -186,7 +186,7 @@ def test_a_file_that_cannot_be_made_leaves_nothing_half_written(
     before = sorted(str(path) for path in checkout.rglob("*"))
     with an_ordinary_user():
         done = Laptop(source, {"HOME": str(open_folder)}).bootstrap(*asked)
-    done.refused(12, "clusters/production", "cannot be made")
+    done.refused(12, "clusters/production", "could not be created")
     assert sorted(str(path) for path in checkout.rglob("*")) == before
 
 
@@ -198,7 +198,7 @@ def test_links_out_of_the_checkout_are_not_written_through(
     outside.mkdir()
     (checkout / where).parent.mkdir(parents=True, exist_ok=True)
     (checkout / where).symlink_to(outside)
-    laptop.bootstrap(checkout, PATH).refused(12, "leaves the folder")
+    laptop.bootstrap(checkout, PATH).refused(12, "leads out of the directory")
     assert not list(outside.rglob("*"))
 
 

@@ -82,7 +82,7 @@ def test_a_downgrade_is_refused_with_flags_of_a_bootstrap(laptop: Laptop, checko
     file = checkout / COMPONENTS
     image = re.compile("source-controller:v[0-9.]+")
     file.write_text(image.sub(image.findall(newest)[0], file.read_text()))
-    done = laptop.bootstrap(checkout, PATH, "--log-level=debug").refused(10, "align with --version=v2.")
+    done = laptop.bootstrap(checkout, PATH, "--log-level=debug").refused(10, "upgrade with --version=v2.")
     assert "--to" not in done.err
 
 

@@ -87,7 +87,7 @@ def test_a_suspended_object_is_not_waited_for(driven: Driven) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "hint"), [(401, "log in again"), (403, "cluster-admin"), (422, "run can be started again")]
+    ("status", "hint"), [(401, "log in again"), (403, "cluster-admin"), (422, "run the same command again")]
 )
 def test_a_cluster_that_refuses(stand_in: Driven, status: int, hint: str) -> None:
     """The Secret, most of all: what the cluster says of it is not repeated."""

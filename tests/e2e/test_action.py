@@ -348,7 +348,7 @@ def test_what_fails_ends_red_after_all_else_was_done(tmp_path: Path) -> None:
         assert (done.exit_code, done.outputs["outcome"]) == (EditConflict.exit_code, "failed")
         assert on.opened() == {"flux-upgrade/clusters.a/minor": True}
         (annotation,) = done.annotations
-        assert annotation.message.startswith(f"{path_in('clusters/b')}: v2.9.4 changed or removed")
+        assert annotation.message.startswith(f"{path_in('clusters/b')}: v2.9.4 changes or removes")
         assert [each["slug"] for each in json.loads(done.outputs["report"])["failures"]] == ["edit-conflict"]
         # Again, all but the failure is as it should be.
         again = on.run()
@@ -363,7 +363,7 @@ def test_what_has_no_room_in_annotations_stands_in_the_summary(tmp_path: Path) -
         assert [each.level for each in done.annotations] == ["error"] * 10
         # On top of the summary: those that GitHub would not show.
         assert done.summary.partition("## Flux")[0].count("\n\n") == 3
-        assert f"> {path_in('clusters/12')}: v2.9.4 changed" in done.summary
+        assert f"> {path_in('clusters/12')}: v2.9.4 changes" in done.summary
 
 
 def test_a_checkout_that_is_behind_the_base_is_red_where_it_matters(tmp_path: Path) -> None:

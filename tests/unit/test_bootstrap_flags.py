@@ -179,7 +179,7 @@ def test_an_artifact_has_flags_of_its_own() -> None:
         ("github", {"branch": ""}, ["--branch '' is not the name of a branch as Git allows it"]),
         ("github", {"namespace": "A"}, ["--namespace 'A' is not a DNS label (a-z, 0-9 and '-', at most 63 characters)"]),
         ("github", {"secret-name": "A_b"}, ["--secret-name 'A_b' is not the name of a Secret (a-z, 0-9, '-' and '.')"]),
-        ("github", {"secret-name": "123"}, ["--secret-name '123' is read by YAML as something other than a string", "take another name"]),
+        ("github", {"secret-name": "123"}, ["--secret-name '123' is read by YAML as something other than a string", "use another name"]),
         ("github", {"path": "../x"}, ["--path '../x' is not a folder inside the repository"]),
         ("github", {"path": "a/../../x"}, ["--path 'a/../../x' is not a folder inside the repository"]),
         ("github", {"path": ".git/hooks"}, ["--path '.git/hooks' is not a folder inside the repository"]),

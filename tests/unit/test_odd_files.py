@@ -261,7 +261,7 @@ def test_a_release_whose_manifests_are_not_there_yet(tmp_path: Path) -> None:
     out, err = io.BytesIO(), io.StringIO()
     argv = ["upgrade", str(tmp_path / "gotk-components.yaml"), f"--release-source={source}"]
     assert main.run(argv, {}, out, err) == 0
-    assert "run again later" in out.getvalue().decode()
+    assert "Run again later" in out.getvalue().decode()
     assert main.run([*argv, "--to=v2.9.4"], {}, out, err) == 3
 
 

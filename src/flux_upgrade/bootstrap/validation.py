@@ -91,7 +91,7 @@ def form_problem(name: str, text: str) -> str:
     if form is not None and not re.fullmatch(form.pattern, text):
         return f"is not {form.meaning}"
     if name == "secret-name" and ambiguous(text):
-        return "is read by YAML as something else than a string; take another name"
+        return "is read by YAML as something other than a string; use another name"
     if not text.isprintable() and name != "commit-message-appendix":
         return "holds a character that is not printable"
     return ""

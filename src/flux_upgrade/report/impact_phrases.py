@@ -139,11 +139,11 @@ def detour_sentence(detour: Detour, first: Version, style: Style) -> str:
         versions.setdefault(version, []).append(style.code(kind))
     if versions:
         lacking = enumeration(f"{style.code(version)} of {enumeration(kinds)}" for version, kinds in versions.items())
-        why.append(f"the CRDs of {detour.target} lack {lacking}, in which your release stores objects")
+        why.append(f"The CRDs of {detour.target} do not have {lacking}, in which your release stores objects.")
     if detour.uses:
         count = counted(detour.uses, "manifest")
-        why.append(f"your release and {detour.target} serve no common API version for {count}")
-    return f"{first} comes first because {', and '.join(why)}." if why else ""
+        why.append(f"Your release and {detour.target} serve no common API version for {count}.")
+    return " ".join([f"{first} comes first.", *why]) if why else ""
 
 
 def support_line(support: Support) -> str:
