@@ -153,8 +153,8 @@ def test_a_manifest_that_cannot_be_read_fails_the_check(tmp_path: Path, source: 
     os.mkfifo(tmp_path / "gotk-components.yaml")
     ran = run(tmp_path, source, "check")
     assert ran.code == 8, "the smallest code of all"
-    assert "flux-upgrade: unreadable: gotk-components.yaml could not be read" in ran.err
-    assert "flux-upgrade: api-removed: 1 use" in ran.err
+    assert "flux-upgrade: gotk-components.yaml could not be read" in ran.err
+    assert "flux-upgrade: 1 use" in ran.err
     assert lines(ran), "all the rest was checked"
     ran = run(tmp_path, source, "check", "--json")
     assert [each["path"] for each in ran.value["failures"]] == ["gotk-components.yaml"]

@@ -114,7 +114,7 @@ def check(env: Mapping[str, str], runner: Runner, *, has_checkout: bool) -> None
     if not runner.workspace:
         raise UsageError(
             "this is no run of GitHub Actions: GITHUB_WORKSPACE is not set",
-            hint="elsewhere, use `flux-upgrade upgrade --pull-request`",
+            hint="use `flux-upgrade upgrade --pull-request` outside of GitHub Actions",
         )
     given = _given(env)
     path = given.get("path", ".")
@@ -125,8 +125,8 @@ def check(env: Mapping[str, str], runner: Runner, *, has_checkout: bool) -> None
     if "token" not in given:
         raise UsageError(
             "the input token is empty",
-            hint="the secret that it comes from does not exist, or this event may not read it; "
-            "without the input, the job's own token is used",
+            hint="check that the secret exists and that this event can read it; or remove the input to use "
+            "GITHUB_TOKEN",
         )
     writes = given.get("mode", "upgrade") != "plan" and not _is_true(given, "dry-run")
     if writes and runner.event == "pull_request":
@@ -186,6 +186,6 @@ def _is_true(given: Mapping[str, str], name: str) -> bool:
 def _one_of(name: str, value: str, known: tuple[str, ...]) -> str:
     if value not in known:
         raise UsageError(
-            f"the input {name} cannot be '{value}'{nearest(value, known)}", hint=f"one of: {', '.join(known)}"
+            f"the input {name} cannot be '{value}'{nearest(value, known)}", hint=f"use one of {', '.join(known)}"
         )
     return value

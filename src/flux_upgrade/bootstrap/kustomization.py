@@ -147,7 +147,7 @@ def local_files(kustomization: bytes) -> tuple[str, ...]:
         document = construct(compose(kustomization.decode("utf-8")))
     except (Unreadable, UnicodeDecodeError) as error:
         why = error.message if isinstance(error, Unreadable) else "it is not UTF-8"
-        raise UsageError(f"--kustomization is no kustomization: {why}", hint="mend the file first") from error
+        raise UsageError(f"--kustomization is no kustomization: {why}", hint="fix the file first") from error
     if not isinstance(document, dict) or document.get("kind", "Kustomization") != "Kustomization":
         raise UsageError("--kustomization is no kustomization: it has another kind", hint="give a kustomization.yaml")
     named = tuple(dict.fromkeys(filter(_is_local, _named(document))))

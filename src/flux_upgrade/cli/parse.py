@@ -61,7 +61,7 @@ def parse(command: str, words: Sequence[str]) -> Namespace:
         if word in booleans and following in ("true", "false"):
             raise UsageError(
                 f"the value of {word} does not go into a word of its own: did you mean '{word}={following}'?",
-                hint=f"a file or a folder of that name is ./{following}",
+                hint=f"write ./{following} for a file or directory of that name",
             )
     # A boolean by itself is true, as Flux reads its own; its value never is the next word.
     given = [f"{word}=true" if word in booleans else word for word in words]
@@ -131,7 +131,7 @@ def parse_command(argv: Sequence[str], env: Mapping[str, str], timing: Timing | 
 
 def _without_command(argv: Sequence[str]) -> NoReturn:
     """--help and --version, or what is wrong."""
-    hint = f"one of: {', '.join(COMMANDS)}; see `{PROGRAM} --help`"
+    hint = f"use one of {', '.join(COMMANDS)}; see `{PROGRAM} --help`"
     if not argv:
         # As kubectl and flux do: whoever types the name alone wants to know what it can do, and made no mistake.
         argv = ["--help"]
@@ -164,7 +164,7 @@ def _upgrade(args: Namespace, *, writes: bool) -> UpgradeOptions:
             raise UsageError("--pull-request moves no tag, and --promote tag does", hint="give one of them")
         promote = "pull-request"
     if args.pull_request and args.accept_breaks:
-        raise UsageError("--accept-breaks is for a checkout", hint="in a pull request, tick the box that says so")
+        raise UsageError("--accept-breaks is for a checkout", hint="tick the box in the pull request")
     request = UpgradeRequest(
         to=Version(tag(given.get("to", ""))),
         approve=tuple(map(_approval, args.approve)),

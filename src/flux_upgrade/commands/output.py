@@ -34,8 +34,10 @@ class Console(NamedTuple):
     def warn(self, text: str) -> None:
         """A warning; what follows its first line is what to do about it."""
         message, _, hint = text.partition("\n")
-        self.fail("warning", message, hint)
+        self.clear()
+        self.err.write(f"flux-upgrade: warning: {message}\n" + (f"  Try: {hint}\n" if hint else ""))
 
 
 def failure(slug: str, message: str, hint: str) -> str:
-    return f"flux-upgrade: {slug}: {message}\n" + (f"  {hint}\n" if hint else "")
+    """What is wrong, the name of the error to search for, and what to do."""
+    return f"flux-upgrade: {message} [{slug}]\n" + (f"  Try: {hint}\n" if hint else "")

@@ -42,7 +42,7 @@ def context_of(kubeconfig: str, wanted: str) -> str:
     if not context:
         raise UsageError("the kubeconfig has no current context", hint=f"set --context: {named}")
     if context not in known:
-        raise UsageError(f"the kubeconfig has no context '{one_line(context)}'", hint=f"it has {named}")
+        raise UsageError(f"the kubeconfig has no context '{one_line(context)}'", hint=f"use one of {named}")
     return context
 
 
