@@ -32,7 +32,7 @@ SCHEMA = json.loads((REFERENCE / "plan.schema.json").read_text())
 DEFINITIONS = SCHEMA["$defs"]
 VALIDATOR = Draft202012Validator(SCHEMA)
 IMPACT = ("impact", "place", "use", "stored", "refused", "break", "overlay", "finding", "kubernetes", "changes")
-OURS = ("drift", "installation", "decision", "named", "artifact", "pushed", "migration", "crd-change", *IMPACT)
+OURS = ("drift", "installation", "decision", "reported", "artifact", "pushed", "migration", "crd-change", *IMPACT)
 
 
 def planned(source: Path, folder: Path, *flags: str) -> Any:
@@ -72,7 +72,7 @@ def test_a_plan_says_what_the_policy_says(
     report = planned(written_source, tmp_path, *flags)
     assert list(VALIDATOR.iter_errors(report)) == []
     (installation,) = report["installations"]
-    fields = ("subject", "action", "approved", "reason")
+    fields = ("bump", "action", "approved", "reason")
     assert [tuple(each[name] for name in fields) for each in installation["decisions"]] == expected
 
 
@@ -86,7 +86,7 @@ def test_every_hold_is_valid(reason: HoldReason) -> None:
         Hold(reason),
     )
     value = plan_value(Plan(found, found.path, holds), "clusters/a")
-    report = {"drift": [], "installations": [value], "migrations": [], "named": []}
+    report = {"drift": [], "installations": [value], "migrations": [], "reported": []}
     assert list(VALIDATOR.iter_errors(report)) == []
 
 
@@ -126,7 +126,7 @@ def test_a_mutated_plan_of_an_artifact_is_refused(mutate: Callable[[Any], Any]) 
 def test_every_enumeration_is_the_programs() -> None:
     for name in (pin.NAME, pin.INSTALL, *(kind.name for kind in PIN_KINDS)):
         assert re.fullmatch(DEFINITIONS["kind"]["pattern"], name)
-    assert DEFINITIONS["subject"]["enum"] == list(BumpKind)
+    assert DEFINITIONS["bump"]["enum"] == list(BumpKind)
     assert DEFINITIONS["reason"]["enum"] == list(HoldReason)
     assert DEFINITIONS["change-kind"]["enum"] == list(ChangeKind)
     assert DEFINITIONS["place-kind"]["enum"] == list(UsePlace)
@@ -151,7 +151,7 @@ def _with(**fields: Any) -> Callable[[Any], Any]:
         pytest.param(lambda each: each.update(current="2.8.8"), id="version-without-v"),
         pytest.param(lambda each: each.update(decisions=[]), id="nothing-decided"),
         pytest.param(_with(action="skip"), id="action-unknown"),
-        pytest.param(_with(subject="prerelease"), id="subject-unknown"),
+        pytest.param(_with(bump="prerelease"), id="bump-unknown"),
         pytest.param(_with(target=None), id="upgrade-without-target"),
         pytest.param(_with(approved=None), id="upgrade-without-approval"),
         pytest.param(_with(reason="up-to-date"), id="upgrade-with-reason"),

@@ -88,12 +88,12 @@ def test_the_schema_is_one() -> None:
 
 
 def test_what_the_plan_has_it_has_too() -> None:
-    others = ("installation", "named", "artifact", "migration")
+    others = ("installation", "reported", "artifact", "migration")
     shared = {name: each for name, each in PLAN["$defs"].items() if name not in others}
     assert shared.items() <= DEFINITIONS.items()
     for name in ("installation", "migration"):
         ours, theirs = DEFINITIONS[name], PLAN["$defs"][name]
-        assert ours["required"] == [*theirs["required"], "team"]
+        assert ours["required"] == [*theirs["required"], "update-group"]
         assert theirs["properties"].items() <= ours["properties"].items()
 
 
@@ -217,7 +217,7 @@ def _pull(**fields: Any) -> Callable[[Any], Any]:
         pytest.param(lambda each: each.pop("calls"), id="field-missing"),
         pytest.param(lambda each: each.update(diff=""), id="field-unknown"),
         pytest.param(lambda each: each.update(outcome="done"), id="outcome-unknown"),
-        pytest.param(lambda each: each["installations"][0].pop("team"), id="team-missing"),
+        pytest.param(lambda each: each["installations"][0].pop("update-group"), id="update-group-missing"),
         pytest.param(lambda each: each["failures"].append({"slug": "x"}), id="failure-without-message"),
         pytest.param(_pull(action="none"), id="action-unknown"),
         pytest.param(_pull(number=0), id="number-zero"),

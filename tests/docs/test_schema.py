@@ -79,8 +79,8 @@ def _with(**fields: Any) -> Callable[[Any], Any]:
         pytest.param(_with(flag_lines={"namespace": 0}), id="line-zero"),
         pytest.param(lambda each: each["controllers"][0].update(state="newer"), id="state-unknown"),
         pytest.param(lambda each: each["controllers"][0].update(tag="v1"), id="controller-field-unknown"),
-        pytest.param(lambda each: each["residue"][0].update(op="move"), id="op-unknown"),
-        pytest.param(lambda each: each["residue"][0]["object"].pop("group"), id="object-field-missing"),
+        pytest.param(lambda each: each["edits"][0].update(op="move"), id="op-unknown"),
+        pytest.param(lambda each: each["edits"][0]["object"].pop("group"), id="object-field-missing"),
     ],
 )
 def test_a_mutated_report_is_refused(mutate: Callable[[Any], Any], written_source: Path, tmp_path: Path) -> None:

@@ -265,7 +265,7 @@ def test_what_goes_well(event: str, env: dict[str, str]) -> None:
             "a run for a pull_request event",
             "on schedule, workflow_dispatch or push",
         ),
-        ({"INPUT_TOKEN": ""}, RUNNER, "the input token is empty", "the secret that it comes from"),
+        ({"INPUT_TOKEN": ""}, RUNNER, "the input token is empty", "check that the secret exists"),
         ({"INPUT_PATH": ".."}, RUNNER, "outside of the workspace: '..'", "relative to the workspace"),
         ({"INPUT_PATH": "a/../../b"}, RUNNER, "outside of the workspace", "relative"),
         ({"INPUT_PATH": "/github/workspace-2"}, RUNNER, "outside of the workspace", "relative"),

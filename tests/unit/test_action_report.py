@@ -242,7 +242,7 @@ def test_the_report_has_everything_but_what_there_is_not() -> None:
     value = run_value(done, calls=3, written=True)
     assert value["dry-run"] is False
     assert (value["outcome"], value["repository"], value["base"], value["calls"]) == ("failed", "acme/fleet", "main", 3)
-    assert [each["team"] for each in value["installations"]] == ["prod", "prod"]
+    assert [each["update-group"] for each in value["installations"]] == ["prod", "prod"]
     assert [each["action"] for each in value["pull-requests"]] == ["failed", "held"]
     assert value["pull-requests"][0]["error"] == "no"
     assert value["pull-requests"][1]["reason"] == "branch-edited"

@@ -113,7 +113,7 @@ def test_what_is_moved_before_is_listed_apart() -> None:
     alerts = report["migrations"][0]
     assert alerts["waiting"] == ["clusters/staging/flux-system/gotk-components.yaml"]
     assert [(each["action"], each["to"]) for each in alerts["uses"]] == [("move", "v1beta3"), ("leave", None)]
-    assert (alerts["decision"]["subject"], alerts["decision"]["target"]) == ("migration", "v2.9.4")
+    assert (alerts["decision"]["bump"], alerts["decision"]["target"]) == ("migration", "v2.9.4")
     assert [each["path"] for each in report["installations"]] == alerts["waiting"]
 
 

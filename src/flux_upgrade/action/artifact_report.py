@@ -24,7 +24,7 @@ def artifact_run_value(outcome: ArtifactOutcome, *, written: bool) -> dict[str, 
         "calls": 0,
         "drift": [],
         "installations": [
-            {**plan_value(planned.plan, str(planned.pulled.address)), "team": planned.pulled.address.tag}
+            {**plan_value(planned.plan, str(planned.pulled.address)), "update-group": planned.pulled.address.tag}
         ],
         "migrations": [],
         "pull-requests": [],

@@ -26,10 +26,10 @@ def run_value(done: Round, *, calls: int, written: bool) -> dict[str, Any]:
         "calls": calls,
         "drift": drift_value(cluster for group in done.plans for cluster in group.update_group.clusters),
         "installations": [
-            {**each, "team": group.update_group.slug} for group in done.plans for each in plan_values(group)
+            {**each, "update-group": group.update_group.slug} for group in done.plans for each in plan_values(group)
         ],
         "migrations": [
-            {**each, "team": group.update_group.slug} for group in done.plans for each in migration_values(group)
+            {**each, "update-group": group.update_group.slug} for group in done.plans for each in migration_values(group)
         ],
         "pull-requests": [_result(result) for result in done.results if result.action is not Action.NONE],
         "failures": failure_values(round_failures(done)),
@@ -80,8 +80,8 @@ def _listed(result: Result) -> dict[str, Any]:
 def _result(result: Result) -> dict[str, Any]:
     proposal = result.proposal
     return {
-        "team": result.update_group.slug,
-        "subject": str(result.bump_kind),
+        "update-group": result.update_group.slug,
+        "bump": str(result.bump_kind),
         "branch": result.branch,
         "action": str(result.action),
         "number": result.number or None,

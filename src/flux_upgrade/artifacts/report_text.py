@@ -82,7 +82,7 @@ def artifact_plan_json(planned: ArtifactPlan) -> str:
         "drift": [],
         "installations": [plan_value(planned.plan, str(planned.pulled.address))],
         "migrations": [],
-        "named": [],
+        "reported": [],
         "artifact": {**_shared(planned), "pushed": pushed},
     }
     return json.dumps(report, indent=2, ensure_ascii=False) + "\n"

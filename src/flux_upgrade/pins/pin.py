@@ -23,7 +23,7 @@ class Role(StrEnum):
     CLI = "cli"  # It decides which Flux CLI people or workflows use
     OPERATOR = "operator"
     """It decides which releases of Flux the flux-operator can install, see ``PinContext.moves_operator``."""
-    REPORTED = "named"  # It is reported, with the next step, and never changed
+    REPORTED = "reported"  # It is reported, with the next step, and never changed
     RESOURCES = "resources"
     """It is no pin: resources are moved to other versions of their APIs for the sake of a cluster."""
 

@@ -71,7 +71,7 @@ def _installation(installation: Pin) -> dict[str, Any]:
             }
             for each in proof.controllers
         ],
-        "residue": [
+        "edits": [
             {"object": edit.object._asdict(), "path": edit.where, "op": str(edit.op), "from": edit.old, "to": edit.new}
             for edit in proof.edits
         ],

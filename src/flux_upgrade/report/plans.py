@@ -146,7 +146,7 @@ def plans_json(plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = ()
         "drift": drift_value(cluster for group in plans for cluster in group.update_group.clusters),
         "installations": [each for group in plans for each in plan_values(group)],
         "migrations": [each for group in plans for each in migration_values(group)],
-        "named": [
+        "reported": [
             {
                 "path": member.path,
                 **fields(member.pin, "line", "kind"),
@@ -202,8 +202,8 @@ def plan_value(plan: Plan, cluster: str) -> dict[str, Any]:
 
 
 def _decision(plan: Plan, decision: Upgrade | Hold) -> dict[str, Any]:
-    value: dict[str, Any] = dict.fromkeys(("subject", "action", "target", "approved", *_REASONS, "impact"))
-    value |= {"subject": str(decision.bump_kind), "target": decision.target or None}
+    value: dict[str, Any] = dict.fromkeys(("bump", "action", "target", "approved", *_REASONS, "impact"))
+    value |= {"bump": str(decision.bump_kind), "target": decision.target or None}
     if isinstance(decision, Upgrade):
         impact = decision.impact
         value |= {"action": "upgrade", "approved": decision.approved, "detail": decision.bump.why or None}

@@ -16,9 +16,9 @@ _KEYS = {
     "back_to": "back-to",
     "change": "detail",
     "content": "kind",
-    "drops": "kept-out",
+    "drops": "dropped",
     "hint": "remedy",
-    "phrase": "told",
+    "phrase": "text",
 }
 """Fields that have other names in JSON."""
 
