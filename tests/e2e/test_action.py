@@ -186,7 +186,7 @@ def _edited(version: str) -> bytes:
         ({"path": "../other"}, UsageError, "outside of the workspace"),
         ({"path": "/etc"}, UsageError, "outside of the workspace"),
         ({"path": "no-such-folder"}, UsageError, "no-such-folder"),
-        ({"path": "clusters/staging/flux-system/kustomization.yaml"}, NothingFound, "nothing that pins Flux"),
+        ({"path": "clusters/staging/flux-system/kustomization.yaml"}, NothingFound, "no Flux found"),
         ({"config": "no-such.yaml"}, UsageError, "no-such.yaml cannot be read"),
         ({"release-source": "ftp://flux.example"}, UsageError, "neither github, a folder"),
         ({"release-source": "http://127.0.0.1:9/flux"}, SourceUnavailable, "127.0.0.1:9"),

@@ -29,7 +29,9 @@ def run_value(done: Round, *, calls: int, written: bool) -> dict[str, Any]:
             {**each, "update-group": group.update_group.slug} for group in done.plans for each in plan_values(group)
         ],
         "migrations": [
-            {**each, "update-group": group.update_group.slug} for group in done.plans for each in migration_values(group)
+            {**each, "update-group": group.update_group.slug}
+            for group in done.plans
+            for each in migration_values(group)
         ],
         "pull-requests": [_result(result) for result in done.results if result.action is not Action.NONE],
         "failures": failure_values(round_failures(done)),

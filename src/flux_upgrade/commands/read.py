@@ -100,9 +100,8 @@ def require_any(installations: Sequence[object], path: str) -> None:
     """Raises NothingFound where there is no installation."""
     if not installations:
         raise NothingFound(
-            f"there is nothing that pins Flux in {path}",
-            hint="give the root of the repository, or the file or folder of gotk-components.yaml; "
-            "a new one is made with `flux-upgrade render`",
+            f"no Flux found in {path}",
+            hint="run it in the root of the repository, or set up Flux with `flux-upgrade bootstrap`",
         )
 
 
