@@ -216,7 +216,7 @@ def test_what_is_denied_is_not_taken_for_what_is_not_there(tmp_path: Path, given
         with pytest.raises(ForbiddenByForge) as caught:
             on.fetch()
     assert caught.value.message == (
-        "GitHub refuses to read acme/fleet: Resource not accessible by personal access token"
+        "GitHub refused to read acme/fleet: Resource not accessible by personal access token"
     )
     assert f"give the token '{right}' for this repository" in caught.value.hint
 
@@ -229,7 +229,7 @@ def test_who_only_reads_is_not_asked_for_more(tmp_path: Path, given: str, missin
         on.use("actions", {given: "read", "issues": "read"})
         with pytest.raises(ForbiddenByForge) as caught:
             on.fetch()
-    assert caught.value.hint.startswith(f"this needs {missing}: add it to the `permissions` of the workflow's job")
+    assert caught.value.hint.startswith(f"add `{missing}` to the `permissions` of the workflow's job")
     assert "write" not in caught.value.hint
 
 
@@ -238,7 +238,7 @@ def test_who_only_reads_is_not_asked_for_more(tmp_path: Path, given: str, missin
     [
         ({"is_archived": True}, "", "acme/fleet is archived", "unarchive"),
         ({}, "mian", "acme/fleet has no branch mian", "did you mean main?"),
-        ({}, "production", "acme/fleet has no branch production", "give the name of a branch"),
+        ({}, "production", "acme/fleet has no branch production", "set the name of an existing branch"),
     ],
 )
 def test_repositories_that_take_no_pull_request(
@@ -256,9 +256,9 @@ def test_an_empty_repository(on: World) -> None:
 
 
 def test_a_repository_that_is_not_there(on: World) -> None:
-    with pytest.raises(ForbiddenByForge, match="the repository acme/fleeet is not there") as caught:
+    with pytest.raises(ForbiddenByForge, match="the repository acme/fleeet does not exist") as caught:
         on.forge_of(on.token, "acme/fleeet").fetch(ASKED)
-    assert "check its name" in caught.value.hint
+    assert "check the name" in caught.value.hint
 
 
 def test_tokens_that_open_nothing(on: World) -> None:
@@ -304,7 +304,7 @@ def test_a_rate_limit_that_is_used_up_reports_its_reset(on: World, kind: str) ->
     on.hub.exhaust(on.token)
     with pytest.raises(ForgeUnavailable) as caught:
         on.fetch()
-    assert caught.value.message.endswith("is used up until 2026-03-02 07:00:00 UTC")
+    assert caught.value.message.endswith("is exceeded until 2026-03-02 07:00:00 UTC")
     assert caught.value.hint == "wait until then; run flux-upgrade again: it continues where this run ended"
     assert on.clock.slept == []
 

@@ -340,7 +340,7 @@ def test_another_user_opens_a_pull_request_first(on: World, at: str, deed: Calla
     on.before(at, lambda: deed(on))
     with pytest.raises(Overtaken) as caught:
         on.apply(step)
-    assert caught.value.message.startswith("GitHub refuses to ")
+    assert caught.value.message.startswith("GitHub refused to ")
     assert len([pull for pull in on.fleet.pulls.values() if pull.state == "open"]) <= 1
 
 
@@ -447,18 +447,18 @@ BLOCK = "`permissions: {contents: write, pull-requests: write, issues: write, st
 @pytest.mark.parametrize(
     ("at", "fault", "message", "hint"),
     [
-        ("/git/trees", FAULTS["403 permission"], "GitHub refuses to make the commit in acme/fleet: Resource not accessible by integration", f"this needs contents: write: give the workflow's job {BLOCK}"),
-        ("/git/refs", FAULTS["403 permission"], "make the branch flux-upgrade/production/patch", "this needs contents: write"),
-        ("/pulls", FAULTS["403 permission"], "open the pull request", "this needs pull-requests: write"),
+        ("/git/trees", FAULTS["403 permission"], "GitHub refused to make the commit in acme/fleet: Resource not accessible by integration", f"set {BLOCK} in the workflow's job, or give the app"),
+        ("/git/refs", FAULTS["403 permission"], "make the branch flux-upgrade/production/patch", "or give the app 'Contents: read and write'"),
+        ("/pulls", FAULTS["403 permission"], "open the pull request", "or give the app 'Pull requests: read and write'"),
         ("/pulls", Fault("x", 403, "Resource not accessible by personal access token"), "open the pull request", "'Pull requests: read and write'"),
-        ("/git/trees", FAULTS["404"], "make the commit", "a classic one the scope 'repo'"),
+        ("/git/trees", FAULTS["404"], "make the commit", "a classic token the scope `repo`"),
         ("/git/commits", FAULTS["401"], "Bad credentials", "missing, wrong or expired"),
-        ("/git/refs", FAULTS["403 workflows"], "without `workflows` permission", "GITHUB_TOKEN can never change a file in .github/workflows"),
+        ("/git/refs", FAULTS["403 workflows"], "without `workflows` permission", "GITHUB_TOKEN cannot change workflows"),
         ("/pulls", Fault("x", 403, "GitHub Actions is not permitted to create or approve pull requests."), "not permitted", SETTING),
         ("/pulls", Fault("x", 403, "Must have push access to repository"), "push access", "pull-requests: write"),
         ("/git/trees", Fault("x", 403, "the `acme` organization has an IP allow list enabled, and your IP address is not permitted"), "IP allow list", "the runner's address"),
         ("/git/refs", Fault("x", 422, "Repository rule violations found\n\nCannot create ref due to creations being restricted.\n\n"), "rule violations found Cannot create ref", "exempt the branches of flux-upgrade"),
-        ("/git/refs", Fault("x", 409, "Repository rule violations found\n\nCommits must have verified signatures.\n"), "verified signatures", "GitHub signs only those of apps"),
+        ("/git/refs", Fault("x", 409, "Repository rule violations found\n\nCommits must have verified signatures.\n"), "verified signatures", "use GITHUB_TOKEN or an app token"),
         ("/pulls", Fault("x", 403, "No, \x1b[31m\u202enever\n" + "x" * 999), "No, \\x1b[31m\\u202enever xxx", "pull-requests: write"),
     ],
 )  # fmt: skip
@@ -480,16 +480,16 @@ def test_a_workflow_file_needs_another_token(on: World) -> None:
     files = {".github/workflows/flux.yaml": ("100644", b"on: push\n")}
     with pytest.raises(ForbiddenByForge) as caught:
         on.apply(on.opening(commit=NewCommit("Add", seen.base_oid, seen.base_tree, files)))
-    assert "permission 'Workflows: read and write'" in caught.value.hint
+    assert "'Workflows: read and write'" in caught.value.hint
 
 
 @pytest.mark.parametrize(
     ("kind", "permissions", "hint"),
     [
-        ("actions", {"contents": "read"}, "this needs contents: write"),
-        ("app", {"contents": "write"}, "this needs pull-requests: write"),
+        ("actions", {"contents": "read"}, "or give the app 'Contents: read and write'"),
+        ("app", {"contents": "write"}, "or give the app 'Pull requests: read and write'"),
         ("fine-grained", {"pull-requests": "write"}, "'Contents: read and write'"),
-        ("classic", None, "the scope 'repo'"),
+        ("classic", None, "the scope `repo`"),
     ],
 )
 def test_tokens_that_may_not_write(on: World, kind: str, permissions: dict[str, str] | None, hint: str) -> None:
@@ -596,7 +596,7 @@ def test_no_write_follows_a_redirect(on: World, server: Loopback, status: int) -
 
 @pytest.mark.parametrize("repository", ["", "fleet", "acme/", "/fleet", "acme/fleet/x", "acme"])
 def test_names_that_are_no_repository(on: World, repository: str) -> None:
-    with pytest.raises(UsageError, match="is no repository"):
+    with pytest.raises(UsageError, match="is not a repository name"):
         on.forge_of(on.token, repository)
 
 

@@ -169,7 +169,7 @@ def test_a_token_that_may_not_read(world: World) -> None:
         found = world.history(token).of(PATH)
         assert found.versions == ()
         assert "acme/fleet" in found.missing
-        assert found.missing.endswith("`fetch-depth: 0` (actions/checkout)")
+        assert found.missing.endswith("set `fetch-depth: 0` of actions/checkout")
 
 
 @pytest.mark.parametrize("name", [name for name in FAULTS if name != "slow"])

@@ -78,7 +78,7 @@ def test_a_token_that_may_not(on: World, action: str, token: str) -> None:
         act(on.hosting(kind, **more))
     assert doing in caught.value.message
     assert right in caught.value.hint
-    assert "scope repo" in caught.value.hint
+    assert "scope `repo`" in caught.value.hint
     assert not any(call.is_write and 200 <= call.status < 300 for call in on.hub.calls)
 
 
@@ -86,7 +86,7 @@ def test_a_token_that_may_not(on: World, action: str, token: str) -> None:
 def test_a_token_that_may_not_see_secrets(on: World, token: str) -> None:
     """To a classic one without scopes there is no such repository, which `require_secret` says."""
     kind, more = TOKENS[token]
-    with pytest.raises(ForbiddenByForge, match="see whether acme/fleet has the secret FLUX_SYSTEM") as caught:
+    with pytest.raises(ForbiddenByForge, match="check whether acme/fleet has the secret FLUX_SYSTEM") as caught:
         on.hosting(kind, **more).has_secret("FLUX_SYSTEM")
     assert "'Secrets: read and write' for this repository" in caught.value.hint
     with pytest.raises(ForbiddenByForge, match="put the secret FLUX_SYSTEM into acme/fleet"):
@@ -114,14 +114,14 @@ def test_a_token_that_is_not_known(on: World, action: str) -> None:
 def test_an_admin_of_the_repository_is_needed_for_keys(on: World) -> None:
     with pytest.raises(ForbiddenByForge, match="Must have admin rights") as caught:
         on.hosting(login="bob").add_deploy_key(KEY)
-    assert "an admin of the repository" in caught.value.hint
+    assert "of a repository admin" in caught.value.hint
 
 
 def test_members_who_may_not_create(on: World) -> None:
     on.hub.organizations["acme"].members_may_create = False
     with pytest.raises(ForbiddenByForge, match="You need admin access to the organization") as caught:
         on.hosting().create(replace(NEW, name="acme/new"))
-    assert "ask an owner to create it, empty" in caught.value.hint
+    assert "ask an owner of the organization to create the repository (empty)" in caught.value.hint
     assert on.hosting("app", ADMIN).create(replace(NEW, name="acme/new")).is_empty
 
 
@@ -134,7 +134,7 @@ def test_a_token_for_chosen_repositories_creates_none(on: World) -> None:
 def test_installations_have_no_account_to_create_in(on: World, kind: str) -> None:
     with pytest.raises(ForbiddenByForge) as caught:
         on.hosting(kind, ADMIN).create(NewRepository("alice/fleet", is_personal=True))
-    assert "act for no person" in caught.value.hint
+    assert "GITHUB_TOKEN and app tokens cannot create a personal repository" in caught.value.hint
     assert on.writes == []
 
 

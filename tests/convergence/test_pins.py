@@ -77,7 +77,8 @@ def test_drift_is_reported_first_in_pull_request_summary_and_report(mixed: Fleet
     ran = mixed.run()
     sentence = f"v2.9.3 in `{RECOVERY}:3`. After the merge, they are equal."
     assert sentence in mixed.repository.pulls[heads(mixed)[PRODUCTION_MINOR]].body.partition("**Verification")[0]
-    assert ran.summary.startswith("## Flux\n\n> **Drift** in `clusters/production`: v2.8.7 in ")
+    drift = "> **Drift**: clusters/production: its version references disagree: v2.8.7 in "
+    assert ran.summary.partition("| Cluster |")[0].count(drift) == 1
     assert [each["cluster"] for each in ran.report["drift"]] == ["clusters/production"]
 
 
@@ -152,4 +153,4 @@ def test_a_token_that_may_not_and_does_not_say_so_ends_red_after_all_else(kind: 
     assert heads(mixed).keys() == {PRODUCTION_MINOR, STAGING_MINOR}
     (failure,) = ran.report["failures"]
     assert "Workflows: read and write" in failure["remedy"]
-    assert "under `ignore`" in failure["remedy"]
+    assert "to `ignore`" in failure["remedy"]

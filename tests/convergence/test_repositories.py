@@ -88,7 +88,7 @@ def test_a_checkout_that_is_dirty_is_reported_and_nothing_written(patch: Fleet, 
     (dirty / PATH).write_bytes(manifest("v2.8.6").replace(b"memory: 1Gi", b"memory: 3Gi"))
     ran = patch.run(checkout=dirty)
     assert (ran.code, ran.writes) == (16, ())
-    assert "not committed" in ran.log
+    assert "uncommitted changes" in ran.log
 
 
 def test_an_upgrade_that_is_not_committed_closes_nothing(patch: Fleet, tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ _ALL = {"contents": "write", "pull-requests": "write", "statuses": "write", "iss
     [
         ("actions", {**_ALL, "contents": "read"}, "permissions: {contents: write, pull-requests: write"),
         ("actions", {**_ALL, "pull-requests": "read"}, "permissions: {contents: write, pull-requests: write"),
-        ("app", {**_ALL, "contents": "read"}, "or the app that permission"),
+        ("app", {**_ALL, "contents": "read"}, "or give the app 'Contents: read and write'"),
         ("fine-grained", {**_ALL, "contents": "read"}, "Contents: read and write"),
         ("fine-grained", {**_ALL, "pull-requests": "read"}, "Pull requests: read and write"),
     ],
@@ -184,7 +184,7 @@ def test_a_classic_token_without_scope(opens: Opens) -> None:
     fleet = opens(config=SUMMARY)
     ran = fleet.run(token=fleet.hub.token("classic", scopes=()))
     assert ran.code == 14
-    assert "the scope 'repo'" in ran.log, ran.log
+    assert "the scope `repo`" in ran.log, ran.log
 
 
 @pytest.mark.parametrize("kind", ["app", "classic", "fine-grained"])

@@ -71,7 +71,7 @@ BAD = {
         {"repository": NOWHERE, "create-repository": "true"}, ForbiddenByForge, "Administration", refused=1
     ),
     "no-such-owner": Bad(
-        {"repository": "nobody/x", "create-repository": "true"}, UsageError, "no account nobody", is_app=True, refused=1
+        {"repository": "nobody/x", "create-repository": "true"}, UsageError, "the account nobody does not exist", is_app=True, refused=1
     ),
     "describes-what-is-not-created": Bad({"description": "Mine"}, UsageError, "create-repository"),
     # Access

@@ -63,7 +63,7 @@ def test_the_message_names_group_and_patterns() -> None:
     (found,) = void(config, "clusters/production")
     assert found.text == (
         'group "a" matches nothing: paths clusters/prod/**, !sandbox (nearest directory: clusters/production)\n'
-        f"Try: correct the paths in {FILE}, or remove the group"
+        f"correct the paths in {FILE}, or remove the group"
     )
 
 

@@ -48,7 +48,7 @@ class Void(NamedTuple):
 
     @property
     def hint(self) -> str:
-        return f"Try: {self.remedy}"
+        return self.remedy
 
     @property
     def text(self) -> str:

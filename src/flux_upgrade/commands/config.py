@@ -27,9 +27,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_NO_FLUX = "the checkout has no Flux installation{}\nTry: run `flux-upgrade config check` again after the bootstrap"
+_NO_FLUX = "the checkout has no Flux installation{}\nrun `flux-upgrade config check` again after the bootstrap"
 _NO_MATCHES = ", so no group matches a file yet"
-_SPARSE = "the checkout is sparse, so the matches are unknown\nTry: `git sparse-checkout disable`"
+_SPARSE = "the checkout is sparse, so the matches are unknown\nrun `git sparse-checkout disable`"
 _HINT = f"check the path, or leave it out to read {PATH}"
 
 

@@ -214,7 +214,7 @@ class GitHubHosting:
                 f"{self._name} has no environment {known}, or the token cannot read it",
                 hint="create it first: Settings > Environments > New environment, or `gh api --method PUT "
                 f"repos/{self._name}/environments/{known}`; the token needs 'Environments: read and write', a"
-                " classic one the scope repo",
+                " classic one the scope `repo`",
             )
         return json_object(self._github.require(found, attempt), attempt)
 

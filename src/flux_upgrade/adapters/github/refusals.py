@@ -176,16 +176,16 @@ def _permission_hint(text: str, attempt: Attempt) -> str:
         return attempt.advice
     area, _, level = attempt.permission.partition(": ")
     block = _BLOCK if attempt.permission in _BLOCK else (*_BLOCK, attempt.permission)
-    workflow = f"set in the workflow's job `permissions: {{{', '.join(block)}}}`"
+    workflow = f"set `permissions: {{{', '.join(block)}}}` in the workflow's job"
     if level == "read":
-        workflow = "add it to the `permissions` of the workflow's job"
+        workflow = f"add `{attempt.permission}` to the `permissions` of the workflow's job"
     right = f"{area.replace('-', ' ').capitalize()}: {'read and write' if level == 'write' else level}"
-    personal = f"grant the token '{right}' for this repository, or a classic token the scope 'repo'"
+    personal = f"give the token '{right}' for this repository, or a classic token the scope `repo`"
     if "by integration" in text:
-        return f"this needs {attempt.permission}: {workflow}, or the app that permission"
+        return f"{workflow}, or give the app '{right}'"
     if "personal access token" in text:
         return personal
-    return f"this needs {attempt.permission}: {workflow}; {personal}"
+    return f"{workflow}; or {personal}"
 
 
 def unreachable(error: SourceUnavailable, attempt: Attempt) -> ForgeUnavailable:
