@@ -186,8 +186,8 @@ def _described(pin: Pin) -> Iterator[str]:
     if pin.owner:
         yield f"  owner: {pin.owner}"
     if pin.reason:
-        yield f"  because {pin.reason}"
+        yield f"  reason: {pin.reason}"
     if pin.hint:
-        yield f"  remedy: {pin.hint}"
+        yield f"  next step: {pin.hint}"
     for remark in pin.remarks:
         yield f"  note: {remark}"

@@ -130,7 +130,7 @@ def test_a_patch_release_is_reported_in_a_few_lines(manifests: dict[str, tuple[D
             "Deployment/kustomize-controller, helm-controller: --feature-gates=ExternalArtifact=true added",
         ),
         ("v2.5.1", "v2.6.0", "ClusterRole/crd-controller-flux-system also grants create on serviceaccounts/token"),
-        ("v2.3.0", "v2.4.0", "Receiver (v1beta1, v1beta2): required from now on: spec.secretRef"),
+        ("v2.3.0", "v2.4.0", "Receiver (v1beta1, v1beta2): now required: spec.secretRef"),
         ("v2.1.2", "v2.2.0", "Bucket (v1beta2): new: spec.prefix"),
     ],
 )

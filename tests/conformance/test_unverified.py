@@ -74,5 +74,5 @@ def test_nothing_goes_where_the_old_cluster_does_not_serve_it(
         assert any(path.startswith("clusters/new/") for path in moved)
         assert f"v0.41.2 ({OLD})" in ran.out
         if words[0] == "migrate":
-            assert "clusters run v0.41.2, v2.2.3, as this repository says" in ran.out
+            assert "clusters run v0.41.2, v2.2.3 (found in this repository)" in ran.out
         tell(f"{' '.join(words)} beside Flux v0: {len(files)} files, {len(moved)} moved")

@@ -25,7 +25,7 @@ def test_a_manifest_that_is_to_be_moved_is_annotated(tmp_path: Path) -> None:
         done = opened.run({"mode": "plan", "policy": "minor"})
     assert done.exit_code == 0, done.log
     (annotation,) = done.annotations
-    assert (annotation.level, annotation.message) == ("warning", "Alert page is moved to v1.")
+    assert (annotation.level, annotation.message) == ("warning", "Alert page is migrated to v1.")
     assert annotation.properties == {
         "title": "v2.9.4 does not serve notification.toolkit.fluxcd.io/v1beta2",
         "file": "apps/page.yaml",

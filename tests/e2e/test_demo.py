@@ -103,14 +103,14 @@ def test_pins_are_found_and_move_as_sets(acts: dict[str, str]) -> None:
     text = next(text for name, text in acts.items() if name.startswith("Another repository"))
     inspected, planned, changed = re.split(r"^\$ flux-upgrade (?:plan|upgrade) .*$", text, flags=re.MULTILINE)
     assert inspected.rstrip().endswith("2 installations, 6 version references of 6 kinds, 1 drifting")
-    assert planned.startswith("\ndrift: clusters/production: its pins disagree\n")
+    assert planned.startswith("\ndrift: clusters/production: its version references disagree\n")
     assert "6 files changed" in changed
 
 
 def test_what_the_minor_does_not_serve_is_moved_first(acts: dict[str, str]) -> None:
     assert re.findall(r"^clusters/production · (.*): opened", acts["7"], re.MULTILINE) == ["migration"]
     assert "  +apiVersion: helm.toolkit.fluxcd.io/v1 # as the wiki has it\n" in acts["7"]
-    assert "Warning: HelmRelease apps/shop is moved to v1." in acts["7"]
+    assert "Warning: HelmRelease apps/shop is migrated to v1." in acts["7"]
 
 
 def test_then_the_minor_says_what_it_changes_and_which_patch_keeps_it_out(acts: dict[str, str]) -> None:

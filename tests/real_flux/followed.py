@@ -28,7 +28,7 @@ CLIS = {"2.7": "v2.7.5", "2.8": "v2.7.5", "2.9": "v2.9.4"}
 _SECTION = re.compile(r"^\*\*Action required\*\*\n(.*?)(?=\n\n(?!\d+\. )\S|\Z)", re.DOTALL | re.MULTILINE)
 _ITEM = re.compile(r"^\d+\. (.*?)(?=^\d+\. |\Z)", re.DOTALL | re.MULTILINE)
 _MIGRATE = re.compile(r"run `flux migrate` .*Flux CLI (2\.\d+)", re.IGNORECASE)
-_TO_READ = re.compile(r"Read what the notes of|Review |To keep the old behaviour|no checksum")
+_TO_READ = re.compile(r"Read what the notes of|Review |To keep the old behavior|no checksum")
 _BOX = re.compile(r"^ *- \[ \] <!-- flux-upgrade:(migrated) -->", re.MULTILINE)
 
 

@@ -129,7 +129,7 @@ def test_a_move_that_the_release_in_use_refuses(fleet: Fleet) -> None:
     assert not fleet.reconcile()
 
     moved = fleet.run("migrate", "--to=v2.7.5").well().out
-    assert "Run `flux migrate` after it: before that, the API server may refuse it because of `spec.interval`." in moved
+    assert "Run `flux migrate` afterward. Until then, the API server may reject it because of `spec.interval`." in moved
     fleet.merge("Move manifests")
     assert "field not declared in schema" in fleet.reconcile()
     fleet.plane.flux("migrate", version="v2.7.5")

@@ -18,7 +18,7 @@ from flux_upgrade.model.errors import InvalidConfig, UsageError
 from flux_upgrade.report.config_check import check_report
 
 PROBLEMS: dict[str, list[tuple[int, str]]] = {
-    "bootstrap: []": [(1, "bootstrap wants a mapping, not a list")],
+    "bootstrap: []": [(1, "bootstrap expects a mapping, got a list")],
     "bootstrap:\n  privder: git": [(2, "unknown key 'privder', did you mean 'provider'?")],
     "bootstrap: {provider: gthub}": [
         (1, "provider 'gthub' is not one of github, gitlab, gitea, bitbucket-server, git, did you mean 'github'?")

@@ -32,7 +32,7 @@ def test_texts_alone_pass(tmp_path: Path, source: Path) -> None:
     ran = run(plant(tmp_path, {"a.md": f"# Sources\n\n{resource()}"}), source, "check")
     assert (ran.code, ran.err) == (0, "")
     assert lines(ran) == ["a.md:3: GitRepository/podinfo: source.toolkit.fluxcd.io/v1beta2"]
-    assert "1 mention in texts" in ran.out
+    assert "1 mention in text" in ran.out
 
 
 def test_the_target_is_the_newest_stable_release_or_the_one_that_is_given(tmp_path: Path, source: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_part_of_a_repository_is_checked_for_its_clusters(tmp_path: Path, sour
     plant(tmp_path, files | {"apps/web/b.yaml": resource(name="b")})
     ran = run(tmp_path, source, "check", "apps/web")
     assert lines(ran) == ["apps/web/b.yaml:1: GitRepository/b: source.toolkit.fluxcd.io/v1beta2"]
-    assert "clusters run v2.8.8, as this repository says" in ran.out
+    assert "clusters run v2.8.8 (found in this repository)" in ran.out
     ran = run(tmp_path / "apps", source, "check", "web")
     assert lines(ran) == ["web/b.yaml:1: GitRepository/b: source.toolkit.fluxcd.io/v1beta2"]
     ran = run(tmp_path / "apps", source, "check", "web", "--json")
@@ -129,14 +129,14 @@ def test_what_is_left_alone_is_said(tmp_path: Path, source: Path) -> None:
     plant(tmp_path, files | {".git/HEAD": "", ".github/flux-upgrade.yaml": "ignore: ['vendor/']\n"})
     ran = run(tmp_path, source, "check")
     assert len(lines(ran)) == 1
-    assert "3 files with Flux's APIs were left alone (`ignore` in the config file)\n" in ran.out
+    assert "3 files with Flux's APIs skipped (`ignore` in the config file)\n" in ran.out
     assert run(tmp_path, source, "check", "--json").value["ignored"] == 3
     # What was not to be searched, or is named itself, is not left alone by that key.
     assert "left alone" not in run(tmp_path, source, "check", "--include=a.yaml").out
     assert "left alone" not in run(tmp_path, source, "check", "vendor/1.yaml").out
     ran = run(tmp_path, source, "migrate", "--include=vendor/1.yaml")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.endswith("1 file with Flux's APIs was left alone (`ignore` in the config file)\n")
+    assert ran.out.endswith("1 file with Flux's APIs skipped (`ignore` in the config file)\n")
     assert (tmp_path / "vendor/1.yaml").read_text() == files["vendor/1.yaml"]
 
 
@@ -182,7 +182,7 @@ class TestInGitHubActions:
         moved, stays = ran.annotations
         assert moved == (
             f"::error {title}/v1beta2,file=a%2Cb%3Ac.yaml,line=2::GitRepository/podinfo: "
-            "source.toolkit.fluxcd.io/v1beta2 is not served by v2.9.4: `flux-upgrade migrate` moves it to v1"
+            "source.toolkit.fluxcd.io/v1beta2 is not served by v2.9.4: `flux-upgrade migrate` changes it to v1"
         )
         assert stays.startswith(f"::error {title}/v1beta2,file=b.yaml,line=1::GitRepo/misspelled: ")
 

@@ -32,70 +32,74 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "flags:\n  network-polcy: false": [(2, "unknown flag 'network-polcy', did you mean 'network-policy'?")],
     '"a\\e[31m": 1': [(1, "unknown key 'a\ufffd[31m'")],
     # Kinds of values
-    "- policy": [(1, "the file wants a mapping, not a list")],
-    "policy": [(1, "the file wants a mapping, not text")],
-    "policy:": [(1, "policy wants one of none, patch, minor, major, not nothing")],
-    "policy: false": [(1, "policy wants one of none, patch, minor, major, not true or false")],
-    "policy: [patch]": [(1, "policy wants one of none, patch, minor, major, not a list")],
-    "range: 2.10": [(1, "range wants a range of versions in quotes, such as '>=2.6', not a number; put it in quotes")],
-    "labels: flux": [(1, "labels wants a list, not text")],
+    "- policy": [(1, "the file expects a mapping, got a list")],
+    "policy": [(1, "the file expects a mapping, got text")],
+    "policy:": [(1, "policy expects one of none, patch, minor, major, got nothing")],
+    "policy: false": [(1, "policy expects one of none, patch, minor, major, got true or false")],
+    "policy: [patch]": [(1, "policy expects one of none, patch, minor, major, got a list")],
+    "range: 2.10": [
+        (1, "range expects a range of versions in quotes, such as '>=2.6', got a number; put it in quotes")
+    ],
+    "labels: flux": [(1, "labels expects a list, got text")],
     "labels:\n  - flux\n  - 7\n  -": [
-        (3, "labels wants a label (at most 50 characters, no comma), not a number; put it in quotes"),
-        (4, "labels wants a label (at most 50 characters, no comma), not nothing"),
+        (3, "labels expects a label (at most 50 characters, no comma), got a number; put it in quotes"),
+        (4, "labels expects a label (at most 50 characters, no comma), got nothing"),
     ],
     "labels: [2020-01-01]": [
-        (1, "labels wants a label (at most 50 characters, no comma), not a date; put it in quotes")
+        (1, "labels expects a label (at most 50 characters, no comma), got a date; put it in quotes")
     ],
-    "cool-down: 7d": [(1, "cool-down wants a mapping, not text")],
-    "flags: [a]": [(1, "flags wants a mapping such as {network-policy: false}, not a list")],
-    "groups: [a]": [(1, "groups wants a mapping, name to group, not a list")],
-    "groups:\n  a:": [(2, "group 'a' wants a mapping, not nothing")],
+    "cool-down: 7d": [(1, "cool-down expects a mapping, got text")],
+    "flags: [a]": [(1, "flags expects a mapping such as {network-policy: false}, got a list")],
+    "groups: [a]": [(1, "groups expects a mapping, name to group, got a list")],
+    "groups:\n  a:": [(2, "group 'a' expects a mapping, got nothing")],
     "groups:\n  a: {}": [(2, "group 'a' has no paths")],
     "groups:\n  a: {paths: []}": [(2, "paths is empty")],
     "branch-prefix: {a: b}": [
-        (1, "branch-prefix wants the beginning of a branch's name as Git allows it, not a mapping")
+        (1, "branch-prefix expects the beginning of a branch's name as Git allows it, got a mapping")
     ],
-    "policy: !!set {a}": [(1, "policy wants one of none, patch, minor, major, not a mapping")],
-    "policy: !mine patch": [(1, "policy wants one of none, patch, minor, major, not a value of type '!mine'")],
+    "policy: !!set {a}": [(1, "policy expects one of none, patch, minor, major, got a mapping")],
+    "policy: !mine patch": [(1, "policy expects one of none, patch, minor, major, got a value of type '!mine'")],
     # Values
     "policy: ptach": [(1, "policy 'ptach' is not one of none, patch, minor, major, did you mean 'patch'?")],
     "pending: drafts": [(1, "pending 'drafts' is not one of draft, summary, did you mean 'draft'?")],
     "flux-operator: chnage": [(1, "flux-operator 'chnage' is not one of report, change, did you mean 'change'?")],
-    "check-images: 'false'": [(1, "check-images wants true or false, not 'false' in quotes")],
-    "check-images: never": [(1, "check-images wants true or false, not 'never'")],
-    "check-images: [true]": [(1, "check-images wants true or false, not a list")],
+    "check-images: 'false'": [(1, "check-images expects true or false, got 'false' in quotes")],
+    "check-images: never": [(1, "check-images expects true or false, got 'never'")],
+    "check-images: [true]": [(1, "check-images expects true or false, got a list")],
     "migrate: later": [(1, "migrate 'later' is not one of before, with-upgrade, off")],
-    "migrate: on": [(1, "migrate wants one of before, with-upgrade, off, not true or false")],
-    "migrate:": [(1, "migrate wants one of before, with-upgrade, off, not nothing")],
-    "multi-step: never": [(1, "multi-step wants on or off, not 'never'")],
-    "multi-step: 'true'": [(1, "multi-step wants on or off, not 'true'")],
-    "multi-step: 0": [(1, "multi-step wants on or off, not a number")],
-    "multi-step: [off]": [(1, "multi-step wants on or off, not a list")],
-    "include: apps": [(1, "include wants a list, not text")],
+    "migrate: on": [(1, "migrate expects one of before, with-upgrade, off, got true or false")],
+    "migrate:": [(1, "migrate expects one of before, with-upgrade, off, got nothing")],
+    "multi-step: never": [(1, "multi-step expects on or off, got 'never'")],
+    "multi-step: 'true'": [(1, "multi-step expects on or off, got 'true'")],
+    "multi-step: 0": [(1, "multi-step expects on or off, got a number")],
+    "multi-step: [off]": [(1, "multi-step expects on or off, got a list")],
+    "include: apps": [(1, "include expects a list, got text")],
     "include: ['!apps']": [(1, "include begins with an exception, '!apps', and matches nothing")],
     "include: [../a]": [(1, "include '../a' is not a pattern as in .gitignore, relative to the repository's root")],
-    "kubernetes-version: 1": [(1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not '1'")],
+    "kubernetes-version: 1": [(1, "kubernetes-version expects a version of Kubernetes like 1.33 or v1.33.4, got '1'")],
     "kubernetes-version: 2.9": [
-        (1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not '2.9'")
+        (1, "kubernetes-version expects a version of Kubernetes like 1.33 or v1.33.4, got '2.9'")
     ],
     "kubernetes-version: latest": [
-        (1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not 'latest'")
+        (1, "kubernetes-version expects a version of Kubernetes like 1.33 or v1.33.4, got 'latest'")
     ],
     "kubernetes-version: '1.33+'": [
-        (1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not '1.33+'")
+        (1, "kubernetes-version expects a version of Kubernetes like 1.33 or v1.33.4, got '1.33+'")
     ],
     "kubernetes-version: [1.33]": [
-        (1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not a list")
+        (1, "kubernetes-version expects a version of Kubernetes like 1.33 or v1.33.4, got a list")
     ],
     "kubernetes-version: .inf": [
-        (1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not '.inf'")
+        (1, "kubernetes-version expects a version of Kubernetes like 1.33 or v1.33.4, got '.inf'")
     ],
-    "kubernetes-version:": [(1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not nothing")],
+    "kubernetes-version:": [
+        (1, "kubernetes-version expects a version of Kubernetes like 1.33 or v1.33.4, got nothing")
+    ],
     "kubernetes-version: 'v1.3'": [
         (1, "kubernetes-version 'v1.3' is older than any that Flux has run on, 1.16, did you mean 1.30?")
     ],
     "kubernetes-version: 1.15": [(1, "kubernetes-version '1.15' is older than any that Flux has run on, 1.16")],
-    "needs-approval: rbac": [(1, "needs-approval wants a list, not text")],
+    "needs-approval: rbac": [(1, "needs-approval expects a list, got text")],
     "needs-approval: [rbca]": [
         (
             1,
@@ -106,16 +110,16 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
         )
     ],
     "needs-approval: [rbac, rbac]": [(1, "needs-approval has 'rbac' twice")],
-    "flux-operator: true": [(1, "flux-operator wants one of report, change, not true or false")],
+    "flux-operator: true": [(1, "flux-operator expects one of report, change, got true or false")],
     "forge: gittea": [(1, "forge 'gittea' is not one of github, gitlab, gitea, forgejo, git, did you mean 'gitea'?")],
     "auto-merge: minor": [(1, "auto-merge 'minor' is not one of none, patch")],
-    "cool-down: {patch: 7}": [(1, "patch wants a duration like 0, 12h, 7d or 2w, not '7'")],
-    "cool-down: {minor: 7 days}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not '7 days'")],
-    "cool-down: {minor: -1d}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not '-1d'")],
-    "cool-down: {minor: 99999d}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not '99999d'")],
-    "cool-down: {minor: [1d]}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not a list")],
-    "cool-down: {minor: ''}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not text")],
-    "cool-down: {minor: !mine 0}": [(1, "minor wants a duration like 0, 12h, 7d or 2w, not '0'")],
+    "cool-down: {patch: 7}": [(1, "patch expects a duration like 0, 12h, 7d or 2w, got '7'")],
+    "cool-down: {minor: 7 days}": [(1, "minor expects a duration like 0, 12h, 7d or 2w, got '7 days'")],
+    "cool-down: {minor: -1d}": [(1, "minor expects a duration like 0, 12h, 7d or 2w, got '-1d'")],
+    "cool-down: {minor: 99999d}": [(1, "minor expects a duration like 0, 12h, 7d or 2w, got '99999d'")],
+    "cool-down: {minor: [1d]}": [(1, "minor expects a duration like 0, 12h, 7d or 2w, got a list")],
+    "cool-down: {minor: ''}": [(1, "minor expects a duration like 0, 12h, 7d or 2w, got text")],
+    "cool-down: {minor: !mine 0}": [(1, "minor expects a duration like 0, 12h, 7d or 2w, got '0'")],
     "range: ' '": [(1, "range ' ' is not a range of versions in quotes, such as '>=2.6'")],
     "labels: ['a,b']": [(1, "labels 'a,b' is not a label (at most 50 characters, no comma)")],
     "labels: [' a']": [(1, "labels ' a' is not a label (at most 50 characters, no comma)")],
@@ -148,11 +152,11 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
         (1, "flag 'namespace' cannot change in an upgrade: Flux would be installed a second time")
     ],
     "flags: {version: v2.9.4}": [(1, "flag 'version' is set by policy and range")],
-    "flags: {network-policy: maybe}": [(1, "network-policy wants true or false, not 'maybe'")],
-    "flags: {network-policy: 'false'}": [(1, "network-policy wants true or false, not 'false' in quotes")],
-    "flags: {network-policy: 0}": [(1, "network-policy wants true or false, not a number")],
+    "flags: {network-policy: maybe}": [(1, "network-policy expects true or false, got 'maybe'")],
+    "flags: {network-policy: 'false'}": [(1, "network-policy expects true or false, got 'false' in quotes")],
+    "flags: {network-policy: 0}": [(1, "network-policy expects true or false, got a number")],
     "flags: {log-level: trace}": [(1, "--log-level 'trace' is not one of debug, info, error")],
-    "flags: {log-level: [debug]}": [(1, "log-level wants text, not a list")],
+    "flags: {log-level: [debug]}": [(1, "log-level expects text, got a list")],
     "flags: {components: [source-controler]}": [
         (1, "component 'source-controler' does not exist in this release, did you mean 'source-controller'?")
     ],
@@ -164,17 +168,17 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "flags: {components-extra: [watcher]}": [
         (1, "component 'watcher' does not exist in this release, did you mean 'source-watcher'?")
     ],
-    "flags: {components-extra: 5}": [(1, "components-extra wants a list, not a number; put it in quotes")],
+    "flags: {components-extra: 5}": [(1, "components-extra expects a list, got a number; put it in quotes")],
     "flags: {registry: https://example.com}": [
         (1, "--registry 'https://example.com' is not the start of an image name like ghcr.io/fluxcd")
     ],
     "flags: {image-pull-secret: Mine}": [
         (1, "--image-pull-secret 'Mine' is not a DNS name that YAML reads as a string")
     ],
-    "flags: {image-pull-secret: 5}": [(1, "image-pull-secret wants text, not a number; put it in quotes")],
+    "flags: {image-pull-secret: 5}": [(1, "image-pull-secret expects text, got a number; put it in quotes")],
     "flags: {cluster-domain: ''}": [(1, "--cluster-domain '' is not a DNS name like cluster.local")],
     "flags: {toleration-keys: [a b]}": [(1, "--toleration-keys: 'a b' is not a key that a taint can have")],
-    "flags: {toleration-keys: [['a']]}": [(1, "an item of toleration-keys wants text, not a list")],
+    "flags: {toleration-keys: [['a']]}": [(1, "an item of toleration-keys expects text, got a list")],
     # All at once, in the order of the lines; what an alias repeats once.
     "groups:\n  a:\n    policy: x\n    flags: &f {a: 1}\n  b:\n    paths: [b]\n    flags: *f\nforge: y": [
         (3, "policy 'x' is not one of none, patch, minor, major"),
@@ -191,7 +195,7 @@ BEYOND_SCHEMA: dict[str, list[tuple[int, str]]] = {
         (1, "kubernetes-version '1.3' is older than any that Flux has run on, 1.16, did you mean 1.30?")
     ],
     "kubernetes-version: 1.4_0": [
-        (1, "kubernetes-version wants a version of Kubernetes like 1.33 or v1.33.4, not '1.4_0'")
+        (1, "kubernetes-version expects a version of Kubernetes like 1.33 or v1.33.4, got '1.4_0'")
     ],
     "range: '>>2'": [(1, "range '>>2' is not a range: ")],
     "ignore: ['a[']": [(1, "ignore 'a[' matches nothing")],
@@ -212,7 +216,7 @@ BEYOND_SCHEMA: dict[str, list[tuple[int, str]]] = {
     "labels: []\npolicy: \udcff": [(2, "the file is not UTF-8 text")],
     "labels: []\npolicy: a\u0000b": [(2, "invalid YAML: ")],
     "groups:\n  a: &a\n    <<: *a\n    paths: [a]": [(2, "'<<' merges a mapping into itself")],
-    "groups: {a: {<<: text, paths: [a]}}": [(1, "'<<' wants a mapping or a list of mappings, not text")],
+    "groups: {a: {<<: text, paths: [a]}}": [(1, "'<<' expects a mapping or a list of mappings, got text")],
     "labels: " + "[" * 60 + "]" * 60: [(1, "this is nested too deeply")],
     "# " + "a" * 1_000_000: [(1, "the file has more than 1000000 characters")],
 }

@@ -38,7 +38,7 @@ def test_flags_are_a_mapping_or_words(text: str, flags: dict[str, str]) -> None:
     ("text", "message"),
     [
         ("network-polcy: false", "--flags: unknown flag 'network-polcy', did you mean 'network-policy'?"),
-        ("network-policy: maybe", "--flags: network-policy wants true or false, not 'maybe'"),
+        ("network-policy: maybe", "--flags: network-policy expects true or false, got 'maybe'"),
         ("--network-polcy=false", "--flags: unknown flag 'network-polcy', did you mean 'network-policy'?"),
         ("--network-policy=maybe", "--flags: --network-policy 'maybe' is neither true nor false"),
         ("--log-level debug", "--flags: flag 'log-level' has no value; write --log-level=…; 'debug' is not name=value"),
@@ -47,7 +47,7 @@ def test_flags_are_a_mapping_or_words(text: str, flags: dict[str, str]) -> None:
         ("--components=a", "--flags: component 'a' does not exist in this release"),
         ("namespace=x", "--flags: flag 'namespace' cannot change in an upgrade: Flux would be installed a second time"),
         ("--version=v2.9.4", "--flags: flag 'version' is set by policy and range"),
-        ("debug", "--flags: this wants a mapping such as {network-policy: false}, not text"),
+        ("debug", "--flags: this expects a mapping such as {network-policy: false}, got text"),
         ("{a", "--flags: invalid YAML: "),
         ("a=\x1b[31m", "--flags: unknown flag 'a'"),
         ("log-level=\x1b[31m", "--flags: --log-level '\ufffd[31m' is not one of debug, info, error"),

@@ -43,7 +43,7 @@ def test_what_can_be_migrated_is_and_the_rest_is_reported(tmp_path: Path, source
     assert ran.code == 27
     assert ran.err.startswith("flux-upgrade: 1 use of API versions that v2.9.4 does not serve [api-removed]\n")
     assert contents(tmp_path) == {path: text.encode() for path, text in (files | {"a.yaml": resource("v1")}).items()}
-    assert "2 uses of API versions that v2.9.4 does not serve, in 2 files: 1 moved, 1 to mend" in ran.out
+    assert "2 uses of API versions that v2.9.4 does not serve, in 2 files: 1 migrated, 1 to fix" in ran.out
 
 
 def test_a_second_run_has_nothing_to_do(tmp_path: Path, source: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_dry_run_writes_nothing_and_ends_as_the_run_itself_would(tmp_path: Pat
     ran = run(tmp_path, source, "migrate", "--dry-run")
     assert ran.code == 0
     assert "-apiVersion: source.toolkit.fluxcd.io/v1beta2\n+apiVersion: source.toolkit.fluxcd.io/v1\n" in ran.out
-    assert "1 use moved · not written: dry run" in ran.out
+    assert "1 use migrated · not written: dry run" in ran.out
 
 
 def test_one_file_that_cannot_be_written_does_not_stop_the_others(tmp_path: Path, source: Path) -> None:
@@ -120,7 +120,7 @@ def test_one_file_of_a_repository(tmp_path: Path, source: Path) -> None:
     plant(tmp_path, files)
     ran = run(tmp_path / "apps", source, "migrate", "a.yaml")
     assert ran.code == 0
-    assert ran.out.startswith("a.yaml\n  1 use moved · written\n")
+    assert ran.out.startswith("a.yaml\n  1 use migrated · written\n")
     assert "clusters run v2.7.1" in ran.out
     assert contents(tmp_path / "apps") == {"a.yaml": resource("v1").encode(), "b.yaml": resource().encode()}
 
@@ -146,8 +146,8 @@ def test_what_an_unverified_cluster_may_read_goes_no_farther(
     assert ran.code == 27
     assert contents(tmp_path) == {path: text.encode() for path, text in files.items()}
     assert f"v0.41.2 ({OLD}) serves v1beta1 and v1beta2" in ran.out
-    assert f"\nnote: the CRDs in {OLD} (v0.41.2) say what that cluster serves" in ran.out
-    assert f"\nclusters run v0.41.2{', v2.8.8' if others else ''}, as this repository says\n" in ran.out
+    assert f"\nnote: {OLD} (v0.41.2) has the CRDs that this cluster serves" in ran.out
+    assert f"\nclusters run v0.41.2{', v2.8.8' if others else ''} (found in this repository)\n" in ran.out
     value = run(tmp_path, source, "migrate", "--json").value
     assert value["running"] == ["v0.41.2", *(["v2.8.8"] if others else [])]
     assert value["unverified"] == [{"path": OLD, "version": "v0.41.2", "read": True}]
@@ -173,7 +173,7 @@ def test_nothing_is_moved_for_a_cluster_whose_crds_cannot_be_read(
     ran = run(tmp_path, source, "migrate")
     assert ran.code == (8 if is_pipe else 27)
     assert (tmp_path / "a.yaml").read_text() == resource()
-    assert f"note: {OLD} (no known release) has no CRDs that can be read" in ran.out
+    assert f"note: {OLD} (no known release) has no readable CRDs" in ran.out
     assert run(tmp_path, source, "migrate", "--json").value["unverified"] == [
         {"path": OLD, "version": None, "read": False}
     ]
@@ -191,7 +191,7 @@ def test_a_move_that_an_unverified_cluster_limits_says_so(tmp_path: Path) -> Non
     ran = run(tree, source, "migrate")
     assert ran.code == 0
     assert (tree / "a.yaml").read_text() == resource("v1beta2")
-    assert f"    v0.41.2 ({OLD}) serves no newer version that the target has.\n" in ran.out
+    assert f"    v0.41.2 ({OLD}) serves no newer version that the target serves.\n" in ran.out
 
 
 def test_what_stays_is_annotated_in_github_actions(tmp_path: Path, source: Path) -> None:

@@ -181,7 +181,7 @@ def test_what_a_build_makes_of_it_is_what_changes_in_the_cluster() -> None:
     text = body(proposal_with(Impact(manifest, overlay=overlay)))
     assert "`Service/built`" in text
     assert "Service/manifest" not in text
-    assert "Nothing is patched (`kustomization.yaml`, kustomize builds it before and after)" in text
+    assert "No patches (`kustomization.yaml`, built with kustomize before and after the upgrade)" in text
 
 
 def test_what_nobody_could_look_at_is_said() -> None:
@@ -195,14 +195,14 @@ def test_what_nobody_could_look_at_is_said() -> None:
 def test_a_kustomization_that_was_not_built_is_reported_though_nothing_is_found() -> None:
     overlay = Overlay("k.yaml", (), unbuilt="a resource is remote")
     text = body(proposal_with(Impact(Changes(), overlay=overlay)))
-    assert "**Patches:** Nothing is patched (`k.yaml`, not built: a resource is remote)." in text
+    assert "**Patches:** No patches (`k.yaml`, not built: a resource is remote)." in text
     assert "**Patches" not in body(proposal_with(Impact(Changes(), overlay=Overlay("k.yaml", ()))))
 
 
 def test_patches_that_did_nothing_before_either_are_one_line() -> None:
     idle = [replace(FINDING, line=line, verdict=OverlayVerdict.IDLE, already=True) for line in (3, 9)]
     text = body(proposal_with(Impact(Changes(), overlay=Overlay("k.yaml", tuple(idle)))))
-    assert "- As before, nothing is done by `k.yaml:3` and `k.yaml:9`\n" in text
+    assert "- No effect before or after the upgrade: `k.yaml:3` and `k.yaml:9`\n" in text
     assert "It lands elsewhere" not in text
 
 
@@ -274,8 +274,8 @@ KUBERNETES = "Check the clusters' Kubernetes version: v2.9.4 "
 @pytest.mark.parametrize(
     ("version", "sentence"),
     [
-        ("1.31", f"{KUBERNETES}needs Kubernetes 1.33, and `kubernetes-version` says `1.31`."),
-        ("1.33", f"{KUBERNETES}was tested with Kubernetes 1.34 to 1.36, and `kubernetes-version` says `1.33`."),
+        ("1.31", f"{KUBERNETES}needs Kubernetes 1.33, but `kubernetes-version` is `1.31`."),
+        ("1.33", f"{KUBERNETES}was tested with Kubernetes 1.34 to 1.36, but `kubernetes-version` is `1.33`."),
         ("v1.35.2-gke.1", ""),
         ("", ""),
     ],
@@ -301,9 +301,9 @@ HIT = {"rule": "r", "since": "2.9", "change": "It differs", "source": "https://f
     ("keeps", "sentence"),
     [
         (["", ""], "It differs. ([Flux 2.9](https://fluxcd.io/x)) Met in `a.yaml:1` HelmRelease a, `a.yaml:2`"),
-        (["x: y", "x: y"], "To keep the old behaviour: `x: y` in `a.yaml:1` HelmRelease a, `a.yaml:2`"),
-        (["x: y", ""], "To keep the old behaviour:\n   - `a.yaml:1` HelmRelease a: `x: y`\n   - `a.yaml:2` HelmRelease a: look at it"),
-        (["x: y"] * 5, "To keep the old behaviour: `x: y` in:\n   - `a.yaml:1` HelmRelease a\n"),
+        (["x: y", "x: y"], "To keep the old behavior: `x: y` in `a.yaml:1` HelmRelease a, `a.yaml:2`"),
+        (["x: y", ""], "To keep the old behavior:\n   - `a.yaml:1` HelmRelease a: `x: y`\n   - `a.yaml:2` HelmRelease a: look at it"),
+        (["x: y"] * 5, "To keep the old behavior: `x: y` in:\n   - `a.yaml:1` HelmRelease a\n"),
     ],
 )  # fmt: skip
 def test_a_break_is_said_once_with_the_line_that_keeps_the_old_behaviour(keeps: list[str], sentence: str) -> None:

@@ -140,10 +140,10 @@ def test_a_plan_says_what_an_upgrade_means() -> None:
     text = plans_text([team(case("impact-everything").proposal)])
     for line in (
         "    before merging: run `flux migrate` with the Flux CLI 2.8 in the cluster",
-        "      An earlier release ran here from 2023-09-12 and stored Alert as v1beta2, which the CRDs of v2.9.4 lack.",
-        "      apps/a/release.yaml:31 HelmRelease apps/a: postRenderStrategy: nohooks keeps the old behaviour",
-        "    2/3 patches still apply (clusters/staging/flux-system/kustomization.yaml, kustomize builds it before and after)",
-        "    v2.9.4 was tested with Kubernetes 1.34 to 1.36, and kubernetes-version says 1.33.",
+        "      An earlier release ran here from 2023-09-12 and stored Alert as v1beta2, which the CRDs of v2.9.4 no longer contain.",
+        "      apps/a/release.yaml:31 HelmRelease apps/a: postRenderStrategy: nohooks keeps the old behavior",
+        "    2/3 patches still apply (clusters/staging/flux-system/kustomization.yaml, built with kustomize before and after the upgrade)",
+        "    v2.9.4 was tested with Kubernetes 1.34 to 1.36, but kubernetes-version is 1.33.",
         "      NetworkPolicy/allow-webhooks: lets in TCP 9292 only from every namespace, any port before",
     ):  # fmt: skip
         assert f"{line}\n" in text
@@ -153,9 +153,9 @@ def test_a_plan_says_what_an_upgrade_means() -> None:
 @pytest.mark.parametrize(
     ("impact", "line"),
     [
-        ({"said": [{"kind": "Alert", "group": "g", "version": "v1"}]}, "    `flux migrate` ran in the cluster, as people said"),
-        ({"unknown": "the checkout is shallow"}, "      v2.9.4 lacks API versions that older releases stored; which of them ran there is not known: the checkout is shallow"),
-        ({"after-migrate": [{"kind": "Alert", "group": "g", "version": "v1"}]}, "    before merging: stop at a release in between, and run `flux migrate` there as well"),
+        ({"said": [{"kind": "Alert", "group": "g", "version": "v1"}]}, "    `flux migrate` ran in the cluster: you confirmed it"),
+        ({"unknown": "the checkout is shallow"}, "      v2.9.4 drops API versions that older releases stored, and the earlier releases are unknown: the checkout is shallow"),
+        ({"after-migrate": [{"kind": "Alert", "group": "g", "version": "v1"}]}, "    before merging: upgrade to an intermediate release first, and run `flux migrate` there too"),
         ({"lefts": [LEFT]}, "      apps/a.yaml:1: ImagePolicy app, image.toolkit.fluxcd.io/v1beta2: spec.x is gone."),
         ({"orphaned": [LEFT]}, "      apps/a.yaml:1: ImagePolicy app, image.toolkit.fluxcd.io/v1beta2"),
         ({"moves": [{**MOVE, "fields": ["spec.x became spec.y"]}], "moved": True}, "      spec.x became spec.y"),
@@ -169,7 +169,7 @@ def test_a_plan_says_what_is_in_the_way_and_what_is_moved_before() -> None:
     of = team(case("migration").proposal)
     assert (
         "\napps/alerts.yaml\n"
-        "  migration: 1 manifest → what v2.9.4 serves\n"
+        "  migration: 1 manifest → API versions that v2.9.4 serves\n"
         "    v2.9.4 no longer serves the old API versions\n"
         "      apps/alerts.yaml:1: Alert ops/page, notification.toolkit.fluxcd.io/v1beta2 → v1beta3\n"
     ) in plans_text([of])
@@ -187,7 +187,10 @@ def test_what_was_written_is_reported_file_by_file() -> None:
     before, along = (team(case(name).proposal) for name in ("migration", "moved-with-the-upgrade"))
     outcomes = [WriteResult(plan) for plan in (*before.migrations, *along.plans, *before.plans)]
     text = upgrade_text(outcomes, "checkout", written=True)
-    assert "apps/alerts.yaml\n  1 manifest → what v2.9.4 serves · written\n    apps/alerts.yaml:1: Alert" in text
+    assert (
+        "apps/alerts.yaml\n  1 manifest → API versions that v2.9.4 serves · written\n    apps/alerts.yaml:1: Alert"
+        in text
+    )
     assert "  2 manifests migrated in the same commit:\n    apps/alerts.yaml:1: Alert page" in text
     assert "  held: v2.9.4 migration-pending: 3 API versions have to be moved\n" in text
 
@@ -220,7 +223,7 @@ def test_the_summary_says_what_is_to_be_done_first() -> None:
         ),
         (
             "flux-migrate-before-ticked",
-            "`flux migrate` ran in the cluster, as people said",
+            "`flux migrate` ran in the cluster: you confirmed it",
             "",
             {"when": "before-merging", "cli": "2.8", "evidence": "migrated", "migrated": True},
         ),
@@ -279,7 +282,7 @@ def test_what_is_gravest_is_annotated_first_and_each_line_once() -> None:
     found = [on_lines([team(case(name).proposal)]) for name in ("impact-hostile", "impact-everything")]
     assert [each.title for each in found[0]] == [
         "v2.9.4 does not serve image.toolkit.fluxcd.io/v1beta1",
-        "v2.9.4 would run without the controller of ImagePolicy",
+        "The upgrade to v2.9.4 removes the controller of ImagePolicy",
         "Drops what is new in v2.9.4",
         "Flux 2.9 changes this: r",
         "v2.9.4 does not serve image.toolkit.fluxcd.io/v1beta2",

@@ -37,7 +37,7 @@ def test_what_was_done_stands_below_the_plans() -> None:
         "  warning: the label flux does not exist",
         "clusters/staging · minor: held · https://github.com/acme/fleet/pull/2",
         "  branch-edited: somebody has pushed",
-        "  remedy: merge it",
+        "  to unblock: merge it",
         "6 calls to acme/fleet",
     ]
 
@@ -56,7 +56,7 @@ def test_a_dry_run_says_what_would_be_done() -> None:
         "clusters/staging · minor: unchanged · https://github.com/acme/fleet/pull/2",
         "clusters/staging · major: held · https://github.com/acme/fleet/pull/3",
         "  branch-edited: somebody has pushed",
-        "  remedy: merge it",
+        "  to unblock: merge it",
         "1 call to acme/fleet",
     ]
 

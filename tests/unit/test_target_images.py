@@ -219,7 +219,7 @@ def test_where_a_template_leads_is_not_asked() -> None:
     assert upgraded(plan) == manifest("${REGISTRY}/flux", "v2.9.4")
     assert artifacts.asked == []
     text = upgrade_text([WriteResult(plan, written=True)], ".", written=True)
-    assert text.count("make sure that it exists") == len(DEFAULT_COMPONENTS)
+    assert text.count("check that the image exists") == len(DEFAULT_COMPONENTS)
 
     unknown = MemoryArtifacts(unreachable=["${REGISTRY}"])
     pinned = manifest(source_controller=f"${{REGISTRY}}/source-controller:v1.8.8@{ONE}")

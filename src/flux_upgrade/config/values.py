@@ -63,7 +63,7 @@ def _read_choice(shape: ChoiceShape, name: str, node: Node, source: YamlText) ->
     is_off = "off" in shape.words and truth(node) is False
     word = "off" if is_off else node.value
     if not is_off and not is_text(node):
-        source.refuse(node, f"{name} wants one of {wanted}, not {kind(node)}")
+        source.refuse(node, f"{name} expects one of {wanted}, got {kind(node)}")
     elif word not in shape.words:
         source.refuse(node, f"{name} {quoted(word)} is not one of {wanted}{nearest(word, shape.words)}")
     else:
@@ -75,7 +75,7 @@ def _read_list(shape: ListShape, name: str, node: Node, source: YamlText) -> tup
     if shape.word and is_text(node) and node.value == shape.word:
         return (shape.word,)
     if not isinstance(node, SequenceNode):
-        source.refuse(node, f"{name} wants a list, not {kind(node)}")
+        source.refuse(node, f"{name} expects a list, got {kind(node)}")
         return None
     if len(node.value) < shape.least:
         source.refuse(node, f"{name} is empty")
@@ -97,7 +97,7 @@ def _read_list(shape: ListShape, name: str, node: Node, source: YamlText) -> tup
 def read_mapping(shape: MappingShape, name: str, node: Node, source: YamlText) -> dict[str, Any] | None:
     """Key → value; values that cannot be read are left out."""
     if not isinstance(node, MappingNode):
-        source.refuse(node, f"{name} wants a mapping, not {kind(node)}")
+        source.refuse(node, f"{name} expects a mapping, got {kind(node)}")
         return None
     known, values = {key.name: key for key in shape.keys}, {}
     entries = source.entries(node)
@@ -115,7 +115,7 @@ def read_mapping(shape: MappingShape, name: str, node: Node, source: YamlText) -
 
 def _read_groups(name: str, node: Node, source: YamlText) -> dict[str, dict[str, Any]] | None:
     if not isinstance(node, MappingNode):
-        source.refuse(node, f"{name} wants a mapping, name to group, not {kind(node)}")
+        source.refuse(node, f"{name} expects a mapping, name to group, got {kind(node)}")
         return None
     groups, slugs = {}, dict[str, str]()
     for word, (key, value) in source.entries(node).items():
@@ -133,7 +133,7 @@ def _read_boolean(name: str, node: Node, source: YamlText) -> bool | None:
     if value is None:
         given = quoted(node.value) if is_text(node) else kind(node)
         quotes = " in quotes" if is_text(node) and node.value.lower() in ("true", "false") else ""
-        source.refuse(node, f"{name} wants true or false, not {given}{quotes}")
+        source.refuse(node, f"{name} expects true or false, got {given}{quotes}")
     return value
 
 
@@ -144,7 +144,7 @@ def _read_switch(name: str, node: Node, source: YamlText) -> bool | None:
     value = truth(node)
     if value is None:
         given = quoted(node.value) if is_text(node) else kind(node)
-        source.refuse(node, f"{name} wants on or off, not {given}")
+        source.refuse(node, f"{name} expects on or off, got {given}")
     return value
 
 
@@ -153,7 +153,7 @@ def _read_duration(name: str, node: Node, source: YamlText) -> timedelta | None:
         return timedelta(0)
     found = re.fullmatch("([0-9]{1,4})([hdw])", node.value) if is_text(node) else None
     if found is None:
-        source.refuse(node, f"{name} wants a duration like 0, 12h, 7d or 2w, not {_shown(node)}")
+        source.refuse(node, f"{name} expects a duration like 0, 12h, 7d or 2w, got {_shown(node)}")
         return None
     return int(found[1]) * _UNITS[found[2]]
 
@@ -163,7 +163,7 @@ def _read_kubernetes_version(name: str, node: Node, source: YamlText) -> str | N
     is_version = isinstance(node, ScalarNode) and (is_text(node) or node.tag == _FLOAT)
     found = re.fullmatch(rf"v?1\.([0-9]{{1,2}}){KUBERNETES_PATCH}", node.value) if is_version else None
     if found is None:
-        source.refuse(node, f"{name} wants a version of Kubernetes like 1.33 or v1.33.4, not {_shown(node)}")
+        source.refuse(node, f"{name} expects a version of Kubernetes like 1.33 or v1.33.4, got {_shown(node)}")
         return None
     if int(found[1]) < _OLDEST:
         # Whatever has read 1.30 as a number before has written 1.3.
@@ -181,7 +181,7 @@ def _shown(node: Node) -> str:
 def read_install_flags(name: str, node: Node, source: YamlText) -> dict[str, str] | None:
     """Flux's name → value, as ``config.Governance`` has them; flags that cannot be changed are left out."""
     if not isinstance(node, MappingNode):
-        source.refuse(node, f"{name} wants a mapping such as {{network-policy: false}}, not {kind(node)}")
+        source.refuse(node, f"{name} expects a mapping such as {{network-policy: false}}, got {kind(node)}")
         return None
     values: dict[str, str] = {}
     for flag, (key, value) in source.entries(node).items():
@@ -217,7 +217,7 @@ def _text_of(name: str, wanted: str, node: Node, source: YamlText) -> str | None
     if is_text(node):
         return str(node.value)
     remedy = "; put it in quotes" if isinstance(node, ScalarNode) and node.value else ""
-    source.refuse(node, f"{name} wants {wanted}, not {kind(node)}{remedy}")
+    source.refuse(node, f"{name} expects {wanted}, got {kind(node)}{remedy}")
     return None
 
 

@@ -106,7 +106,7 @@ class YamlText:
 
     def _merged(self, source: Node, above: frozenset[int]) -> Entries:
         if not isinstance(source, MappingNode):
-            self.refuse(source, f"'<<' wants a mapping or a list of mappings, not {kind(source)}")
+            self.refuse(source, f"'<<' expects a mapping or a list of mappings, got {kind(source)}")
         elif id(source) in above:
             self.refuse(source, "'<<' merges a mapping into itself")
         else:

@@ -76,7 +76,7 @@ def _done(data: Any, operation: JsonPatchOperation) -> Any:
             if (data if path == "" else _got(data, path)) != value:
                 raise CannotBuild(f"its test of {path} fails")
             return data
-    raise CannotBuild(f"there is no operation {operation.op}")
+    raise CannotBuild(f"JSON patches have no operation {operation.op}")
 
 
 def _put(data: Any, pointer: str, value: Any, change: Any) -> Any:
@@ -86,7 +86,7 @@ def _put(data: Any, pointer: str, value: Any, change: Any) -> Any:
 
 def _keys(pointer: str) -> list[str]:
     if "/" not in pointer:
-        raise CannotBuild(f"{pointer or 'an empty pointer'} leads to nothing")
+        raise CannotBuild(f"{pointer or 'an empty pointer'} does not exist")
     return _decoded(pointer)
 
 
@@ -132,9 +132,9 @@ def _position(items: Sequence[Any], key: str, pointer: str, *, beyond: int = 0) 
     size = len(items) + beyond
     index = int(key) if _INDEX.fullmatch(key) else None
     if index is None:
-        raise CannotBuild(f"{key} in {pointer} is no index of a list")
+        raise CannotBuild(f"{key} in {pointer} is not an index of a list")
     if not -size <= index < size:
-        raise CannotBuild(f"{pointer} asks for item {index} of a list that has {len(items)}")
+        raise CannotBuild(f"{pointer} refers to item {index} of a list that has {len(items)}")
     return index % size
 
 

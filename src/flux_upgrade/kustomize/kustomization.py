@@ -80,7 +80,7 @@ class Kustomization:
         """The items of one of its lists, each with its place. Raises CannotBuild."""
         items = self.data.get(name)
         if items is not None and not isinstance(items, list):
-            raise CannotBuild(f"{name} is no list")
+            raise CannotBuild(f"{name} is not a list")
         for index, item in enumerate(items or ()):
             yield self.location(name, index), item
 

@@ -107,7 +107,7 @@ def read(
         removes = any(each.op == "remove" for each in operations)
         yield Step(location, f"JSON patch of {target or 'nothing'}", patch.apply, removes=removes)
     elif operations is None and is_json:
-        raise CannotBuild("it is no list of operations")
+        raise CannotBuild("it is not a list of operations")
     elif operations is None:
         yield from _strategic(text, target, options)
 
@@ -122,10 +122,10 @@ def _strategic(text: PatchText, target: Selector | None, options: frozenset[str]
             patch = StrategicMergePatch(each.data(), target, options)
             id_of(patch.patch)
         except Unreadable as error:
-            raise CannotBuild(f"it is no patch: {error.message}", location.line) from error
+            raise CannotBuild(f"it is not a patch: {error.message}", location.line) from error
         steps.append(Step(location, str(patch), patch.apply))
     if target is not None and len(steps) > 1:
-        raise CannotBuild(f"a target takes one patch, and there are {len(steps)}")
+        raise CannotBuild(f"a target takes one patch, but there are {len(steps)}")
     return steps
 
 
@@ -138,7 +138,7 @@ def _operations(text: PatchText) -> tuple[JsonPatchOperation, ...] | None:
         try:
             items = json.loads(content)
         except (ValueError, RecursionError) as error:
-            raise CannotBuild(f"it begins like JSON, and is none: {error}") from error
+            raise CannotBuild(f"it is not valid JSON: {error}") from error
     try:
         node = compose(content)
     except Unreadable:
@@ -156,7 +156,7 @@ def _operation(text: PatchText, content: str, item: Node) -> JsonPatchOperation:
     path = child(item, "path") if isinstance(item, MappingNode) else None
     line = text.location(line_of(content, (path or item).start_mark.index)).line
     if not isinstance(item, MappingNode):
-        raise CannotBuild("an item of the list is no operation", line)
+        raise CannotBuild("an item of the list is not an operation", line)
     try:
         return _stated(construct(item), line)
     except Unreadable as error:

@@ -48,11 +48,11 @@ class FieldReplacement(NamedTuple):
         wanted = exact(self.source)
         source = _only([item for item in items if refers_to(wanted, item)], wanted, " to take the value from")
         if source.is_opaque:
-            raise CannotTell(f"{wanted} is made by a generator")
+            raise CannotTell(f"a generator creates {wanted}")
         path = str(self.source.get("fieldPath") or NAME)
         fields = list(_fields(source.data, _steps(path)))
         if len(fields) != 1:
-            raise CannotBuild(f"there is no {path} in {wanted} to take the value from", hint=_WANTED)
+            raise CannotBuild(f"the source {wanted} has no {path}", hint=_WANTED)
         options = mapping(self.source.get("options"))
         if not options.get("delimiter"):
             return fields[0]
@@ -108,7 +108,7 @@ def _replaced(data: Any, steps: Sequence[str], change: Any) -> Any:
     if data is None or isinstance(data, dict):
         held = data or {}
         return {**held, steps[0]: _replaced(held.get(steps[0]), steps[1:], change)}
-    raise CannotTell("it reaches into a text")
+    raise CannotTell("it changes part of a string")
 
 
 def _fields(data: Any, steps: Sequence[str]) -> Iterator[Any]:
@@ -123,7 +123,7 @@ def _fields(data: Any, steps: Sequence[str]) -> Iterator[Any]:
         if steps[0] in data:
             yield from _fields(data[steps[0]], steps[1:])
     elif data is not None:
-        raise CannotTell("it reaches into a text")
+        raise CannotTell("it changes part of a string")
 
 
 def _is_meant(step: str, at: int, item: Any) -> bool:
@@ -133,12 +133,12 @@ def _is_meant(step: str, at: int, item: Any) -> bool:
         return int(step) == at
     key, is_pair, value = step.partition("=")
     if not is_pair:
-        raise CannotBuild(f"{step} is no item of a list")
+        raise CannotBuild(f"{step} is not an item of a list")
     text = item if not key else item.get(key) if isinstance(item, dict) else None
     try:
         return text is not None and re.search(value, str(text)) is not None
     except re.error as error:
-        raise CannotTell(f"{value} is a regular expression of Go's") from error
+        raise CannotTell(f"{value} is a Go regular expression") from error
 
 
 def _steps(path: str) -> list[str]:
@@ -153,7 +153,7 @@ def _steps(path: str) -> list[str]:
 def _index(options: Mapping[str, Any]) -> int:
     index = options.get("index") or 0
     if not isinstance(index, int):
-        raise CannotBuild(f"{index} is no index")
+        raise CannotBuild(f"{index} is not an index")
     return index
 
 

@@ -36,7 +36,7 @@ class Selector(NamedTuple):
     def read(cls, target: Any) -> Selector:
         """Raises CannotBuild where kustomize would not take it."""
         if not isinstance(target, dict):
-            raise CannotBuild("its target is no mapping")
+            raise CannotBuild("its target is not a mapping")
         fields = {name: _text(target, name) for name in _FIELDS}
         return cls(fields, _text(target, "labelSelector"), _text(target, "annotationSelector"))
 
@@ -57,11 +57,11 @@ class Selector(NamedTuple):
     def _fits(self, field: str, text: str) -> bool:
         pattern = self.fields[field]
         if _OTHER_DIALECT.search(pattern):
-            raise CannotTell(f"{pattern} is a regular expression of Go's")
+            raise CannotTell(f"{pattern} is a Go regular expression")
         try:
             return not pattern or re.fullmatch(pattern, text) is not None
         except re.error as error:
-            raise CannotBuild(f"{pattern} is no regular expression: {error}") from error
+            raise CannotBuild(f"{pattern} is not a regular expression: {error}") from error
 
     def __str__(self) -> str:
         """``Deployment/(helm|source)-controller``, or what else narrows it."""
@@ -90,7 +90,7 @@ def refers_to(wanted: Id, item: Item) -> bool:
 def _text(target: Mapping[str, Any], name: str) -> str:
     value = target.get(name)
     if value is not None and not isinstance(value, str):
-        raise CannotBuild(f"{name} of its target is no text")
+        raise CannotBuild(f"{name} of its target is not text")
     return value or ""
 
 
@@ -99,7 +99,7 @@ def _matches(selector: str, item: Item, field: str) -> bool:
         return True
     marks = item.data["metadata"].get(field)
     if not isinstance(marks, dict | None):
-        raise CannotTell(f"the {field} of {item.current} are no mapping")
+        raise CannotTell(f"the {field} of {item.current} are not a mapping")
     found = {str(key): str(value) for key, value in (marks or {}).items()}
     return all(_meets(requirement, found) for requirement in _BETWEEN.split(selector))
 
@@ -109,7 +109,7 @@ def _meets(requirement: str, found: Mapping[str, str]) -> bool:
     if match is None:
         if re.search(r"[<>]", requirement):
             raise CannotTell(f"{requirement.strip()} compares numbers")
-        raise CannotBuild(f"{requirement.strip() or 'nothing'} is no selector")
+        raise CannotBuild(f"{requirement.strip() or 'an empty text'} is not a selector")
     key, value = match["key"], match["value"]
     if match["absent"]:
         return match["absent"] not in found

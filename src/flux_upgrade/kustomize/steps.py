@@ -171,11 +171,11 @@ def _variable(_: Kustomization, location: Location, item: Any, __: int) -> Itera
 
 def _mapping(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise CannotBuild("it is no mapping")
+        raise CannotBuild("it is not a mapping")
     return value
 
 
 def _string(value: Any, name: str) -> str:
     if not isinstance(value, str):
-        raise CannotBuild(f"{name} is no text")
+        raise CannotBuild(f"{name} is not text")
     return value

@@ -58,7 +58,7 @@ def _value(old: Any, patch: Any, path: Path, known: bool) -> Any:  # noqa: FBT00
     if patch is None:
         return _GONE
     if old is not None and _kind(old) != _kind(patch):
-        raise CannotBuild(f"{_dotted(path)} is a {_kind(old)} in the release, and a {_kind(patch)} in the patch")
+        raise CannotBuild(f"{_dotted(path)} is a {_kind(old)} in the release, but a {_kind(patch)} in the patch")
     if isinstance(patch, dict):
         return _map(old, patch, path, known)
     # Items of a list are of the list's field.
@@ -97,7 +97,7 @@ def _list(old: Any, patch: Sequence[Any], path: Path, keys: tuple[str, ...]) -> 
     if not keys:
         return [*items, *(each for each in rest if each not in items)]
     if not all(isinstance(each, dict) for each in (*items, *rest)):
-        raise CannotTell(f"an item of {_dotted(path)} is no mapping")
+        raise CannotTell(f"an item of {_dotted(path)} is not a mapping")
     merge = _by_keys if len(keys) > 1 else _by_key
     return merge(rest, _first_of_each(items, keys), (*path, _ITEM), keys)
 
@@ -162,7 +162,7 @@ def _may_be(each: Mapping[str, Any], item: Mapping[str, Any], keys: tuple[str, .
 
 def _require_known(directive: Any) -> None:
     if directive not in ("merge", "replace", "delete"):
-        raise CannotBuild(f"{_DIRECTIVE}: {directive} means nothing to kustomize")
+        raise CannotBuild(f"kustomize does not know {_DIRECTIVE}: {directive}")
 
 
 def _dotted(path: Path) -> str:

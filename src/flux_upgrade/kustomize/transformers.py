@@ -32,7 +32,7 @@ def in_namespace(namespace: str, items: Items) -> StepResult:
         elif not now.is_cluster_scoped:
             after = _renamed(item, "namespace", namespace)
         if after.current.identity in moved:
-            raise CannotBuild(f"two objects are {after.current} once they are in {namespace}")
+            raise CannotBuild(f"two objects become {after.current} in namespace {namespace}")
         moved[after.current.identity] = after
     return StepResult(tuple(moved.values()))
 
@@ -137,7 +137,7 @@ class Images(NamedTuple):
         try:
             return re.fullmatch(self.name + _BEHIND, image) is not None
         except re.error as error:
-            raise CannotTell(f"{self.name} is no image") from error
+            raise CannotTell(f"{self.name} is not an image") from error
 
     def _replaced(self, data: Any, field: str = "") -> Any:
         if isinstance(data, dict):

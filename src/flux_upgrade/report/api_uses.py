@@ -77,14 +77,14 @@ class ApiUsesReport(NamedTuple):
         return each.use.path not in self.moved
 
     def place(self, path: str) -> str:
-        """A path of the repository as it is reached from the working folder."""
+        """A path of the repository as it is reached from the working directory."""
         if not path.startswith(self.below):
             return located(self.repository, path)
         return located(self.root, path.removeprefix(self.below))
 
     @property
     def repository(self) -> str:
-        """Its root, as it is reached from the working folder; ``root`` is a directory of it."""
+        """Its root, as it is reached from the working directory; ``root`` is a directory of it."""
         above = [".."] * self.below.count("/")
         return posixpath.normpath(posixpath.join(self.root, *above))
 
@@ -103,17 +103,17 @@ def check_text(found: ApiUsesReport) -> str:
 
 def _hits(found: ApiUsesReport) -> Iterator[Finding]:
     for each in hits(found.uses, Version(found.between.target), TEXT):
-        # Paths are shown as they are reached from the working folder.
+        # Paths are shown as they are reached from the working directory.
         yield each._replace(wording=each.wording.replace(each.path, found.place(each.path), 1))
 
 
 def _sentence(found: ApiUsesReport, each: Move | Left) -> str:
     what = f"{_what(each.use)} is not served by {found.between.target}"
     if isinstance(each, Move):
-        today = "" if each.was_served else ", nor by what runs today"
-        return f"{what}{today}: `flux-upgrade migrate` moves it to {each.to}"
+        today = "" if each.was_served else ", nor by the releases that run today"
+        return f"{what}{today}: `flux-upgrade migrate` changes it to {each.to}"
     if each.reason is Reason.TEXT:
-        return f"{what}, and stands in a text: nothing breaks"
+        return f"{what}, but only text mentions it: nothing breaks"
     if each.reason is Reason.UNREAD:
         return f"{what}, but no cluster reads this file: nothing breaks"
     return f"{what}: {each.reason}: {each.detail} {each.hint}".rstrip()
@@ -137,11 +137,11 @@ def _block(found: ApiUsesReport, file: Migrated) -> Iterator[str]:
         yield f"  failed: {failure.message}"
     elif file.moves:
         done = "not written: dry run" if found.is_dry else "written"
-        yield f"  {counted(len(file.moves), 'use')} moved · {done}"
+        yield f"  {counted(len(file.moves), 'use')} migrated · {done}"
     lines: tuple[str, ...]
     for each in in_order(file):
         if isinstance(each, Left):
-            yield f"  line {each.use.line}: {_what(each.use)} is left: {each.reason}"
+            yield f"  line {each.use.line}: {_what(each.use)} is not migrated: {each.reason}"
             lines = (each.detail, each.hint) if each.reason is not Reason.TEXT else ()
         else:
             yield f"  line {each.use.line}: {_what(each.use)} → {each.to}"
@@ -156,26 +156,25 @@ def _summary(found: ApiUsesReport) -> Iterator[str]:
     if removed:
         yield from _running(found.between)
         files = counted(len({each.use.path for each in removed}), "file")
-        moved = "moved" if found.moved and not found.is_dry else "to move"
-        parts = ((len(uses.moves), moved), (len(by_hand), "to mend by hand"))
+        moved = "migrated" if found.moved and not found.is_dry else "to migrate"
+        parts = ((len(uses.moves), moved), (len(by_hand), "to fix manually"))
         of_them = ", ".join(f"{count} {what}" for count, what in parts if count)
         count = counted(len(removed), "use")
         yield f"{count} of API versions that {target} does not serve, in {files}: {of_them}"
     else:
         yield f"nothing uses an API version that {target} does not serve"
     if texts:
-        yield f"besides, {counted(texts, 'mention')} in texts, where nothing breaks"
+        yield f"also {counted(texts, 'mention')} in text, where nothing breaks"
     if unreadable:
-        yield f"besides, {counted(unreadable, 'mention')} in what is no valid YAML, which nothing can apply"
+        yield f"also {counted(unreadable, 'mention')} in invalid YAML, which Flux cannot apply"
     if unread:
-        yield f"besides, {counted(unread, 'use')} in files that no cluster reads"
+        yield f"also {counted(unread, 'use')} in files that no cluster reads"
         yield "To leave these files out, add to the config file:"
         yield from ("  ignore:", *(f"  - {pattern}" for pattern in found.unread))
         yield "To migrate these files too, use --include=all."
     if found.ignored:
-        were = "was" if found.ignored == 1 else "were"
         files = counted(found.ignored, "file")
-        yield f"{files} with Flux's APIs {were} left alone (`ignore` in the config file)"
+        yield f"{files} with Flux's APIs skipped (`ignore` in the config file)"
 
 
 def _harmless(uses: Impact) -> tuple[int, int, int]:
@@ -192,27 +191,27 @@ def _age(version: str) -> tuple[bool, tuple[object, ...], str]:
 
 def _running(between: Between) -> Iterator[str]:
     for tag in between.unknown:
-        yield f"note: a cluster here runs {tag}, which the release source does not have: it was left out"
+        yield f"note: a cluster here runs {tag}, which the release source does not have: skipped"
     for manifest in between.unverified:
-        effect = "manifests that it may read go only to those versions"
-        served = f"the CRDs in {manifest.name} say what that cluster serves: {effect}"
-        unread = "has no CRDs that can be read: manifests that its cluster may read stay as they are"
+        effect = "its manifests are migrated only to those versions"
+        served = f"{manifest.name} has the CRDs that this cluster serves: {effect}"
+        unread = "has no readable CRDs: manifests that this cluster may read are not migrated"
         yield f"note: {served}" if manifest.is_read else f"note: {manifest.name} {unread}"
     if between.versions:
-        how = "" if between.is_given else ", as this repository says"
+        how = "" if between.is_given else " (found in this repository)"
         yield f"clusters run {', '.join(between.versions)}{how}"
     elif not between.unverified:
         yield (
-            f"no release of Flux was found here: manifests go to what {between.target} stores; name what "
-            "your clusters run with --from, should they not serve that"
+            f"no Flux release was found here: manifests are migrated to versions that {between.target} stores. "
+            "If your clusters do not serve these, set their release with --from."
         )
 
 
 def remedy(found: ApiUsesReport) -> str:
     moves = sum(isinstance(each, Move) for each in found.breaking)
     others = len(found.breaking) - moves
-    by_hand = "what to do by hand is said of each" if others else ""
-    by_us = f"`flux-upgrade migrate --to {found.between.target}` moves {moves} of them" if moves else ""
+    by_hand = f"fix {'the others' if moves else 'each one'} manually, as shown" if others else ""
+    by_us = f"run `flux-upgrade migrate --to {found.between.target}` to migrate {moves} of them" if moves else ""
     return "; ".join(filter(None, (by_us, by_hand)))
 
 

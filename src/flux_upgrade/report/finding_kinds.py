@@ -44,13 +44,13 @@ def _flux_migrate(impact: Impact, target: Version, style: Style) -> Iterator[Fin
         lines = [*stored_lines(stored.refused, target, style), *why]
         yield from _in_cluster(f"before merging: {run} {impact.cli} in the cluster", lines)
     if stored.after_migrate and not impact.upgrade_path:
-        heading = "before merging: stop at a release in between, and run `flux migrate` there as well"
+        heading = "before merging: upgrade to an intermediate release first, and run `flux migrate` there too"
         yield from _in_cluster(heading, stored_lines(stored.after_migrate, target, style))
     if impact.is_confirmed:
-        yield from _in_cluster("", ["`flux migrate` ran in the cluster, as people said"], Severity.NOTE)
+        yield from _in_cluster("", ["`flux migrate` ran in the cluster: you confirmed it"], Severity.NOTE)
     elif stored.unknown and not why and (impact.changes is None or unserved(impact.changes)):
-        lacking = f"{target} lacks API versions that older releases stored; which of them ran there is not known"
-        heading = "before merging: make sure that `flux migrate` has run in the cluster"
+        lacking = f"{target} drops API versions that older releases stored, and the earlier releases are unknown"
+        heading = "before merging: check that `flux migrate` has run in the cluster"
         yield from _in_cluster(heading, [f"{lacking}: {stored.unknown}"])
 
 
@@ -68,7 +68,7 @@ def _by_hand(impact: Impact, target: Version, _: Style) -> Iterator[Finding]:
     for left in impact.blocking:
         found = left_finding(left)
         yield found._replace(
-            heading="to migrate yourself:",
+            heading="migrate these yourself:",
             task="Migrate the manifests that {target} no longer serves",
             holds=(HoldReason.BLOCKED_BY_API_REMOVAL,),
             title=_not_served(left, target),
@@ -98,7 +98,7 @@ def _moves(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
             task="Merge the API migration first: {target} no longer serves these",
             holds=(HoldReason.MIGRATION_PENDING, HoldReason.BLOCKED_BY_API_REMOVAL),
             title=_not_served(move, target),
-            message=f"{who(use)} is moved to {move.to}.",
+            message=f"{who(use)} is migrated to {move.to}.",
             wording=move_line(move, style),
             item=style.code(place(use)),
             order=(use.path, use.line),
@@ -113,22 +113,22 @@ def _orphaned(impact: Impact, target: Version, style: Style) -> Iterator[Finding
             use.path,
             use.line,
             names(use),
-            heading="their controller would be gone:",
-            task="Remove the resources whose controller will be gone",
+            heading="resources whose controller the upgrade removes:",
+            task="Remove the resources whose controller the upgrade removes",
             holds=(HoldReason.COMPONENT_IN_USE,),
-            title=f"{target} would run without the controller of {use.kind}",
-            message=f"{who(use)} would be left alone.",
+            title=f"The upgrade to {target} removes the controller of {use.kind}",
+            message=f"No controller would reconcile {who(use)}.",
             item=f"{style.code(where)}: {style.code(who(use))}",
             order=(where, who(use)),
         )
 
 
 def hits(impact: Impact, _: Version, style: Style) -> Iterator[Finding]:
-    """Known changes of behaviour, place by place."""
+    """Known changes of behavior, place by place."""
     for hit in impact.breaks:
         name = "/".join(filter(None, (hit.namespace, hit.name)))
         parts = (style.code(f"{hit.path}:{hit.line}"), style.plain(f"{hit.kind} {name}{hit.what and f': {hit.what}'}"))
-        keep = f"to keep the old behaviour: {hit.keep}" if hit.keep else ""
+        keep = f"to keep the old behavior: {hit.keep}" if hit.keep else ""
         yield Finding(
             Severity.CHANGES,
             hit.path,
@@ -148,12 +148,12 @@ def _earlier(impact: Impact, _: Version, style: Style) -> Iterator[Finding]:
     if back is not None:
         since, until = back.since[:10], back.until[:10]
         when = f"on {until}" if since == until else f"from {since} to {until}"
-        said = f"{back.release} was here {when}, and {style.code(back.commit[:8])} went back to {back.back_to}"
-        yield Finding(Severity.REVIEW, heading="", wording=said, task="Find out why this was taken back before")
+        said = f"{back.release} was installed {when}; {style.code(back.commit[:8])} rolled back to {back.back_to}"
+        yield Finding(Severity.REVIEW, heading="", wording=said, task="Find out why this upgrade was rolled back")
     returns = earlier.returns if earlier is not None else None
     if returns is not None:
         said = (
-            f"since {returns.since[:10]}, the manifest went back to an earlier content {returns.times} times, "
+            f"since {returns.since[:10]}, the manifest returned to earlier content {returns.times} times, "
             f"most recently in {style.code(returns.commit[:8])}: two programs write it"
         )
         yield Finding(Severity.REVIEW, heading="", wording=said, task="Let only one program write the manifest")

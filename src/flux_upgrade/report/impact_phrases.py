@@ -62,7 +62,7 @@ def api(use: ApiUse) -> str:
 
 def move_line(move: Move, style: Style) -> str:
     """Where a version is used, and what it becomes."""
-    today = " (not served today either)" if is_broken_already(move) else ""
+    today = " (already not served today)" if is_broken_already(move) else ""
     kept = f": {style.plain(kept_sentence(move))}" if move.kept_by else ""
     after = f": {style.plain(undeclared_sentence(move))}" if move.undeclared else ""
     where = f"{style.code(place(move.use))}: {', '.join(map(style.code, names(move.use)))}"
@@ -73,13 +73,13 @@ def undeclared_sentence(move: Move) -> str:
     """What has to happen right after the move, with names between backticks; empty: nothing has to."""
     if not move.undeclared:
         return ""
-    return f"Run `flux migrate` after it: before that, the API server may refuse it because of `{move.undeclared}`."
+    return f"Run `flux migrate` afterward. Until then, the API server may reject it because of `{move.undeclared}`."
 
 
 def kept_sentence(move: Move) -> str:
     """Why it goes no farther, without markup."""
     serve = "serves" if len(move.kept_by) == 1 else "serve"
-    return f"{' and '.join(move.kept_by)} {serve} no newer version that the target has."
+    return f"{' and '.join(move.kept_by)} {serve} no newer version that the target serves."
 
 
 def is_broken_already(each: Move | Left) -> bool:
@@ -96,7 +96,7 @@ def stored_lines(refused: Iterable[Refused], target: Version, style: Style) -> l
         found.setdefault((each.release, each.version), []).append(each.kind)
     return [
         f"{_ran(ran, style)} and stored {enumeration(map(style.code, sorted(kinds)))} "
-        f"as {style.code(version)}, which the CRDs of {target} lack."
+        f"as {style.code(version)}, which the CRDs of {target} no longer contain."
         for (ran, version), kinds in found.items()
     ]
 
@@ -121,7 +121,7 @@ def managed_line(managed: Managed, target: Version, style: Style) -> str:
             path = style.code(managed.detail)
             return f"{path} used an API version that {target} no longer serves, in an earlier commit."
     return (
-        f"This repository may have used API versions that {target} no longer serves. Its history is unknown: "
+        f"This repository may have used API versions that {target} no longer serves. Its history is not known: "
         f"{style.plain(managed.detail)}."
     )
 
@@ -159,7 +159,7 @@ def fit_sentence(fit: Fit, target: Version, style: Style) -> str:
         if fit.is_too_old
         else f"{target} was tested with Kubernetes {_tested(fit.support)}"
     )
-    return f"{requirement}, and {style.code('kubernetes-version')} says {style.code(fit.version)}."
+    return f"{requirement}, but {style.code('kubernetes-version')} is {style.code(fit.version)}."
 
 
 def minor_text(minor: tuple[int, int]) -> str:
@@ -237,12 +237,12 @@ def patches_line(overlay: Overlay, style: Style) -> str:
     """How many still apply, and who says so."""
     still, of = applied(overlay)
     apply = "patch still applies" if of == 1 else "patches still apply"
-    applying = f"{still}/{of} {apply}" if of else "Nothing is patched"
+    applying = f"{still}/{of} {apply}" if of else "No patches"
     built = ""
     if overlay.unbuilt:
         built = f", not built: {style.plain(overlay.unbuilt)}"
     elif overlay.builder and not overlay.failed:
-        built = f", {style.plain(overlay.builder)} builds it before and after"
+        built = f", built with {style.plain(overlay.builder)} before and after the upgrade"
     return f"{applying} ({style.code(overlay.path)}{built})"
 
 
@@ -261,4 +261,4 @@ def idle_line(overlay: Overlay, style: Style) -> str:
     """What did nothing before the upgrade either is no news, and one line; empty: there is none."""
     idle = (each for each in overlay.findings if each.verdict is OverlayVerdict.IDLE and each.already)
     places = enumeration(dict.fromkeys(style.code(f"{each.path}:{each.line}") for each in idle))
-    return f"As before, nothing is done by {places}" if places else ""
+    return f"No effect before or after the upgrade: {places}" if places else ""

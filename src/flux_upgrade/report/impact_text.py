@@ -56,7 +56,7 @@ def changed_lines(places: Sequence[Finding]) -> Iterator[str]:
     change = places[0].change
     if change is not None:
         yield f"breaks: {sentences(TEXT, change.what, change.hint)} ({change.source})"
-        kept = (f": {each.remedy} keeps the old behaviour" if each.remedy else "" for each in places)
+        kept = (f": {each.remedy} keeps the old behavior" if each.remedy else "" for each in places)
         yield from _limited([f"{each.worded(TEXT)}{keep}" for each, keep in zip(places, kept, strict=True)])
 
 
@@ -73,17 +73,17 @@ def hold_lines(plan: Plan, hold: Hold) -> Iterator[str]:
 
 def _changes(impact: Impact) -> Iterator[str]:
     if impact.changes is None:
-        yield "what changes in the cluster, and patches over it, were not looked at"
+        yield "changes in the cluster and Kustomize patches were not checked"
         return
     from flux_upgrade.impact.diff.sentences import lines  # late: nearly every run changes nothing
 
     changes = said_apart(in_cluster(impact) or impact.changes, impact.changes)
     if lines(changes._replace(noise=())):
-        yield "what changes in the cluster:"
+        yield "changes in the cluster:"
         yield from _limited(lines(changes))
     else:
         names = enumeration(["images", *(name for name, _ in changes.noise)])
-        yield f"what changes in the cluster: {names} alone"
+        yield f"changes in the cluster: only {names}"
 
 
 def _limited(lines: Sequence[str]) -> list[str]:

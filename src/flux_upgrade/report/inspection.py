@@ -18,7 +18,7 @@ from flux_upgrade.report.graph import graph_value
 from flux_upgrade.report.plans import drift_lines, drift_value
 from flux_upgrade.report.wording import edit_lines, fields, hearsay, located, tag
 
-_ROLES = {Role.CLI: " · of the CLI", Role.OPERATOR: " · of the flux-operator", Role.REPORTED: " · named, never changed"}
+_ROLES = {Role.CLI: " · Flux CLI", Role.OPERATOR: " · flux-operator", Role.REPORTED: " · listed, never changed"}
 
 
 class Inspected(NamedTuple):
@@ -131,12 +131,12 @@ def _pin_block(pin: Pin, cluster: Cluster | None, root: str) -> Iterator[str]:
     yield f"  {version} · {pin.state} · {pin.kind}" + _ROLES.get(pin.role, "")
     yield f"  {pin.where}" + (f": {pin.raw}" if pin.raw else "")
     if cluster is not None:
-        name = ", ".join(cluster.served) or "no cluster in this tree" if cluster.is_tools else cluster.name
+        name = ", ".join(cluster.served) or "no cluster in this directory" if cluster.is_tools else cluster.name
         yield f"  {'serves' if pin.role is Role.CLI else 'cluster'}: {name}"
     if pin.reason:
-        yield f"  because {pin.reason}"
+        yield f"  reason: {pin.reason}"
     if pin.hint:
-        yield f"  remedy: {pin.hint}"
+        yield f"  next step: {pin.hint}"
     yield from (f"  note: {remark}" for remark in pin.remarks)
 
 
@@ -146,9 +146,9 @@ def _block(installation: Pin, root: str) -> Iterator[str]:
     body = f"Flux {proof.version}" if proof.version else "no known release"
     yield f"  {body} · {proof.verdict}" + (" · Flux's install.yaml" if installation.kind == "install" else "")
     if proof.reason:
-        yield f"  because {proof.reason}"
+        yield f"  reason: {proof.reason}"
     if proof.hint:
-        yield f"  remedy: {proof.hint}"
+        yield f"  next step: {proof.hint}"
     if proof.manifest is not None and proof.version:
         yield from hearsay(proof)
     if proof.options is not None:
@@ -159,7 +159,7 @@ def _block(installation: Pin, root: str) -> Iterator[str]:
             is_known = proof.base is None or each.state is ImageState.RELEASE
             yield f"    {each.name} {tag(each.image)}" + ("" if is_known else f" ({_state(each)})")
     if proof.edits:
-        yield f"  edited by hand ({len(proof.edits)}):"
+        yield f"  edited manually ({len(proof.edits)}):"
         yield from edit_lines(proof.edits)
 
 
@@ -167,7 +167,7 @@ def _flags(options: InstallOptions, lines: dict[str, int]) -> Iterator[str]:
     plain = InstallOptions(version="").flags()
     yield "  flags:"
     for flag, value in options.flags().items():
-        where = f"line {lines[flag]}" if flag in lines else "no trace in the file"
+        where = f"line {lines[flag]}" if flag in lines else "not shown in the file"
         if flag in ("namespace", "components") or value != plain[flag]:
             yield f"    --{flag}={spell(value)} ({where})"
 
@@ -176,10 +176,10 @@ def _state(controller: Controller) -> str:
     shipped = tag(controller.release_image)
     match controller.state:
         case ImageState.AHEAD:
-            return f"bumped in place, ahead of the release's {shipped}"
+            return f"bumped separately, ahead of {shipped} in the release"
         case ImageState.BEHIND:
-            return f"behind the release's {shipped}"
+            return f"behind {shipped} in the release"
         case ImageState.PINNED:
             return "pinned by digest"
         case _:
-            return f"its own image {controller.image}"
+            return f"custom image {controller.image}"

@@ -58,16 +58,16 @@ def waiting_lines(plan: Plan) -> Iterator[str]:
     """What waits for a person, and how it goes on."""
     for each in plan.upgrades:
         if not each.approved:
-            yield f"  waits: {each.target} needs approval"
+            yield f"  needs approval: {each.target}"
             yield f"    {each.bump.why}"
-            yield f"  remedy: approve it with --approve {each.bump_kind.approval(each.target)}"
+            yield f"  to unblock: approve it with --approve {each.bump_kind.approval(each.target)}"
 
 
 def _overridden(plan: Plan, reported: Sequence[Member]) -> Iterator[str]:
     """What runs in place of the images of an upgraded manifest."""
     if reported and plan.upgrades and plan.pin.is_manifest:
         for place, pin in beside(plan.path, reported):
-            what = f"pins {pin.raw or 'no version'}: that runs, whatever is changed here"
+            what = f"sets {pin.raw or 'no version'}, which replaces the image in this manifest"
             yield f"  note: {place} ({pin.where}) {what}"
 
 
@@ -88,7 +88,7 @@ def hold_lines(plan: Plan, hold: Hold) -> Iterator[str]:
     if len(conflicts) > MOST_LINES:
         yield f"    … and {len(conflicts) - MOST_LINES} more"
     if hold.hint:
-        yield f"  remedy: {hold.hint}"
+        yield f"  to unblock: {hold.hint}"
 
 
 def change_lines(proof: Proof, decision: Upgrade, change: ManifestChange) -> Iterator[str]:
@@ -96,11 +96,11 @@ def change_lines(proof: Proof, decision: Upgrade, change: ManifestChange) -> Ite
     phrase = proof_phrase(proof)
     yield f"  verified: {phrase[:1].lower()}{phrase[1:]}" + (", listed below" if proof.edits else "")
     if not change.verified:
-        yield f"  no-checksum: there is no checksum for the manifests of {decision.target}"
+        yield f"  no-checksum: there is no published checksum for the manifests of {decision.target}"
     if change.evidence:
-        yield f"  newer than the rules of this flux-upgrade, but {change.evidence}"
+        yield f"  this flux-upgrade is older than the release, but {change.evidence}"
         if change.not_covered:
-            yield f"  it speaks for default flags only; not covered: {', '.join(change.not_covered)}"
+            yield f"  this covers only default flags; not covered: {', '.join(change.not_covered)}"
     yield from hearsay(proof)
     for name, old, new in decision.flags:
         yield f"  flag: --{name} {old or 'empty'} → {new or 'empty'}"
@@ -113,7 +113,7 @@ def change_lines(proof: Proof, decision: Upgrade, change: ManifestChange) -> Ite
     for title, edits in (
         ("kept", carried.kept),
         ("already in the release", carried.absorbed),
-        ("given up for the release's own", carried.dropped),
+        ("replaced by the values of the release", carried.dropped),
     ):
         if edits:
             yield f"  {title} ({len(edits)}):"
@@ -125,14 +125,14 @@ def _image_notes(controllers: Sequence[Controller], change: ManifestChange) -> I
     for each in controllers:
         image = after.get(each.name, str(each.image))
         if each.state is ImageState.AHEAD or each.state is ImageState.BEHIND:
-            yield f"{each.name}: the image in the file ({each.image.tag}) gives way to the release's"
+            yield f"{each.name}: the image of the release replaces {each.image.tag} in the file"
         if each.image.digest and image != str(each.image):
-            yield f"{each.name}: pinned by the digest of the new image ({each.image} → {image})"
+            yield f"{each.name}: pinned by digest, now that of the new image ({each.image} → {image})"
         if each.state is ImageState.CUSTOM:
-            unseen = "" if each.name in change.seen else "; make sure that it exists"
+            unseen = "" if each.name in change.seen else "; check that it exists"
             yield f"{each.name}: your own image is kept ({image}){unseen}"
         elif Image.parse(image).is_template:
-            yield f"{each.name}: where {image} is cannot be told; make sure that it exists"
+            yield f"{each.name}: the registry of {image} is unknown; check that the image exists"
 
 
 def failures(outcome: WriteResult, root: str) -> Iterator[tuple[str, str, str]]:

@@ -59,7 +59,7 @@ def turned_off(impact: Impact, target: Version, style: Style) -> Iterator[Findin
             Severity.BREAKS,
             patch.path,
             patch.line,
-            heading="turned off by patches, and in use:",
+            heading="API versions in use that your patches turn off:",
             task="Do not merge before you fix these patches: they turn off API versions that you use",
             holds=(HoldReason.OVERLAY_BREAKS,),
             title=f"Turns off {version} in {target}",

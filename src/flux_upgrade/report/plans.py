@@ -82,7 +82,7 @@ def _upgrade(decision: Upgrade, above: Sequence[Plan]) -> Iterator[str]:
     if why:
         yield why
     if decision.change.artifact:
-        yield f"by {decision.change.artifact}"
+        yield f"in {decision.change.artifact}"
     if decision.impact is not None or decision.moved:
         from flux_upgrade.report.impact_text import upgrade_lines  # late: as above
 
@@ -101,11 +101,11 @@ def step(plan: Plan, upgrade: Upgrade) -> str:
         from flux_upgrade.report.impact_phrases import uses_of  # late: nearly every run has none
 
         moves = [move for file in upgrade.moved for move in file.moves]
-        return f"{uses_of(moves)} → what {upgrade.target} serves"
+        return f"{uses_of(moves)} → API versions that {upgrade.target} serves"
     old, new = plan.pin.version, upgrade.target
     if old != new:
         return f"{old} → {new}"
-    return f"{new}, other flags" if upgrade.flags else f"{new}, made whole"
+    return f"{new}, other flags" if upgrade.flags else f"{new}, completed"
 
 
 def drift_text(update_groups: Iterable[UpdateGroup]) -> str:
@@ -117,7 +117,7 @@ def drift_text(update_groups: Iterable[UpdateGroup]) -> str:
 def drift_lines(clusters: Iterable[Cluster]) -> Iterator[str]:
     """Which cluster, and below it a line for each release: ``  v2.4.0 in a.yaml, b.yaml:6``."""
     for name, releases in drift(clusters):
-        yield f"drift: {name}: its pins disagree"
+        yield f"drift: {name}: its version references disagree"
         yield from (f"  {release}" for release in releases)
 
 

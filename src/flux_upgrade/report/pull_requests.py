@@ -32,7 +32,7 @@ def _result(result: Result, *, written: bool) -> Iterator[str]:
     if result.hold is not None:
         yield f"  {result.hold.reason}: {result.hold.detail}"
         if result.hold.hint:
-            yield f"  remedy: {result.hold.hint}"
+            yield f"  to unblock: {result.hold.hint}"
     if result.error is not None:
         yield f"  {result.error.slug}: {result.error.message}"
     yield from (f"  warning: {warning}" for warning in result.warnings)

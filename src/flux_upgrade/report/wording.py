@@ -96,7 +96,7 @@ _WIDTH = 60
 
 
 def located(root: str, path: str) -> str:
-    """``path`` of a tree as it is reached from the working folder; ``root`` is what the user gave."""
+    """``path`` of a tree as it is reached from the working directory; ``root`` is what the user gave."""
     plain = root.rstrip("/").removeprefix("./")
     if plain in ("", "."):
         return path
@@ -109,19 +109,19 @@ def hearsay(proof: Proof) -> Iterator[str]:
     if manifest is None or base is None:
         return
     if manifest.mixed_line_ends:
-        yield f"  its line ends are mixed; an upgrade makes all of them {'CRLF' if manifest.crlf else 'LF'}"
+        yield f"  line endings are mixed; an upgrade changes all of them to {'CRLF' if manifest.crlf else 'LF'}"
     if not manifest.header_version:
-        yield "  the header is missing"
+        yield "  the version header is missing"
     elif manifest.header_version != proof.version:
-        yield f"  the header says {manifest.header_version} (line {manifest.header_line}): not so"
+        yield f"  the version header (line {manifest.header_line}) is wrong: {manifest.header_version}"
     if manifest.header_components and manifest.header_components != base.options.components:
-        yield f"  the header's components are not the body's: {','.join(manifest.header_components)}"
+        yield f"  the components in the header do not match the manifest: {','.join(manifest.header_components)}"
     labels = proof.inferred.versions if proof.inferred is not None else ()
     if any(label != proof.version for label in labels):
-        yield f"  the version labels say {', '.join(labels)}"
+        yield f"  version labels: {', '.join(labels)}"
     if base.foreign is not None:
         templates = f"the templates of Flux {base.foreign.since} or later"
-        yield f"  written by {templates}, not by those of {proof.version}"
+        yield f"  generated from {templates}, not from those of {proof.version}"
 
 
 def tag(image: Image) -> str:

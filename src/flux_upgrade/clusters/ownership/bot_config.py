@@ -32,7 +32,7 @@ def loads(text: str) -> Any:
     while position < len(text):
         token = _TOKEN.match(text, position)
         if token is None:
-            raise ValueError(f"character {position} cannot stand there")
+            raise ValueError(f"unexpected character at position {position}")
         position = token.end()
         if token["mark"] in ("}", "]") and tokens and tokens[-1] == ",":
             tokens.pop()

@@ -42,5 +42,5 @@ def remarks(paths: Iterable[str], reported_only: Iterable[Member]) -> tuple[str,
     )
     if not found:
         return ()
-    fact = "**Controllers are pinned beside these files**, and what is pinned runs, whatever changes here."
-    return (f"{fact} Take the pins away, or raise them in the same merge: {'; '.join(found)}.",)
+    fact = "**A kustomization in the same directory sets controller images.** They replace those in the manifest."
+    return (f"{fact} Remove these overrides, or update them in the same merge: {'; '.join(found)}.",)

@@ -20,16 +20,16 @@ BREAK_RULES = (
         "kustomize-components",
         (Span("v2.2.0"),),
         ("Kustomization",),
-        "kustomize applies components after generators; before, it applied them first.",
+        "kustomize applies components after generators. Before, it applied them first.",
         "https://fluxcd.io/blog/2023/12/flux-v2.2.0/",
         rules.lists("spec", "components"),
-        hint="Compare what kustomize 5.0 and 5.3 build, where there are generators.",
+        hint="If there are generators, compare the builds of kustomize 5.0 and 5.3.",
     ),
     BreakRule(
         "helm-history",
         (Span("v2.2.0"),),
         _HELM,
-        "Helm keeps 5 revisions of a release unless told otherwise; before, it kept 10.",
+        "Helm keeps 5 revisions of a release by default. Before, it kept 10.",
         "https://github.com/fluxcd/helm-controller/blob/v0.37.0/CHANGELOG.md",
         rules.any_release,
         keep="maxHistory: 10",
@@ -39,10 +39,10 @@ BREAK_RULES = (
         "helm-dropped-fields",
         (Span("v2.3.0", "v2.8.0"),),
         ("HelmRelease", "HelmChart"),
-        "The fields valuesFile, patchesStrategicMerge and patchesJson6902 are read no longer.",
+        "Flux no longer reads the fields valuesFile, patchesStrategicMerge and patchesJson6902.",
         "https://fluxcd.io/blog/2024/05/flux-v2.3.0/",
         rules.dropped_fields,
-        hint="Use valuesFiles, and patches, before the upgrade: earlier releases read these, too.",
+        hint="Before the upgrade, replace them with valuesFiles and patches: earlier releases also read these.",
         takes_patches=True,
         until={"v1beta1": "v2.7.0", "v1beta2": "v2.8.0", "v2beta1": "v2.7.0", "v2beta2": "v2.8.0"},
     ),
@@ -52,11 +52,11 @@ BREAK_RULES = (
         _HELM,
         (
             "The version of a chart from an OCIRepository ends with the digest of its artifact. A chart that "
-            "uses its version as a label fails: a label takes no +."
+            "uses its version as a label fails, because labels cannot contain +."
         ),
         "https://github.com/fluxcd/helm-controller/pull/1212",
         rules.says(r"OCIRepository\Z", "spec", "chartRef", "kind"),
-        hint="From Flux 2.6 on, helm-controller's feature gate DisableChartDigestTracking=true leaves the digest out.",
+        hint="From Flux 2.6 on, the helm-controller feature gate DisableChartDigestTracking=true omits the digest.",
         gate="DisableChartDigestTracking",
         takes_patches=True,
     ),
@@ -64,7 +64,7 @@ BREAK_RULES = (
         "registry-provider",
         (Span("v2.6.0"),),
         (*_OCI, "HelmRepository"),
-        "A registry that is none of its provider's is refused; before, it was read without logging in.",
+        "A registry that does not belong to the provider is refused. Before, Flux read it without logging in.",
         "https://github.com/fluxcd/pkg/pull/919",
         rules.foreign_provider,
         keep="provider: generic",
@@ -75,12 +75,12 @@ BREAK_RULES = (
         (Span("v2.6.0", "v2.10.0"),),
         _OCI,
         (
-            "A service account beside a cloud's provider is the one that logs in, which a feature gate has "
-            "to allow; before, it was looked at for its pull secrets alone."
+            "With a cloud provider, the service account logs in to the registry, which requires a feature gate. "
+            "Before, Flux used only its pull secrets."
         ),
         "https://fluxcd.io/blog/2025/05/flux-v2.6.0/",
         rules.service_account,
-        hint="Leave out one of the two, or set the controller's ObjectLevelWorkloadIdentity=true.",
+        hint="Remove one of the two, or set the controller's feature gate ObjectLevelWorkloadIdentity=true.",
         kept_by=(("spec", "secretRef"),),
         gate="ObjectLevelWorkloadIdentity",
     ),
@@ -88,20 +88,20 @@ BREAK_RULES = (
         "image-autologin",
         (Span("v2.7.0"),),
         ("ImageRepository",),
-        "An ImageRepository says by itself which cloud it logs in to: the controller's flags are gone.",
+        "Each ImageRepository sets the cloud that it logs in to. The controller's autologin flags are removed.",
         "https://github.com/fluxcd/image-reflector-controller/pull/786",
         rules.without_provider,
-        hint="Remove --aws-autologin-for-ecr and the like: the controller does not start with them.",
+        hint="Remove --aws-autologin-for-ecr and similar flags: the controller does not start with them.",
         kept_by=(("spec", "provider"), ("spec", "secretRef"), ("spec", "serviceAccountName")),
     ),
     BreakRule(
         "image-template",
         (Span("v2.7.0"),),
         _AUTOMATION,
-        "Commit messages have no .Updated and no .Changed.ImageResult any more: a template with them stalls.",
+        "Commit message templates no longer have .Updated and .Changed.ImageResult. A template with them stalls.",
         "https://fluxcd.io/blog/2025/09/flux-v2.7.0/",
         rules.outdated_template,
-        hint="Use .Changed.Changes, .Changed.Objects or .Changed.FileChanges, which 2.3 brought.",
+        hint="Use .Changed.Changes, .Changed.Objects or .Changed.FileChanges, available since Flux 2.3.",
         is_refused=True,
         takes_patches=True,
     ),
@@ -110,17 +110,16 @@ BREAK_RULES = (
         (Span("v2.8.0"),),
         _HELM,
         (
-            "Helm 4 waits until kstatus calls every resource ready, custom resources included; before, Helm "
-            "waited for those that it knew."
+            "Helm 4 waits until kstatus reports every resource ready, including custom resources. Before, Helm "
+            "waited only for the kinds that it knew."
         ),
         "https://fluxcd.io/blog/2026/02/flux-v2.8.0/",
         rules.waits_for_resources,
         keep="waitStrategy: {name: legacy}",
         keep_since="v2.8.0",
         hint=(
-            "Releases that are installed from now on are applied server-side, unless install has "
-            "serverSideApply: false; those that there are stay as they are. helm-controller's feature gate "
-            "UseHelm3Defaults keeps all of it."
+            "New releases are applied server-side, unless install has serverSideApply: false. Existing releases "
+            "stay as they are. The helm-controller feature gate UseHelm3Defaults keeps all the old behavior."
         ),
         kept_by=(("spec", "waitStrategy"),),
         gate="UseHelm3Defaults",
@@ -130,7 +129,7 @@ BREAK_RULES = (
         # 2.8.6 took back what Helm 4 had brought: github.com/fluxcd/helm-controller/issues/1469.
         (Span("v2.8.0", "v2.8.6"), Span("v2.9.0")),
         _HELM,
-        "Post-renderers are given Helm's hooks, too; before, they were given the templates alone.",
+        "Post-renderers also receive Helm's hooks. Before, they received only the templates.",
         "https://fluxcd.io/blog/2026/06/flux-v2.9.0/",
         rules.lists("spec", "postRenderers"),
         keep="postRenderStrategy: nohooks",
@@ -143,23 +142,23 @@ BREAK_RULES = (
         "gcr-receiver",
         (Span("v2.9.0"),),
         ("Receiver",),
-        "A Receiver of type gcr takes no request unless its Secret has the keys email and audience.",
+        "A Receiver of type gcr rejects every request unless its Secret has the keys email and audience.",
         "https://github.com/fluxcd/notification-controller/security/advisories/GHSA-h9cx-xjg6-5v2w",
         rules.says(r"gcr\Z", "spec", "type"),
-        hint="They are those of the push subscription: its service account, and the audience of its token.",
+        hint="Set them to the service account of the push subscription and the audience of its token.",
         takes_patches=True,
     ),
     BreakRule(
         "strict-substitutions",
         (Span("v2.9.0"),),
         ("Kustomization",),
-        "A variable without a value and without a default fails its Kustomization; before, it became empty.",
+        "A variable with neither a value nor a default fails its Kustomization. Before, it became empty.",
         "https://github.com/fluxcd/kustomize-controller/pull/1671",
         rules.variables_substituted,
         hint=(
-            "Give each of them a value or a default; what is none of Flux's is written $${name}, or stands "
-            "in a resource with the annotation kustomize.toolkit.fluxcd.io/substitute: disabled. With the "
-            "feature gate StrictPostBuildSubstitutions=false, kustomize-controller does as before."
+            "Give each variable a value or a default. Write a variable that Flux must not replace as $${name}, or "
+            "annotate its resource with kustomize.toolkit.fluxcd.io/substitute: disabled. The kustomize-controller "
+            "feature gate StrictPostBuildSubstitutions=false keeps the old behavior."
         ),
         gate="StrictPostBuildSubstitutions",
         takes_patches=True,
@@ -168,7 +167,7 @@ BREAK_RULES = (
         "image-refspec",
         (Span("v2.9.4"),),
         _AUTOMATION,
-        "A refspec that begins with + or : is refused: it would overwrite or delete what it leads to.",
+        "A refspec that begins with + or : is refused, because it would overwrite or delete its target.",
         "https://github.com/fluxcd/flux2/releases/tag/v2.9.4",
         rules.says("[+:]", "spec", "git", "push", "refspec"),
         is_refused=True,
@@ -179,14 +178,14 @@ BREAK_RULES = (
         (Span("v2.9.4"),),
         _HELM,
         (
-            "The network policy allow-webhooks lets other namespaces in at port 9292 alone: their events no "
-            "longer reach notification-controller."
+            "The network policy allow-webhooks admits other namespaces only on port 9292. Their events no longer "
+            "reach notification-controller."
         ),
         "https://github.com/fluxcd/flux2/security/advisories/GHSA-mwcp-qpcg-fr7c",
         rules.events_across_namespaces,
         hint=(
-            "Let the namespace in at port 9090 by a NetworkPolicy of its own. Where Flux is installed "
-            "without network policies, nothing changes."
+            "Add a NetworkPolicy that admits the namespace on port 9090. Nothing changes if Flux is installed "
+            "without network policies."
         ),
     ),
 )

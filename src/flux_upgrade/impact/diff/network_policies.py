@@ -109,7 +109,7 @@ def _differences(before: NetworkPolicy | None, after: NetworkPolicy | None) -> I
         if old is None and new is not None:
             yield f"spec.{direction.field}", f"{_open(direction, new)}, everything before"
         elif old is not None and new is None:
-            yield f"spec.{direction.field}", f"lets everything {direction.word}, no restriction any more"
+            yield f"spec.{direction.field}", f"lets everything {direction.word}, no longer restricted"
         elif old is not None and new is not None and old != new:
             differences = "; ".join(_difference(direction, old, new))
             yield f"spec.{direction.field}", f"lets {direction.word} {differences}"

@@ -28,12 +28,7 @@ _ADDED = "added"
 _ONE_NAME = re.compile(r"([^`]*)(`[^`]*`)([^`]*)")
 _COLUMNS = re.compile(r"spec\.versions\[.*?\]\.additionalPrinterColumns")
 _FEW = 4  # So many kinds are named, more are counted
-_LISTED = {
-    "removed": "gone: ",
-    "required": "required from now on: ",
-    "added": "new: ",
-    "optional": "no longer required: ",
-}
+_LISTED = {"removed": "removed: ", "required": "now required: ", "added": "new: ", "optional": "no longer required: "}
 _WORDS = {
     "format": "must be a {}",
     "maxItems": "at most {} items",
@@ -84,7 +79,7 @@ def _apis(changes: Changes) -> Iterator[str]:
     yield from _versions("API version no longer served", changes.crds, lambda crd: crd.unserved)
     if changes.crds_removed:
         yield f"CRDs removed, and with them every object of their kinds: {listed(changes.crds_removed)}"
-    yield from _versions("API version deprecated from now on", changes.crds, lambda crd: crd.deprecated)
+    yield from _versions("API version now deprecated", changes.crds, lambda crd: crd.deprecated)
     stored = _grouped([((crd.group, *crd.storage), crd.kind) for crd in changes.crds if crd.storage is not None])
     for (group, old, new), kinds in stored.items():
         yield f"Stored as {quoted(f'{group}/{new}')}, before as {quoted(old)}: {listed(kinds)}"
@@ -218,7 +213,7 @@ def _keyword(name: str, old: Any, new: Any) -> str:
         case "x-kubernetes-validations", _, _:
             before, after = ", ".join(_rules(old)), ", ".join(_rules(new))
             if not after:
-                return f"need not satisfy any more: {before}"
+                return f"no longer must satisfy: {before}"
             return f"must satisfy: {after}" + (f", before: {before}" if before else "")
         case "enum", list(), list():
             gone, more = [each for each in old if each not in new], [each for each in new if each not in old]

@@ -76,7 +76,7 @@ def _items(findings: Iterable[Finding]) -> list[str]:
 
 
 def _change(view: View, found: Sequence[Finding]) -> str:
-    """What changes, where it is met, and the line that keeps the old behaviour."""
+    """What changes, where it is met, and the line that keeps the old behavior."""
     known, keeps = found[0].change, {each.remedy for each in found}
     if known is None:
         return ""
@@ -88,9 +88,9 @@ def _change(view: View, found: Sequence[Finding]) -> str:
             f"{place}: {code(each.remedy) if each.remedy else 'look at it'}"
             for place, each in zip(places, found, strict=True)
         ]
-        return f"{_said(change, hint, 'To keep the old behaviour')}:\n{bullets(view.limited(lines))}"
+        return f"{_said(change, hint, 'To keep the old behavior')}:\n{bullets(view.limited(lines))}"
     keep = found[0].remedy
-    where = f"To keep the old behaviour: {code(keep)} in" if keep else "Met in"
+    where = f"To keep the old behavior: {code(keep)} in" if keep else "Met in"
     if len(places) <= _FEW:
         return _said(change, f"{where} {', '.join(places)}.", hint)
     return f"{_said(change, hint, where)}:\n{bullets(view.limited(places))}"
