@@ -54,93 +54,90 @@ ENVIRONMENT = (
     (
         "GITHUB_TOKEN, GH_TOKEN",
         (
-            "For pull requests on GitHub, sent to the repository's API alone; on github.com also for the list of "
-            "releases, where none is needed."
+            "Token for pull requests on GitHub, sent only to the repository's API. On github.com, it also reads the "
+            "list of releases, which needs no token."
         ),
     ),
-    ("FLUX_UPGRADE_RELEASE_TOKEN", "For the API that Flux's releases come from, should it want another token."),
+    ("FLUX_UPGRADE_RELEASE_TOKEN", "Token for the API that serves Flux's releases, if it needs a different one."),
     (
         "GITHUB_API_URL, GITHUB_GRAPHQL_URL, GITHUB_SERVER_URL",
         (
-            "A GitHub Enterprise Server, as its runner names it: `https://HOST/api/v3`, "
-            "`https://HOST/api/graphql`, `https://HOST`. Without them it is github.com."
+            "Addresses of a GitHub Enterprise Server, as its runner sets them: `https://HOST/api/v3`, "
+            "`https://HOST/api/graphql`, `https://HOST`. The default is github.com."
         ),
     ),
     (
         "FLUX_UPGRADE_REGISTRY_PASSWORD",
-        ("The password or token for `--username`, sent to the registry of the artifact; `--password-stdin` beats it."),
+        ("Password or token for `--username`, sent to the registry of the artifact. `--password-stdin` overrides it."),
     ),
-    (
-        "DOCKER_CONFIG",
-        "The folder with the `config.json` that holds credentials for registries; without it, `~/.docker`.",
-    ),
-    ("FLUX_UPGRADE_TOKEN", "For any other Git server; without it, Git's own credential helpers and keys."),
+    ("DOCKER_CONFIG", "Directory of the `config.json` with registry credentials. The default is `~/.docker`."),
+    ("FLUX_UPGRADE_TOKEN", "Token for any other Git server. Without it, Git uses its credential helpers and keys."),
     (
         "GITLAB_TOKEN, GITEA_TOKEN, BITBUCKET_TOKEN, GIT_PASSWORD",
         (
-            "Of `bootstrap`: the user's own token for that provider, to push with, as `flux bootstrap` reads "
-            "them. Flux in the cluster never gets one of them."
+            "For `bootstrap`: your token for that provider, used to push. `flux bootstrap` reads the same "
+            "variables. Flux in the cluster never gets this token."
         ),
     ),
     (
         "FLUX_UPGRADE_SYNC_TOKEN",
         (
-            "Of `bootstrap --token-auth`: the token that Flux in the cluster logs in with. One that a job was "
-            "given for itself (`ghs_…`) expires with it, and is refused."
+            "For `bootstrap --token-auth`: the token that Flux in the cluster uses to log in. A job's token "
+            "(`ghs_…`) is refused, because it expires with the job."
         ),
     ),
     (
         "FLUX_UPGRADE_APP_PRIVATE_KEY",
-        "Of `bootstrap --app-id`: the private key of the GitHub App, PEM; `--app-private-key` beats it.",
+        "For `bootstrap --app-id`: the private key of the GitHub App, in PEM. `--app-private-key` overrides it.",
     ),
     (
         "FLUX_UPGRADE_CLUSTER_USERNAME, FLUX_UPGRADE_CLUSTER_PASSWORD",
-        "Of `bootstrap --source=oci`: with what the cluster reads its artifacts; they should be able to do no more.",
+        "For `bootstrap --source=oci`: credentials for the cluster. Use credentials that can only read its artifacts.",
     ),
-    (
-        "KUBECONFIG",
-        "Of `bootstrap --context`, where `--kubeconfig` is not given; without either, no cluster is touched.",
-    ),
+    ("KUBECONFIG", "For `bootstrap --context`: the kubeconfig file, if you do not set `--kubeconfig`."),
     (
         "GITHUB_ACTIONS",
-        "Where it is `true`, `check` and `migrate` annotate the lines that they are about, as GitHub shows them.",
+        "If it is `true`, `check` and `migrate` write annotations that GitHub shows on the affected lines.",
     ),
     (
         "CI_SERVER_HOST, GITEA_ACTIONS, FORGEJO_ACTIONS",
-        "What the runners of GitLab, Gitea and Forgejo say of their server.",
+        "Set by the runners of GitLab, Gitea and Forgejo. They identify the server.",
     ),
     (
         "GIT_*, SSH_*",
         (
-            "For any other Git server: as Git and SSH read them. Those that lead to another repository "
-            "(`GIT_DIR` and its like) are left out."
+            "For any other Git server: passed to Git and SSH. Variables that select another repository, such as "
+            "`GIT_DIR`, are not passed."
         ),
     ),
-    ("XDG_CACHE_HOME, HOME", "Downloads are kept in `$XDG_CACHE_HOME/flux-upgrade` or `~/.cache/flux-upgrade`."),
-    ("PATH", "Where `git` is looked for, and a `flux` binary, should a release be newer than the known rules."),
-    ("HTTPS_PROXY, HTTP_PROXY, NO_PROXY, REQUESTS_CA_BUNDLE", "As the requests library reads them."),
-    ("FLUX_UPGRADE_DEBUG", "With any value, an unexpected error shows its traceback."),
+    ("XDG_CACHE_HOME, HOME", "Downloads are cached in `$XDG_CACHE_HOME/flux-upgrade` or `~/.cache/flux-upgrade`."),
+    ("PATH", "Used to find `git`, and a `flux` binary if a release is newer than the known rules."),
+    (
+        "HTTPS_PROXY, HTTP_PROXY, NO_PROXY, REQUESTS_CA_BUNDLE",
+        "Proxy and CA settings, as the Python library requests reads them.",
+    ),
+    ("FLUX_UPGRADE_DEBUG", "If it has any value, an unexpected error shows its traceback."),
 )
 RUNNER = (
-    ("INPUT_*", "The inputs, as the runner passes them: `INPUT_DRY-RUN`, or `INPUT_DRY_RUN` from a shell."),
-    ("GITHUB_WORKSPACE", "The folder with the checkout; `path` has to be in it."),
-    ("GITHUB_REPOSITORY", "Where the pull requests are, unless `repository` says otherwise."),
-    ("GITHUB_API_URL, GITHUB_GRAPHQL_URL, GITHUB_SERVER_URL", "Which GitHub it is."),
-    ("GITHUB_EVENT_NAME", "On `pull_request`, nothing is opened."),
-    ("GITHUB_WORKFLOW_REF", "The workflow that the texts name for an approval."),
-    ("GITHUB_OUTPUT, GITHUB_STEP_SUMMARY", "The files for outputs and job summary."),
-    ("RUNNER_TEMP", "The folder for the file with the report."),
+    ("INPUT_*", "Inputs, as the runner passes them: `INPUT_DRY-RUN`, or `INPUT_DRY_RUN` from a shell."),
+    ("GITHUB_WORKSPACE", "Directory of the checkout. `path` must be in it."),
+    ("GITHUB_REPOSITORY", "Repository of the pull requests. The input `repository` overrides it."),
+    ("GITHUB_API_URL, GITHUB_GRAPHQL_URL, GITHUB_SERVER_URL", "Addresses of the GitHub server."),
+    ("GITHUB_EVENT_NAME", "If it is `pull_request`, flux-upgrade opens no pull requests."),
+    ("GITHUB_WORKFLOW_REF", "Workflow shown in the command for an approval."),
+    ("GITHUB_OUTPUT, GITHUB_STEP_SUMMARY", "Files for the outputs and the job summary."),
+    ("RUNNER_TEMP", "Directory of the report file."),
 )
 
 # What upgrade does with a file of each verdict. A verdict without a line here fails the generation.
 AFTER = {
-    Verdict.EXACT: "Replaced by the target's own bytes.",
-    Verdict.IMAGES: "Flux's own tags give way to the release's; a registry or a tag of your own is kept; "
-    "a digest becomes that of the new tag, as the registry has it.",
-    Verdict.FORMATTING: "Replaced by Flux's own form. Line ends, byte order mark and a missing final newline stay.",
-    Verdict.EDITED: "Every edit is carried to the target, path by path, or the run holds and shows the conflict.",
-    Verdict.UNVERIFIED: "Left alone.",
-    Verdict.UNREADABLE: "Left alone.",
+    Verdict.EXACT: "Replaces the file with the manifest of the target release.",
+    Verdict.IMAGES: "Replaces Flux's tags with those of the release. Keeps a custom registry or tag. Replaces a digest "
+    "with that of the new tag, as the registry reports it.",
+    Verdict.FORMATTING: "Writes Flux's format. Keeps line endings, a byte order mark and a missing final newline.",
+    Verdict.EDITED: "Applies each edit to the target release. If an edit conflicts, holds the upgrade and shows the conflict.",
+    Verdict.UNVERIFIED: "Does not change the file.",
+    Verdict.UNREADABLE: "Does not change the file.",
 }
 
 
@@ -245,11 +242,12 @@ def verdicts_page() -> str:
         [
             "# Verdicts",
             (
-                "The body's release is regenerated with the recovered flags and compared with the file, byte "
-                "for byte. `inspect` says how well it fits, and `upgrade` acts on it."
+                "flux-upgrade regenerates your manifest at its release with the flags it finds, then compares the "
+                "result with your file. `inspect` shows the status of each file. The status decides what `upgrade` "
+                "does."
             ),
             _table(
-                ("Verdict", "The regeneration and the file", "What `upgrade` does"),
+                ("Status", "How your file differs from the generated manifest", "What `upgrade` does"),
                 [(f"`{each}`", meanings[each], AFTER[each]) for each in Verdict],
             ),
         ]
@@ -320,15 +318,15 @@ def action_page() -> str:
         [
             "# The Action",
             (
-                "How to set it up: [Use the Action](../how-to/use-the-action.md). An input that is given beats "
-                "the [config file](config.md), which holds everything else. A step ends with an "
+                "To set it up, see [Use the Action](../how-to/use-the-action.md). An input overrides the "
+                "[config file](config.md), which has all other settings. A step ends with an "
                 "[exit code](exit-codes.md), as every command does."
             ),
             action_yml.reference().rstrip("\n"),
             "## Environment",
             (
-                "What it reads of the runner's variables, besides [those of every command]"
-                "(cli.md#environment). `flux-upgrade action` does the same where they are set by hand."
+                "The Action reads these variables of the runner, in addition to [those of every command]"
+                "(cli.md#environment). To run `flux-upgrade action` elsewhere, set them yourself."
             ),
             _table(("Variable", "Use"), [(_codes(name), use) for name, use in RUNNER]),
         ]
@@ -342,7 +340,7 @@ def config_page() -> str:
         [
             reference(),
             "## Changes",
-            "What `needs-approval` can name.",
+            "`needs-approval` accepts these values.",
             _table(("Change", "What a release does"), [(f"`{each}`", meanings[each]) for each in ChangeKind]),
         ]
     )
@@ -365,23 +363,22 @@ def breaks_page() -> str:
             "# Breaks that no schema shows",
             (
                 "`plan`, `upgrade` and `check` look in the repository for resources that these changes concern. "
-                "They name each with its file and line, and with the line that keeps the old behaviour. A change "
-                "is told on the way from a release that does not have it to one that does. Where a field, a "
-                "patch or a feature gate of a controller has decided already, nothing is said. Each rule leads "
-                "to where Flux says so."
+                "They list each resource with its file and line, and with the line that keeps the old behavior. They "
+                "report a change if your release does not have it and the target does. They report nothing if a "
+                "field, a patch or a feature gate already sets the behavior. Each rule links to its source."
             ),
-            _table(("Flux", "Rule", "Concerns", "What changes", "What to do, to keep the old or to go on"), rows),
+            _table(("Flux", "Rule", "Concerns", "Change", "How to adapt or keep the old behavior"), rows),
             "## How a rule gets here",
             (
                 "A rule comes from one of three sources, which are read for every release: the announcement and "
                 "release notes of Flux, the changelogs of its controllers, and the defaults of their feature gates "
-                "(`internal/features` in the source of each controller). It is added if the behaviour of a resource "
+                "(`internal/features` in the source of each controller). It is added if the behavior of a resource "
                 "changes that the API server accepts before and after, and if the resource shows that it is concerned."
             ),
             (
                 "Each rule has test cases in `tests/breaks`: a resource that it concerns, one that it does not, and "
-                "one where a field or a feature gate has decided already. On real repositories, the tests count how "
-                "many resources each rule names."
+                "one where a field or a feature gate already sets the behavior. On real repositories, the tests count "
+                "how many resources each rule reports."
             ),
         ]
     )

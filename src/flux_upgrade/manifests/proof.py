@@ -30,17 +30,17 @@ class Verdict(StrEnum):
     """How well the regeneration fits."""
 
     EXACT = "exact"
-    """Byte for byte."""
+    """Not at all: the file is identical."""
     IMAGES = "images"
-    """But for image lines: bumps in place, digest pins."""
+    """Only in image lines, such as other tags or digests."""
     FORMATTING = "formatting"
-    """The same data, written by another tool, or with other line ends."""
+    """Only in format, such as line endings or the output of another tool."""
     EDITED = "edited"
-    """Changed by hand, or under another header; the residue says what, object by object."""
+    """In manual edits, or in its version header. `inspect` lists each edit."""
     UNVERIFIED = "unverified"
-    """There is nothing to compare with."""
+    """Unknown: there is no release to compare with."""
     UNREADABLE = "unreadable"
-    """Broken, or not one Flux manifest."""
+    """Unknown: the file is invalid or is not a single Flux manifest."""
 
 
 @dataclass(frozen=True)
