@@ -96,7 +96,7 @@ def test_the_first_line_counts_what_is_to_be_done() -> None:
         ),
         pytest.param(
             replace(CRD, storage=("v1beta2", "v1"), added=("v1",)),
-            "A revert alone is not enough: `Alert` is stored as `v1` from then on, which the older CRDs lack.",
+            "A revert is not enough: `Alert` is stored as `v1` after the upgrade, and the older CRDs lack it.",
             id="a-new-one",
         ),
     ],

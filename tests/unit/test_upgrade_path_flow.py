@@ -303,7 +303,7 @@ def test_a_step_that_a_person_refuses_is_not_proposed_again(answer: str) -> None
     else:
         before = dict(repository.forge.files)
         repository.merge(MINOR)
-        assert "the older CRDs lack. The API server rejects them" in repository.pull(MINOR).body
+        assert "the older CRDs lack it. The API server rejects them" in repository.pull(MINOR).body
         with pytest.raises(RefusedError):
             repository.push(before)
     repository.run()

@@ -46,7 +46,7 @@ def acceptance(view: View) -> Iterator[str]:
     if boxes and view.has_boxes:
         yield (
             "**This stays a draft until nothing breaks.** Fix the patches in the base branch. Or push a fix to this "
-            "branch and mark it ready: flux-upgrade leaves a branch with your commits alone. Or accept the result, "
+            "branch and mark it ready: flux-upgrade does not change a branch with your commits. Or accept the result, "
             f"for these lines and this release:\n\n{chr(10).join(boxes)}"
         )
 

@@ -147,7 +147,7 @@ def _storage(found: Sequence[Changes]) -> str:
     refused = _stored_anew(crd for changes in found for crd in way_back(changes))
     if refused:
         return (
-            f"A revert alone is not enough: {refused} from then on, which the older CRDs lack. The API server "
+            f"A revert is not enough: {refused} after the upgrade, and the older CRDs lack it. The API server "
             "rejects them while `status.storedVersions` contains it."
         )
     kept = _stored_anew(crd for changes in found for crd in restored(changes))

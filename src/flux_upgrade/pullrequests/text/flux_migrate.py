@@ -45,7 +45,7 @@ def _after_moving(view: View) -> Iterator[str]:
     yield (
         f"{AFTER} run `flux migrate` in {where}, with {_cli(map(cli_for, versions))}. Until then, Flux may fail to "
         f"apply these objects (`field not declared in schema`): {enumeration(versions)} adds a field to them that "
-        f"their old API version lacks.\n{bullets(view.limited(lines))}"
+        f"their old API version does not have.\n{bullets(view.limited(lines))}"
     )
 
 
@@ -173,6 +173,6 @@ def _past(view: View) -> Iterator[str]:
     for why, found in by_reason.items():
         targets = ", ".join(sorted({each.upgrade.target for each in found}))
         yield (
-            f"Make sure that `flux migrate` has run in {_clusters(view, found)}: which releases ran there "
-            f"before is not known ({plain(why)}), and {targets} lacks API versions that older ones stored."
+            f"Make sure that `flux migrate` has run in {_clusters(view, found)}: the earlier releases "
+            f"are unknown ({plain(why)}), and {targets} drops API versions that older releases stored."
         )
