@@ -60,7 +60,7 @@ def test_a_scheduled_run_opens_the_patch_and_a_draft_for_the_pending_minor(acts:
     # The rendered pull request, and the summary.
     assert "**Minor** · `clusters/staging` · v2.8.7 → v2.9.3 · needs approval" in text
     assert "gh workflow run flux-upgrade.yaml -f approve=2.9" in text
-    assert "| Installation | Runs | What next | Pull request |" in text
+    assert "| Cluster | Pull request | Version | Size | State |" in text
 
 
 def test_a_second_run_reads_twice_and_writes_nothing(acts: dict[str, str]) -> None:
@@ -83,7 +83,7 @@ def test_an_approval_makes_drafts_ready_and_nothing_is_lost_in_what_is_merged(ac
 
 
 def test_a_revert_is_respected(acts: dict[str, str]) -> None:
-    assert "held: v2.9.4 **reverted**" in acts["5"]
+    assert "| v2.8.8 → v2.9.4 | minor | held: **reverted** |" in acts["5"]
     assert "opened" not in acts["5"]
 
 
@@ -103,7 +103,7 @@ def test_pins_are_found_and_move_as_sets(acts: dict[str, str]) -> None:
     text = next(text for name, text in acts.items() if name.startswith("Another repository"))
     inspected, planned, changed = re.split(r"^\$ flux-upgrade (?:plan|upgrade) .*$", text, flags=re.MULTILINE)
     assert inspected.rstrip().endswith("2 installations, 6 version references of 6 kinds, 1 drifting")
-    assert planned.startswith("\ndrift: clusters/production: its version references disagree\n")
+    assert planned.startswith("\ndrift: clusters/production: its version references disagree: v2.8.7 in ")
     assert "6 files changed" in changed
 
 

@@ -198,7 +198,7 @@ def test_an_approval_of_anything_else_is_none(tree: Tree, text: str) -> None:
         (["--flags=namespace=x"], UsageError, "installed a second time"),
         (["--include=../a", "--include="], UsageError, "--include '../a' is not a pattern"),
         (["--include=!a"], UsageError, "--include begins with an exception, '!a', and matches nothing"),
-        (["--kubernetes-version=2.9"], UsageError, "--kubernetes-version wants a version of Kubernetes"),
+        (["--kubernetes-version=2.9"], UsageError, "--kubernetes-version expects a version of Kubernetes"),
         (["--kubernetes-version=1.3"], UsageError, "did you mean 1.30?"),
         (["--config=no-such.yaml"], UsageError, "no-such.yaml cannot be read"),
         (["--approve=x"], UsageError, "neither a minor"),
