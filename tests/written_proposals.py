@@ -137,7 +137,7 @@ def migration(
 def _plans(stated: Stated, candidate: Bump, using: Regenerator, files: Mapping[str, str]) -> Iterator[Plan]:
     text = using.regenerate(applied(stated.options, InstallOptions(stated.version))).text
     for edit in stated.edits:
-        text = _edited(text, *edit)
+        text = edited(text, *edit)
     paths = [stated.path.replace("{n}", f"{number:03}") for number in range(1, stated.count + 1)]
     tree = MemoryTree({path: text.encode() for path in paths})
     for installation in pin.find(tree, using):
@@ -173,7 +173,8 @@ def _plans(stated: Stated, candidate: Bump, using: Regenerator, files: Mapping[s
         yield Plan(installation, installation.path, (upgrade,), broken_today=broken)
 
 
-def _edited(text: str, old: str, new: str, controller: str = "") -> str:
+def edited(text: str, old: str, new: str, controller: str = "") -> str:
+    """A manifest with a text replaced by hand: everywhere, or in the Deployment of a controller."""
     documents = text.split("---\n")
     for place, document in enumerate(documents):
         if not controller or ("\nkind: Deployment\n" in document and f"\n  name: {controller}\n" in document):
