@@ -9,7 +9,7 @@ FROM_SOURCE := PYTHONPATH=src $(RUN)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-flux lint schemas bench docs site lock clean
+.PHONY: help demo test test-all test-flux lint schemas bench docs pictures site lock clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 17
@@ -58,6 +58,12 @@ bench: $(VENV)/demo ## Measure, and write docs/benchmarks.md
 
 docs: $(VENV)/runtime ## Write the generated parts of the documentation anew
 	$(FROM_SOURCE) docs/generate.py
+
+# In it: the pictures to draw; all of them if empty.
+PICTURES :=
+
+pictures: $(VENV)/made ## Draw docs/pictures again (needs Chromium, cmark-gfm and pngquant)
+	@PYTHONPATH=tests $(RUN) docs/picture.py $(PICTURES)
 
 site: $(VENV)/docs ## Build the site of the documentation into build/site
 	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict

@@ -1,71 +1,99 @@
-"""``docs/pictures/minor-upgrade.png``: a pull request, rendered as GitHub renders Markdown.
+"""The pictures in docs/pictures: texts that the tests keep, as GitHub shows them, in both color schemes.
 
-    python docs/picture.py          draws it anew
-    python docs/picture.py --check  draws nothing, and fails where it is of another text
+    make pictures                          draws all of them again
+    make pictures PICTURES=minor-upgrade   draws the one that you name
+    make pictures PICTURES=--check         draws nothing; fails if a text has changed since
 
-Drawing needs four programs: ``cmark-gfm`` (GitHub's own renderer), ``npm`` (for github-markdown-css),
-a headless Chromium and ``pngquant``; on Debian: ``apt-get install cmark-gfm npm chromium-headless-shell
-pngquant fonts-noto-core fonts-liberation``. The picture tells which text it is of: it holds its sha256.
+Drawing needs three programs: cmark-gfm (GitHub's own renderer), a headless Chromium (123 or later) and pngquant.
+On Debian: apt-get install cmark-gfm chromium-headless-shell pngquant fonts-noto-core fonts-liberation
+Each picture holds the sha256 of its text, so that --check needs none of them.
 """
 
 from __future__ import annotations
 
 import argparse
-import base64
 import hashlib
-import html
 import re
-import shutil
 import struct
-import subprocess
 import sys
-import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
-from tempfile import TemporaryDirectory
+
+import github_page
+from screenshot import run, screenshot
+
+import txtar
 
 ROOT = Path(__file__).resolve().parent.parent
-TEXT = ROOT / "tests" / "conformance" / "minor_upgrade" / "pull_request.md"
-PICTURE = ROOT / "docs" / "pictures" / "minor-upgrade.png"
-CSS = "github-markdown-css@5.9.0"
-CSS_DIGEST = "sha512-tmT5sY+zvg2302XLYEfH2mtkViIM1SWf2nvYoF5N1ZsO0V6B2qZTiw3GOzw4vpjLygK/KG35qRlPFweHqfzz5w=="
-"""Of the archive, as npm states it."""
-SHEET = "package/github-markdown-light.css"
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-_WIDTH = 980
-_SCALE = 1.5
-_COLOURS = 64
-_HEIGHT = re.compile(r'data-height="(\d+)"')
+FOLDER = Path("docs") / "pictures"
+SCHEMES: tuple[github_page.Scheme, ...] = ("light", "dark")
+JOB = "Upgrade Flux"
+"""As in examples/scheduled.yaml."""
+_TITLE = re.compile(r"<!-- (.+) -->\n")
+_COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 _KEYWORD = b"Markdown-SHA256"
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_TITLE = re.compile(r"<!-- (.+) -->\n")
-_PAGE = """<!doctype html>
-<meta charset="utf-8">
-<style>{sheet}</style>
-<style>
-body {{ margin: 0; padding: 24px; width: {width}px; box-sizing: border-box; background: #fff; }}
-h1.title {{ font: 400 28px/1.3 "Noto Sans", sans-serif; margin: 0 0 16px; color: #1f2328; }}
-.markdown-body {{ padding: 20px; border: 1px solid #d1d9e0; border-radius: 6px; font-size: 14px; }}
-.markdown-body li:has(> input[type=checkbox]) {{ list-style: none; }}
-.markdown-body li > input[type=checkbox] {{ margin: 0 .35em .25em -1.4em; vertical-align: middle; }}
-</style>
-<h1 class="title">{title}</h1>
-<article class="markdown-body">{body}</article>
-<script>document.body.dataset.height = document.documentElement.scrollHeight</script>
-"""
 
 
-def digest() -> str:
-    """Of the text that there is."""
-    return hashlib.sha256(TEXT.read_bytes()).hexdigest()
+class Frame(Enum):
+    """What GitHub shows a text in."""
+
+    PULL_REQUEST = "pull request"
+    DRAFT = "draft"
+    SUMMARY = "job summary"
 
 
-def drawn() -> str:
-    """The digest of the text that the picture is of; empty where it does not tell."""
-    if not PICTURE.exists():
+@dataclass(frozen=True)
+class Picture:
+    """``golden``: in tests/; of a txtar file, its pull_request.md. ``part``: how much of it is shown, from the top."""
+
+    name: str
+    golden: str
+    frame: Frame = Frame.PULL_REQUEST
+    part: float = 1
+
+    def paths(self) -> tuple[Path, ...]:
+        """The files, one for each scheme."""
+        return tuple(FOLDER / f"{self.name}{'' if scheme == 'light' else f'-{scheme}'}.png" for scheme in SCHEMES)
+
+    def text(self, root: Path = ROOT) -> str:
+        """The golden, without the comments that nobody sees; the title comes first, in a comment of its own."""
+        path = root / "tests" / self.golden
+        is_case = path.suffix == ".txtar"
+        text = txtar.read(path).text("pull_request.md") if is_case else path.read_text(encoding="utf-8")
+        title = _TITLE.match(text) if self.frame is not Frame.SUMMARY else None
+        return (title[0] if title else "") + _COMMENT.sub("", text)
+
+    def digest(self, root: Path = ROOT) -> str:
+        """Of the text that there is."""
+        return hashlib.sha256(self.text(root).encode()).hexdigest()
+
+
+PICTURES = (
+    Picture("patch-upgrade", "pull_requests/exact-patch.txtar"),
+    Picture("minor-upgrade", "conformance/minor_upgrade/fixed.md", Frame.DRAFT),
+    Picture("minor-upgrade-top", "conformance/minor_upgrade/fixed.md", Frame.DRAFT, part=0.4),
+    Picture("api-migration", "pull_requests/migration.txtar"),
+    Picture("update-group", "e2e/several_clusters/pull_request.md", Frame.DRAFT),
+    Picture("job-summary", "e2e/several_clusters/summary.md", Frame.SUMMARY),
+)
+
+
+def stale(root: Path = ROOT) -> Iterator[Path]:
+    """The files that are missing, or of another text than there is."""
+    for picture in PICTURES:
+        digest = picture.digest(root)
+        yield from (path for path in picture.paths() if drawn(root / path) != digest)
+
+
+def drawn(path: Path) -> str:
+    """The digest of the text that a picture is of; empty if it does not say."""
+    if not path.exists():
         return ""
-    texts = (data.partition(b"\0") for kind, data in chunks(PICTURE.read_bytes()) if kind == b"tEXt")
+    texts = (data.partition(b"\0") for kind, data in chunks(path.read_bytes()) if kind == b"tEXt")
     return next((value.decode() for keyword, _, value in texts if keyword == _KEYWORD), "")
 
 
@@ -79,78 +107,57 @@ def chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
         at += 12 + length
 
 
-def png_of(parts: Iterator[tuple[bytes, bytes]]) -> bytes:
+def png_of(parts: Iterable[tuple[bytes, bytes]]) -> bytes:
     """The reverse of ``chunks``."""
     return _SIGNATURE + b"".join(
         struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
     )
 
 
-def draw() -> None:
-    """Write the picture."""
-    title, body = _split(TEXT.read_text(encoding="utf-8"))
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        page = folder / "page.html"
-        page.write_text(
-            _PAGE.format(sheet=_sheet(folder), width=_WIDTH, title=html.escape(title), body=_rendered(body)),
-            encoding="utf-8",
-        )
-        parts = list(chunks(_shot(page, folder / "page.png")))
-    text = (b"tEXt", _KEYWORD + b"\0" + digest().encode())
-    PICTURE.parent.mkdir(exist_ok=True)
-    PICTURE.write_bytes(png_of(iter([parts[0], text, *parts[1:]])))
+def draw(picture: Picture) -> None:
+    """Write the files of one picture."""
+    content = _framed(picture)
+    note = (b"tEXt", _KEYWORD + b"\0" + picture.digest().encode())
+    for scheme, path in zip(SCHEMES, picture.paths(), strict=True):
+        header, *rest = chunks(screenshot(content, scheme, picture.part))
+        (ROOT / path).parent.mkdir(exist_ok=True)
+        (ROOT / path).write_bytes(png_of([header, note, *rest]))
 
 
-def _split(text: str) -> tuple[str, str]:
-    """Title and body, as the tests keep them."""
+def _framed(picture: Picture) -> str:
+    text = picture.text()
+    if picture.frame is Frame.SUMMARY:
+        return github_page.job_summary(JOB, _rendered(text))
     title = _TITLE.match(text)
-    assert title is not None
-    return title[1], text[title.end() :]
+    assert title is not None, picture.golden
+    # In a pull request, unlike in a file, GitHub keeps the line breaks of a paragraph.
+    body = _rendered(text[title.end() :], "--hardbreaks")
+    return github_page.pull_request(title[1], body, is_draft=picture.frame is Frame.DRAFT)
 
 
-def _rendered(markdown: str) -> str:
+def _rendered(markdown: str, *options: str) -> str:
     extensions = [word for name in ("table", "tasklist", "strikethrough", "autolink") for word in ("-e", name)]
-    return _run(["cmark-gfm", "--unsafe", *extensions], markdown.encode()).decode()
-
-
-def _sheet(folder: Path) -> str:
-    archive = folder / _run(["npm", "pack", "--silent", f"--pack-destination={folder}", CSS]).decode().strip()
-    found = "sha512-" + base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
-    assert found == CSS_DIGEST, f"{CSS} has the digest {found}"
-    with tarfile.open(archive) as packed:
-        sheet = packed.extractfile(SHEET)
-        assert sheet is not None
-        return sheet.read().decode()
-
-
-def _shot(page: Path, picture: Path) -> bytes:
-    name = next((name for name in BROWSERS if shutil.which(name)), BROWSERS[0])
-    profile = f"--user-data-dir={page.parent / 'profile'}"
-    browser = [name, "--headless", "--no-sandbox", "--hide-scrollbars", "--disable-lcd-text", profile]
-    height = _HEIGHT.search(_run([*browser, f"--window-size={_WIDTH},100", "--dump-dom", page.as_uri()]).decode())
-    assert height is not None
-    size = (f"--window-size={_WIDTH},{height[1]}", f"--force-device-scale-factor={_SCALE}")
-    _run([*browser, *size, f"--screenshot={picture}", page.as_uri()])
-    return _run(["pngquant", str(_COLOURS), "-"], picture.read_bytes())
-
-
-def _run(command: list[str], given: bytes = b"") -> bytes:
-    if shutil.which(command[0]) is None:
-        sys.exit(f"{command[0]} is not on PATH: see the beginning of docs/picture.py")
-    return subprocess.run(command, input=given, capture_output=True, check=True).stdout
+    return run(["cmark-gfm", "--unsafe", *options, *extensions], markdown.encode()).decode()
 
 
 def main() -> int:
     """Draw, or check."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; fail where it is of another text")
-    if not parser.parse_args().check:
-        draw()
-    if drawn() == digest():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = [picture.name for picture in PICTURES]
+    parser.add_argument("name", nargs="*", help=f"draw only these: {', '.join(names)}")
+    parser.add_argument("--check", action="store_true", help="draw nothing; fail if a text has changed since")
+    options = parser.parse_args()
+    if unknown := set(options.name) - {*names}:
+        parser.error(f"unknown picture: {', '.join(sorted(unknown))}")
+    if not options.check:
+        for picture in PICTURES:
+            if not options.name or picture.name in options.name:
+                draw(picture)
         return 0
-    print(f"{PICTURE.relative_to(ROOT)} is of another text: run docs/picture.py", file=sys.stderr)
-    return 1
+    found = [*stale()]
+    for path in found:
+        print(f"{path} shows another text: run make pictures", file=sys.stderr)
+    return bool(found)
 
 
 if __name__ == "__main__":

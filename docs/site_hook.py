@@ -1,6 +1,7 @@
 """What mkdocs does not know of these pages: a hook of ``mkdocs.yml``.
 
-The home page is made from README.md. A link out of ``docs`` leads to the repository. A pull request is rendered as
+The home page is made from README.md. A link out of ``docs`` leads to the repository. A picture
+is found from the page's own address. A pull request is rendered as
 GitHub renders it: Python-Markdown reads lists in another way.
 """
 
@@ -24,6 +25,7 @@ _DOCS = "docs/"
 _LOG = logging.getLogger("mkdocs.hooks")
 _CODE = re.compile(r"(^ *```.*?^ *```$|`[^`\n]*`)", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"(?<=\]\()([^)\s:]+)(?=\))")  # of a file: an address has a colon
+_PICTURE = re.compile(r'(?<=[ <])(src|srcset)="([^":]+)"')
 _PULL_REQUEST = re.compile(
     r"^<!-- pull-request: [a-z0-9-]+ -->\n(.*?)^<!-- /pull-request -->$", re.DOTALL | re.MULTILINE
 )
@@ -43,6 +45,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     del files
     source = page.file.src_uri
     text = markdown if source == HOME else linked(markdown, _DOCS + source, str(config.repo_url))
+    text = pictured(text, "README.md" if source == HOME else _DOCS + source, page.url)
     return _PULL_REQUEST.sub(lambda match: rendered(match[1]), text)
 
 
@@ -51,6 +54,16 @@ def linked(text: str, page: str, repository: str) -> str:
     parts = _CODE.split(text)  # code at the odd places
     parts[::2] = [_LINK.sub(partial(_on_site, page, repository), part) for part in parts[::2]]
     return "".join(parts)
+
+
+def pictured(text: str, page: str, url: str) -> str:
+    """The same, with the addresses in its HTML as the page at ``url`` needs them: mkdocs changes only Markdown's."""
+
+    def there(match: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(page), match[2])).removeprefix(_DOCS)
+        return f'{match[1]}="{posixpath.relpath(target, url or ".")}"'
+
+    return _PICTURE.sub(there, text)
 
 
 def _on_site(page: str, repository: str, link: re.Match[str]) -> str:

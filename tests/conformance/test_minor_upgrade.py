@@ -19,9 +19,12 @@ from real_parts import require_program
 pytestmark = pytest.mark.real_part("shared data")
 
 CASE = Path(__file__).parent / "minor_upgrade.txtar"
-PULL_REQUEST = Path(__file__).parent / "minor_upgrade" / "pull_request.md"
-"""A file of its own: ``docs/picture.py`` draws it."""
+TEXTS = Path(__file__).parent / "minor_upgrade"
+"""Files of their own: ``docs/picture.py`` draws ``fixed.md``."""
 MANIFEST = "clusters/production/flux-system/gotk-components.yaml"
+KUSTOMIZATION = "clusters/production/flux-system/kustomization.yaml"
+BROKEN = "# switched off, to find out who still uses it\n"
+"""What stands above the patch that breaks, the last one."""
 COMPONENTS = (
     "source-controller",
     "kustomize-controller",
@@ -67,11 +70,26 @@ def test_a_broken_patch_holds_it(fleet: Fleet, *, update_golden: bool) -> None:
 def test_approved_it_is_a_thing_to_do(fleet: Fleet, *, update_golden: bool) -> None:
     ran = fleet.run(approve="2.9")
     assert (ran.code, ran.outcome) == (0, "opened"), ran.log + ran.err
+    require_golden(fleet, "pull_request.md", update_golden=update_golden)
+
+
+def test_once_the_patch_is_gone_it_needs_approval(fleet: Fleet, *, update_golden: bool) -> None:
+    above, _, below = txtar.read(CASE).text(f"before/{KUSTOMIZATION}").partition(BROKEN)
+    assert below
+    fleet.people.push("", {KUSTOMIZATION: above.encode()}, "Serve all versions of Alert\n")
+    ran = fleet.run()
+    assert (ran.code, ran.outcome) == (0, "opened"), ran.log + ran.err
+    require_golden(fleet, "fixed.md", update_golden=update_golden)
+
+
+def require_golden(fleet: Fleet, name: str, *, update_golden: bool) -> None:
+    """The one pull request, which is a draft, is that of a golden file."""
     (pull,) = fleet.repository.pulls.values()
+    assert pull.is_draft
     text = plain(f"<!-- {pull.title} -->\n{pull.body}")
     if update_golden:
-        PULL_REQUEST.write_text(text, encoding="utf-8")
-    assert text == PULL_REQUEST.read_text(encoding="utf-8")
+        (TEXTS / name).write_text(text, encoding="utf-8")
+    assert text == (TEXTS / name).read_text(encoding="utf-8")
 
 
 def is_hidden(line: str) -> bool:

@@ -80,6 +80,20 @@ def test_a_link_works_on_the_site(page: str, link: str, on_the_site: str) -> Non
     assert site_hook.linked(f"[x]({link})", page, REPOSITORY) == f"[x]({on_the_site})"
 
 
+@pytest.mark.parametrize(
+    ("page", "url", "source", "on_the_site"),
+    [
+        ("README.md", "", "docs/pictures/a.png", "pictures/a.png"),
+        ("docs/concepts.md", "concepts/", "pictures/a.png", "../pictures/a.png"),
+        ("docs/how-to/upgrade.md", "how-to/upgrade/", "../pictures/a.png", "../../pictures/a.png"),
+        ("docs/how-to/upgrade.md", "how-to/upgrade/", "https://fluxcd.io/a.png", "https://fluxcd.io/a.png"),
+    ],
+)
+def test_a_picture_is_found_on_the_site(page: str, url: str, source: str, on_the_site: str) -> None:
+    text = '<picture><source srcset="{0}"><img width="9" src="{0}"></picture>'
+    assert site_hook.pictured(text.format(source), page, url) == text.format(on_the_site)
+
+
 def test_code_keeps_its_links() -> None:
     text = "`[x](../LICENSE)`\n\n```sh\n[x](../LICENSE)\n```\n"
     assert site_hook.linked(text, "docs/releases.md", REPOSITORY) == text
