@@ -95,7 +95,7 @@ def test_a_conflict_is_held_and_ends_red(acts: dict[str, str]) -> None:
 
 def test_the_laptop_shows_the_proof(acts: dict[str, str]) -> None:
     text = next(text for name, text in acts.items() if name.startswith("On a laptop"))
-    assert "the header says v2.9.3 (line 3): not so" in text
+    assert "the version header (line 3) is wrong: v2.9.3" in text
     assert "1 file changed" in text
 
 
