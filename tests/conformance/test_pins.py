@@ -165,7 +165,7 @@ def test_movable_pins_move_and_nothing_else_does(
             moved += 1
     tell(f"pins: {moved} taken to {target}, and no byte beside them; none moves a second time")
     assert moved == sum(
-        "exact" in judged and "named" not in judged and target not in judged for judged, _ in JUDGED.values()
+        "exact" in judged and "reported" not in judged and target not in judged for judged, _ in JUDGED.values()
     )
 
 

@@ -46,7 +46,7 @@ def test_what_there_is_no_room_for_stands_in_the_summary_with_its_place(tmp_path
 CONFIG = b"groups:\n  production:\n    paths: [clusters/prod/**]\n    policy: none\n"
 VOID = (
     'group "production" matches nothing: paths clusters/prod/** (nearest directory: clusters/production)',
-    "Try: correct the paths in .github/flux-upgrade.yaml, or remove the group",
+    "correct the paths in .github/flux-upgrade.yaml, or remove the group",
 )
 
 
