@@ -53,7 +53,10 @@ JUDGED: dict[str, tuple[str, str]] = {
     "3483e4f400fa4a4d": ("15 workflow cli floating -", FLOATS + "; its job writes gotk-components.yaml"),
     "d7249611dd39a71d": ("17 terraform installs exact v2.9.4", "flux_bootstrap_git, version, for the folder flux"),
     "3e5972329f734d02": ("", ALERT),
-    "7c81452dc2aa2d15": ("30 commands reported exact v2.9.3", "a variable of the workflow, in the address that curl gets"),
+    "7c81452dc2aa2d15": (
+        "30 commands reported exact v2.9.3",
+        "a variable of the workflow, in the address that curl gets",
+    ),
     "f09e8f15b0ddc1c8": ("15 workflow cli floating -", FLOATS + "; kubectl applies a folder of its own"),
     "7a6ad33703df0637": ("5 kustomize-remote-base installs exact v2.1.1", "what f09e applies"),
     "ecf2e39f09c28777": (
