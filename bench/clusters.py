@@ -52,9 +52,9 @@ def clusters(work: Path, source: Path, tag: str, code: Path) -> str:
     table = "".join(f"| {name} | {each:.2f} s | {times.get(name, '')} |\n" for name, each in cpu.items())
     return f"""## Clusters at {BEFORE}, `plan` to {tag}
 
-| | CPU, median of {RUNS} | times the one |
+| | CPU, median of {RUNS} | times one |
 |---|---|---|
 {table}
-{MOST:.0f} times one cluster is the most that it may be. What an upgrade means is found out once for all clusters that go
-from one release to the same other one with the same flags and edits; a manifest with edits of its own is verified by itself.
+The limit is {MOST:.0f} times one cluster. Clusters with the same releases, flags and edits are analyzed once.
+Manifests with different edits are verified one by one.
 """

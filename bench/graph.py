@@ -55,7 +55,7 @@ def graph(root: Path, source: Path, tag: str, code: Path) -> str:
 | | without a root | {TEAMS} Kustomizations read all {FILES:,} files | ratio |
 |---|---|---|---|
 {rows}
-CPU on one core, median of {RUNS}; {MOST} is the most that a ratio may be.
+CPU on one core, median of {RUNS}; the limit of a ratio is {MOST}.
 """
 
 

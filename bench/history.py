@@ -48,8 +48,8 @@ def history(work: Path, source: Path, tag: str, code: Path) -> str:
 | in the checkout | {own:.2f} s |
 | the same files without `.git` | {peer:.2f} s |
 
-Difference: **{own - peer:.2f} s**; {MOST:.0f} s are the most that it may be. Every {MERGES}th commit is a merge. What the
-clusters ran before is read from the history: it says which versions of objects may still be stored.
+Difference: **{own - peer:.2f} s**; the limit is {MOST:.0f} s. Every {MERGES}th commit is a merge. The history
+shows which releases the clusters ran, and so which versions of objects they may have stored.
 """
 
 

@@ -87,8 +87,14 @@ def _head(source: Path) -> str:
     what = "Flux's own releases" if source == REAL else "the releases written for the demo"
     return f"""# Benchmarks
 
-Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {platform.machine()},
-on {what}. Absolute times are this machine's; what counts is the ratio, which was taken in one run.
+This page is for you if you want to know how long flux-upgrade takes, and how much memory. Absolute times depend on
+the machine. Compare the ratios, which come from one run.
+
+```sh
+make bench   # measures, and writes this page
+```
+
+Measured on {datetime.now(UTC):%Y-%m-%d} with Python {platform.python_version()} on {platform.machine()}, with {what}.
 """
 
 
@@ -196,9 +202,9 @@ def _inside(releases: DirectoryReleases, options: InstallOptions) -> str:
         "read the archive": _median(lambda: releases.manifests(TAG)),
         "cut into documents": _median(lambda: _parsed(content)),
         "infer the flags": _median(lambda: infer(_parsed(content))),
-        "proof of an exact file": _median(proved(content, Verdict.EXACT)),
-        "proof of an edited file": _median(proved(edited, Verdict.EDITED)),
-        "proof of a formatted file": _median(proved(formatted, Verdict.FORMATTING)),
+        "verify an exact file": _median(proved(content, Verdict.EXACT)),
+        "verify an edited file": _median(proved(edited, Verdict.EDITED)),
+        "verify a formatted file": _median(proved(formatted, Verdict.FORMATTING)),
     }
     table = "".join(f"| {name} | {seconds * 1000:.1f} ms |\n" for name, seconds in rows.items())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -207,7 +213,7 @@ def _inside(releases: DirectoryReleases, options: InstallOptions) -> str:
 | | median of {REPEATS} |
 |---|---|
 {table}
-Peak memory of the process that measured all this: {peak:.0f} MB.
+Peak memory of the process for all of these: {peak:.0f} MB.
 """
 
 
@@ -266,8 +272,8 @@ def _trees(work: Path, source: Path) -> str:
 | installations | median of 5 | times one |
 |---|---|---|
 {table}
-The whole command in one process: find, prove, plan, diff and report; without the start of the interpreter.
-Identical installations are proved, rendered and compared once.
+This is the complete command in one process, without the start of the interpreter. Identical installations are
+verified, rendered and compared once.
 """
 
 

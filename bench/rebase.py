@@ -50,8 +50,8 @@ def rebase(work: Path, content: bytes, code: Path, peak: Callable[[Sequence[str]
 | unpack, find, replace, pack, with all digests | {own:.1f} s | {most:.0f} MB |
 | `gzip -dc … \\| gzip -nc`, which only unpacks and packs | {peer:.1f} s | |
 
-Ratio of medians: **{peer / own:.1f}**. An interpreter that has only imported what is needed for it takes {bare:.0f} MB;
-{MOST} MB are the most that it may take.
+Ratio of medians: **{peer / own:.1f}**. The interpreter with the imported modules takes {bare:.0f} MB.
+The limit is {MOST} MB.
 """
 
 

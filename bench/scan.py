@@ -81,21 +81,21 @@ def scan(work: Path, source: Path, tag: str, code: Path) -> str:
     beside = ""
     for each in flux:
         times = cpu[own, 1] / cpu[each, 1]
-        beside = f" To `flux migrate`: **{times:.1f}**; {MOST_OF_FLUX} is the most that it may be."
+        beside = f" To `flux migrate`: **{times:.1f}**; the limit is {MOST_OF_FLUX}."
     assert all(sum(peaks) < MOST_MEMORY for peaks in memory.values()), memory
     peak_memory = "; ".join(
         f"{' + '.join(map(str, peaks))} MB on {count} core{'s' * (count > 1)}" for count, peaks in memory.items()
     )
-    return f"""## A tree of {FILES:,} YAML files, {size / 1e6:.0f} MB: which API versions are gone?
+    return f"""## A tree of {FILES:,} YAML files, {size / 1e6:.0f} MB: which API versions are removed?
 
-| | cores | CPU, median of {RUNS} | from begin to end |
+| | cores | CPU, median of {RUNS} | elapsed |
 |---|---|---|---|
 {table}
-Ratio of CPU on one core: **{ratio:.1f}**; {MOST} is the most that it may be.{beside}
+Ratio of CPU on one core: **{ratio:.1f}**; the limit is {MOST}.{beside}
 {100 // FLUX} % of the files have Flux resources,
-{100 // FLUX // REMOVED} % one that {tag} does not serve. All is counted, from the start of the interpreter to the diff; what the one
-cluster runs, {BEFORE}, is found in the tree as well. Peak memory of each process: {peak_memory}; {MOST_MEMORY} MB
-are the most that all of them may take.
+{100 // FLUX // REMOVED} % one that {tag} does not serve. The times include the start of the interpreter, the diff, and the
+search for the release that the cluster runs ({BEFORE}). Peak memory of each process: {peak_memory}.
+The limit for all processes is {MOST_MEMORY} MB.
 """
 
 

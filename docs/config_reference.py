@@ -91,46 +91,57 @@ def reference() -> str:
         [
             "# Config file",
             (
-                f"`{PATH}` is optional; every key has a default. An input of the Action and a flag of the "
-                "command line beat the file. `flux-upgrade config check` names every problem with file and "
-                "line; editors can use the [JSON Schema](config.schema.json)."
+                "This page is for you if the defaults are not right for your clusters. You find every key, with its "
+                "type, its default and its meaning."
+            ),
+            "```sh\nflux-upgrade config check\n```",
+            (
+                f"The file is `{PATH}`. It is optional, and so is every key. An input of the Action or a flag of the "
+                "command line overrides the file. `flux-upgrade config check` lists every problem with its line. "
+                "Editors can use the [JSON Schema](config.schema.json)."
             ),
             f"```yaml\n{EXAMPLE}```",
             "## Keys",
             _table(("Key", "In a group", "Type", "Default", "Meaning"), _rows((*TOP.keys, *_only_in_groups()))),
             "## Groups",
             (
-                "The installations of a group have one pull request; each of the others has its own. The "
-                "first group with a pattern that matches an installation's file has it. What a group does "
-                "not say comes from the top level: `flags` and `cool-down` entry by entry, everything else "
-                "as a whole. A name may hold a-z, A-Z, 0-9 and, after the first character, `.`, `_` and "
-                "`-`; names that differ only in case or in these three would give the same branches, and "
-                "are refused."
+                "The installations of a group have one pull request. Every other installation has its own. An "
+                "installation belongs to the first group with a pattern that matches its file. If a group does not "
+                "set a key, the top level applies: for `flags` and `cool-down` each entry, for all other keys the "
+                "complete value."
             ),
             (
-                "A group that matches no installation and no version reference has no effect, and neither "
-                "has its policy: the installations you meant follow another group or the top level. Each run "
-                "warns of such a group, with the nearest directory that has Flux, or with the reason: "
-                "`ignore` covers its files, or an earlier group has them. `flux-upgrade config check` in a "
-                "checkout lists what each group matches, notes single patterns that match nothing, and ends "
-                "with [18](exit-codes.md) for a group that matches nothing. Before the first installation, "
-                "it only warns. In a sparse checkout, and for a file outside of a checkout, groups are not "
-                "compared with the repository."
+                "The name of a group can contain a-z, A-Z and 0-9, and after the first character also `.`, `_` and "
+                "`-`. Two names that differ only in case or in these three characters are refused, because their "
+                "branches would have the same name."
+            ),
+            (
+                "A group that matches no installation and no version reference has no effect. The installations that "
+                "you meant follow another group or the top level. Each run warns of such a group. The warning shows "
+                "the nearest directory with Flux, or the reason: `ignore` or an earlier group has the files."
+            ),
+            (
+                "`flux-upgrade config check` in a checkout lists what each group matches, and each pattern that "
+                "matches nothing. For a group that matches nothing, it ends with [18](exit-codes.md). Before the "
+                "first installation, it only warns. In a sparse checkout, and for a file outside of a checkout, "
+                "groups are not compared with the repository."
             ),
             "## Flags",
             (
-                "The flags of `flux install` that are to change, with Flux's own names; a flag that is not "
-                "named stays as it is in the installation. Lists may be written as on Flux's command line, "
-                "`a,b`. `namespace` cannot be changed: Flux would be installed a second time."
+                "The flags of `flux install` to change, with Flux's names. All other flags stay as they are. You can "
+                "write lists as on Flux's command line: `a,b`. You cannot change `namespace`, because Flux would be "
+                "installed a second time."
             ),
             _table(("Flag", "Type", "Flux's default", "Meaning"), _flag_rows()),
             "## Patterns",
+            ("Patterns work as in a `.gitignore` in the repository's root:"),
             (
-                "As in a `.gitignore` in the repository's root: `*` stands for anything but a slash, `**` "
-                "for any folders, a pattern with a slash at its beginning or in its middle starts at the "
-                "root, one with a slash at its end means a folder and all that is in it, `!` takes back what "
-                "earlier patterns took. The last pattern that matches decides, below a folder that an "
-                "earlier one took, too (Git would not look into it)."
+                "- `*` matches any text without a slash, `**` any directories.\n"
+                "- A pattern with a slash at its beginning or in its middle starts at the root.\n"
+                "- A pattern with a slash at its end matches a directory and everything in it.\n"
+                "- `!` excludes what earlier patterns matched.\n"
+                "- The last pattern that matches decides. Unlike in Git, this also applies in a directory that an "
+                "earlier pattern matched."
             ),
             "## Durations",
             "`0`, or a number with `h` (hours), `d` (days) or `w` (weeks).",
@@ -142,19 +153,19 @@ def reference() -> str:
 def _bootstrap() -> Iterator[str]:
     yield "## Bootstrap"
     yield (
-        "What [`flux-upgrade bootstrap`](cli.md#flux-upgrade-bootstrap) sets up; nothing else looks at it. "
-        "What is given to the command beats the file, and a cluster's flags beat those for all. The clusters "
-        "are in one repository and on one branch, each at a path of its own, and have one pull request; with "
-        "`--cluster` there is one of them."
+        "The settings of [`flux-upgrade bootstrap`](cli.md#flux-upgrade-bootstrap). Other commands do not read "
+        "them. The command line overrides the file, and a cluster's flags override those for all clusters. All "
+        "clusters are in one repository and on one branch, each at a different path. They have one pull request. "
+        "With `--cluster`, the command sets up only that cluster."
     )
     yield f"```yaml\n{BOOTSTRAP_EXAMPLE}```"
     yield _table(("Key", "Type", "Default", "Meaning"), _bootstrap_rows())
     yield "## Flags of a bootstrap"
     yield (
-        "Those of `flux bootstrap`, by their names, and those of `flux create secret githubapp`. "
-        'Booleans are read as Flux reads them, in quotes or not: `private: "false"` is false. Lists may be '
-        "written as on Flux's command line, `a,b`; durations are Go's, such as `1m` or `1h30m`. A password "
-        "has no place in a file of the repository, so that `registry-creds` is for the command line alone."
+        "The flags of `flux bootstrap` and of `flux create secret githubapp`, with their names. "
+        'Booleans can be in quotes, as in Flux: `private: "false"` is false. You can write lists as on '
+        "Flux's command line: `a,b`. Durations have Go's format, such as `1m` or `1h30m`. Do not write "
+        "passwords into a file of the repository: `registry-creds` is only for the command line."
     )
     yield _table(("Flag", "For", "Since", "Type", "Meaning"), _bootstrap_flag_rows())
 

@@ -1,6 +1,6 @@
 """``make docs``: what the code knows best is written from it.
 
-That is most of docs/reference, and what stands below three kinds of lines:
+That is most of docs/reference, and what is below three kinds of lines:
 ``<!-- report: CASE -->`` (of ``tests/cases``), ``<!-- pull-request: CASE -->`` (of
 ``tests/pull_requests``), ``<!-- example: FILE -->`` (of ``examples``). ``--check``
 writes nothing, and fails where a page is not current.
@@ -154,8 +154,12 @@ def cli_page() -> str:
     parts = [
         "# Commands and flags",
         (
-            "`flux-upgrade` lists the commands. `flux-upgrade COMMAND --help` shows the usual options of a "
-            "command, and `--help-all` shows all of them, as this page does. Options can come before or after "
+            "This page is for you if you look for a command or an option. It lists all of them, and the environment "
+            "variables."
+        ),
+        "```sh\nflux-upgrade upgrade --help-all\n```",
+        (
+            "`flux-upgrade` lists the commands. `flux-upgrade COMMAND --help` shows the usual options, and `--help-all` shows all of them. Options can come before or after "
             "the path, and cannot be abbreviated. `flux-upgrade --version` shows the version. Each run ends with "
             "an [exit code](exit-codes.md)."
         ),
@@ -205,7 +209,12 @@ def exit_codes_page() -> str:
         [
             "# Exit codes",
             (
-                "Use the exit code to decide in a script what to do next. If several installations or pull "
+                "This page is for you if a script or a pipeline decides by the exit code. It lists every code, its name "
+                "and its meaning."
+            ),
+            '```sh\nflux-upgrade upgrade || echo "exit code $?"\n```',
+            (
+                "If several installations or pull "
                 "requests fail, flux-upgrade finishes the others and exits with the smallest code that is not 0. "
                 "An error is a line on stderr, `flux-upgrade: <name>: <what happened>`. An indented line with the "
                 "remedy follows. A config file has one line for each problem. A [hold](hold-reasons.md) exits "
@@ -235,16 +244,20 @@ def errors_with_codes() -> list[type[errors.FluxUpgradeError]]:
     ]
 
 
-def verdicts_page() -> str:
-    """What a proof can say."""
+def verification_results_page() -> str:
+    """What verification can find."""
     meanings = docstrings(Verdict)
     return _page(
         [
-            "# Verdicts",
+            "# Verification results",
             (
-                "flux-upgrade regenerates your manifest at its release with the flags it finds, then compares the "
-                "result with your file. `inspect` shows the status of each file. The status decides what `upgrade` "
-                "does."
+                "This page is for you if `inspect` shows a status for your manifest. You find what it means, and what "
+                "`upgrade` does with the file."
+            ),
+            "```sh\nflux-upgrade inspect\n```",
+            (
+                "flux-upgrade generates your manifest again, at its release and with the flags in it. It compares the "
+                "result with your file. The difference is the status."
             ),
             _table(
                 ("Status", "How your file differs from the generated manifest", "What `upgrade` does"),
@@ -260,9 +273,13 @@ def hold_reasons_page() -> str:
         [
             "# Hold reasons",
             (
-                "When flux-upgrade cannot or should not upgrade an installation, it holds it for one of these "
-                "reasons. Other installations are not affected. Find the name from your terminal, job summary, "
-                "pull request or JSON report here. Its row tells you what to do next."
+                "This page is for you if an upgrade is held. Find the reason from your terminal, job summary, pull request "
+                "or JSON report. Its row tells you what to do next."
+            ),
+            "```sh\nflux-upgrade plan\n```",
+            (
+                "When flux-upgrade cannot or should not upgrade an installation, it holds it for one of these reasons. "
+                "Other installations are not affected."
             ),
             "## You must act",
             "These holds stay until you do what the third column says.",
@@ -318,7 +335,12 @@ def action_page() -> str:
         [
             "# The Action",
             (
-                "To set it up, see [Use the Action](../how-to/use-the-action.md). An input overrides the "
+                "This page is for you if you look for an input, an output or an outcome of the Action. To set it up, see "
+                "[Use the Action](../how-to/use-the-action.md)."
+            ),
+            "```yaml\n      - uses: OWNER/flux-upgrade@v0\n        with:\n          approve: v2.9.4\n```",
+            (
+                "An input overrides the "
                 "[config file](config.md), which has all other settings. A step ends with an "
                 "[exit code](exit-codes.md), as every command does."
             ),
@@ -360,7 +382,13 @@ def breaks_page() -> str:
     ]
     return _page(
         [
-            "# Breaks that no schema shows",
+            "# Changes in behavior",
+            (
+                "This page is for you if a report lists a change in behavior, or if you review a minor. Each row says "
+                "which resources it concerns, and how you keep the old behavior. The schemas of these resources do not "
+                "change."
+            ),
+            "```sh\nflux-upgrade plan --details\n```",
             (
                 "`plan`, `upgrade` and `check` look in the repository for resources that these changes concern. "
                 "They list each resource with its file and line, and with the line that keeps the old behavior. They "
@@ -370,14 +398,14 @@ def breaks_page() -> str:
             _table(("Flux", "Rule", "Concerns", "Change", "How to adapt or keep the old behavior"), rows),
             "## How a rule gets here",
             (
-                "A rule comes from one of three sources, which are read for every release: the announcement and "
-                "release notes of Flux, the changelogs of its controllers, and the defaults of their feature gates "
-                "(`internal/features` in the source of each controller). It is added if the behavior of a resource "
-                "changes that the API server accepts before and after, and if the resource shows that it is concerned."
+                "Rules come from Flux's announcements and release notes, and from the changelogs of its controllers. "
+                "A third source is the defaults of their feature gates (`internal/features` in each controller's "
+                "source). All three are read for every release. A change becomes a rule on two conditions. The API server accepts the resource before and "
+                "after the change, and the resource shows that it is affected."
             ),
             (
-                "Each rule has test cases in `tests/breaks`: a resource that it concerns, one that it does not, and "
-                "one where a field or a feature gate already sets the behavior. On real repositories, the tests count "
+                "Each rule has test cases in `tests/breaks`: an affected resource, and one that is not. A third one has a "
+                "field or a feature gate that sets the behavior. On real repositories, the tests count "
                 "how many resources each rule reports."
             ),
         ]
@@ -435,7 +463,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "config.schema.json": config_schema,
     "exit-codes.md": exit_codes_page,
     "hold-reasons.md": hold_reasons_page,
-    "verdicts.md": verdicts_page,
+    "verification-results.md": verification_results_page,
 }
 
 

@@ -282,88 +282,90 @@ def test_the_page_shows_the_walks(walks: dict[str, list[Day]], request: pytest.F
 # The page.
 
 TITLES = {
-    "patch": "`policy: patch`, and nobody approves anything",
-    "patch, approved": "`policy: patch`, and somebody approves each minor two days after its draft appears",
-    "minor": "`policy: minor`",
+    "patch": ("patch, no approvals", "`policy: patch`, no minor is approved"),
+    "patch, approved": ("patch, with approvals", "`policy: patch`, each minor is approved two days after its draft"),
+    "minor": ("minor", "`policy: minor`"),
 }
+"""Of each walk: its section in the chart, and its row in the table."""
 INTRO = f"""\
 <!-- Written by `make test PYTEST_ARGS=--update-golden`, from Flux's release list: change the code, not this page. -->
 
-# The policy, day by day
+# The policies compared
 
-A repository is at v2.0.0 on {FIRST}, and flux-upgrade runs every day at {HOUR:%H:%M} UTC until {LAST}. \
-The releases and their dates are Flux's own; cool-downs are the defaults, none for a patch and \
-{COOL_DOWN.days} days for a minor. Days on which nothing opens, changes or begins to wait are left out.
+This page is for you if you choose a [policy](../how-to/approve-minors.md#policy). The chart shows which minor of \
+Flux your cluster would have run with each policy, from {FIRST} to {LAST}.
 
-What the walk takes for granted: a pull request that needs no approval, or has it, is merged on the day on which \
-the run made it; a draft stays open; nobody closes or reverts anything.
+```yaml
+# .github/flux-upgrade.yaml
+policy: patch
+```
+"""
+METHOD = f"""\
+The releases and their dates are those of Flux. The repository starts at v2.0.0, and flux-upgrade runs every day at \
+{HOUR:%H:%M} UTC. The cool-downs are the defaults: none for a patch, {COOL_DOWN.days} days for a minor. A pull request \
+that needs no approval is merged on the same day. No pull request is closed or reverted.
 """
 
 
 def page(walks: dict[str, list[Day]]) -> str:
-    parts = [INTRO]
-    for name, title in TITLES.items():
-        days = walks[name]
-        parts += [f"## {title}\n", summary(days), table(days)]
-    if walks["2.x"] == walks["minor"]:
-        parts += [
-            "## `range: 2.x`\n",
-            "Day for day the same as `policy: minor`: no Flux 3 had been released by then.\n",
+    overtaken = {name: never_proposed(days) for name, days in walks.items()}
+    assert len(set(map(tuple, overtaken.values()))) == 1
+    assert walks["2.x"] == walks["minor"]
+    skipped = overtaken["minor"]
+    return "\n".join(
+        [
+            INTRO,
+            chart(walks),
+            table(walks),
+            "`range: 2.x` gives the same result as `policy: minor`, because there is no Flux 3.\n",
+            (
+                "On all other days, a run changes nothing. Without approvals, there is one draft, which is kept up to "
+                f"date. {len(skipped)} releases are never proposed, because a patch followed during the cool-down of "
+                f"their minor: {', '.join(skipped)}.\n"
+            ),
+            "## How it is computed\n",
+            METHOD,
         ]
-    return "\n".join(parts)
-
-
-def summary(days: list[Day]) -> str:
-    pulls = [pull for each in days for pull in each.opened]
-    drafts = sum(not pull.approved for pull in pulls)
-    updates = sum(len(each.updated) for each in days)
-    merged = sum(len(each.merged) for each in days)
-    end = max([days[-1].current, *days[-1].merged], key=number)
-    quiet = sum(not each.acts for each in days)
-    seen = {pull.target for each in days for pull in each.candidates}
-    held = {hold.target for each in days for hold in each.holds if hold.target}
-    overtaken = ", ".join(sorted(held - seen, key=number))
-    return (
-        f"{counted(len(pulls), 'pull request')} opened, {drafts} of them as a draft; "
-        f"{counted(updates, 'update')}; {merged} merged. "
-        f"On {quiet} of {len(days)} days the run changed nothing. It ends at {end}. "
-        f"Never proposed, because a patch overtook them while their minor cooled down: {overtaken}.\n"
     )
 
 
-def counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+def chart(walks: dict[str, list[Day]]) -> str:
+    """A bar for each minor that the cluster runs."""
+    lines = ["```mermaid", "gantt", "  dateFormat YYYY-MM-DD", "  axisFormat %Y"]
+    for name, (section, _) in TITLES.items():
+        lines.append(f"  section {section}")
+        begins = dict[str, date]()
+        for each in walks[name]:
+            for tag in [each.current, *each.merged]:
+                begins.setdefault(minor_of(tag), each.day)
+        ends = [*begins.values(), LAST][1:]
+        lines += [f"  {minor} :{begin}, {end}" for (minor, begin), end in zip(begins.items(), ends, strict=True)]
+    return "\n".join([*lines, "```", ""])
 
 
-def table(days: list[Day]) -> str:
-    lines = ["| Day | The run | Waits | Merged |", "| --- | --- | --- | --- |"]
-    before: list[str] = []
-    for each in days:
-        waits = waiting(each)
-        if each.acts or waits != before:
-            cells = (str(each.day), "; ".join(actions(each)), "; ".join(waits), ", ".join(each.merged))
-            lines.append(f"| {' | '.join(cells)} |")
-        before = waits
-    return "\n".join(lines) + "\n"
-
-
-def actions(each: Day) -> Iterator[str]:
-    for pull in each.opened:
-        yield f"opens {pull.target}" if pull.approved else f"opens a draft for {pull.target}"
-    for pull in each.updated:
-        yield f"updates the {'pull request' if pull.approved else 'draft'} to {pull.target}"
-    for pull in each.readied:
-        yield f"makes the draft for {pull.target} ready, as {pull.approval} was approved"
-    for subject in each.closed:
-        yield f"closes the {subject}"
-
-
-def waiting(each: Day) -> list[str]:
-    """What has not been merged, and why."""
-    drafts = [f"{pull.target} for approval" for pull in each.candidates if not pull.approved]
-    cooling = [
-        f"{hold.target} until {first_run(datetime.fromisoformat(hold.until))}"
-        for hold in each.holds
-        if hold.reason is HoldReason.COOLING_DOWN
+def table(walks: dict[str, list[Day]]) -> str:
+    lines = [
+        "| Policy | Pull requests | Drafts among them | Updates of open ones | Merged | Days with a change | Ends at |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    return drafts + cooling
+    for name, (_, title) in TITLES.items():
+        days = walks[name]
+        pulls = [pull for each in days for pull in each.opened]
+        cells = (
+            title,
+            len(pulls),
+            sum(not pull.approved for pull in pulls),
+            sum(len(each.updated) for each in days),
+            sum(len(each.merged) for each in days),
+            f"{sum(each.acts for each in days)} of {len(days)}",
+            max([days[-1].current, *days[-1].merged], key=number),
+        )
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join([*lines, ""])
+
+
+def never_proposed(days: list[Day]) -> list[str]:
+    """A patch overtook them while their minor cooled down."""
+    seen = {pull.target for each in days for pull in each.candidates}
+    held = {hold.target for each in days for hold in each.holds if hold.target}
+    return sorted(held - seen, key=number)

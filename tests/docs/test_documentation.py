@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+PICTURE = re.compile(r'\b(?:src|srcset)="([^"]+)"')
 COMMAND = re.compile(r"flux-upgrade ([a-z]+)((?:[^`\n|>#\\]|\\\n)*)")
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 VARIABLE = re.compile(
@@ -96,7 +97,7 @@ def test_every_error_has_one_exit_code_of_its_own_and_one_line_in_the_table() ->
 
 def test_every_hold_reason_and_every_verdict_is_documented_once() -> None:
     assert sorted(reason for reason, *_ in rows("hold-reasons.md")) == sorted(f"`{each}`" for each in HoldReason)
-    assert [verdict for verdict, *_ in rows("verdicts.md")] == [f"`{each}`" for each in Verdict]
+    assert [verdict for verdict, *_ in rows("verification-results.md")] == [f"`{each}`" for each in Verdict]
 
 
 def variables(page: str) -> set[str]:
@@ -148,7 +149,8 @@ def test_commands_that_are_shown_are_understood() -> None:
 
 @pytest.mark.parametrize("page", [pytest.param(page, id=page.relative_to(ROOT).as_posix()) for page in PAGES])
 def test_links_lead_somewhere(page: Path) -> None:
-    for link in LINK.findall(CODE.sub("", page.read_text())):
+    text = CODE.sub("", page.read_text())
+    for link in [*LINK.findall(text), *PICTURE.findall(text)]:
         if link.startswith("https://"):
             continue
         path, _, anchor = link.partition("#")

@@ -19,9 +19,9 @@ def column(heading: str, index: int) -> list[str]:
     return [re.split(r"(?<!\\)\|", line)[1 + index].strip().strip("`") for line in lines]
 
 
-def test_every_style_has_one_row() -> None:
-    assert sorted(column("Styles", 1)) == sorted([pin.NAME, *(kind.name for kind in PIN_KINDS)])
+def test_every_kind_has_one_row() -> None:
+    assert sorted(column("Kinds", 1)) == sorted([pin.NAME, *(kind.name for kind in PIN_KINDS)])
 
 
-def test_every_standing_has_one_row() -> None:
-    assert column("What a pin says", 0) == [str(each) for each in PinState]
+def test_every_state_has_one_row() -> None:
+    assert column("States", 0) == [str(each) for each in PinState]

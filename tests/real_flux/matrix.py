@@ -16,16 +16,16 @@ from real_flux.control_plane import Answer, ControlPlane, Object
 from real_flux.samples import SPECS, sample
 
 ORDERS = {
-    "V|W": "upgrade and move in one merge",
-    "VM|W": "`flux migrate`, Flux suspended, upgrade and move in one merge",
-    "VMV|W": "`flux migrate`, Flux reconciles the old manifests, upgrade and move in one merge",
-    "V|wMW": "upgrade and move in one merge, `flux migrate`",
-    "VW|W": "move, Flux reconciles it, upgrade",
-    "VWM|W": "move, Flux reconciles it, `flux migrate`, upgrade",
-    "VwMW|W": "move, `flux migrate` even if Flux could not apply the move, upgrade",
-    "VMW|W": "`flux migrate`, Flux suspended, move, upgrade",
-    "VMVW|W": "`flux migrate`, Flux reconciles the old manifests, move, upgrade",
-    "VW|wMW": "move, Flux reconciles it, upgrade, `flux migrate`",
+    "V|W": "upgrade and migration in one merge",
+    "VM|W": "`flux migrate`, Flux suspended, upgrade and migration in one merge",
+    "VMV|W": "`flux migrate`, Flux reconciles the old manifests, upgrade and migration in one merge",
+    "V|wMW": "upgrade and migration in one merge, `flux migrate`",
+    "VW|W": "migration, Flux reconciles it, upgrade",
+    "VWM|W": "migration, Flux reconciles it, `flux migrate`, upgrade",
+    "VwMW|W": "migration, `flux migrate` even if Flux could not apply the migration, upgrade",
+    "VMW|W": "`flux migrate`, Flux suspended, migration, upgrade",
+    "VMVW|W": "`flux migrate`, Flux reconciles the old manifests, migration, upgrade",
+    "VW|wMW": "migration, Flux reconciles it, upgrade, `flux migrate`",
 }
 NOTE = "example.com/note"
 """An annotation that Git has at first, and not in the end."""
@@ -40,7 +40,7 @@ class Writer(NamedTuple):
 
 
 WRITERS = (
-    Writer("Flux alone"),
+    Writer("only Flux"),
     Writer("created by kubectl", "kubectl-create", is_first=True),
     Writer("updated by Helm", "helm"),
 )
