@@ -216,8 +216,8 @@ def exit_codes_page() -> str:
             (
                 "If several installations or pull "
                 "requests fail, flux-upgrade finishes the others and exits with the smallest code that is not 0. "
-                "An error is a line on stderr, `flux-upgrade: <name>: <what happened>`. An indented line with the "
-                "remedy follows. A config file has one line for each problem. A [hold](hold-reasons.md) exits "
+                "An error is a line on stderr, `flux-upgrade: <what happened> [<name>]`. A line `Try: …` with the next "
+                "step follows. A config file has one line for each problem. A [hold](hold-reasons.md) exits "
                 "with 0 unless its row shows another code."
             ),
             _table(
@@ -386,7 +386,7 @@ def breaks_page() -> str:
             (
                 "This page is for you if a report lists a change in behavior, or if you review a minor. Each row says "
                 "which resources it concerns, and how you keep the old behavior. The schemas of these resources do not "
-                "change."
+                "show the change."
             ),
             "```sh\nflux-upgrade plan --details\n```",
             (
