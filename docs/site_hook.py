@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import github_markdown
+
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
@@ -84,8 +86,4 @@ def _on_site(page: str, repository: str, link: re.Match[str]) -> str:
 
 def rendered(text: str) -> str:
     """A pull request as HTML, in one block."""
-    from markdown_it import MarkdownIt
-    from mdit_py_plugins.tasklists import tasklists_plugin
-
-    html = MarkdownIt("commonmark").enable("table").use(tasklists_plugin).render(text)
-    return f'<div class="pull-request">\n{html}</div>'
+    return f'<div class="pull-request">\n{github_markdown.rendered(text)}</div>'
