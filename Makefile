@@ -9,7 +9,7 @@ FROM_SOURCE := PYTHONPATH=src $(RUN)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-flux lint schemas bench docs pictures site lock clean
+.PHONY: help demo demo-full test test-all test-flux lint schemas bench docs pictures site lock clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 17
@@ -18,8 +18,11 @@ help: ## Show this list
 	@echo "  TESTS=tests/test_cases.py  what make test runs instead"
 	@echo "  PYTEST_ARGS='-k carry'    passed on by make test and make test-all"
 
-demo: $(VENV)/demo ## Upgrades and a bootstrap by pull request before your eyes, offline
+demo: $(VENV)/demo ## Upgrades and a bootstrap by pull request, offline: one page, in 20 seconds
 	@$(FROM_SOURCE) demo/run.py
+
+demo-full: $(VENV)/demo ## The same with all texts, and with commands in clones
+	@$(FROM_SOURCE) demo/run.py --full
 
 # What needs no program but git, no server and no network.
 TESTS := tests/unit tests/kinds tests/test_cases.py tests/migration tests/overlay tests/breaks tests/docs

@@ -8,12 +8,12 @@ from typing import Any
 
 import fleet
 import yaml
-from github_stand_in import Repository, StandIn
+from github_stand_in import Repository
 from github_stand_in.flux import publish_releases
 from github_stand_in.model import Pull
-from job import Done, Job, depth_of
-from pages import calls_line, keep_pull_requests, results, state_of
-from stage import ROOT, Machine, Surprise, say, show, title
+from job import Job
+from pages import Done, calls_line, keep_pull_requests, results, state_of
+from stage import ROOT, Stage, Surprise
 
 NEW_REPOSITORY = ROOT / "examples" / "bootstrap-new-repository.yml"
 FROM_TEMPLATE = ROOT / "examples" / "bootstrap-from-template.yml"
@@ -27,12 +27,11 @@ TEAM_PAGE = b"# Shop\n\nWhat runs in the shop's cluster.\n"
 class BootstrapDemo:
     """Two repositories that get Flux. Every act raises Surprise where it ends otherwise."""
 
-    def __init__(self, hub: StandIn, folder: Path) -> None:
-        """``hub``: one where v2.9.4 is not out; ``folder``: for what is kept."""
-        self.hub, self.folder = hub, folder
-        self._machine = Machine(hub.clock)
+    def __init__(self, stage: Stage) -> None:
+        """On a stage where v2.9.4 is not out."""
+        self._stage, self.hub, self.tell = stage, stage.hub, stage.tell
         before = {tag: date for tag, date in fleet.DATES.items() if tag != "v2.9.4"}
-        publish_releases(hub, before, fleet.NOTES)
+        publish_releases(stage.hub, before, fleet.NOTES)
 
     def perform(self) -> None:
         """All of it."""
@@ -41,70 +40,76 @@ class BootstrapDemo:
         self.from_template()
         self.again()
         for name in ("acme/atlas", "acme/shop"):
-            keep_pull_requests(self.hub.repositories[name], self.folder)
+            keep_pull_requests(self.hub.repositories[name], self._stage.kept)
 
     def new_repository(self) -> None:
         """Created, with access, and Flux in its first commit."""
-        title("9. Bootstrap: somebody presses Run workflow, and there is a repository with Flux in it")
+        self.tell.act("Bootstrap: you run a workflow, and there is a repository with Flux in it", 9)
         manager = self.hub.create_repository("acme/platform", {"README.md": b"# Platform\n"}, is_private=True)
         workflow = _read(NEW_REPOSITORY)
         app, ours = _steps(workflow, "create-github-app-token", "flux-upgrade")
-        job = Job(self.hub, manager, self._app_token(app), self._machine, self.folder)
-        job.checks_out = False
-        inputs = _filled(ours, {"inputs.name": "atlas", "inputs.path": "clusters/production"})
+        job = Job(self._stage, manager, self._app_token(app), workflow)
+        values = {"inputs.name": "atlas", "inputs.path": "clusters/production"}
+        job.name = _replaced(job.name, values)
+        inputs = _filled(ours, values)
         done = self._run(job, "workflow_dispatch", "bootstrap", "updated", inputs)
-        say(f"\n{done.log}\n\n  {calls_line(done.calls)}")
+        self.tell.say(f"\n{done.log}\n\n  {calls_line(done.calls)}")
         atlas = self.hub.repositories["acme/atlas"]
         _expect("the files of the first commit", set(atlas.files()), FILES | {UPGRADES})
         _expect("the pull requests of an empty repository", len(atlas.pulls), 0)
         self._expect_access(atlas, done)
-        show("the job summary", done.summary)
-        show(f"{FOLDER}/gotk-sync.yaml", atlas.files()[f"{FOLDER}/gotk-sync.yaml"].decode())
+        self.tell.show("the job summary", done.summary)
+        self.tell.show(f"{FOLDER}/gotk-sync.yaml", atlas.files()[f"{FOLDER}/gotk-sync.yaml"].decode())
+        self.tell.outcome("Bootstrap", "a new repository with Flux v2.9.3, a deploy key and the upgrade workflow")
 
     def first_upgrade(self) -> None:
         """By the workflow that came with it, and nothing else."""
-        title("10. v2.9.4 comes out: the new repository's own workflow proposes it, with no configuration")
+        self.tell.act("v2.9.4 comes out: the new repository's own workflow proposes it, with no configuration", 10)
         atlas = self.hub.repositories["acme/atlas"]
         workflow = yaml.safe_load(atlas.files()[UPGRADES])
         token = self.hub.token("actions", workflow["jobs"]["upgrade"]["permissions"])
-        job = Job(self.hub, atlas, token, self._machine, self.folder)
-        job.depth = depth_of(workflow)
+        job = Job(self._stage, atlas, token, workflow)
         done = self._run(job, "schedule", "nothing-yet", "none", {})
-        say(f"\n{results(done)}\n")
+        self.tell.say(f"\n{results(done)}\n")
         self.hub.clock.set(fleet.DATES["v2.9.4"])
         publish_releases(self.hub, {"v2.9.4": fleet.DATES["v2.9.4"]}, fleet.NOTES)
         done = self._run(job, "schedule", "first-upgrade", "opened", {})
-        say(f"\n{results(done)}")
+        self.tell.say(f"\n{results(done)}")
         pull = self._only_pull(atlas)
         _expect("its title", pull.title, "Upgrade Flux to v2.9.4 in clusters/production")
         _expect("its files", set(_changed(atlas, pull)), {f"{FOLDER}/{fleet.MANIFEST}"})
+        self.tell.outcome("Upgrade", "v2.9.4 is out: the new repository's own workflow opens its pull request")
 
     def from_template(self) -> None:
         """A repository with something in it gets a pull request, and nothing else."""
-        title("11. Bootstrap of a repository with content: its first push opens one pull request")
+        self.tell.act("Bootstrap of a repository with content: its first push opens one pull request", 11)
         files = {"README.md": TEAM_PAGE, ".github/workflows/bootstrap.yml": FROM_TEMPLATE.read_bytes()}
         shop = self.hub.create_repository("acme/shop", files, is_private=True)
         head = shop.head()
         done = self._from_template(shop, "push", "bootstrap-by-pull-request", "opened")
-        say(f"\n{done.log}\n\n  {calls_line(done.calls)}")
+        self.tell.say(f"\n{done.log}\n\n  {calls_line(done.calls)}")
         _expect("main", shop.head(), head)
         pull = self._only_pull(shop)
         _expect("its files", set(_changed(shop, pull)), FILES)
-        show(f"#{pull.number} {pull.title}", pull.body)
+        self.tell.show(f"#{pull.number} {pull.title}", pull.body)
+        self.tell.outcome(
+            "Bootstrap", "a repository with content: one pull request with Flux v2.9.4, main is unchanged"
+        )
 
     def again(self) -> None:
         """It converges: what is there is not made twice, before and after the merge."""
-        title("12. Run again, before and after the merge: nothing is left to do")
+        self.tell.act("Run again, before and after the merge: nothing is left to do", 12)
         shop = self.hub.repositories["acme/shop"]
         for name in ("again", "merged"):
             done = self._from_template(shop, "workflow_dispatch", name, "none")
-            say(f"\n{results(done)}\n\n  {calls_line(done.calls)}\n")
+            self.tell.say(f"\n{results(done)}\n\n  {calls_line(done.calls)}\n")
             writes = [call.path for call in done.calls if call.is_write]
             _expect("the writes of a run with nothing to do", writes, [])
             if name == "again":
                 made = shop.people.merge(self._only_pull(shop).number, "squash")
-                say(f"  alice merges #{self._only_pull(shop).number}: {made[:7]} on main")
+                self.tell.say(f"  alice merges #{self._only_pull(shop).number}: {made[:7]} on main")
         _expect("the pull request", state_of(self._only_pull(shop)), "merged")
+        self.tell.outcome("Again", "run again before and after the merge: no write")
 
     # What the acts are made of
 
@@ -118,7 +123,7 @@ class BootstrapDemo:
         workflow = _read(FROM_TEMPLATE)
         token = self.hub.token("actions", workflow["jobs"]["bootstrap"]["permissions"])
         (ours,) = _steps(workflow, "flux-upgrade")
-        job = Job(self.hub, shop, token, self._machine, self.folder)
+        job = Job(self._stage, shop, token, workflow)
         return self._run(job, event, name, outcome, _filled(ours, {}))
 
     def _app_token(self, step: Mapping[str, str]) -> Any:
@@ -131,9 +136,9 @@ class BootstrapDemo:
         """A deploy key that reads, its private part sealed and nowhere else, and a team."""
         (key,) = repository.deploy_keys
         secret = repository.actions.secrets[SECRET]
-        say(f"\n  deploy key: {key.title}, {'reads' if key.read_only else 'writes'}, {key.key.split()[0]}")
-        say(f"  Actions secret: {SECRET}, {secret.count(chr(10))} lines that no page shows")
-        say(f"  teams: {repository.team_permissions}")
+        self.tell.say(f"\n  deploy key: {key.title}, {'reads' if key.read_only else 'writes'}, {key.key.split()[0]}")
+        self.tell.say(f"  Actions secret: {SECRET}, {secret.count(chr(10))} lines that no page shows")
+        self.tell.say(f"  teams: {repository.team_permissions}")
         _expect("the team", repository.team_permissions, {"platform": "maintain"})
         document = yaml.safe_load(secret)
         private = document["stringData"]["identity"]
@@ -176,9 +181,12 @@ def _filled(given: Mapping[str, Any], values: Mapping[str, str]) -> Mapping[str,
     values = {"github.repository_owner": "acme", "inputs.team": "platform", **values}
     filled = {}
     for name, value in given.items():
-        text = "true" if value is True else str(value)
-        for expression, replacement in values.items():
-            text = text.replace(f"${{{{ {expression} }}}}", replacement)
-        filled[name] = text
+        filled[name] = _replaced("true" if value is True else str(value), values)
     filled.pop("token", None)
     return filled
+
+
+def _replaced(text: str, values: Mapping[str, str]) -> str:
+    for expression, replacement in values.items():
+        text = text.replace(f"${{{{ {expression} }}}}", replacement)
+    return text

@@ -9,71 +9,55 @@ import base64
 import json
 import re
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
-from github_stand_in import Call, Repository, StandIn, Token
-from stage import ROOT, Machine, Surprise, say
+from github_stand_in import Repository, Token
+from pages import Done
+from stage import ROOT, Machine, Stage, Surprise
 
 _ACTION = ROOT / "action.yml"
 _OUTPUT = re.compile(r"^([\w-]+)<<(\S+)\n(.*?)\n\2$", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"::([\w-]+)[^:]*::(.*)")
 
 
-@dataclass(frozen=True)
-class Done:
-    """What is left of a job."""
-
-    log: str
-    """As the run's page shows it."""
-    outputs: Mapping[str, str]
-    summary: str
-    calls: Sequence[Call]
-    """To the API, in their order."""
-
-
-def depth_of(workflow: Mapping[str, Any]) -> int:
-    """How many commits a workflow's one job checks out; 0: all of them."""
-    (job,) = workflow["jobs"].values()
-    (step,) = (each for each in job["steps"] if each.get("uses", "").startswith("actions/checkout@"))
-    return int(step["with"].get("fetch-depth", 1))
-
-
 class Job:
-    """The job of a workflow in ``repository``, as often as wanted."""
+    """The one job of a workflow in ``repository``, as often as wanted."""
 
-    def __init__(self, hub: StandIn, repository: Repository, token: Token, machine: Machine, folder: Path) -> None:
-        """``folder``: where what each run leaves behind is kept, numbered through."""
-        self._hub, self._repository, self._token = hub, repository, token
-        self._machine, self._folder = machine, folder
+    def __init__(self, stage: Stage, repository: Repository, token: Token, workflow: Mapping[str, Any]) -> None:
+        """What each run leaves behind is kept on the stage, numbered through."""
+        (job,) = workflow["jobs"].values()
+        self.name = str(job["name"])
+        checkouts = [each for each in job["steps"] if each.get("uses", "").startswith("actions/checkout@")]
+        self._depths = [int(each["with"].get("fetch-depth", 1)) for each in checkouts]
+        self._hub, self._folder, self._tell = stage.hub, stage.kept, stage.tell
+        self._repository, self._token = repository, token
+        self._machine = Machine(stage.hub.clock)
         self._runs = 0
-        self.checks_out = True
-        """Whether the workflow has a step for that."""
-        self.depth = 1
-        """So many commits are checked out; 0: all of them, with all branches."""
 
     def run(self, event: str, name: str, inputs: Mapping[str, str], *, ends_with: int = 0) -> Done:
         """Run it, and keep what it leaves in a folder of this name. Raises Surprise."""
         self._runs = 1 + sum(each.name[0].isdigit() for each in self._folder.iterdir())
+        date = str(self._hub.clock.now.date())
         given = [f"{key}: {value.strip()}" for key, value in inputs.items()]
         separator = ", " if len(given) < 2 else "\n    "
-        say(separator.join((f"  {self._hub.clock.now.date()} · on: {event}", *given)))
+        self._tell.say(separator.join((f"  {date} · on: {event}", *given)))
         kept = self._folder / f"{self._runs:02}-{name}"
         workspace, runner = kept / "workspace", kept / "runner"
         (runner / "temp").mkdir(parents=True)
         workspace.mkdir()
-        if self.checks_out:
-            self._check_out(workspace)
+        for depth in self._depths:
+            self._check_out(workspace, depth)
         self._hub.forget()
         env = {**self._variables(event, workspace, runner), **self._inputs(inputs)}
         printed = self._machine.run(("flux-upgrade", "action"), workspace, env, ends_with)
         if self._token.value in printed.replace(f"::add-mask::{self._token.value}", ""):
             raise Surprise("the token is in the log")
         outputs = {found[1]: found[3] for found in _OUTPUT.finditer((runner / "output").read_text())}
-        done = Done(_readable(printed), outputs, (runner / "summary").read_text(), tuple(self._hub.calls))
+        summary = (runner / "summary").read_text()
+        done = Done(self.name, date, event, _readable(printed), outputs, summary, tuple(self._hub.calls))
         report = json.loads((runner / "temp" / outputs["report-file"]).read_text())
         for file, text in (
             ("log.txt", done.log),
@@ -83,18 +67,19 @@ class Job:
             (kept / file).write_text(f"{text.rstrip()}\n", encoding="utf-8")
         shutil.rmtree(workspace)
         shutil.rmtree(runner)
+        self._tell.ran(self._repository, done)
         return done
 
-    def _check_out(self, folder: Path) -> None:
-        """As actions/checkout does: no credential stays behind."""
+    def _check_out(self, folder: Path, depth: int) -> None:
+        """As actions/checkout does, so many commits or (0) all of them: no credential stays behind."""
         basic = base64.b64encode(f"x-access-token:{self._token.value}".encode()).decode()
         header = {
             "GIT_CONFIG_COUNT": "1",
             "GIT_CONFIG_KEY_0": "http.extraheader",
             "GIT_CONFIG_VALUE_0": f"AUTHORIZATION: basic {basic}",
         }
-        fetched = f"--no-tags --depth={self.depth} origin +refs/heads/main:refs/remotes/origin/main"
-        if not self.depth:
+        fetched = f"--no-tags --depth={depth} origin +refs/heads/main:refs/remotes/origin/main"
+        if not depth:
             fetched = "--tags origin +refs/heads/*:refs/remotes/origin/*"
         for command in (
             "git init --quiet --initial-branch=main",

@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from github_stand_in import Call, Repository
 from github_stand_in.model import Pull
-from job import Done
+
+State = Literal["open", "draft", "merged", "closed"]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What is left of a job."""
+
+    job: str
+    """As the workflow calls it."""
+    date: str
+    event: str
+    log: str
+    """As the run's page shows it."""
+    outputs: Mapping[str, str]
+    summary: str
+    calls: Sequence[Call]
+    """To the API, in their order."""
 
 
 def keep_pull_requests(repository: Repository, folder: Path) -> None:
@@ -29,11 +48,13 @@ def changed_lines(repository: Repository, pull: Pull) -> list[str]:
     return [line for line in diff.splitlines() if line[:1] in "+-" and line[:2] != "--"]
 
 
-def state_of(pull: Pull) -> str:
+def state_of(pull: Pull) -> State:
     """In one word."""
     if pull.merged_at:
         return "merged"
-    return "draft" if pull.is_draft and pull.state == "open" else pull.state
+    if pull.state == "open":
+        return "draft" if pull.is_draft else "open"
+    return "closed"
 
 
 def results(done: Done) -> str:
@@ -46,3 +67,8 @@ def calls_line(calls: Sequence[Call]) -> str:
     counted = Counter((call.repository or "the account", "write" if call.is_write else "read") for call in calls)
     kinds = (f"{count} {kind}{'s' * (count > 1)} to {name}" for (name, kind), count in counted.items())
     return f"calls: {', '.join(kinds)}"
+
+
+def writes(calls: Sequence[Call]) -> int:
+    """How many of them change something."""
+    return sum(call.is_write for call in calls)

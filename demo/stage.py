@@ -1,53 +1,36 @@
-"""What the demo is made of: lines for the reader, and commands that must end as they should."""
+"""What the demo is made of: a stage, and commands on it that must end as they should."""
 
 from __future__ import annotations
 
-import re
 import shlex
 import shutil
 import subprocess
 import sys
-import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from github_stand_in import Clock
+from github_stand_in import Clock, StandIn
+from telling import Teller
 
 ROOT = Path(__file__).resolve().parent.parent
 _PROGRAM = Path(__file__).resolve().parent / "program.py"
-_WIDTH = 100
-_COMMENT = re.compile(r"<!--.*?-->[ \n]?")
-_FOLDED = re.compile(r"<details>\n<summary>(.*?)</summary>.*?</details>", re.DOTALL)
 
 
 class Surprise(Exception):
     """A step ended otherwise than it should."""
 
 
-def say(text: str = "") -> None:
-    """One line or several, at once."""
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+@dataclass(frozen=True)
+class Stage:
+    """Where a part of the demo is performed, and whom it is told to."""
 
-
-def title(text: str) -> None:
-    """Begin a part."""
-    say(f"\n\n── {text} {'─' * max(0, _WIDTH - 4 - len(text))}\n")
-
-
-def show(what: str, markdown: str) -> None:
-    """Markdown in a frame: without comments, folded where a page folds it, long lines wrapped."""
-    say(f"\n  ╭─ {what}")
-    for line in _FOLDED.sub(r"▸ \1", _COMMENT.sub("", markdown)).strip("\n").split("\n"):
-        indent = "  " * line.startswith(("- ", "* "))
-        fits = line.startswith("|") or len(line) <= _WIDTH
-        for part in (
-            [line]
-            if fits
-            else textwrap.wrap(line, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-        ):
-            say(f"  │ {part}".rstrip())
-    say("  ╰─")
+    hub: StandIn
+    work: Path
+    """For clones."""
+    kept: Path
+    """For what is kept."""
+    tell: Teller
 
 
 class Machine:
@@ -89,20 +72,15 @@ class Machine:
 
 
 class Clone:
-    """A person's clone, in which commands are shown, or not."""
+    """A person's clone, in which commands are run."""
 
     def __init__(self, machine: Machine, folder: Path) -> None:
         self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
         self._machine = machine
         names = {f"GIT_{role}_NAME": "alice" for role in ("AUTHOR", "COMMITTER")}
         self._env = names | {name.replace("NAME", "EMAIL"): "alice@example.com" for name in names}
 
     def run(self, *command: str) -> str:
-        """Run a command, without showing it. Returns what it prints."""
+        """Run a command. Returns what it prints."""
         return self._machine.run(command, self.folder, self._env)
-
-    def show(self, *command: str) -> str:
-        """Show a command and what it prints. Returns that."""
-        printed = self.run(*command).rstrip()
-        say(f"\n$ {shlex.join(command)}\n{printed}")
-        return printed

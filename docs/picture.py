@@ -132,7 +132,7 @@ def _framed(picture: Picture) -> str:
     assert title is not None, picture.golden
     # In a pull request, unlike in a file, GitHub keeps the line breaks of a paragraph.
     body = _rendered(text[title.end() :], "--hardbreaks")
-    return github_page.pull_request(title[1], body, is_draft=picture.frame is Frame.DRAFT)
+    return github_page.pull_request(title[1], body, "draft" if picture.frame is Frame.DRAFT else "open")
 
 
 def _rendered(markdown: str, *options: str) -> str:

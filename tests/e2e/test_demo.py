@@ -1,4 +1,4 @@
-"""Each act of ``make demo`` shows what its title promises, and the demo stops at any other result."""
+"""Each act of ``make demo-full`` shows what its title promises, and the demo stops at any other result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import pytest
 from acts import Demo
 from bootstrap_act import BootstrapDemo
 from github_stand_in import Clock, StandIn
-from stage import Machine, Surprise
+from stage import Machine, Stage, Surprise
+from telling import Teller
 
 from real_parts import require_program
 
@@ -21,9 +22,9 @@ DEMO = Path(__file__).resolve().parents[2] / "demo" / "run.py"
 
 
 def performed(folder: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """The demo, as `make demo` starts it."""
+    """The demo, as `make demo-full` starts it."""
     return subprocess.run(  # noqa: S603 the demo itself
-        [sys.executable, DEMO, folder], cwd=cwd, capture_output=True, encoding="utf-8", check=False
+        [sys.executable, DEMO, "--full", folder], cwd=cwd, capture_output=True, encoding="utf-8", check=False
     )
 
 
@@ -101,9 +102,12 @@ def test_the_laptop_shows_the_proof(acts: dict[str, str]) -> None:
 
 def test_pins_are_found_and_move_as_sets(acts: dict[str, str]) -> None:
     text = next(text for name, text in acts.items() if name.startswith("Another repository"))
-    inspected, planned, changed = re.split(r"^\$ flux-upgrade (?:plan|upgrade) .*$", text, flags=re.MULTILINE)
+    inspected, planned, upgraded, changed = re.split(
+        r"^\$ (?:flux-upgrade (?:plan|upgrade)|git diff) .*$", text, flags=re.MULTILINE
+    )
     assert inspected.rstrip().endswith("2 installations, 6 version references of 6 kinds, 1 drifting")
     assert planned.startswith("\ndrift: clusters/production: its version references disagree: v2.8.7 in ")
+    assert upgraded.rstrip().endswith("2 clusters: 2 upgraded. 2 other version references: 2 upgraded.")
     assert "6 files changed" in changed
 
 
@@ -171,7 +175,7 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
 def test_pull_requests_that_should_not_be_are_a_surprise(tmp_path: Path) -> None:
     require_program("git")
     with StandIn(tmp_path / "hub", Clock(fleet.BEGINNING)) as hub:
-        demo = Demo(hub, tmp_path, tmp_path)
+        demo = Demo(Stage(hub, tmp_path, tmp_path, Teller()))
         demo.expect()
         with pytest.raises(Surprise, match="has 0 pull requests"):
             demo.expect(staging="open draft")
@@ -187,7 +191,7 @@ def test_a_bootstrap_that_ends_otherwise_is_a_surprise(tmp_path: Path) -> None:
     with StandIn(tmp_path / "hub", Clock(fleet.BEGINNING)) as hub:
         kept = tmp_path / "kept"
         kept.mkdir()
-        demo = BootstrapDemo(hub, kept)
+        demo = BootstrapDemo(Stage(hub, tmp_path, kept, Teller()))
         # Somebody was there before: it is not empty, so there is a pull request and no first commit.
         hub.create_repository("acme/atlas", {"README.md": b""})
         with pytest.raises(Surprise, match="the outcome: opened, not updated"):
