@@ -10,7 +10,7 @@ from flux_upgrade.config.config import Migrate
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.impact.diff.changes import Changes
 from flux_upgrade.impact.diff.compare import manifest_changes
-from flux_upgrade.impact.impact import Detour, Hit, Impact, Managed, PastRelease, Refused, Stored
+from flux_upgrade.impact.impact import Detour, Harm, Hit, Impact, Managed, PastRelease, Refused, Stored
 from flux_upgrade.impact.kubernetes_versions import fit
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
@@ -138,7 +138,7 @@ def use(stated: Stated, files: Mapping[str, str]) -> ApiUse:
 
 
 def _hit(stated: Mapping[str, Any]) -> Hit:
-    return Hit(**{"namespace": "", "keep": "", **stated})
+    return Hit(**{"namespace": "", "keep": "", **stated, "harm": Harm(stated.get("harm", Harm.DIFFERS))})
 
 
 def _refused(stated: Stated) -> Refused:

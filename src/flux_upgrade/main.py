@@ -13,7 +13,7 @@ from importlib import import_module
 
 from flux_upgrade.cli.parse import parse_command
 from flux_upgrade.commands.output import Console, failure
-from flux_upgrade.commands.terminal import with_terminal
+from flux_upgrade.commands.terminal import pager_for, with_terminal
 from flux_upgrade.config.environment import masked, secrets_of
 from flux_upgrade.model.errors import FluxUpgradeError, UsageError
 
@@ -70,7 +70,8 @@ def run(  # noqa: PLR0913 whatever a process has
 
             return action.run(env, console, timing)
         environment = with_terminal(environment, invocation.options, env, out, err)
-        console = console._replace(progress=environment.progress)
+        pager = pager_for(invocation.options, env, out)
+        console = console._replace(progress=environment.progress, pager=pager)
         command: Command = import_module(f"flux_upgrade.commands.{invocation.command}").run
         return command(invocation.options, environment, console)
     except FluxUpgradeError as error:

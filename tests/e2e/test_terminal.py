@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import select
+import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 from collections.abc import Iterator
@@ -40,9 +43,10 @@ def slow() -> Iterator[str]:
     server.server_close()
 
 
-def on_terminal(folder: Path, *argv: str, env: dict[str, str] | None = None) -> str:
-    """Everything that the process writes to its terminal."""
+def on_terminal(folder: Path, *argv: str, env: dict[str, str] | None = None, lines: int = 0) -> str:
+    """Everything that the process writes to its terminal. ``lines``: of the screen; 0: unknown."""
     controller, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", lines, 100, 0, 0))
     command = [sys.executable, "-m", "flux_upgrade", *argv]
     process = subprocess.Popen(  # noqa: S603 our own program
         command, cwd=folder, env={"PATH": os.defpath, "COLUMNS": "100", **(env or {})}, stdin=terminal, stdout=terminal, stderr=terminal
@@ -112,3 +116,25 @@ def test_an_empty_repository_is_answered_without_a_network(tmp_path: Path, slow:
     written = on_terminal(tmp_path, "plan", f"--release-source={slow}")
     assert "nothing-found" in written
     assert "asking" not in written
+
+
+@pytest.mark.parametrize(
+    ("lines", "flags", "pager", "is_whole"),
+    [
+        (5, (), "head -n 1", False),
+        (50, (), "head -n 1", True),
+        (0, (), "head -n 1", True),
+        (5, ("--no-pager",), "head -n 1", True),
+        (5, ("--json",), "head -n 1", True),
+        (5, (), "", True),
+        (5, (), "no-such-program", True),
+        (5, (), "an unclosed 'quote", True),
+    ],
+)
+def test_a_report_longer_than_the_screen_goes_through_the_pager(  # noqa: PLR0913 what it depends on
+    repository: Path, written_source: Path, lines: int, flags: tuple[str, ...], pager: str, *, is_whole: bool
+) -> None:
+    argv = ("plan", f"--release-source={written_source}", *flags)
+    written = on_terminal(repository, *argv, env={"PAGER": pager, "NO_COLOR": "1"}, lines=lines)
+    assert "clusters/staging" in written
+    assert ("1 cluster: 1 ready." in written or '"migrations": []' in written) is is_whole

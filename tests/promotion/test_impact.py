@@ -95,7 +95,7 @@ def test_a_patch_in_the_artifact_that_turns_off_what_it_uses(site: Site) -> None
 
     assert held.exit_code == 0, held.err
     assert "overlay-breaks" in held.out
-    assert "this patch turns off HelmRelease v1, used in apps/podinfo.yaml:1" in held.out
+    assert "this patch turns off HelmRelease v1 in v2.9.4, used in apps/podinfo.yaml:1" in held.out
     assert Seen(site.url, site.path).digest() == digest
 
     accepted = site.run("upgrade", *APPROVED, "--accept-breaks")
@@ -119,7 +119,7 @@ def test_a_patch_of_the_kustomization_that_installs_the_artifact(
     monkeypatch.chdir(tmp_path)
     held = site.run("upgrade", *APPROVED)
     assert held.exit_code == 0, held.err
-    assert "flux.yaml:29: this patch turns off HelmRelease v1, used in podinfo.yaml:1" in held.out
+    assert "flux.yaml:29: this patch turns off HelmRelease v1 in v2.9.4, used in podinfo.yaml:1" in held.out
     assert Seen(site.url, site.path).digest() == digest
 
 
@@ -149,7 +149,7 @@ def test_what_the_cluster_reads_is_migrated_first(site: Site, tmp_path: Path, mo
     monkeypatch.chdir(tmp_path)
     held = site.run("upgrade", *APPROVED)
     assert "blocked-by-api-removal" in held.out
-    assert "run `flux-upgrade migrate --to v2.9.4`" in held.out
+    assert "Run `flux-upgrade migrate --to v2.9.4`" in held.out
     assert Seen(site.url, site.path).digest() == digest
 
     (tmp_path / "alert.yaml").write_bytes(ALERT.replace(b"v1beta2", b"v1"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -126,7 +127,8 @@ def test_a_minor_waits_an_approval_promotes_it_and_a_rollback_returns(site: Site
     assert seen.tags()["production.rejected-v2.9.4"] == seen.tags()[waiting]
 
     held = site.run("upgrade", "--policy=minor")
-    assert "rolled-back: v2.9.4 was rolled back" in held.out
+    assert "held: rolled-back, see step 1\n" in held.out
+    assert ": v2.9.4 was rolled back" in held.out
     assert seen.digest() == patched
 
     again = site.run("upgrade", "--approve=v2.9.4")
@@ -316,3 +318,26 @@ def test_the_layer_is_the_same_whatever_umask_and_time_zone(site: Site, seen: Se
 
     assert done.returncode == 0, done.stderr
     assert first in Seen(site.url, again.path).tags()
+
+
+def test_a_plan_shows_rows_steps_and_what_the_registry_would_get(site: Site, seen: Seen) -> None:
+    before = seen.tags()
+
+    ran = site.run("plan")
+
+    assert ran.exit_code == 0, ran.err
+    again = f"flux-upgrade upgrade {site.address} --plain-http --release-source={site.source}"
+    assert ran.out.startswith(f"{site.address}  v2.8.7 → v2.8.8  patch  ready\n")
+    assert f"Step 1  Upgrade to v2.8.8\n        $ {again}\n" in ran.out
+    assert re.search(
+        r"\nThe registry would change:\n  push v2\.8\.8-\w+\n  push v2\.9\.4-\w+\n  move production to v2\.8\.8-\w+\n",
+        ran.out,
+    )
+    assert f"\n1 artifact: 1 ready.\nNext:     {again}\nDetails:  flux-upgrade plan " in ran.out
+    assert seen.tags() == before
+
+
+def test_details_and_quiet_of_a_plan(site: Site) -> None:
+    assert "    changes in the cluster: only images and version labels\n" in site.run("plan", "--details").out
+    assert site.run("plan", "--quiet").out == ""
+    assert site.run("upgrade", "--quiet", "--dry-run").out == ""

@@ -10,6 +10,7 @@ from flux_upgrade.config.environment import Terminal
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.overview import overview
+from flux_upgrade.report.overview_rows import State
 from flux_upgrade.report.overview_text import Commands, overview_text
 from replacing import replace
 from rounds import holding, planned, team_of
@@ -38,7 +39,9 @@ def test_lines_are_wrapped_between_words(width: int) -> None:
     table, _, rest = wrapped.partition("Step 1")
     assert all(len(line) <= width for line in f"Step 1{rest}".splitlines() if " -" not in line)
     assert wrapped.split() == plain.split()
-    assert table == plain.partition("Step 1")[0]
+    # A row that is too long has its state below.
+    row = "clusters/staging  v2.8.7    held: edit-conflict, see step 1\n\n"
+    assert table == (row if width > 40 else row.replace("    held", "\n    held"))
 
 
 def test_places_and_rows_are_capped_with_a_count() -> None:
@@ -66,3 +69,22 @@ def test_commands_can_be_pasted() -> None:
     text = shown(ONE, commands=commands)
     assert "$ flux-upgrade upgrade 'my fleet' --policy=minor --approve=2.9\n" in text
     assert "Details:  flux-upgrade plan 'my fleet' --policy=minor --details\n" in text
+
+
+def test_a_failed_upgrade_asks_for_no_approval() -> None:
+    plan = ONE.plans[0]
+    text = overview_text(overview((ONE,), states={(plan.path, plan.line): State.FAILED}), Commands())
+    assert "patch  failed\n" in text
+    assert "Approve Flux 2.9\n" in text
+    assert f"Approve Flux {plan.upgrades[0].target}" not in text
+
+
+def test_the_same_reason_of_several_clusters_is_shown_once() -> None:
+    plan = replace(ONE.plans[0], decisions=(CONFLICT,))
+    other = replace(plan, path="clusters/c", decisions=(replace(CONFLICT, detail="another"),))
+    text = shown(team_of("all", replace(plan, path="clusters/a"), replace(plan, path="clusters/b"), other))
+    assert "          clusters/a, clusters/b: v2.9.4 changed a path\n          clusters/c: another\n" in text
+
+
+def test_a_single_cluster_is_not_repeated_with_each_step() -> None:
+    assert "Step 1  Upgrade to v2.8.8\n" in shown(ONE)

@@ -201,8 +201,10 @@ def summary_of(of: UpdateGroupPlan, *results: Result) -> str:
 
 def test_the_summary_says_what_is_to_be_done_first() -> None:
     everything = summary_of(team(case("impact-everything").proposal))
-    assert "\n1. Run `flux migrate` with the Flux CLI 2.8 in the cluster, before the upgrade is merged (" in everything
-    assert "\n- Flux 2.9 behaves differently: " in everything.partition("### Good to know")[2]
+    assert "\n1. Run `flux migrate` with the Flux CLI 2.8 in the cluster, before the upgrade is merged\n" in everything
+    steps, _, remarks = everything.partition("### Good to know")
+    assert ". Check 1 resource that Flux 2.9 may break\n   - A Receiver of type gcr needs " in steps
+    assert "\n- Review 3 resources that behave differently in Flux 2.9: " in remarks
     assert "| minor | ready (step 1 of 2, then v2.9.4) |" in summary_of(team(case("multi-step").proposal))
 
 
@@ -243,8 +245,8 @@ def test_every_report_says_when_flux_migrate_has_to_run(
     ((found,),) = [[each["impact"]["managed-fields"] for each in plan["decisions"]] for plan in value["installations"]]
     assert in_json is None or found is not None
     assert in_json == (None if found is None else {key: found[key] for key in in_json or {}})
-    task = "1. Migrate the manifests that v2.9.4 no longer serves: spec.x is gone ("
-    assert f"{task}`clusters/staging" in summary_of(stated({"lefts": [LEFT]}))
+    task = "1. Migrate the manifests that v2.9.4 no longer serves\n   - spec.x is gone.\n"
+    assert task in summary_of(stated({"lefts": [LEFT]}))
 
 
 def test_whoever_waits_has_a_link_to_what_is_moved_before() -> None:

@@ -16,7 +16,7 @@ from flux_upgrade.report.overview import ALL_IGNORED, Overview, overview
 from flux_upgrade.report.overview_rows import Row, State
 from flux_upgrade.report.plans import dates, step
 from flux_upgrade.report.pull_requests import all_plans, would_be
-from flux_upgrade.report.steps import Remark, Stage, Step
+from flux_upgrade.report.steps import Remark, Step
 
 MOST_ROWS = 500  # Of the table; the report file has all of them
 _MOST_PLACES = 5
@@ -41,7 +41,10 @@ def summary(done: Round, *, written: bool, approve_command: str, workflow_url: s
     parts += [f"> {plain(each)}" for each in found.left]
     parts += [f"> **Broken today**: {plain(each)}" for each in found.broken_today]
     if found.steps:
-        parts += ["### Next steps", "\n".join(_step(at, each) for at, each in enumerate(found.steps, 1))]
+        parts += [
+            "### Next steps",
+            "\n".join(_step(at, each, found.concerned(each)) for at, each in enumerate(found.steps, 1)),
+        ]
     parts += _approvals(done, approve_command, workflow_url)
     if found.remarks:
         parts += ["### Good to know", "\n".join(map(_remark, found.remarks))]
@@ -101,12 +104,8 @@ def _state(row: Row) -> str:
     return f"{row.state}: **{plain(row.why)}**" if row.state is State.HELD else f"{row.state} ({plain(row.why)})"
 
 
-def _step(number: int, each: Step) -> str:
-    clusters = (
-        f" ({first_few(list(map(code, each.clusters)), _MOST_PLACES)})"
-        if each.clusters and each.stage is not Stage.UNBLOCK
-        else ""
-    )
+def _step(number: int, each: Step, concerned: tuple[str, ...]) -> str:
+    clusters = f" ({first_few(list(map(code, concerned)), _MOST_PLACES)})" if concerned else ""
     places = "".join(f"\n   - {plain(place)}" for place in capped(each.places, _MOST_PLACES))
     return f"{number}. {prose(each.what)}{clusters}{places}"
 

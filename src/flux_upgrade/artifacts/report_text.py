@@ -10,8 +10,13 @@ from flux_upgrade.artifacts.promote import ArtifactOutcome, Rollback
 from flux_upgrade.artifacts.promotion_plan import ArtifactPlan, Successor
 from flux_upgrade.model.oci.manifest import StoredManifest
 from flux_upgrade.model.text import printable_lines
+from flux_upgrade.planning.plan import Upgrade
+from flux_upgrade.report.next_steps import remarks_of, steps_of
 from flux_upgrade.report.outcomes import change_lines, hold_lines, waiting_lines
+from flux_upgrade.report.overview import Overview
+from flux_upgrade.report.overview_rows import State, decision_rows
 from flux_upgrade.report.plans import plan_lines, plan_value, step
+from flux_upgrade.report.steps import Remark
 
 
 def artifact_text(outcome: ArtifactOutcome, *, written: bool) -> str:
@@ -22,6 +27,36 @@ def artifact_text(outcome: ArtifactOutcome, *, written: bool) -> str:
 def artifact_plan_text(planned: ArtifactPlan) -> str:
     """What would be done, and why."""
     return printable_lines(_plan(planned))
+
+
+def overview_of(planned: ArtifactPlan, state: State | None = None) -> Overview:
+    """What is to become of an artifact, as ``plan`` shows clusters. ``state``: what came of its promotion."""
+    plan = planned.plan
+    # What is pushed and may not be promoted is both.
+    held = {(hold.bump_kind, hold.target) for hold in plan.holds if hold.target}
+    rows = [
+        row._replace(state=state) if state is not None and row.state is State.READY else row
+        for row in decision_rows(plan, str(planned.pulled.address))
+        if not (isinstance(row.decision, Upgrade) and (row.decision.bump_kind, row.decision.target) in held)
+    ]
+    # A tag that was moved leaves nothing to do.
+    steps = tuple(steps_of([row for row in rows if row.state is not State.UPGRADED], ()))
+    remarks = (*remarks_of(rows), *(Remark(each, ()) for each in planned.remarks))
+    return Overview(tuple(rows), steps, remarks, noun="artifact")
+
+
+def artifact_changes(planned: ArtifactPlan) -> list[str]:
+    """What would be written into the registry, in lines."""
+    lines = [f"  push {each.tag}" for each in planned.successors if not each.is_there]
+    if planned.promoted is not None:
+        lines.append(f"  move {planned.pulled.address.tag} to {planned.promoted.tag}")
+    return ["The registry would change:", *lines] if lines else []
+
+
+def artifact_results(outcome: ArtifactOutcome, *, written: bool) -> list[str]:
+    """What was written into the registry, or would be (``written`` false), in lines."""
+    lines = [f"  {line}" for line in _writes(outcome, "" if written else "would be ")]
+    return ["Registry:", *lines] if lines else []
 
 
 def rollback_text(planned: Rollback, *, written: bool) -> str:
@@ -45,22 +80,27 @@ def _outcome(outcome: ArtifactOutcome, *, written: bool) -> Iterator[str]:
     if upgrade is not None and upgrade.change.manifest is not None:
         yield f"  {plan.path}: {step(plan, upgrade)}"
         yield from change_lines(pulled.pin.proof, upgrade, upgrade.change.manifest)
-    if outcome.kept:
-        yield f"  {would}kept: {outcome.kept} ({pulled.stored.digest}), what there was before"
-    for each in outcome.pushed:
-        digest = f" ({each.stored.digest})" if each.stored is not None else ""
-        action = f"{would}pushed" if each.is_new else "pushed before, and not again"
-        yield f"  {action}: {each.successor.tag}{digest}"
-    if outcome.promoted:
-        yield f"  {would}promoted: {pulled.address.tag} to {outcome.promoted}"
-    if not any(each.is_new for each in outcome.pushed) and outcome.failure is None:
-        yield "  nothing to push"
+    yield from (f"  {line}" for line in _writes(outcome, would))
     if outcome.failure is not None:
         yield f"  failed: {outcome.failure.message}"
     yield from (f"  note: {remark}" for remark in planned.remarks)
     for hold in plan.holds:
         yield from hold_lines(plan, hold)
     yield from waiting_lines(plan)
+
+
+def _writes(outcome: ArtifactOutcome, would: str) -> Iterator[str]:
+    pulled = outcome.plan.pulled
+    if outcome.kept:
+        yield f"{would}kept: {outcome.kept} ({pulled.stored.digest}), what there was before"
+    for each in outcome.pushed:
+        digest = f" ({each.stored.digest})" if each.stored is not None else ""
+        action = f"{would}pushed" if each.is_new else "pushed before, and not again"
+        yield f"{action}: {each.successor.tag}{digest}"
+    if outcome.promoted:
+        yield f"{would}promoted: {pulled.address.tag} to {outcome.promoted}"
+    if not any(each.is_new for each in outcome.pushed) and outcome.failure is None:
+        yield "nothing to push"
 
 
 def _plan(planned: ArtifactPlan) -> Iterator[str]:

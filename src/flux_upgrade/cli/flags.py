@@ -113,6 +113,7 @@ SHOWN = {
         "default": "auto",
         "help": "color the output (default: auto, on a terminal unless NO_COLOR is set)",
     },
+    "--no-pager": switch("print a report that is longer than the screen without $PAGER (default: less)"),
 }
 DRY_RUN = {"--dry-run": switch("show what would change, and write nothing")}
 

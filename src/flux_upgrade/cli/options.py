@@ -34,6 +34,7 @@ class OutputOptions(NamedTuple):
     is_quiet: bool = False
     is_verbose: bool = False
     color: str = "auto"  # `auto`, `always` or `never`
+    may_page: bool = True
 
 
 class UpgradeOptions(NamedTuple):

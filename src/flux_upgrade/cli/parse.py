@@ -184,7 +184,9 @@ def _upgrade(args: Namespace, *, writes: bool) -> UpgradeOptions:
         pull_request=args.pull_request,
         promote=promote,
         json=given.get("json", False),
-        output=OutputOptions(args.details, given.get("diff", False), args.quiet, args.verbose, args.color),
+        output=OutputOptions(
+            args.details, given.get("diff", False), args.quiet, args.verbose, args.color, not args.no_pager
+        ),
     )
 
 

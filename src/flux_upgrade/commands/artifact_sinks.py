@@ -10,11 +10,12 @@ from functools import partial
 from flux_upgrade.adapters.local.worktree import Spool
 from flux_upgrade.artifacts.promote import carry_out
 from flux_upgrade.artifacts.promotion_plan import ArtifactPlan, plan_artifact
-from flux_upgrade.artifacts.report_text import artifact_failures, artifact_plan_json, artifact_plan_text, artifact_text
+from flux_upgrade.artifacts.report_text import artifact_failures
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.clusters.ownership.artifact_references import Promotion, promotion_of
 from flux_upgrade.commands.pull_request_sink import PullRequestSink
 from flux_upgrade.commands.read_artifact import ArtifactInventory, read_artifact, read_artifact_pins, references_here
+from flux_upgrade.commands.reports import artifact_plan_report, artifact_report
 from flux_upgrade.commands.sink import Applied, Sink
 from flux_upgrade.commands.tree_sink import TreeSink
 from flux_upgrade.config.environment import Environment
@@ -34,7 +35,7 @@ def artifact_sink(  # noqa: PLR0913 those of `sink_of`, and what closes at its e
     found = references_here(options.path, options.address)
     spool = stack.enter_context(Spool())
     if (options.promote or promotion_of(found, options.address)) != Promotion.PULL_REQUEST:
-        return TagSink(options, partial(read_artifact, options, environment, found, spool))
+        return TagSink(options, environment, partial(read_artifact, options, environment, found, spool))
     # Pull requests are about what pins the artifact alone, and name what is pushed first.
     read = partial(read_artifact_pins, options, environment, found, spool)
     if previews and not options.pull_request:
@@ -49,6 +50,7 @@ class TagSink:
     """As ``Sink``: the artifact is rebased and pushed, and its tag moved."""
 
     options: UpgradeOptions
+    environment: Environment
     read: Callable[[], ArtifactInventory]
 
     def decide(self, inventory: ArtifactInventory) -> ArtifactPlan:
@@ -56,9 +58,9 @@ class TagSink:
 
     def show(self, inventory: ArtifactInventory, plans: ArtifactPlan) -> str:
         del inventory
-        return artifact_plan_json(plans) if self.options.json else artifact_plan_text(plans)
+        return artifact_plan_report(plans, self.options, self.environment)
 
     def apply(self, inventory: ArtifactInventory, plans: ArtifactPlan) -> Applied:
         outcome = carry_out(plans, inventory.ports)
-        text = artifact_text(outcome, written=self.options.request.writes)
+        text = artifact_report(outcome, self.options, self.environment)
         return Applied(text, tuple(artifact_failures(outcome)), outcome.errors, outcome)

@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO
 
+    from flux_upgrade.adapters.local.pager import Pager
     from flux_upgrade.model.ports import Progress
 
 
@@ -15,12 +16,17 @@ class Console(NamedTuple):
     out: IO[bytes]
     err: IO[str]
     progress: Progress | None = None
+    pager: Pager | None = None
 
     def show(self, text: str) -> None:
         """Print a report. File names may hold bytes that are no text (PEP 383); they are shown as escapes."""
+        content = text.encode("utf-8", "backslashreplace")
+        if self.pager is not None and self.progress is not None:
+            self.progress.close()  # for good: the screen is the pager's
         self.clear()
-        self.out.write(text.encode("utf-8", "backslashreplace"))
-        self.out.flush()
+        if self.pager is None or not self.pager.show(content, self.out):
+            self.out.write(content)
+            self.out.flush()
 
     def fail(self, slug: str, message: str, hint: str) -> None:
         self.clear()

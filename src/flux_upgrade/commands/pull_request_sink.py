@@ -42,10 +42,10 @@ class PullRequestSink:
     def show(self, inventory: Inventory, plans: FetchedPlans) -> str:
         for each in inventory.void:
             self.warn(each.text)
-        return plan_report(inventory, plans.plans, self.options, self.environment.terminal)
+        return plan_report(inventory, plans.plans, self.options, self.environment)
 
     def apply(self, inventory: Inventory, plans: FetchedPlans) -> Applied:
         done = reconcile_pull_requests(inventory, plans, self.forge, self.details or RunDetails(), self.warn)
         calls = self.forge.calls
-        text = round_report(inventory, done, calls, self.options, self.environment.terminal)
+        text = round_report(inventory, done, calls, self.options, self.environment)
         return Applied(text, tuple(round_failures(done)), tuple(round_errors(done)), done, calls)

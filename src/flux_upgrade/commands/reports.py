@@ -6,19 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from flux_upgrade.cli.flags import DEFAULT_SOURCE
 from flux_upgrade.cli.options import UpgradeOptions
-from flux_upgrade.config.environment import Terminal
+from flux_upgrade.config.environment import Environment, RegistryAccess
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.artifacts.promote import ArtifactOutcome
+    from flux_upgrade.artifacts.promotion_plan import ArtifactPlan
     from flux_upgrade.planning.proposal import Round
     from flux_upgrade.planning.write_tree import WriteResult
+    from flux_upgrade.report.overview import Overview
     from flux_upgrade.report.overview_rows import State
 
 
 def plan_report(
-    inventory: Inventory, plans: Sequence[UpdateGroupPlan], options: UpgradeOptions, terminal: Terminal
+    inventory: Inventory, plans: Sequence[UpdateGroupPlan], options: UpgradeOptions, environment: Environment
 ) -> str:
     """Of ``plan``."""
     if options.json or options.output.details:
@@ -27,7 +30,7 @@ def plan_report(
         if options.json:
             return plans_json(plans, inventory.reported_only, inventory.void)
         return plans_text(plans, inventory.reported_only)
-    return _overview(inventory, plans, options, terminal)
+    return _overview(inventory, plans, options, environment)
 
 
 def tree_report(
@@ -35,7 +38,7 @@ def tree_report(
     plans: Sequence[UpdateGroupPlan],
     outcomes: Sequence[WriteResult],
     options: UpgradeOptions,
-    terminal: Terminal,
+    environment: Environment,
 ) -> str:
     """Of ``upgrade`` in a tree."""
     path, is_dry, output = options.path, not options.request.writes, options.output
@@ -53,7 +56,7 @@ def tree_report(
             from flux_upgrade.report.file_changes import stats  # late: nearly every run changes nothing
 
             lines = stats(changed, path, written=not is_dry)
-        text = _overview(inventory, plans, options, terminal, states={} if is_dry else _states(outcomes), done=lines)
+        text = _overview(inventory, plans, options, environment, states={} if is_dry else _states(outcomes), done=lines)
     shown = [] if output.is_quiet or not text else [text]
     if changed and output.diff:
         from flux_upgrade.report.file_changes import diffs  # late, as above
@@ -62,21 +65,23 @@ def tree_report(
     return "\n".join(shown)
 
 
-def round_report(inventory: Inventory, done: Round, calls: int, options: UpgradeOptions, terminal: Terminal) -> str:
+def round_report(
+    inventory: Inventory, done: Round, calls: int, options: UpgradeOptions, environment: Environment
+) -> str:
     """Of ``upgrade --pull-request``, and the log of the Action."""
     from flux_upgrade.report.pull_requests import results_lines, round_text  # late: a tree has no pull requests
 
     writes = options.request.writes
     if options.output.details:
         return round_text(done, calls=calls, written=writes)
-    return _overview(inventory, done.plans, options, terminal, done=results_lines(done, written=writes))
+    return _overview(inventory, done.plans, options, environment, done=results_lines(done, written=writes))
 
 
 def _overview(  # noqa: PLR0913 what is shown, where, and what came of it
     inventory: Inventory,
     plans: Sequence[UpdateGroupPlan],
     options: UpgradeOptions,
-    terminal: Terminal,
+    environment: Environment,
     *,
     states: Mapping[tuple[str, int], State] | None = None,
     done: Sequence[str] = (),
@@ -84,18 +89,67 @@ def _overview(  # noqa: PLR0913 what is shown, where, and what came of it
     if options.output.is_quiet:
         return ""
     from flux_upgrade.report.overview import overview  # late: details and JSON are reports of their own
-    from flux_upgrade.report.overview_text import Commands, overview_text
 
     details = () if states else ("plan",) if states is None else ("upgrade", "--dry-run")
-    commands = Commands(_target(options), tuple(_flags_again(options)), details)
-    found = overview(plans, inventory.reported_only, states=states)
-    return overview_text(found, commands, terminal, done)
+    return _text(overview(plans, inventory.reported_only, states=states), options, environment, details, done)
+
+
+def _text(
+    found: Overview,
+    options: UpgradeOptions,
+    environment: Environment,
+    details: tuple[str, ...],
+    done: Sequence[str] = (),
+) -> str:
+    from flux_upgrade.report.overview_text import Commands, overview_text  # late, as above
+
+    flags = (*_registry_flags(environment.registry), *_flags_again(options))
+    commands = Commands(_target(options), flags, details)
+    return overview_text(found, commands, environment.terminal, done)
+
+
+def artifact_plan_report(plan: ArtifactPlan, options: UpgradeOptions, environment: Environment) -> str:
+    """Of ``plan`` for the tag of an artifact."""
+    from flux_upgrade.artifacts import report_text  # late: most runs are about no artifact
+
+    if options.json:
+        return report_text.artifact_plan_json(plan)
+    if options.output.details:
+        return report_text.artifact_plan_text(plan)
+    if options.output.is_quiet:
+        return ""
+    return _text(report_text.overview_of(plan), options, environment, ("plan",), report_text.artifact_changes(plan))
+
+
+def artifact_report(outcome: ArtifactOutcome, options: UpgradeOptions, environment: Environment) -> str:
+    """Of ``upgrade`` for the tag of an artifact."""
+    from flux_upgrade.artifacts import report_text  # late, as above
+    from flux_upgrade.report.overview_rows import State
+
+    written = options.request.writes
+    if options.output.details:
+        return report_text.artifact_text(outcome, written=written)
+    if options.output.is_quiet:
+        return ""
+    state = None
+    if written:
+        state = State.UPGRADED if outcome.failure is None else State.FAILED
+    found = report_text.overview_of(outcome.plan, state)
+    details = () if outcome.promoted and written else ("upgrade", "--dry-run")
+    return _text(found, options, environment, details, report_text.artifact_results(outcome, written=written))
 
 
 def _target(options: UpgradeOptions) -> tuple[str, ...]:
     if options.artifact is not None:
         return (str(options.artifact),)
     return () if options.path == "." else (options.path,)
+
+
+def _registry_flags(registry: RegistryAccess) -> Iterator[str]:
+    if registry.plain_http:
+        yield "--plain-http"
+    if registry.username:
+        yield from (f"--username={registry.username}", "--password-stdin")
 
 
 def _flags_again(options: UpgradeOptions) -> Iterator[str]:
@@ -108,8 +162,8 @@ def _flags_again(options: UpgradeOptions) -> Iterator[str]:
     for name, value in options.governing.items():
         for each in value if isinstance(value, list) else [value]:
             yield f"--{name}={str(each).lower() if isinstance(each, bool) else each}"
-    if options.promote == "pull-request":
-        yield "--promote=pull-request"
+    if options.promote:
+        yield f"--promote={options.promote}"
     if options.pull_request:
         yield "--pull-request"
     if request.to:

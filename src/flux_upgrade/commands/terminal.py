@@ -11,6 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO
 
+    from flux_upgrade.adapters.local.pager import Pager
+
 _WIDTH = 80  # Columns where the terminal does not tell
 
 
@@ -30,6 +32,23 @@ def with_terminal(
     from flux_upgrade.adapters.local.progress import LogLines, TerminalLine
 
     return environment._replace(progress=LogLines(err) if output.is_verbose else TerminalLine(err, _width(env, out)))
+
+
+def pager_for(options: object, env: Mapping[str, str], out: IO[bytes]) -> Pager | None:
+    """Of an overview that is printed on a terminal; None: it is printed as it is."""
+    if not isinstance(options, UpgradeOptions) or options.json or options.output.is_quiet or not out.isatty():
+        return None
+    if not options.output.may_page or env.get("TERM") == "dumb":
+        return None
+    import os  # late, as below
+
+    from flux_upgrade.adapters.local.pager import pager_of  # late: only a terminal has one
+
+    try:
+        lines = os.get_terminal_size(out.fileno()).lines
+    except (OSError, ValueError):
+        return None
+    return pager_of(env, lines) if lines else None
 
 
 def _width(env: Mapping[str, str], out: IO[bytes]) -> int:

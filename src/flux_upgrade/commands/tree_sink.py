@@ -35,7 +35,7 @@ class TreeSink:
         return plan_update_groups(inventory)
 
     def show(self, inventory: Inventory, plans: Sequence[UpdateGroupPlan]) -> str:
-        return plan_report(inventory, plans, self.options, self.environment.terminal)
+        return plan_report(inventory, plans, self.options, self.environment)
 
     def apply(self, inventory: Inventory, plans: Sequence[UpdateGroupPlan]) -> Applied:
         # Late: a plan ends before.
@@ -48,7 +48,7 @@ class TreeSink:
         # Resources that are migrated may be anywhere in the repository.
         outcomes = list(publish(sets, build_worktree(find(path).root, writes=writes)))
         return Applied(
-            tree_report(inventory, plans, outcomes, self.options, self.environment.terminal),
+            tree_report(inventory, plans, outcomes, self.options, self.environment),
             tuple(failure for outcome in outcomes for failure in failures(outcome, path)),
             tuple(error for outcome in outcomes for error in outcome.errors),
         )

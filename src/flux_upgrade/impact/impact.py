@@ -34,6 +34,14 @@ class Managed(NamedTuple):
     is_done: bool = False  # whether it is confirmed that it ran
 
 
+class Harm(StrEnum):
+    """What a known change does to what it concerns; a report says it in these words."""
+
+    BREAKS = "breaks"  # It fails
+    MAY_BREAK = "may break"  # It fails if something is so that no file shows: what a Secret holds
+    DIFFERS = "behaves differently"  # It goes on working
+
+
 class Hit(NamedTuple):
     """A place of the tree that a known breaking change concerns."""
 
@@ -49,6 +57,7 @@ class Hit(NamedTuple):
     keep: str  # The line that keeps the old behaviour, as it would stand in the file; empty where there is none
     hint: str = ""  # what else to do; a sentence without markup
     what: str = ""  # What is concerned there, in a few words: `${DOMAIN} has no value`; empty: all of the resource
+    harm: Harm = Harm.DIFFERS
 
 
 class PastRelease(NamedTuple):

@@ -139,12 +139,13 @@ class Candidates:
                 # Flux v2.0.0 release notes: v1 of GitRepository, Kustomization and Receiver alone.
                 hint="upgrade to v2.0.0 with the Flux CLI first (https://fluxcd.io/flux/installation/upgrade/), and "
                 "leave HelmRepository at v1beta2: v2.0.0 does not serve v1 of it. "
-                "Or render a new manifest with these flags",
+                "Or replace the file with the output of `flux-upgrade render`, with the flags that "
+                "`flux-upgrade inspect` shows",
             )
         if not _TAG.fullmatch(version):
             raise UnsupportedRelease(
                 f"'{version}' is a development build, not a Flux release",
-                hint="run `flux-upgrade render` for a release with these flags, and compare",
+                hint="run `flux-upgrade render` with the flags that `flux-upgrade inspect` shows, and compare",
             )
         self.regenerator.rules(version)
         known = set(self.regenerator.manifests(version).components)

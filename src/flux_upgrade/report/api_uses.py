@@ -96,7 +96,7 @@ def check_text(found: ApiUsesReport) -> str:
         for file in found.uses.files
         for each in in_order(file)
     ]
-    changes = [line for places in by_change(_hits(found)) for line in changed_lines(places)]
+    changes = [line for known in by_change(_hits(found)) for line in changed_lines(*known)]
     blocks = [block for block in (lines, changes, list(_summary(found))) if block]
     return printable_lines([line for block in blocks for line in (*block, "")][:-1])
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.impact.impact import Impact
+from flux_upgrade.impact.impact import Harm, Impact
 from flux_upgrade.impact.migrate.result import Left, Move
 from flux_upgrade.model.text import first_few
 from flux_upgrade.model.versions import Version
@@ -123,6 +123,9 @@ def _orphaned(impact: Impact, target: Version, style: Style) -> Iterator[Finding
         )
 
 
+_SEVERITIES = {Harm.BREAKS: Severity.BREAKS, Harm.MAY_BREAK: Severity.RISKS, Harm.DIFFERS: Severity.CHANGES}
+
+
 def hits(impact: Impact, _: Version, style: Style) -> Iterator[Finding]:
     """Known changes of behavior, place by place."""
     for hit in impact.breaks:
@@ -130,15 +133,16 @@ def hits(impact: Impact, _: Version, style: Style) -> Iterator[Finding]:
         parts = (style.code(f"{hit.path}:{hit.line}"), style.plain(f"{hit.kind} {name}{hit.what and f': {hit.what}'}"))
         keep = f"to keep the old behavior: {hit.keep}" if hit.keep else ""
         yield Finding(
-            Severity.CHANGES,
+            _SEVERITIES[hit.harm],
             hit.path,
             hit.line,
+            (f"{hit.kind} {name}",),
             remedy=hit.keep,
             task=hit.change,
             title=f"Flux {hit.since} changes this: {hit.rule}",
             message=f"{sentences(TEXT, hit.change, hit.hint, keep)} See {hit.source}",
             wording=" ".join(filter(None, parts)),
-            change=KnownChange(hit.since, hit.rule, hit.change, hit.source, hit.hint),
+            change=KnownChange(hit.since, hit.rule, hit.change, hit.source, hit.hint, hit.harm),
         )
 
 

@@ -6,13 +6,14 @@ Where the reports differ, a finding carries both sides: ``heading`` is the text 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse
-from flux_upgrade.impact.impact import Hit, Impact
+from flux_upgrade.impact.impact import Harm, Hit, Impact
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move
+from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.impact_phrases import Style, in_order, is_broken_already, sentences
@@ -23,9 +24,10 @@ class Severity(IntEnum):
     """The most severe first: the order of the tasks in a pull request."""
 
     BREAKS = 0  # It fails, or something is lost
-    CHANGES = 1  # It goes on to work, and does something else
-    REVIEW = 2  # It works, and misses something that is new, or that nobody has tested
-    NOTE = 3
+    RISKS = 1  # It fails if something is so that no file shows
+    CHANGES = 2  # It goes on to work, and does something else
+    REVIEW = 3  # It works, and misses something that is new, or that nobody has tested
+    NOTE = 4
 
 
 class KnownChange(NamedTuple):
@@ -36,6 +38,7 @@ class KnownChange(NamedTuple):
     what: str
     source: str  # Where Flux says so: an address
     hint: str = ""
+    harm: Harm = Harm.DIFFERS
 
 
 class Finding(NamedTuple):
@@ -73,15 +76,24 @@ class FindingKind(NamedTuple):
     """Whether a pull request of a patch leaves it out: a patch asks for what the release before it did."""
 
 
-def by_change(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
+def by_change(findings: Iterable[Finding]) -> Iterator[tuple[KnownChange, list[Finding]]]:
     """The findings of each known change, oldest change first, each place once."""
-    found: dict[tuple[str, str], dict[tuple[str, int, str], Finding]] = {}
+    found: dict[tuple[str, str], tuple[KnownChange, dict[tuple[str, int, str], Finding]]] = {}
     for each in findings:
         if each.change is not None:
-            places = found.setdefault((each.change.since, each.change.rule), {})
+            _, places = found.setdefault((each.change.since, each.change.rule), (each.change, {}))
             places.setdefault((each.path, each.line, each.remedy), each)
-    for _, places in sorted(found.items()):
-        yield sorted(places.values(), key=lambda each: (each.path, each.line))
+    for _, (change, places) in sorted(found.items(), key=lambda each: each[0]):
+        yield change, sorted(places.values(), key=lambda each: (each.path, each.line))
+
+
+def change_task(change: KnownChange, places: Sequence[Finding]) -> str:
+    """What to do about a known change, and how many resources it concerns; without a full stop."""
+    count = len({(each.path, each.names) for each in places})
+    resources = counted(count, "resource")
+    if change.harm is Harm.DIFFERS:
+        return f"Review {resources} that {'behaves' if count == 1 else 'behave'} differently in Flux {change.since}"
+    return f"{'Fix' if change.harm is Harm.BREAKS else 'Check'} {resources} that Flux {change.since} {change.harm}"
 
 
 def uses_value(files: Iterable[Migrated]) -> list[dict[str, Any]]:

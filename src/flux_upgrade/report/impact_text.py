@@ -11,7 +11,7 @@ from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.finding_kinds import FINDING_KINDS, in_the_way
-from flux_upgrade.report.findings import Finding, by_change
+from flux_upgrade.report.findings import Finding, KnownChange, by_change, change_task
 from flux_upgrade.report.impact_phrases import TEXT, hops_line, move_line, sentences, uses_of
 from flux_upgrade.report.listed_changes import in_cluster, said_apart
 
@@ -47,17 +47,16 @@ def _findings(impact: Impact, target: Version, said: HoldReason | None = None) -
                 headings.setdefault(each.heading, []).extend([line] if line else [])
         for heading, lines in headings.items():
             yield from (heading, *_limited(lines)) if heading else lines
-        for places in by_change(found):
-            yield from changed_lines(places)
+        for change, places in by_change(found):
+            yield from changed_lines(change, places)
 
 
-def changed_lines(places: Sequence[Finding]) -> Iterator[str]:
+def changed_lines(change: KnownChange, places: Sequence[Finding]) -> Iterator[str]:
     """A known change of behaviour, and whom it concerns."""
-    change = places[0].change
-    if change is not None:
-        yield f"breaks: {sentences(TEXT, change.what, change.hint)} ({change.source})"
-        kept = (f": {each.remedy} keeps the old behavior" if each.remedy else "" for each in places)
-        yield from _limited([f"{each.worded(TEXT)}{keep}" for each, keep in zip(places, kept, strict=True)])
+    task = change_task(change, places)
+    yield f"{task[:1].lower()}{task[1:]}: {sentences(TEXT, change.what, change.hint)} ({change.source})"
+    kept = (f": {each.remedy} keeps the old behavior" if each.remedy else "" for each in places)
+    yield from _limited([f"{each.worded(TEXT)}{keep}" for each, keep in zip(places, kept, strict=True)])
 
 
 def hold_lines(plan: Plan, hold: Hold) -> Iterator[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from flux_upgrade.impact.impact import Impact
+from flux_upgrade.impact.impact import Harm, Impact
 from flux_upgrade.impact.migrate.result import Move
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import first_few
@@ -15,7 +15,7 @@ from flux_upgrade.planning.plan import UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.finding_kinds import FINDING_KINDS
-from flux_upgrade.report.findings import Finding, Severity, by_change
+from flux_upgrade.report.findings import Finding, KnownChange, Severity, by_change, change_task
 from flux_upgrade.report.impact_phrases import TEXT, detour_sentence, move_line, sentences, uses_of
 from flux_upgrade.report.overview_rows import Row, State
 from flux_upgrade.report.steps import Command, Remark, Stage, Step
@@ -26,13 +26,38 @@ _FEW = 3
 
 def steps_of(rows: Sequence[Row], plans: Sequence[UpdateGroupPlan]) -> Iterator[Step]:
     """Each once, in order."""
-    found: dict[tuple[Stage, str, Command, str], tuple[dict[str, None], dict[str, None]]] = {}
-    for each in (*_migrations(rows, plans), *(step for row in rows for step in _of_row(row))):
-        places, clusters = found.setdefault((each.stage, each.what, each.command, each.argument), ({}, {}))
-        places.update(dict.fromkeys(each.places))
+    found: dict[tuple[Stage, str, Command, str], tuple[dict[str, dict[str, None]], dict[str, None]]] = {}
+    of_rows = (step for row in rows for step in _of_row(row))
+    for each in (*_migrations(rows, plans), *of_rows, *_of_changes(rows)):
+        reasons, clusters = found.setdefault((each.stage, each.what, each.command, each.argument), ({}, {}))
+        reasons.setdefault(each.reason, {}).update(dict.fromkeys(each.places))
         clusters.update(dict.fromkeys(each.clusters))
-    for (stage, what, command, argument), (places, clusters) in sorted(found.items(), key=lambda each: each[0][0]):
-        yield Step(stage, what, command, argument, tuple(places), tuple(clusters))
+    for (stage, what, command, argument), (reasons, clusters) in sorted(found.items(), key=lambda each: each[0][0]):
+        lines = [line for reason, places in reasons.items() for line in _with_reason(list(places), reason)]
+        yield Step(stage, what, command, argument, tuple(lines), tuple(clusters))
+
+
+def _with_reason(places: list[str], reason: str) -> list[str]:
+    return [f"{first_few(places, _FEW)}: {reason}"] if reason else places
+
+
+def _of_changes(rows: Sequence[Row]) -> Iterator[Step]:
+    """Known changes of Flux that break something, or may: each is one step for all clusters."""
+    for stage in (Stage.BEFORE_READY, Stage.CHECK):
+        mine = [row for row in rows if _is_ready(row) == (stage is Stage.BEFORE_READY)]
+        for change, places in by_change(each for row in mine for each in _findings_of(row)):
+            if change.harm is not Harm.DIFFERS:
+                task, lines = change_task(change, places), (change.what, _where(places))
+                concerned = (row.name for row in mine if any(_is_of(each, change) for each in _findings_of(row)))
+                yield Step(stage, task, places=lines, clusters=tuple(dict.fromkeys(concerned)))
+
+
+def _is_of(found: Finding, change: KnownChange) -> bool:
+    return found.change is not None and found.change.rule == change.rule
+
+
+def _where(places: Sequence[Finding]) -> str:
+    return first_few([f"{each.path}:{each.line}" for each in places], _FEW)
 
 
 def _migrations(rows: Sequence[Row], plans: Sequence[UpdateGroupPlan]) -> Iterator[Step]:
@@ -55,13 +80,13 @@ def _migrated_files(row: Row) -> Iterator[str]:
 
 
 def _of_row(row: Row) -> Iterator[Step]:
-    if row.state is State.UP_TO_DATE:
+    # Why something failed, and what to do about it, is an error of the run.
+    if row.state in (State.UP_TO_DATE, State.FAILED):
         return
     clusters = (row.name,)
     impact = _impact(row)
-    is_ready = row.state in (State.READY, State.UPGRADED)
-    steps = [] if impact is None else [*_of_impact(impact, row, is_ready=is_ready)]
-    yield from (step._replace(clusters=clusters) for step in steps)
+    if impact is not None:
+        yield from (step._replace(clusters=clusters) for step in _of_impact(impact, row))
     hold = None if isinstance(row.decision, Upgrade) else row.decision
     if row.state is State.UPGRADED:
         yield Step(Stage.READY, "Review the changed files, then commit and push them", clusters=clusters)
@@ -69,12 +94,14 @@ def _of_row(row: Row) -> Iterator[Step]:
         yield Step(Stage.READY, f"Upgrade to {row.target}", Command.UPGRADE, clusters=clusters)
     elif hold is None or row.state is State.NEEDS_APPROVAL:
         yield _approval(row)
-    elif _ends(hold, impact) or any(step.stage is Stage.PREPARE for step in steps):
+    elif _ends(hold, impact) or any(hold.reason in each.holds for each in _breaking(row)):
         yield _approval(row) if hold.needs_approval else _upgrade_later(row)
     else:
         what = hold.hint or hold.reason.remedy
-        places = (": ".join(filter(None, (row.name, hold.detail))), *_conflicts(row))
-        yield Step(Stage.UNBLOCK, f"{what[:1].upper()}{what[1:].rstrip('.')}", places=places, clusters=clusters)
+        what = f"{what[:1].upper()}{what[1:].rstrip('.')}"
+        place = row.name if row.plan.pin.is_manifest else row.plan.pin.place(row.plan.path)
+        yield Step(Stage.UNBLOCK, what, places=(place,), clusters=clusters, reason=hold.detail)
+        yield Step(Stage.UNBLOCK, what, places=tuple(_conflicts(row)))
 
 
 def _conflicts(row: Row) -> Iterator[str]:
@@ -120,19 +147,29 @@ def _upgrade_later(row: Row) -> Step:
     return Step(Stage.APPROVE, f"Upgrade to {row.target}", Command.UPGRADE, clusters=(row.name,))
 
 
-def _of_impact(impact: Impact, row: Row, *, is_ready: bool) -> Iterator[Step]:
-    yield from _flux_migrate(impact, is_ready=is_ready)
-    stage = Stage.BEFORE_READY if is_ready else Stage.PREPARE
-    for found in _findings(impact, row):
-        # What is migrated for you is a step of its own.
-        if found.severity is Severity.BREAKS and found.task and HoldReason.MIGRATION_PENDING not in found.holds:
-            task = found.task.replace("{target}", row.target)
-            if found.wording or not found.path:
-                yield Step(stage, task, places=(found.worded(TEXT),))
-            else:
-                why = sentences(TEXT, found.what, found.remedy)
-                place = f"{found.path}:{found.line}: {', '.join(found.names)}"
-                yield Step(stage, ": ".join(filter(None, (task, why.rstrip(".")))), places=(place,))
+def _is_ready(row: Row) -> bool:
+    return row.state in (State.READY, State.UPGRADED)
+
+
+def _of_impact(impact: Impact, row: Row) -> Iterator[Step]:
+    stage = Stage.BEFORE_READY if _is_ready(row) else Stage.PREPARE
+    yield from _flux_migrate(impact, is_ready=_is_ready(row))
+    for found in _breaking(row):
+        task = found.task.replace("{target}", row.target)
+        if found.wording or not found.path:
+            yield Step(stage, task, places=(found.worded(TEXT),))
+        else:
+            why = sentences(TEXT, found.what, found.remedy)
+            place = f"{found.path}:{found.line}: {', '.join(found.names)}"
+            yield Step(stage, task, places=tuple(filter(None, (why, place))))
+
+
+def _breaking(row: Row) -> Iterator[Finding]:
+    """What fails. What is migrated for you is a step of its own, and so are known changes."""
+    for found in _findings_of(row):
+        is_own = HoldReason.MIGRATION_PENDING in found.holds or found.change is not None
+        if found.severity is Severity.BREAKS and found.task and not is_own:
+            yield found
 
 
 def _flux_migrate(impact: Impact, *, is_ready: bool) -> Iterator[Step]:
@@ -153,9 +190,11 @@ def _drops_versions(impact: Impact) -> bool:
     return impact.changes is None or any(each.unserved or each.removed for each in impact.changes.crds)
 
 
-def _findings(impact: Impact, row: Row) -> Iterator[Finding]:
-    for kind in FINDING_KINDS:
-        yield from kind.find(impact, row.decision.target, TEXT)
+def _findings_of(row: Row) -> Iterator[Finding]:
+    impact = _impact(row)
+    if impact is not None and row.state is not State.FAILED:
+        for kind in FINDING_KINDS:
+            yield from kind.find(impact, row.decision.target, TEXT)
 
 
 def remarks_of(rows: Iterable[Row]) -> Iterator[Remark]:
@@ -163,25 +202,19 @@ def remarks_of(rows: Iterable[Row]) -> Iterator[Remark]:
     changed: list[Finding] = []
     reviews: dict[str, dict[str, None]] = {}
     for row in rows:
-        for what, places in _of_change(row):
-            reviews.setdefault(what, {}).update(dict.fromkeys(places))
+        for what, about in _of_change(row):
+            reviews.setdefault(what, {}).update(dict.fromkeys(about))
         impact = _impact(row)
         if impact is not None and impact.detour is not None:
             why = detour_sentence(impact.detour, row.decision.target, TEXT)
             reviews.setdefault(why, {})[row.name] = None
-        for found in _findings(impact, row) if impact is not None else ():
+        for found in _findings_of(row):
             if found.change is not None:
                 changed.append(found)
             elif found.severity is Severity.REVIEW and found.task:
                 task = found.task.replace("{target}", row.target)
                 reviews.setdefault(task, {})[found.worded(TEXT)] = None
-    for found_places in by_change(changed):
-        change = found_places[0].change
-        assert change is not None  # noqa: S101 `by_change` has seen to it
-        where = first_few([f"{each.path}:{each.line}" for each in found_places], _FEW)
-        yield Remark(
-            f"Flux {change.since} behaves differently: {change.what}",
-            (f"{counted(len(found_places), 'resource')}: {where}",),
-        )
-    for task, lines in reviews.items():
-        yield Remark(task, tuple(lines))
+    for change, places in by_change(changed):
+        if change.harm is Harm.DIFFERS:
+            yield Remark(f"{change_task(change, places)}: {change.what}", (_where(places),))
+    yield from (Remark(task, tuple(lines)) for task, lines in reviews.items())

@@ -15,7 +15,7 @@ from flux_upgrade.model.text import first_few
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.report.overview_rows import Row, State, is_left, rows_of, with_outcome
 from flux_upgrade.report.plans import drift
-from flux_upgrade.report.steps import Remark, Step
+from flux_upgrade.report.steps import Remark, Stage, Step
 
 ALL_IGNORED = "nothing to do: the config file ignores every installation"
 _FEW = 3
@@ -28,15 +28,21 @@ class Overview(NamedTuple):
     left: tuple[str, ...] = ()  # References that stay as they are, a line for each reason
     drift: tuple[str, ...] = ()
     broken_today: tuple[str, ...] = ()
+    noun: str = "cluster"  # What a row is about
 
     @property
     def counts(self) -> str:
         """``3 clusters: 2 ready, 1 held``; version references of no cluster after it."""
         parts = [
-            _counts("cluster", [each for each in self.rows if not each.is_reference]),
+            _counts(self.noun, [each for each in self.rows if not each.is_reference]),
             _counts("other version reference", [each for each in self.rows if each.is_reference]),
         ]
         return ". ".join(filter(None, parts))
+
+    def concerned(self, step: Step) -> tuple[str, ...]:
+        """The clusters to show with a step; empty where it is plain which."""
+        is_plain = step.stage is Stage.UNBLOCK or len({each.name for each in self.rows}) == 1
+        return () if is_plain else step.clusters
 
 
 def _counts(noun: str, rows: Sequence[Row]) -> str:

@@ -50,13 +50,13 @@ def rows_of(group: UpdateGroupPlan) -> Iterator[Row]:
 
 def _of_tools(plans: Sequence[Plan]) -> Iterator[Row]:
     for plan in plans:
-        yield from _decisions(plan, plan.pin.place(plan.path), is_reference=True)
+        yield from decision_rows(plan, plan.pin.place(plan.path), is_reference=True)
 
 
 def _of_cluster(cluster: Cluster, plans: Sequence[Plan]) -> Iterator[Row]:
     """A row for each decision about its lead, and those of others that are not the same."""
     lead = next((each for each in plans if each.can_lead), plans[0])
-    yield from _decisions(lead, _cluster_name(cluster, lead), is_reference=False)
+    yield from decision_rows(lead, _cluster_name(cluster, lead))
     known = {(each.reason, each.detail) for each in lead.holds}
     for plan in plans:
         if plan is lead:
@@ -70,14 +70,15 @@ def _of_cluster(cluster: Cluster, plans: Sequence[Plan]) -> Iterator[Row]:
                 else each.reason not in _FOLLOWING and (each.reason, each.detail) not in known
             )
         ]
-        yield from _decisions(plan._replace(decisions=tuple(own)), plan.pin.place(plan.path), is_reference=True)
+        yield from decision_rows(plan._replace(decisions=tuple(own)), plan.pin.place(plan.path), is_reference=True)
 
 
 def _cluster_name(cluster: Cluster, lead: Plan) -> str:
     return lead.path if cluster.name in ("", ".") else cluster.name
 
 
-def _decisions(plan: Plan, name: str, *, is_reference: bool) -> Iterator[Row]:
+def decision_rows(plan: Plan, name: str, *, is_reference: bool = False) -> Iterator[Row]:
+    """A row for each decision about one version reference."""
     current = str(plan.pin.version)
     for each in plan.decisions:
         row = Row(name, current, str(each.target), str(each.bump_kind), State.HELD, "", plan, each, is_reference)

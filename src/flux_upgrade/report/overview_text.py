@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from flux_upgrade.config.environment import Terminal
+from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.text import capped, first_few, printable
 from flux_upgrade.report.overview import ALL_IGNORED, Overview
 from flux_upgrade.report.overview_rows import Row, State
@@ -45,7 +46,7 @@ class Commands(NamedTuple):
                 return self._upgrade(f"--approve={step.argument}")
             case Command.MIGRATE if "--pull-request" not in self.flags:
                 sources = (each for each in self.flags if each.startswith("--release-source="))
-                return self.command("migrate", *sources, f"--to={step.argument}")
+                return self._command("migrate", self._tree, *sources, f"--to={step.argument}")
             case Command.FLUX_MIGRATE:
                 return "flux migrate"
         return ""
@@ -53,10 +54,18 @@ class Commands(NamedTuple):
     def _upgrade(self, *flags: str) -> str:
         return self.command("upgrade", *self.flags, *flags)
 
+    @property
+    def _tree(self) -> tuple[str, ...]:
+        """What `migrate` is about: the checkout, if this run is about an artifact."""
+        return tuple(each for each in self.target if not each.startswith(SCHEME))
+
     def command(self, name: str, *words: str) -> str:
+        return self._command(name, self.target, *words)
+
+    def _command(self, name: str, target: tuple[str, ...], *words: str) -> str:
         import shlex  # late: only what has something to do has a command
 
-        return shlex.join(("flux-upgrade", name, *self.target, *words))
+        return shlex.join(("flux-upgrade", name, *target, *words))
 
 
 def overview_text(found: Overview, commands: Commands, terminal: Terminal = PLAIN, done: Sequence[str] = ()) -> str:
@@ -66,7 +75,11 @@ def overview_text(found: Overview, commands: Commands, terminal: Terminal = PLAI
         list(_table(found, terminal)),
         [line for each in found.left for line in _wrapped(each, terminal, 2)],
         [line for each in found.broken_today for line in _wrapped(f"broken today: {each}", terminal, 2)],
-        [line for at, each in enumerate(found.steps, 1) for line in _step(at, each, commands, terminal)],
+        [
+            line
+            for at, each in enumerate(found.steps, 1)
+            for line in _step(at, each, found.concerned(each), commands, terminal)
+        ],
         list(_remarks(found.remarks, terminal)),
         [printable(each) for each in done],
         list(_last(found, commands, terminal)),
@@ -80,7 +93,7 @@ def _table(found: Overview, terminal: Terminal) -> Iterator[str]:
     versions = [_versions(each, rows[at - 1] if at else None) for at, each in enumerate(rows)]
     second = max(map(len, versions), default=0)
     kinds = max((len(each.bump_kind) for each in rows), default=0)
-    lines = []
+    lines, wide = [], []
     for at, (row, version) in enumerate(zip(rows, versions, strict=True)):
         is_same = at > 0 and rows[at - 1].name == row.name
         name = terminal.paint("" if is_same else printable(row.name), _BOLD)
@@ -89,8 +102,13 @@ def _table(found: Overview, terminal: Terminal) -> Iterator[str]:
         why = f": {row.why}" if row.why and row.state is State.HELD else row.why and f" ({row.why})"
         why += f", see step {step}" if row.state is State.HELD and (step := _first_step(row, found.steps)) else ""
         cells = f"{name}{padding}  {version:{second}}  {row.bump_kind:{kinds}}"
-        lines.append(f"{cells}  {state}{printable(why)}".rstrip())
-    yield from capped(lines, _MOST_ROWS)
+        wide.append(width + second + kinds + 6 + len(str(row.state)) + len(why))
+        lines.append((cells, f"{state}{printable(why)}"))
+    is_narrow = 0 < terminal.width < max(wide, default=0)
+    between = f"\n{' ' * 4}" if is_narrow else "  "
+    yield from capped(
+        [f"{cells.rstrip() if is_narrow else cells}{between}{state}" for cells, state in lines], _MOST_ROWS
+    )
 
 
 def _first_step(row: Row, steps: Sequence[Step]) -> int:
@@ -107,9 +125,11 @@ def _versions(row: Row, above: Row | None) -> str:
     return f"{'' if is_same else current:{len(current)}} → {row.target}"
 
 
-def _step(number: int, step: Step, commands: Commands, terminal: Terminal) -> Iterator[str]:
-    who = f" ({first_few(step.clusters, _MOST_CLUSTERS)})" if step.clusters and step.stage is not Stage.UNBLOCK else ""
-    yield from _wrapped(f"{terminal.paint(f'Step {number:<3}', _BOLD)}{printable(step.what + who)}", terminal, _STEP)
+def _step(number: int, step: Step, concerned: tuple[str, ...], commands: Commands, terminal: Terminal) -> Iterator[str]:
+    who = f" ({first_few(concerned, _MOST_CLUSTERS)})" if concerned else ""
+    head = f"Step {number:<3}"
+    first, *rest = _wrapped(f"{head}{printable(step.what + who)}", terminal, _STEP)
+    yield from (terminal.paint(head, _BOLD) + first.removeprefix(head), *rest)
     for place in capped(step.places, _MOST_PLACES):
         yield from _wrapped(f"{' ' * _STEP}  {printable(place)}", terminal, _STEP + 4)
     command = commands.typed(step)
@@ -148,7 +168,7 @@ def _wrapped(text: str, terminal: Terminal, indent: int) -> Iterable[str]:
 
     lead = len(text) - len(text.lstrip(" "))
     return textwrap.wrap(
-        text,
+        text.strip(),
         terminal.width,
         initial_indent=" " * lead,
         subsequent_indent=" " * indent,

@@ -16,9 +16,10 @@ class Stage(IntEnum):
     MIGRATE = 4
     RECONCILE = 5
     FLUX_MIGRATE = 6
-    APPROVE = 7
-    AFTER = 8
-    UNBLOCK = 9
+    CHECK = 7
+    APPROVE = 8
+    AFTER = 9
+    UNBLOCK = 10
 
 
 class Command(IntEnum):
@@ -38,6 +39,7 @@ class Step(NamedTuple):
     argument: str = ""  # Of the command: a release, or what is approved
     places: tuple[str, ...] = ()  # Lines that it is about; without markup
     clusters: tuple[str, ...] = ()  # Names of the rows that it is about
+    reason: str = ""  # Why, the same for all places; it is shown once behind them
 
 
 class Remark(NamedTuple):

@@ -80,4 +80,5 @@ def _hits(rule: BreakRule, span: Span, resource: FluxObject, path: str, target: 
         if line and path.endswith(".json"):
             line = json.dumps(construct(compose(line)))[1:-1]
         who, hint = (resource.kind, resource.name, resource.namespace), rule.hint_for(target)
-        yield Hit(rule.slug, Version(span.first).minor, rule.change, rule.source, path, place.line, *who, line, hint)
+        known = rule.slug, Version(span.first).minor, rule.change, rule.source
+        yield Hit(*known, path, place.line, *who, line, hint, harm=rule.harm)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import FluxObject, UsePlace
+from flux_upgrade.impact.impact import Harm
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.yaml_places import Step, Value, is_variable
 
@@ -61,6 +62,7 @@ class BreakRule(NamedTuple):
     hint: str = ""  # what else to do, sentences without markup
     kept_by: tuple[Path, ...] = ()  # fields that decide it already: a resource that has one is not concerned
     is_refused: bool = False  # Whether the controllers refuse such a resource from then on, whatever else it says
+    harm: Harm = Harm.DIFFERS
     gate: str = ""  # the controllers' feature gate that decides for all resources; empty where there is none
     takes_patches: bool = False  # whether a patch alone can show that it is concerned
     until: Mapping[str, str] = {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from flux_upgrade.impact.behaviour import rules
 from flux_upgrade.impact.behaviour.rules import BreakRule, Span
+from flux_upgrade.impact.impact import Harm
 
 _HELM = ("HelmRelease",)
 _OCI = ("OCIRepository", "ImageRepository")
@@ -59,6 +60,7 @@ BREAK_RULES = (
         hint="From Flux 2.6 on, the helm-controller feature gate DisableChartDigestTracking=true omits the digest.",
         gate="DisableChartDigestTracking",
         takes_patches=True,
+        harm=Harm.MAY_BREAK,
     ),
     BreakRule(
         "registry-provider",
@@ -69,6 +71,7 @@ BREAK_RULES = (
         rules.foreign_provider,
         keep="provider: generic",
         kept_by=(("spec", "secretRef"), ("spec", "serviceAccountName")),
+        harm=Harm.BREAKS,
     ),
     BreakRule(
         "registry-service-account",
@@ -83,6 +86,7 @@ BREAK_RULES = (
         hint="Remove one of the two, or set the controller's feature gate ObjectLevelWorkloadIdentity=true.",
         kept_by=(("spec", "secretRef"),),
         gate="ObjectLevelWorkloadIdentity",
+        harm=Harm.BREAKS,
     ),
     BreakRule(
         "image-autologin",
@@ -93,6 +97,7 @@ BREAK_RULES = (
         rules.without_provider,
         hint="Remove --aws-autologin-for-ecr and similar flags: the controller does not start with them.",
         kept_by=(("spec", "provider"), ("spec", "secretRef"), ("spec", "serviceAccountName")),
+        harm=Harm.MAY_BREAK,
     ),
     BreakRule(
         "image-template",
@@ -104,6 +109,7 @@ BREAK_RULES = (
         hint="Use .Changed.Changes, .Changed.Objects or .Changed.FileChanges, available since Flux 2.3.",
         is_refused=True,
         takes_patches=True,
+        harm=Harm.BREAKS,
     ),
     BreakRule(
         "helm-wait",
@@ -147,6 +153,7 @@ BREAK_RULES = (
         rules.says(r"gcr\Z", "spec", "type"),
         hint="Set them to the service account of the push subscription and the audience of its token.",
         takes_patches=True,
+        harm=Harm.MAY_BREAK,
     ),
     BreakRule(
         "strict-substitutions",
@@ -162,6 +169,7 @@ BREAK_RULES = (
         ),
         gate="StrictPostBuildSubstitutions",
         takes_patches=True,
+        harm=Harm.MAY_BREAK,
     ),
     BreakRule(
         "image-refspec",
@@ -172,6 +180,7 @@ BREAK_RULES = (
         rules.says("[+:]", "spec", "git", "push", "refspec"),
         is_refused=True,
         takes_patches=True,
+        harm=Harm.BREAKS,
     ),
     BreakRule(
         "event-source",
@@ -187,6 +196,7 @@ BREAK_RULES = (
             "Add a NetworkPolicy that admits the namespace on port 9090. Nothing changes if Flux is installed "
             "without network policies."
         ),
+        harm=Harm.MAY_BREAK,
     ),
 )
 """In the order of the releases that began them."""

@@ -9,7 +9,7 @@ from flux_upgrade.model.markdown import bullets, code, defused, plain
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.pullrequests.text.view import View
 from flux_upgrade.report.finding_kinds import FINDING_KINDS
-from flux_upgrade.report.findings import Finding, Severity, by_change
+from flux_upgrade.report.findings import Finding, KnownChange, Severity, by_change, change_task
 from flux_upgrade.report.impact_phrases import MARKDOWN, sentences
 
 _FEW = 3
@@ -66,8 +66,8 @@ def _tasks(view: View, findings: Sequence[Finding]) -> Iterator[tuple[Severity, 
         else:
             lines = dict.fromkeys(each.worded(MARKDOWN) for each in group)
             yield from ((severity, f"{heading}: {line}") for line in lines)
-    for places in by_change(findings):
-        yield places[0].severity, _change(view, places)
+    for change, places in by_change(findings):
+        yield places[0].severity, _change(view, change, places)
 
 
 def _items(findings: Iterable[Finding]) -> list[str]:
@@ -75,13 +75,12 @@ def _items(findings: Iterable[Finding]) -> list[str]:
     return [found[at].item or found[at].worded(MARKDOWN) for at in sorted(found)]
 
 
-def _change(view: View, found: Sequence[Finding]) -> str:
+def _change(view: View, known: KnownChange, found: Sequence[Finding]) -> str:
     """What changes, where it is met, and the line that keeps the old behavior."""
-    known, keeps = found[0].change, {each.remedy for each in found}
-    if known is None:
-        return ""
+    keeps = {each.remedy for each in found}
     source = f"([Flux {plain(known.since)}]({defused(known.source)}))"
-    change, hint = f"{sentences(MARKDOWN, known.what)} {source}", sentences(MARKDOWN, known.hint)
+    change = f"{change_task(known, found)}: {sentences(MARKDOWN, known.what)} {source}"
+    hint = sentences(MARKDOWN, known.hint)
     places = [each.worded(MARKDOWN) for each in found]
     if len(keeps) > 1:
         lines = [
