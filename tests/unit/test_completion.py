@@ -122,6 +122,13 @@ def test_zsh(tmp_path: Path) -> None:
     assert last_words(shown) == list(LINES.values())
 
 
+@pytest.mark.real_part("zsh")
+def test_zsh_sources_it_too(tmp_path: Path) -> None:
+    sourced = 'autoload -Uz compinit; compinit -D -u; source "$1"; print -r -- $_comps[flux-upgrade]'
+    shown = completed([require_program("zsh"), "-f", "-c", sourced, "zsh"], [], tmp_path, script("zsh"))
+    assert shown == ["_shtab_flux_upgrade"]
+
+
 @pytest.mark.parametrize("shell", SHELLS)
 def test_flags_without_a_use_are_not_completed(shell: str) -> None:
     text = script(shell)

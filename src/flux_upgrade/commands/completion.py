@@ -64,6 +64,8 @@ def script(shell: str) -> str:
         _prepare(each, shell)
     text = shtab.complete(parser, shell)
     # Its way to install it is not ours: see docs/reference/cli.md.
+    # It registers in an `eval` only, and would complete at once in `source <(flux-upgrade completion zsh)`.
+    text = text.replace("[[ $zsh_eval_context[-1] == eval ]]", "[[ $zsh_eval_context[-1] != loadautofunc ]]")
     lines = [line for line in text.splitlines() if not line.startswith(("# Usage:", "# 1)", "# 2)", "#    "))]
     return "\n".join(lines) + ("\n" if shell != "bash" else _BASH)
 

@@ -100,8 +100,11 @@ def _of_row(row: Row) -> Iterator[Step]:
         what = hold.hint or hold.reason.remedy
         what = f"{what[:1].upper()}{what[1:].rstrip('.')}"
         place = row.name if row.plan.pin.is_manifest else row.plan.pin.place(row.plan.path)
-        yield Step(Stage.UNBLOCK, what, places=(place,), clusters=clusters, reason=hold.detail)
-        yield Step(Stage.UNBLOCK, what, places=tuple(_conflicts(row)))
+        conflicts = tuple(_conflicts(row))
+        # What is listed below is not named twice.
+        reason = hold.detail.partition(": ")[0] if conflicts else hold.detail
+        yield Step(Stage.UNBLOCK, what, places=(place,), clusters=clusters, reason=reason)
+        yield Step(Stage.UNBLOCK, what, places=conflicts)
 
 
 def _conflicts(row: Row) -> Iterator[str]:
