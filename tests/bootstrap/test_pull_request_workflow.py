@@ -105,5 +105,5 @@ def test_it_alone_is_a_pull_request_too() -> None:
     assert pull_request_text.title(proposal, around) == "Add a workflow that upgrades Flux"
     assert pull_request_text.direct_message(proposal) == "Add the workflow that upgrades Flux"
     text = body(proposal, around, pull_request_text.state(proposal, around))
-    assert "**Upgrade workflow** · 1 file\n" in text
+    assert "**Upgrade workflow** · 1 file · **1 action required**\n" in text
     assert "Settings → Actions → General" in text

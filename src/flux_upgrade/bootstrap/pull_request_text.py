@@ -94,11 +94,14 @@ def body(proposal: Bootstrap, context: ProposalContext, state: MarkerState) -> s
         if len(text) <= room:
             return markers.block(text, state)
     # Only where flags or paths are longer than all that may be written.
-    return markers.block(f"{_first(proposal)}\n\nThere is no room here to list what is left to do.", state)
+    first = _first(proposal, _tasks(proposal))
+    return markers.block(f"{first}\n\nThere is no room here to list what is left to do.", state)
 
 
 def _parts(proposal: Bootstrap, context: ProposalContext, most: int) -> Iterator[str]:
-    yield _first(proposal)
+    tasks = _tasks(proposal)
+    yield _first(proposal, tasks)
+    yield from _left(proposal, tasks, most)
     yield from context.remarks
     changed = proposal.changed
     if len(changed) == 1:
@@ -107,20 +110,30 @@ def _parts(proposal: Bootstrap, context: ProposalContext, most: int) -> Iterator
         yield _table(changed, most)
     yield from _differences(changed, most)
     yield _files(proposal, most)
-    yield from _left(proposal, most)
     yield _end(proposal)
     yield rebase()
     yield from held_checks(context)
 
 
-def _first(proposal: Bootstrap) -> str:
+def _tasks(proposal: Bootstrap) -> list[str]:
+    """What to do for the repository and for its only cluster. Several clusters have lists of their own."""
+    tasks = [workflow_file.to_do()] if proposal.workflow is not None else []
+    if len(proposal.changed) == 1:
+        tasks += todo.left_to_do(proposal.changed[0], proposal.repository)
+    return tasks
+
+
+def _first(proposal: Bootstrap, tasks: Sequence[str]) -> str:
     changed = proposal.changed
     names = [code(changed[0].name, _PATH)] if len(changed) == 1 and changed[0].name else []
     names += [counted(len(changed), "cluster")] if len(changed) > 1 else []
     versions = dict.fromkeys(plain(cluster.options.install.version) for cluster in changed)
     what = "Upgrade workflow" if not changed else "Bootstrap" if any(c.is_new for c in changed) else "Change"
     flux = [f"Flux {', '.join(versions)}"] if changed else []
-    return " · ".join([f"**{what}**", *names, *flux, counted(len(proposal.changes), "file")])
+    needs = f"**{counted(len(tasks), 'action')} required**" if tasks else "no action required"
+    if len(changed) > 1:
+        needs = "**actions required in each cluster**"
+    return " · ".join([f"**{what}**", *names, *flux, counted(len(proposal.changes), "file"), needs])
 
 
 def _facts(options: BootstrapOptions) -> Iterator[str]:
@@ -192,13 +205,10 @@ def _files(proposal: Bootstrap, most: int) -> str:
     return f"**Files**\n{listed}" if len(proposal.changed) <= 1 else fold("<b>Files</b>", listed)
 
 
-def _left(proposal: Bootstrap, most: int) -> Iterator[str]:
+def _left(proposal: Bootstrap, tasks: Sequence[str], most: int) -> Iterator[str]:
     changed = proposal.changed
-    shared = [workflow_file.to_do()] if proposal.workflow is not None else []
-    if len(changed) == 1:
-        shared += todo.left_to_do(changed[0], proposal.repository)
-    if shared:
-        yield f"**Action required**\n{numbered(shared)}"
+    if tasks:
+        yield f"**Action required**\n{numbered(tasks)}"
     if len(changed) == 1:
         if changed[0].is_new:
             yield todo.at_once(changed[0])

@@ -85,7 +85,7 @@ def at_once(cluster: ProposedCluster, *, on_branch: bool = False, is_local: bool
 def heading(cluster: ProposedCluster) -> str:
     """Of what is left to do for one of several clusters; HTML."""
     name = defused(visible(cluster.name or "the root")).replace("&", "&amp;").replace("<", "&lt;")
-    return f"<b>What is left to do</b> for {name}"
+    return f"<b>Action required</b> in {name}"
 
 
 def _remarks(options: BootstrapOptions) -> Iterator[str]:

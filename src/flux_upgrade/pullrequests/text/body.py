@@ -71,9 +71,9 @@ def _issue(view: View) -> tuple[list[str], list[str]]:
 def _beginning(view: View, approval: str) -> Iterator[str]:
     todo = tasks(view)
     yield _first(view, todo)
-    yield from cluster_changes.upgrade_path(view)
     if todo:
         yield f"**Action required**\n{numbered(todo)}"
+    yield from cluster_changes.upgrade_path(view)
     yield from acceptance(view)
     yield from flux_migrate.kept_box(view)
     yield from verification.drift(view)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from flux_upgrade.manifests.images import ImageState
-from flux_upgrade.model.markdown import bullets, code, plain
+from flux_upgrade.model.markdown import bullets, code, plain, prose
 from flux_upgrade.model.text import capped
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
@@ -55,7 +55,10 @@ def _api_versions(view: View) -> Iterator[str]:
     if not view.crosses_minor or not view.moves or view.is_tools:
         return
     firsts = [tag for tag in passed(view) if tag.endswith(".0")] or [view.proposal.target]
-    advice = f"Read what the notes of {', '.join(map(link, firsts))} say about removed API versions. Whether"
+    advice = (
+        f"Read what the notes of {', '.join(map(link, firsts))} say about removed API versions. Flux fails to apply "
+        "manifests that use them. Whether"
+    )
     if not view.analyzed:
         yield f"{advice} your manifests use them, or the cluster has stored objects in them, was not checked."
         return
@@ -81,7 +84,10 @@ def _given_up(view: View) -> Iterator[str]:
 
 def _unverified(view: View) -> Iterator[str]:
     for tag in sorted({each.upgrade.target for each in view.manifests if not each.change.verified}):
-        yield f"Review the whole diff: there is no checksum for the manifests of {tag}."
+        yield (
+            f"Review the whole diff: there is no checksum for the manifests of {tag}, so flux-upgrade could not check "
+            "that they are unchanged."
+        )
 
 
 def _not_covered(view: View) -> Iterator[str]:
@@ -111,7 +117,8 @@ def _own_images(view: View) -> Iterator[str]:
         }
     )
     if images:
-        yield _listed(view, "Make sure that your own images exist", map(code, images))
+        what = "Make sure that your own images exist, or their controllers do not start"
+        yield _listed(view, what, map(code, images))
 
 
 def _after(proved: ManifestUpgrade) -> dict[str, str]:
@@ -144,7 +151,7 @@ def _why(view: View, plan: Plan, hold: Hold) -> str:
     text += f", until {plain(hold.until[:10])}" if hold.until else ""
     text += f" ({code(hold.reason)})."
     if hold.hint:
-        hint = plain(hold.hint)
+        hint = prose(hold.hint)
         text += f" {hint[:1].upper()}{hint[1:]}."
     impact = plan.impacts.get(hold.bump_kind)
     if impact is not None:

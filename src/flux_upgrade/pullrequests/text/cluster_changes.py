@@ -107,8 +107,9 @@ def _gone(known: AnalyzedUpgrade, view: View) -> Iterator[str]:
     if versions:
         own = {file.path for file in view.moved}
         left = len(known.impact.blocking) + sum(each.use.path not in own for each in known.impact.moves)
-        still = f"{counted(left, 'use')} left" if left else "not used"
-        yield f"No longer served: {versions} · {still} here"
+        done = "migrated in this pull request" if any(each.use.path in own for each in known.impact.moves) else ""
+        still = f"{counted(left, 'use')} left here" if left else done or "not used here"
+        yield f"No longer served: {versions} · {still}"
 
 
 def _same(changes: Changes) -> Iterator[str]:
