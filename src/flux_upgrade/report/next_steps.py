@@ -5,7 +5,7 @@ What is the same for several clusters is one step, with all places that it conce
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from flux_upgrade.impact.impact import Harm, Impact
 from flux_upgrade.impact.migrate.result import Move
@@ -200,7 +200,7 @@ def _findings_of(row: Row) -> Iterator[Finding]:
             yield from kind.find(impact, row.decision.target, TEXT)
 
 
-def remarks_of(rows: Iterable[Row]) -> Iterator[Remark]:
+def remarks_of(rows: Sequence[Row]) -> Iterator[Remark]:
     """What behaves differently, what is to be reviewed, and what was kept: each once, with all places."""
     changed: list[Finding] = []
     reviews: dict[str, dict[str, None]] = {}
@@ -220,4 +220,7 @@ def remarks_of(rows: Iterable[Row]) -> Iterator[Remark]:
     for change, places in by_change(changed):
         if change.harm is Harm.DIFFERS:
             yield Remark(f"{change_task(change, places)}: {change.what}", (_where(places),))
-    yield from (Remark(task, tuple(lines)) for task, lines in reviews.items())
+    names = {row.name for row in rows}
+    for task, lines in reviews.items():
+        # A single cluster is not named again.
+        yield Remark(task, tuple(line for line in lines if len(names) > 1 or line not in names))
