@@ -24,7 +24,7 @@ from config_reference import reference, schema
 from flux_upgrade import main as cli
 from flux_upgrade.action import action_yml
 from flux_upgrade.bootstrap.flag_table import FlagGroup
-from flux_upgrade.cli.flags import BOOL
+from flux_upgrade.cli.flag_kinds import BOOL
 from flux_upgrade.cli.parse import build_parser
 from flux_upgrade.cli.sections import HELP
 from flux_upgrade.impact.behaviour.rules import Span

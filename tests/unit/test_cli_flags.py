@@ -8,7 +8,8 @@ import re
 import pytest
 
 from flux_upgrade.bootstrap.flag_table import FLAGS, FlagUse
-from flux_upgrade.cli.flags import CONFIG, DEFAULT_SOURCE, boolean
+from flux_upgrade.cli.flag_kinds import boolean
+from flux_upgrade.cli.flags import CONFIG, DEFAULT_SOURCE
 from flux_upgrade.cli.overview import GROUPS
 from flux_upgrade.cli.parse import COMMANDS, build_parser, parse, parse_command
 from flux_upgrade.cli.parser import Parser

@@ -1,82 +1,24 @@
-"""Flags as values: kinds of them, those that several commands share, and those of each but ``bootstrap``."""
+"""Flags as values: those that several commands share, and those of each but ``bootstrap``."""
 
 from __future__ import annotations
 
 import argparse
-import csv
 
-from flux_upgrade.cli.sections import OUTPUT, RARE, SUBJECT, by_heading, mark_rare
-from flux_upgrade.manifests.options import COMPONENTS, DEFAULT_COMPONENTS, LOG_LEVELS, InstallOptions, parse_bool
+from flux_upgrade.cli.flag_kinds import declare, list_of, place, repeated, switch, text, truth
+from flux_upgrade.manifests.options import COMPONENTS, DEFAULT_COMPONENTS, LOG_LEVELS, InstallOptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
-    Arguments = Mapping[str, dict[str, Any]]
-
-# ``Arguments``: what ``add_argument`` takes, by the argument's names with a space between them.
+    from flux_upgrade.cli.flag_kinds import Arguments
 
 DEFAULT_SOURCE = "github"
 CONFIG = ".github/flux-upgrade.yaml"
 SHELLS = ("bash", "zsh", "fish")
-BOOL = "BOOL"  # What a boolean flag takes, or does not: see `cli.parse`
 _JSON = "print JSON, as in docs/reference/{}.schema.json"
 _PLACED = ("policy", "range", "flags", "on-conflict")
 """Keys whose flags stand between others in the help; those of all others follow each other."""
-
-
-def boolean(text: str) -> bool:
-    """As ``parse_bool``; raises argparse's own error for what it refuses."""
-    value = parse_bool(text)
-    if value is None:
-        raise argparse.ArgumentTypeError(f"'{text}' is neither true nor false")
-    return value
-
-
-def boolean_text(text: str) -> str:
-    """A boolean that is read later, with all other values."""
-    return text
-
-
-def list_of(text: str) -> list[str]:
-    """``a,b``, or ``"a","b"``; nothing is an empty list. As pflag reads a StringSlice: one line of CSV."""
-    try:
-        return next(csv.reader([text], strict=True), [])
-    except csv.Error as error:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a comma-separated list: {error}") from None
-
-
-def text(metavar: str, message: str) -> dict[str, Any]:
-    """A flag with any value; empty where it was not given."""
-    return {"default": "", "metavar": metavar, "help": message}
-
-
-def repeated(metavar: str, message: str) -> dict[str, Any]:
-    return {"action": "append", "default": [], "metavar": metavar, "help": message}
-
-
-def switch(message: str) -> dict[str, Any]:
-    return {"action": "store_true", "help": message}
-
-
-def truth(message: str, *, default: bool | None) -> dict[str, Any]:
-    """A flag that is true or false; None: not given."""
-    return {"type": boolean, "default": default, "metavar": BOOL, "help": message}
-
-
-def place(metavar: str, message: str, default: str = ".") -> dict[str, Any]:
-    return {"nargs": "?", "default": default, "metavar": metavar, "help": message}
-
-
-def declare(parser: argparse.ArgumentParser, arguments: Arguments, subject: str = SUBJECT, rest: str = OUTPUT) -> None:
-    """Under the headings of `cli.sections`."""
-    for heading, chosen in by_heading(arguments, subject, rest).items():
-        section = parser.add_argument_group(heading)
-        for names in chosen:
-            action = section.add_argument(*names.split(), **arguments[names])
-            if names in RARE:
-                mark_rare(action)
 
 
 RELEASES = {

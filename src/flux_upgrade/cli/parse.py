@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from flux_upgrade.cli import flags
-from flux_upgrade.cli.flags import boolean, boolean_text
+from flux_upgrade.cli.flag_kinds import boolean, boolean_text
 from flux_upgrade.cli.options import (
     ApiUsesOptions,
     BootstrapCommand,

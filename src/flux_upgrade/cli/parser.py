@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import textwrap
 
-from flux_upgrade.cli.flags import BOOL
+from flux_upgrade.cli.flag_kinds import BOOL
 from flux_upgrade.cli.sections import HELP, is_rare
 from flux_upgrade.model.errors import UsageError
 

@@ -7,7 +7,7 @@ import argparse
 import shtab
 
 from flux_upgrade.bootstrap.flag_table import FlagGroup
-from flux_upgrade.cli.flags import BOOL
+from flux_upgrade.cli.flag_kinds import BOOL
 from flux_upgrade.cli.parse import COMMANDS, build_parser
 from flux_upgrade.commands.output import Console
 from flux_upgrade.config.environment import Environment
