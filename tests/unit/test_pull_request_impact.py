@@ -116,15 +116,15 @@ def test_rolling_back_a_patch_is_no_question_of_versions() -> None:
 @pytest.mark.parametrize(
     ("impact", "uses"),
     [
-        pytest.param({}, "not used", id="nobody"),
-        pytest.param({"moves": MOVES, "moved": True}, "not used", id="moved-in-the-same-commit"),
-        pytest.param({"moves": MOVES}, "2 uses left", id="moved-elsewhere"),
-        pytest.param({"lefts": [LEFT]}, "1 use left", id="left"),
-        pytest.param({"lefts": [{**LEFT, "reason": "text"}]}, "not used", id="a-text"),
+        pytest.param({}, "not used here", id="nobody"),
+        pytest.param({"moves": MOVES, "moved": True}, "migrated in this pull request", id="moved-in-the-same-commit"),
+        pytest.param({"moves": MOVES}, "2 uses left here", id="moved-elsewhere"),
+        pytest.param({"lefts": [LEFT]}, "1 use left here", id="left"),
+        pytest.param({"lefts": [{**LEFT, "reason": "text"}]}, "not used here", id="a-text"),
     ],
 )
 def test_who_still_uses_what_is_not_served_is_counted(impact: Mapping[str, Any], uses: str) -> None:
-    assert f"· {uses} here\n" in body(proposal_stating(impact))
+    assert f"· {uses}\n" in body(proposal_stating(impact))
 
 
 def test_nothing_is_said_of_versions_that_are_all_served() -> None:

@@ -117,9 +117,7 @@ def _range(pin: Pin, distribution: Distribution, text: str, context: PinContext)
     try:
         choice = choice_of(distribution, context)
     except (UnsupportedPin, ReleaseNotFound, SourceUnavailable, UntrustedArchive) as error:
-        # The list of releases, which may come from elsewhere, is of no help: the artifact has its own.
-        hint = "check the network; or set an exact version" if isinstance(error, SourceUnavailable) else error.hint
-        return pin._replace(reason=f"the range could not be resolved: {error.message}", hint=hint)
+        return pin._replace(reason=f"the range could not be resolved: {error.message}", hint=error.hint)
     version = choice.release(text)
     if choice.doubt:
         reason = (
