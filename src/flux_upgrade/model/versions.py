@@ -6,6 +6,7 @@ the first time: ``render`` of a known release pays for every import, and compare
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 
@@ -16,30 +17,15 @@ if TYPE_CHECKING:
     import semver
 
 _LONGEST = 64
-_DIGITS = 9
-
-
-def _is_number(text: str) -> bool:
-    return text.isdigit() and len(text) <= _DIGITS and (text == "0" or text[0] != "0")
-
-
-def _is_identifier(text: str) -> bool:
-    return text.replace("-", "x").isalnum()
+_NUMBER = r"(?:0|[1-9][0-9]{0,8})"
+_PRE = rf"(?:{_NUMBER}|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
+_BUILD = "[0-9A-Za-z-]+"
+_TAG = re.compile(rf"v{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-{_PRE}(?:\.{_PRE})*)?(?:\+{_BUILD}(?:\.{_BUILD})*)?")
 
 
 def is_tag(text: str) -> bool:
     """Whether ``text`` is ``v`` and a semantic version (semver.org, 2.0.0), as Flux names its releases."""
-    if not text.startswith("v") or not text.isascii() or len(text) > _LONGEST:
-        return False
-    rest, plus, build = text[1:].partition("+")
-    core, dash, pre = rest.partition("-")
-    numbers = core.split(".")
-    return (
-        len(numbers) == len(("major", "minor", "patch"))
-        and all(map(_is_number, numbers))
-        and (not plus or all(map(_is_identifier, build.split("."))))
-        and (not dash or all(_is_number(i) or (_is_identifier(i) and not i.isdigit()) for i in pre.split(".")))
-    )
+    return len(text) <= _LONGEST and _TAG.fullmatch(text) is not None
 
 
 @cache
