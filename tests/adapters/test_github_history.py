@@ -14,7 +14,7 @@ from github_stand_in.faults import FAULTS, to
 
 from adapters.conftest import Clock
 from flux_upgrade.adapters.git.checkout import find
-from flux_upgrade.adapters.git.git_history import ChosenHistory, GitHistory
+from flux_upgrade.adapters.git.git_history import GitHistory
 from flux_upgrade.adapters.github.api import GitHubApi
 from flux_upgrade.adapters.github.history import MOST, GitHubHistory
 from flux_upgrade.adapters.http.client import Client, Credential
@@ -242,15 +242,17 @@ def test_git_where_it_has_all_else_github(  # noqa: PLR0913, PLR0917  (a row of 
     folder = cloned(world, tmp_path / "clone", option)
     source = RepositorySource(str(folder / "clusters"), str(changes.pop("repository", "")), "")
     variables = environment(world, **changes)
-    history = build_history(variables, source, build_checkout(variables, find(source.path)))
+    place = find(source.path)
+    history = build_history(variables, source, place, build_checkout(variables, place))
     revisions = history.of(PATH)
-    assert isinstance(history, ChosenHistory)
-    assert isinstance(history.chosen, asked)
+    assert isinstance(history, GitHistory)
+    assert isinstance(history.elsewhere or history, asked)
     assert tuple(past.content for past in revisions.versions) == found
     assert ("fetch-depth: 0" in revisions.missing) == (found != BOTH)
 
 
 def test_there_may_be_no_checkout(world: World, tmp_path: Path) -> None:
     variables, source = environment(world), RepositorySource(str(tmp_path), "", "")
-    found = build_history(variables, source, build_checkout(variables, find(source.path))).of(PATH)
+    place = find(source.path)
+    found = build_history(variables, source, place, build_checkout(variables, place)).of(PATH)
     assert found == FileRevisions(missing="it is not in a Git checkout, or has no commit yet")

@@ -17,7 +17,6 @@ from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign
 from flux_upgrade.clusters.ownership.ownership import Ownership
-from flux_upgrade.clusters.void_groups import Void, groups_without_match
 from flux_upgrade.commands.wiring import (
     KEY_READERS,
     build_checkout,
@@ -36,6 +35,10 @@ from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.discover import discover, looked_at, may_pin
 from flux_upgrade.planning.api_uses import Sources
 from flux_upgrade.planning.planner import Inventory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.clusters.void_groups import Void
 
 
 def read_inventory(options: UpgradeOptions, environment: Environment) -> Inventory:
@@ -72,7 +75,7 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
         sources=Sources(
             context if scope.is_whole else replace(context, tree=scope.whole),
             config,
-            build_history(environment, repository, checkout, [each.path for each in members]),
+            build_history(environment, repository, place, checkout, [each.path for each in members]),
             build_kustomize(environment),
             frozenset(each.path for each in members if not config.is_ignored(each.path)),
             members if scope.is_whole else None,
@@ -111,6 +114,8 @@ def void_here(
     """As ``groups_without_match``; a sparse checkout does not show what its groups match."""
     if not config.groups or is_sparse(find(options.path).root):
         return ()
+    from flux_upgrade.clusters.void_groups import groups_without_match  # late: it imports difflib
+
     return groups_without_match(config, found, tree, options.config or PATH, is_all=is_all)
 
 

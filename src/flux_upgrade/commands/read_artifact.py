@@ -154,7 +154,7 @@ def read_artifact_pins(
         )
     update_groups, checkout = assign(found, "", config, tree), build_checkout(environment, place)
     repository = RepositorySource(options.path, options.repository, config.forge)
-    history = build_history(environment, repository, checkout)
+    history = build_history(environment, repository, place, checkout)
     context = replace(context, own=own)
     return Inventory(
         update_groups=tuple(of_artifact(group, address.repository) for group in update_groups),

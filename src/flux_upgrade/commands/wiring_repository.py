@@ -14,7 +14,7 @@ from flux_upgrade.model.ports import Forge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.adapters.git.checkout import Checkout
+    from flux_upgrade.adapters.git.checkout import Checkout, CheckoutLocation
     from flux_upgrade.adapters.github.api import GitHubApi
 
 _GITHUB = "github"
@@ -73,17 +73,20 @@ def build_github(environment: Environment) -> GitHubApi:
 
 
 def build_history(
-    environment: Environment, source: RepositorySource, checkout: Checkout, paths: Iterable[str] = ()
+    environment: Environment,
+    source: RepositorySource,
+    place: CheckoutLocation,
+    checkout: Checkout,
+    paths: Iterable[str] = (),
 ) -> FileHistory:
     """What files were: as Git has it, or GitHub, where the checkout is shallow. Raises nothing.
 
     ``paths``: those that it may be asked about.
     """
-    from flux_upgrade.adapters.git.git_history import ChosenHistory, GitHistory
+    from flux_upgrade.adapters.git.git_history import GitHistory
 
-    if not find(source.path).is_checkout:
-        return GitHistory(checkout, paths)
-    return ChosenHistory(checkout, paths, partial(_history_on_github, environment, source, checkout))
+    forge = partial(_history_on_github, environment, source, checkout) if place.is_checkout else None
+    return GitHistory(checkout, paths, forge)
 
 
 def _history_on_github(environment: Environment, source: RepositorySource, checkout: Checkout) -> FileHistory | None:

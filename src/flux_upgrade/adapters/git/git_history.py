@@ -69,22 +69,35 @@ class GitHistory:
     """Asked about one file after the other; contents that they share are read once.
 
     The commits are walked once for all of ``paths``, the files that it may be asked about: in a repository of
-    50,000 commits, each walk takes a second.
+    50,000 commits, each walk takes a second. ``forge``: what is asked in its place where the checkout lacks
+    older commits; None, and its answer is None, where nothing can be asked.
     """
 
-    def __init__(self, checkout: Checkout, paths: Iterable[str] = ()) -> None:
-        self._checkout = checkout
+    def __init__(
+        self, checkout: Checkout, paths: Iterable[str] = (), forge: Callable[[], FileHistory | None] | None = None
+    ) -> None:
+        self._checkout, self._forge = checkout, forge
         self._paths = frozenset(paths)
         self._changes: dict[str, list[_FileChange]] = {}
         self._renames: dict[str, Mapping[str, str]] = {}  # commit → new name → old name
         self._contents: dict[str, bytes] = {}
         self._mentions: dict[tuple[str, ...], Mentions] = {}
 
+    @cached_property
+    def elsewhere(self) -> FileHistory | None:
+        """Looked for at the first question: that costs runs of Git, and nearly every run asks nothing."""
+        with suppress(UsageError):
+            if self._forge is not None and (self._checkout.is_shallow or self._checkout.is_partial):
+                return self._forge()
+        return None
+
     @property
     def is_local(self) -> bool:
-        return True
+        return self.elsewhere is None or self.elsewhere.is_local
 
     def of(self, path: str) -> FileRevisions:
+        if self.elsewhere is not None:
+            return self.elsewhere.of(path)
         try:
             if not self._checkout.head:
                 return FileRevisions(missing=_NO_COMMIT)
@@ -97,11 +110,11 @@ class GitHistory:
                 self._contents |= self._checkout.blobs(unread[start : start + _AT_ONCE])
         except (_HistoryUnavailable, UsageError) as error:
             return FileRevisions(missing=str(error))
-        versions = tuple(
+        versions = [
             FileRevision(each.commit, each.date, self._contents[each.oid], each.is_aside)
             for each in seen
             if each.oid in self._contents
-        )
+        ]
         missing = ""
         if self._checkout.is_shallow:
             missing = _SHALLOW
@@ -111,10 +124,12 @@ class GitHistory:
             missing = _PARTIAL
         elif wanted[_MOST:]:
             missing = f"only its last {_MOST} of {len(wanted)} versions were checked"
-        return FileRevisions(versions, missing)
+        return FileRevisions(tuple(versions), missing)
 
     def mentions(self, versions: Sequence[str]) -> Mentions:
         """What only a merge commit itself brought is not found."""
+        if self.elsewhere is not None:
+            return self.elsewhere.mentions(versions)
         key = tuple(versions)
         if key not in self._mentions:
             try:
@@ -200,32 +215,3 @@ class GitHistory:
         if ran.status:
             raise _HistoryUnavailable(_PARTIAL if self._checkout.is_partial else ran.why)
         return ran.out
-
-
-class ChosenHistory:
-    """The port FileHistory: Git's, or the forge's for a checkout without older commits.
-
-    It is chosen at the first question: that costs runs of Git, and nearly every run asks nothing.
-    ``forge``: None where it cannot be asked.
-    """
-
-    def __init__(self, checkout: Checkout, paths: Iterable[str], forge: Callable[[], FileHistory | None]) -> None:
-        self._checkout, self._paths, self._forge = checkout, paths, forge
-
-    @cached_property
-    def chosen(self) -> FileHistory:
-        found = None
-        with suppress(UsageError):
-            if self._checkout.is_shallow or self._checkout.is_partial:
-                found = self._forge()
-        return GitHistory(self._checkout, self._paths) if found is None else found
-
-    @property
-    def is_local(self) -> bool:
-        return self.chosen.is_local
-
-    def of(self, path: str) -> FileRevisions:
-        return self.chosen.of(path)
-
-    def mentions(self, versions: Sequence[str]) -> Mentions:
-        return self.chosen.mentions(versions)
