@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 from flux_upgrade.cli.parse import parse_command
-from flux_upgrade.commands.output import Console, failure
-from flux_upgrade.commands.terminal import pager_for, with_terminal
+from flux_upgrade.commands.output import Console, failure, pager_for, with_terminal
 from flux_upgrade.config.environment import masked, secrets_of
 from flux_upgrade.model.errors import FluxUpgradeError, UsageError
 

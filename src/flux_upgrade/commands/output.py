@@ -1,7 +1,11 @@
-"""What every command prints in the same way."""
+"""What every command prints in the same way, and on what: colors, width, and who is told what it is doing."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from flux_upgrade.cli.options import OutputOptions, UpgradeOptions
+from flux_upgrade.config.environment import Environment, Terminal
 from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
@@ -10,6 +14,8 @@ if TYPE_CHECKING:
 
     from flux_upgrade.adapters.local.pager import Pager
     from flux_upgrade.model.ports import Progress
+
+_WIDTH = 80  # Columns where the terminal does not tell
 
 
 class Console(NamedTuple):
@@ -47,3 +53,50 @@ class Console(NamedTuple):
 def failure(slug: str, message: str, hint: str) -> str:
     """What is wrong, the name of the error to search for, and what to do."""
     return f"flux-upgrade: {message} [{slug}]\n" + (f"  Try: {hint}\n" if hint else "")
+
+
+def with_terminal(
+    environment: Environment, options: object, env: Mapping[str, str], out: IO[bytes], err: IO[str]
+) -> Environment:
+    """``NO_COLOR`` as in https://no-color.org; ``COLUMNS`` as shells have it."""
+    output = options.output if isinstance(options, UpgradeOptions) else OutputOptions()
+    is_terminal = out.isatty()
+    may_color = is_terminal and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
+    has_color = may_color if output.color == "auto" else output.color == "always"
+    terminal = Terminal(_width(env, out) if is_terminal else 0, has_color)
+    environment = environment._replace(terminal=terminal)
+    if not output.is_verbose and (output.is_quiet or not err.isatty()):
+        return environment
+    # Late: most runs are those of a job, which has no terminal.
+    from flux_upgrade.adapters.local.progress import LogLines, TerminalLine
+
+    return environment._replace(progress=LogLines(err) if output.is_verbose else TerminalLine(err, _width(env, out)))
+
+
+def pager_for(options: object, env: Mapping[str, str], out: IO[bytes]) -> Pager | None:
+    """Of an overview that is printed on a terminal; None: it is printed as it is."""
+    if not isinstance(options, UpgradeOptions) or options.json or options.output.is_quiet or not out.isatty():
+        return None
+    if not options.output.may_page or env.get("TERM") == "dumb":
+        return None
+    import os  # late, as below
+
+    from flux_upgrade.adapters.local.pager import pager_of  # late: only a terminal has one
+
+    try:
+        lines = os.get_terminal_size(out.fileno()).lines
+    except (OSError, ValueError):
+        return None
+    return pager_of(env, lines) if lines else None
+
+
+def _width(env: Mapping[str, str], out: IO[bytes]) -> int:
+    given = env.get("COLUMNS", "")
+    if given.isdigit() and int(given):
+        return int(given)
+    import os  # late: only a terminal has a width
+
+    try:
+        return os.get_terminal_size(out.fileno()).columns or _WIDTH
+    except (OSError, ValueError):
+        return _WIDTH
