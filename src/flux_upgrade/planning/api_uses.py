@@ -19,7 +19,6 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning.plan import Terms, Upgrade
-from flux_upgrade.planning.searched_files import SearchedFiles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from flux_upgrade.impact.diff.changes import Changes
     from flux_upgrade.impact.migrate.linked import Reach
     from flux_upgrade.impact.migrate.result import Migrated
-    from flux_upgrade.impact.readership import Installations, OtherClusters
+    from flux_upgrade.impact.readership import Installations, OtherClusters, SearchedFiles
     from flux_upgrade.impact.served_apis import ServedApis
     from flux_upgrade.manifests.crds import ReleaseApis
 
@@ -110,7 +109,7 @@ class ApiUses:
     def _searched(self, transition: Transition) -> SearchedFiles | None:
         """None: there is nothing that speaks of them."""
         known = [self.apis.at(transition.upgrade.target), *self.known(transition.found.version)]
-        groups: frozenset[str] = frozenset().union(*(each.groups for each in known))
+        groups: frozenset[str] = frozenset().union(*[each.groups for each in known])
         scan = transition.terms.governance.include
         key = scan, groups
         if key not in self._files:
@@ -119,8 +118,12 @@ class ApiUses:
             tree = self._sources.tree
             paths = [path for path in tree.named(SUFFIXES) if self.is_searched(path, scan)]
             found = tuple(files(tree, groups, paths))
+            self._files[key] = None
             # Who reads what is asked only if there is something to read.
-            self._files[key] = SearchedFiles(found, self.others(transition.cluster)) if found else None
+            if found:
+                from flux_upgrade.impact.readership import SearchedFiles
+
+                self._files[key] = SearchedFiles(found, self.others(transition.cluster))
         return self._files[key]
 
     def others(self, cluster: Cluster) -> OtherClusters:
@@ -170,8 +173,10 @@ class ApiUses:
             using = dict(self._using(scan))
             self._broken[key] = list(self._broken_at(version, using)) if using else []
         found = self._broken[key]
-        others = self.others(cluster) if found else None
-        return tuple(each for each in found if others is None or not others.is_theirs(each.path))
+        if not found:
+            return ()
+        others = self.others(cluster)
+        return tuple(each for each in found if not others.is_theirs(each.path))
 
     def _using(self, scan: tuple[str, ...]) -> Iterable[tuple[str, bytes]]:
         """Files that may have resources of Flux, and no mere CRDs. What cannot be read is said where it matters."""
