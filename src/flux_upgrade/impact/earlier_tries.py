@@ -21,6 +21,8 @@ class _At(NamedTuple):
 def earlier_tries(pasts: FileRevisions, target: Version) -> EarlierTries:
     """Of what the branch itself was at; a branch that was merged may never have run."""
     revisions = [each for each in pasts.versions if not each.is_aside]
+    if not revisions:
+        return EarlierTries()
     return EarlierTries(_taken_back(list(_releases(revisions)), target), _returns(revisions))
 
 

@@ -186,6 +186,11 @@ class Impact(NamedTuple):
         return bool(self.stored.resolved) or (self.managed is not None and self.managed.is_done)
 
     @property
+    def drops_versions(self) -> bool:
+        """Whether the target no longer serves API versions of the cluster's, as far as its manifest is known."""
+        return self.changes is None or any(each.unserved or each.removed for each in self.changes.crds)
+
+    @property
     def cli(self) -> str:
         """The minor of the Flux CLI to run it with; empty where nothing has to."""
         return self.stored.cli or (self.managed.cli if self.managed is not None else "")
@@ -201,8 +206,8 @@ class Impact(NamedTuple):
     @property
     def in_use(self) -> tuple[ApiUse, ...]:
         """Uses that a cluster may serve today: objects are written in these versions."""
-        moved = (each.use for each in self.moves if each.was_served)
-        left = (each.use for each in self.lefts if each.reason not in HARMLESS and not each.is_broken_already)
+        moved = [each.use for each in self.moves if each.was_served]
+        left = [each.use for each in self.lefts if each.reason not in HARMLESS and not each.is_broken_already]
         return (*moved, *left)
 
     @property

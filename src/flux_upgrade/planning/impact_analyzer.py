@@ -65,7 +65,8 @@ class ImpactAnalyzer:
         files = self._uses.files(transition) if may_break or turned_off else []
         if may_break and files:
             found = self._in_files(transition, found, files)
-        found = found._replace(turned_off=tuple(_in_use(turned_off, files, found.moves)))
+        if turned_off:
+            found = found._replace(turned_off=tuple(_in_use(turned_off, files, found.moves)))
         if not may_break:
             return found
         found = found._replace(unread=self._uses.unread(transition))
@@ -153,7 +154,7 @@ class ImpactAnalyzer:
         changed = None if impact.changes is None else {each.name for each in impact.changes.crds}
         target = self._uses.apis.at(transition.upgrade.target)
         known = self._uses.known(transition.found.version)
-        dropped = frozenset().union(*(versions_dropped(each, target, changed) for each in known))
+        dropped = frozenset().union(*[versions_dropped(each, target, changed) for each in known])
         used = {f"{use.group}/{use.version}" for use in impact.in_use}
         current, feedback = transition.found.version, transition.terms.feedback
         asked = DroppedVersions(
@@ -169,9 +170,9 @@ class ImpactAnalyzer:
             mentions = self._sources.history.mentions(tuple(sorted(dropped)))
             # Of files that are searched today and not another cluster's.
             scan = transition.terms.governance.include
-            searched = (each for each in mentions.paths if self._uses.is_searched(each, scan))
-            mine = tuple(each for each in searched if not self._uses.others(transition.cluster).is_theirs(each))
-            mentions = mentions._replace(paths=mine)
+            searched = [each for each in mentions.paths if self._uses.is_searched(each, scan)]
+            mine = [each for each in searched if not self._uses.others(transition.cluster).is_theirs(each)]
+            mentions = mentions._replace(paths=tuple(mine))
         found = managed(asked, feedback.migrated_since, mentions)
         if found is None or found.is_after or found.evidence is not Evidence.UNKNOWN:
             return found
@@ -259,8 +260,6 @@ def _in_use(
     turned_off: Sequence[TurnedOff], files: Iterable[FluxFile], moves: Iterable[Move]
 ) -> Iterator[TurnedOffUse]:
     """Uses of versions that patches over the manifest take away; those included that manifests are moved to."""
-    if not turned_off:
-        return
     from flux_upgrade.impact.impact import TurnedOffUse
 
     patches = {(each.group, each.kind, each.version): each for each in turned_off}

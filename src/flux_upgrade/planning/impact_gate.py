@@ -185,8 +185,10 @@ def _later(plan: Plan, upgrade: Upgrade) -> Version:
 def _gated(upgrade: Upgrade, impact: Impact, terms: Terms) -> Upgrade:
     """Waits for approval on account of what it changes, should the settings want that."""
     gates = terms.governance.needs_approval
-    found = sorted(impact.changes.contents.intersection(gates)) if impact.changes is not None else []
-    if not found or upgrade.bump.approval or terms.to:
+    if not gates or impact.changes is None or upgrade.bump.approval or terms.to:
+        return upgrade
+    found = sorted(impact.changes.contents.intersection(gates))
+    if not found:
         return upgrade
     why = f"{upgrade.bump.why}; it changes {', '.join(found)}, and your config requires approval for that"
     return upgrade._replace(bump=upgrade.bump._replace(approved=False, why=why.removeprefix("; ")))

@@ -129,8 +129,9 @@ def moved_elsewhere(upgrade: Upgrade) -> Hold:
 def accepts_breaks(upgrade: Upgrade, impact: Impact, terms: Terms, path: str) -> bool:
     """Whether patches break nothing, or people accepted what they break. ``path``: of the installation."""
     breaks = impact.patch_breaks
-    entry = break_entry(path, upgrade.target, map(str, breaks))
-    return not breaks or terms.on_break is OnBreak.ACCEPT or entry in terms.feedback.accepted
+    if not breaks or terms.on_break is OnBreak.ACCEPT:
+        return True
+    return break_entry(path, upgrade.target, map(str, breaks)) in terms.feedback.accepted
 
 
 def _overlay(upgrade: Upgrade, impact: Impact, terms: Terms, path: str) -> Iterator[Hold]:

@@ -62,8 +62,8 @@ class ManifestPlanner:
         key = (target.pin.content, target.terms.value)
         if key not in self._decided:
             tried: dict[BumpKind, ManifestChange] = {}
-            decisions = tuple(self.carried_out(target, each, tried) for each in self._decisions(target))
-            self._decided[key] = Plan(target.pin, target.path, decisions, tried)
+            decisions = [self.carried_out(target, each, tried) for each in self._decisions(target)]
+            self._decided[key] = Plan(target.pin, target.path, tuple(decisions), tried)
         return self._decided[key]._replace(pin=target.pin, path=target.path)
 
     def _decisions(self, target: PlannedTarget) -> Sequence[Bump | Hold]:

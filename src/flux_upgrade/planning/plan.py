@@ -108,17 +108,14 @@ class Plan(NamedTuple):
     def can_lead(self) -> bool:
         """Whether what is decided about it can be decided for its cluster."""
         pin = self.pin
-        is_orphan = any(hold.reason is HoldReason.ORPHAN for hold in self.holds)
+        is_orphan = HoldReason.ORPHAN in [hold.reason for hold in self.holds]
         return pin.role is Role.INSTALLS and bool(pin.version) and pin.is_movable and not is_orphan
 
     @property
     def approved(self) -> Upgrade | None:
         """The upgrade that needs nobody any more; the one that goes farthest, should there be several."""
-        return max(
-            (each for each in self.upgrades if each.approved),
-            key=lambda each: list(BumpKind).index(each.bump_kind),
-            default=None,
-        )
+        approved = [each for each in self.upgrades if each.approved]
+        return max(approved, key=lambda each: list(BumpKind).index(each.bump_kind), default=None)
 
     @property
     def upgrades(self) -> tuple[Upgrade, ...]:
@@ -141,8 +138,10 @@ class UpdateGroupPlan(NamedTuple):
     def sets(self) -> Iterator[tuple[Plan, ...]]:
         """The same, cluster by cluster, each a set. Files that are moved before, one by one."""
         plans = iter(self.plans)
-        yield from (tuple(islice(plans, len(cluster.members))) for cluster in self.update_group.clusters)
-        yield from ((plan,) for plan in self.migrations)
+        for cluster in self.update_group.clusters:
+            yield tuple(islice(plans, len(cluster.members)))
+        for plan in self.migrations:
+            yield (plan,)
 
     @property
     def moved(self) -> Iterator[str]:

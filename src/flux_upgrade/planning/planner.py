@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
-from itertools import islice
 from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import Cluster, Member
@@ -70,10 +69,11 @@ def unused_approvals(inventory: Inventory, plans: Iterable[UpdateGroupPlan]) -> 
 class _UpdateGroups:
     def __init__(self, inventory: Inventory, repository: Repository | None) -> None:
         self._inventory, self._repository = inventory, repository
+        clusters = [each for group in inventory.update_groups for each in group.clusters]
         self._preflight = PreflightChecks(
             repository,
             inventory.ownership,
-            [member for update_group in inventory.update_groups for member in update_group.members],
+            [member for cluster in clusters for member in cluster.members],
             inventory.checkout,
             writes=inventory.request.writes,
             is_asked=bool(inventory.request.to),
@@ -88,7 +88,6 @@ class _UpdateGroups:
         self._analyzer: ImpactAnalyzer | None = None
         self._gate: ImpactGate | None = None
         if inventory.sources is not None:
-            clusters = [each for group in inventory.update_groups for each in group.clusters]
             self._analyzer = ImpactAnalyzer(inventory.sources, clusters)
             self._gate = ImpactGate(self._analyzer, self._manifests, self._pins)
 
@@ -106,13 +105,11 @@ class _UpdateGroups:
             version = self._version(planned[place])
             if version:
                 self._versions.setdefault(cluster.name, version)
-        in_order = (planned[place] for place in range(len(clusters)))
+        in_order = iter([planned[place] for place in range(len(clusters))])
         for update_group in self._inventory.update_groups:
-            yield UpdateGroupPlan(
-                update_group,
-                tuple(plan for plans in islice(in_order, len(update_group.clusters)) for plan in plans),
-                tuple(map(self._preflight.differing, self._moved(update_group))),
-            )
+            plans = [plan for _ in update_group.clusters for plan in next(in_order)]
+            moved = map(self._preflight.differing, self._moved(update_group))
+            yield UpdateGroupPlan(update_group, tuple(plans), tuple(moved))
 
     def _cluster(self, update_group: UpdateGroup, cluster: Cluster) -> Sequence[Plan]:
         """Manifests decide by themselves, the first that can be upgraded speaks for all; pins follow it."""
@@ -148,7 +145,7 @@ class _UpdateGroups:
             return plan
         held = self._preflight.checked(plan, cluster, has_open=False)
         # Another one is looked at before anything is decided about it.
-        if any(hold.reason is HoldReason.CHECKOUT_DIFFERS for hold in held.holds):
+        if HoldReason.CHECKOUT_DIFFERS in [hold.reason for hold in held.holds]:
             return plan
         try:
             checked = gate.check(plan, target, update_group.slug, cluster)

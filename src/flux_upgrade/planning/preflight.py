@@ -86,7 +86,7 @@ class PreflightChecks(NamedTuple):
         history: Sequence[str] = ()
         if self.repository is not None:
             history = self.repository.files[plan.path].history
-        moves = all(each.target != plan.pin.version for each in plan.upgrades)
+        moves = plan.pin.version not in [each.target for each in plan.upgrades]
         # Terraform's pin says the release, and nothing of flags.
         pins = [each.pin for each in cluster.members] if moves else []
         first = plan.upgrades[0]
@@ -121,15 +121,12 @@ def hold_cluster_set(plans: Sequence[Plan], *, is_asked: bool = False) -> tuple[
         # An error is in the way of whoever asks, too.
         if hold.reason.effect.holds_cluster and (not is_asked or hold.error is not None)
     ]
-    return tuple(
-        plan._replace(
-            decisions=tuple(
-                _unless_blocked(each, [(other, hold) for other, hold in blocks if other is not plan])
-                for each in plan.decisions
-            )
-        )
-        for plan in plans
-    )
+    checked = []
+    for plan in plans:
+        others = [(other, hold) for other, hold in blocks if other is not plan]
+        decisions = [_unless_blocked(each, others) for each in plan.decisions]
+        checked.append(plan._replace(decisions=tuple(decisions)))
+    return tuple(checked)
 
 
 def _unless_blocked(decision: Upgrade | Hold, others: Sequence[tuple[Plan, Hold]]) -> Upgrade | Hold:

@@ -52,6 +52,8 @@ def settled(
     Raises UsageError where credentials that were given cannot be used.
     """
     wanted = tuple(_wanted(change, proof, checks=checks))
+    if not wanted:
+        return change
     digests = artifacts.digests(
         [tagged for each in wanted for tagged in (each.origin, each.asked) if tagged is not None]
     )
@@ -72,7 +74,7 @@ def _wanted(change: ManifestChange, proof: Proof, *, checks: bool) -> Iterator[_
             yield _renewed(was, new)
         elif checks and (was is None or was.image != new.image):
             image = new.image
-            if image.tag and not image.is_template and not image.repository.startswith(_PUBLISHED):
+            if image.tag and not image.repository.startswith(_PUBLISHED) and not image.is_template:
                 yield _Wanted(new.name, Image("", "", ""), image, (image.repository, image.tag))
 
 

@@ -11,7 +11,6 @@ from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.manifests.crds import Crd, ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import ReleaseNotFound, Unreadable
-from flux_upgrade.pins.own_artifact import pin as own_artifact
 from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.planning.api_uses import Sources, Transition
 
@@ -31,26 +30,27 @@ def ends_of(transition: Transition, sources: Sources, is_read: Callable[[str], b
 
     ``is_read``: whether its cluster may read a file. Raises as ``ImpactAnalyzer.impact``.
     """
-    manifest, tree, found = transition.upgrade.change.manifest, sources.tree, transition.found
+    manifest, context, found = transition.upgrade.change.manifest, sources.pin_context, transition.found
     follows = transition.cluster.members[0].pin
     if manifest is not None and not follows.is_manifest:
         return _of_artifact(follows, (found.content, manifest.new), transition, sources, is_read)
-    if found.kind == own_artifact.NAME:
-        ends = own_artifact.manifests(found, transition.upgrade.target, sources.pin_context)
-        return _of_artifact(found, ends, transition, sources, is_read) if ends is not None else None
     if manifest is not None:
         from flux_upgrade.impact.overlay.check import check_overlay
 
-        overlay = check_overlay(tree, transition.path, found.content, manifest.new, sources.builder)
+        overlay = check_overlay(context.tree, transition.path, found.content, manifest.new, sources.builder)
         return TransitionEnds(found.content, manifest.new, overlay)
     from flux_upgrade.impact.overlay.pinned import check_pinned, manifest_at, pinned
+    from flux_upgrade.pins.own_artifact import pin as own_artifact  # late: no manifest asks for it
 
-    of = pinned(found, transition.path, tree, is_read)
+    if found.kind == own_artifact.NAME:
+        ends = own_artifact.manifests(found, transition.upgrade.target, context)
+        return _of_artifact(found, ends, transition, sources, is_read) if ends is not None else None
+    of = pinned(found, transition.path, context.tree, is_read)
     with suppress(ReleaseNotFound):  # a mirror need not have what runs
-        old = manifest_at(of, found.version, sources.pin_context) if of is not None else None
-        new = manifest_at(of, transition.upgrade.target, sources.pin_context) if of is not None and old else None
+        old = manifest_at(of, found.version, context) if of is not None else None
+        new = manifest_at(of, transition.upgrade.target, context) if of is not None and old else None
         if of is not None and old and new:
-            return TransitionEnds(old, new, check_pinned(of, tree, old, new))
+            return TransitionEnds(old, new, check_pinned(of, context.tree, old, new))
     return None
 
 

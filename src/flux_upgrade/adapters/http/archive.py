@@ -148,7 +148,7 @@ def _entries(data: bytes, what: str, most: int = MAX_ENTRIES) -> Iterator[tuple[
 MANIFESTS = "manifests.tar.gz"
 MAX_CHECKSUMS = 1024 * 1024  # bytes of a checksums file that are read; real ones are below 2 kB
 
-_FIRST_WITH_CHECKSUM = Version("v0.25.3").numbers
+_FIRST_WITH_CHECKSUM = (0, 25, 3)
 _HEX_DIGITS = 64
 
 

@@ -46,7 +46,7 @@ def manifest_changes(before: Iterable[Document], after: Iterable[Document]) -> C
     noise: Noise = Counter()
     for each in found:
         noise.update(dict(each.noise))
-    joined = Changes(*(tuple(chain.from_iterable(column)) for column in zip(*found, strict=True)))
+    joined = Changes(*[tuple(chain.from_iterable(column)) for column in zip(*found, strict=True)])
     return joined._replace(noise=tuple(sorted((+noise).items())))
 
 

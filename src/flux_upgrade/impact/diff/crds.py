@@ -46,12 +46,12 @@ def crd_changes(key: ObjectKey, before: Document | None, after: Document | None)
         return object_changes(key, before, after)
     old, new = Crd(before), Crd(after)
     fields: list[tuple[str, FieldChange]] = []
-    found, noise = edits(before, after, _is_read)
+    found, noise = edits(before, after, (_VERSIONS, _READ))
     for version in new.versions:
         same = old.version(version.name)
         if same is not None and same.schema != version.schema:
             changed, more = field_changes(same.schema, version.schema)
-            fields += ((version.name, each) for each in changed)
+            fields += [(version.name, each) for each in changed]
             noise += more
     other: list[str] = []
     for edit in found:
@@ -93,10 +93,6 @@ def _versions(old: Crd, new: Crd) -> CrdChange:
         removed=tuple(each for each in before if each not in names),
         storage=(old.storage, new.storage) if old.storage != new.storage else None,
     )
-
-
-def _is_read(path: Path) -> bool:
-    return path[:2] == _VERSIONS and len(path) == len(_VERSIONS) + 2 and path[-1] in _READ
 
 
 def field_changes(before: Schema, after: Schema) -> tuple[list[FieldChange], Noise]:

@@ -38,7 +38,7 @@ def network_policy(data: Any) -> NetworkPolicy:
     """Raises OtherShape where a field is none that the API server knows."""
     match data:
         case {"spec": dict(spec)}:
-            only(spec, "podSelector", "policyTypes", *(each.field for each in DIRECTIONS))
+            only(spec, "podSelector", "policyTypes", *[each.field for each in DIRECTIONS])
         case _:
             raise OtherShape
     kinds = list_of(spec.get("policyTypes")) or ["Ingress", *(["Egress"] if spec.get("egress") else [])]
@@ -91,8 +91,9 @@ def network_policy_changes(key: ObjectKey, before: Document | None, after: Docum
 
 
 def _compared(key: ObjectKey, before: Document | None, after: Document | None) -> Changes:
-    found = _differences(*(network_policy(each.data) if each else None for each in (before, after)))
-    return Changes(others=tuple(ObjectChange(ChangeKind.NETWORK_POLICY, str(key), *each) for each in found))
+    old, new = [network_policy(each.data) if each else None for each in (before, after)]
+    found = [ObjectChange(ChangeKind.NETWORK_POLICY, str(key), *each) for each in _differences(old, new)]
+    return Changes(others=tuple(found))
 
 
 def _differences(before: NetworkPolicy | None, after: NetworkPolicy | None) -> Iterator[tuple[str, str]]:

@@ -24,16 +24,15 @@ _ANY_ORDER = frozenset({"args", "containers", "imagePullSecrets", "ports", "volu
 _DONE = {Op.ADD: "added", Op.REMOVE: "removed"}
 
 Noise = Counter[str]  # What is counted, and how often there is some
+LeftOut = tuple[Path, frozenset[str]]  # The path of a list, and the fields of its items that are not compared
 Meaning = tuple[ChangeKind | None, str]  # The kind of a change, None where no policy can name it, and its phrase
 
 
-def edits(
-    before: Document, after: Document, is_left_out: Callable[[Path], bool] | None = None
-) -> tuple[list[Edit], Noise]:
+def edits(before: Document, after: Document, left_out: LeftOut = ((), frozenset())) -> tuple[list[Edit], Noise]:
     """What differs, and what of that says nothing. Raises Unreadable."""
     found: list[Edit] = []
     noise: Noise = Counter()
-    for edit, node in _walk(after.key, (), before.node, after.node, is_left_out):
+    for edit, node in _walk(after.key, (), before.node, after.node, left_out):
         kind = _noise(edit, node)
         if kind:
             noise[kind] += 1
@@ -62,10 +61,11 @@ def _is_order(edit: Edit) -> bool:
 
 
 def _walk(
-    key: ObjectKey, path: Path, before: Node | None, after: Node | None, is_left_out: Callable[[Path], bool] | None
+    key: ObjectKey, path: Path, before: Node | None, after: Node | None, left_out: LeftOut
 ) -> Iterator[tuple[Edit, Node]]:
     """Each edit with the node that is there now, or was there before."""
-    if is_left_out is not None and is_left_out(path):
+    items, fields = left_out
+    if path[-1:] and path[-1] in fields and path[:-2] == items:
         return
     if before is None or after is None:
         if after is not None:
@@ -83,7 +83,7 @@ def _walk(
             ours, theirs = labelled(before, after)
             is_other_order = reordered(ours, theirs)
     for name in dict.fromkeys([*ours, *theirs]):
-        yield from _walk(key, (*path, name), ours.get(name), theirs.get(name), is_left_out)
+        yield from _walk(key, (*path, name), ours.get(name), theirs.get(name), left_out)
     if is_other_order or (not ours and not theirs and not same(before, after)):
         yield Edit(key, path, Op.REPLACE, construct(before), construct(after)), after
 
@@ -207,7 +207,7 @@ def selector(value: Any) -> str:
     if not isinstance(labels, dict):
         raise OtherShape
     expressions = map(_expression, list_of(value.get("matchExpressions")))
-    return ",".join(sorted([*(f"{key}={label}" for key, label in labels.items()), *expressions]))
+    return ",".join(sorted([*[f"{key}={label}" for key, label in labels.items()], *expressions]))
 
 
 def _expression(value: Any) -> str:
