@@ -110,7 +110,8 @@ class _ClusterAssignment:
     def clusters(self) -> Iterator[Cluster]:
         sets: dict[_Key, list[Member]] = {}
         tools: dict[tuple[_Key, ...], list[Member]] = {}
-        for member in sorted((each for each in self._members if each.pin.role in OF_CLUSTERS), key=_rank):
+        moved_together = [each for each in self._members if each.pin.role in OF_CLUSTERS]
+        for member in sorted(moved_together, key=_rank):
             key = self._key(member)
             if member.pin.is_manifest and key in sets:
                 # Two manifests beside each other are two installations, with two namespaces.
@@ -125,10 +126,12 @@ class _ClusterAssignment:
                     sets[served[0]].append(member)
                 else:
                     tools.setdefault(served, []).append(member)
-        alike = Counter(key.name for key in sets)
+        alike = Counter([key.name for key in sets])
         names = {key: key.name if alike[key.name] == 1 else " ".join(filter(None, key)) for key in sets}
         order = {id(member): at for at, member in enumerate(self._members)}
-        for key, found in sorted(sets.items(), key=lambda each: min(order[id(m)] for m in each[1])):
+        first = {key: min([order[id(member)] for member in found]) for key, found in sets.items()}
+        for key in sorted(sets, key=first.__getitem__):
+            found = sets[key]
             path = posixpath.join(key.home, key.owner, _NAMESPACE, _FILE)
             yield Cluster(names[key], found[0].path if found[0].pin.is_manifest else path, tuple(found))
         for served, found in tools.items():

@@ -76,7 +76,7 @@ def _suffix(repository: str) -> str:
 def _by_group(cluster: Cluster, config: Config) -> Iterator[tuple[Group, Cluster]]:
     """A cluster is of the group of its first member that has one; who is named by another leaves it."""
     groups = [config.group_of(member.path) for member in cluster.members]
-    main = next((group for group in groups if group is not None), config.default)
+    main = next(filter(None, groups), config.default)
     split: dict[str, tuple[Group, list[Member]]] = {main.name: (main, [])}
     for member, group in zip(cluster.members, groups, strict=True):
         own = group or main
@@ -129,11 +129,11 @@ def drift_of(cluster: Cluster) -> dict[str, list[Member]]:
     A range agrees with every release that it admits.
     """
     pinned = [each for each in cluster.members if each.pin.role is Role.INSTALLS and is_tag(each.pin.version)]
+    if len({each.pin.version for each in pinned}) <= 1:
+        return {}
     places: dict[str, list[Member]] = {}
     for member in sorted(pinned, key=lambda each: each.pin.version):
         places.setdefault(member.pin.version, []).append(member)
-    if len(places) <= 1:
-        return {}
     exact = [
         version
         for version, members in places.items()

@@ -168,7 +168,7 @@ def _flags_again(options: UpgradeOptions) -> Iterator[str]:
         yield "--pull-request"
     if request.to:
         yield f"--to={request.to}"
-    yield from (f"--approve={each}" for each in request.approve)
+    yield from [f"--approve={each}" for each in request.approve]
     if request.migrated:
         yield "--flux-migrate-done"
     if request.accept_breaks:

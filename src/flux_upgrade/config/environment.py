@@ -219,8 +219,8 @@ def kubeconfig_of(env: Mapping[str, str]) -> str:
 def secrets_of(env: Mapping[str, str]) -> tuple[str, ...]:
     """Every token in the environment: none of them is printed, whatever goes wrong."""
     found = [secret for name in _SECRETS if (secret := env.get(name, "").strip())]
-    of_keys = (line for secret in found if len(secret.splitlines()) > 1 for line in secret.splitlines())
-    return (*found, *(line for line in of_keys if len(line) >= _SHORTEST_LINE and "--" not in line))
+    of_keys = [line for secret in found if len(secret.splitlines()) > 1 for line in secret.splitlines()]
+    return (*found, *[line for line in of_keys if len(line) >= _SHORTEST_LINE and "--" not in line])
 
 
 def masked(text: str, secrets: Iterable[str]) -> str:

@@ -119,5 +119,5 @@ class ReleaseApis:
 
 def served_by(manifests: ReleaseManifests) -> ReleaseApis:
     """What a release serves, read from its own CRDs. Raises Unreadable."""
-    parts = (part for text in manifests.files.values() for part in _SEPARATOR.split(text) if _KIND in part)
-    return ReleaseApis(manifests.tag, crds_of((Document(part, 1) for part in parts), are_released=True))
+    parts = [part for text in manifests.files.values() for part in _SEPARATOR.split(text) if _KIND in part]
+    return ReleaseApis(manifests.tag, crds_of([Document(part, 1) for part in parts], are_released=True))

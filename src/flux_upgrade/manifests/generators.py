@@ -8,8 +8,7 @@ they are proved first (``render.rules_for``).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import takewhile
+from collections.abc import Callable, Iterator
 
 from flux_upgrade.manifests.options import InstallOptions, ambiguous
 from flux_upgrade.model.values import NamedTuple
@@ -26,6 +25,15 @@ class Generator(NamedTuple):
     storage_host_of_component: bool = False
     """source-watcher serves its artifacts under its own name (fluxcd/flux2 v2.7.2)."""
     runtime_namespace: bool = False  # The events address names the namespace by variable (fluxcd/flux2 v2.7.2)
+
+
+class Rules(NamedTuple):
+    """How one release is rendered, and why that is right."""
+
+    render: Callable[[InstallOptions], str]
+    generator: Generator | None  # None where the Flux CLI renders
+    evidence: str = ""  # Empty for a release that the rules were compared with; else a sentence for the report
+    not_covered: bool = False  # True where the evidence speaks for default flags only
 
 
 LEGACY = Generator("v0.28.0", legacy_order=True)
@@ -127,7 +135,12 @@ def metadata(lines: list[str], indent: int, labels: dict[str, str], namespace: s
         found["name"] = [f"{found['name'][0].rstrip()}{suffix}\n"]
     if namespace:
         found["namespace"] = [f"{pad}namespace: {namespace}\n"]
-    return "".join(line for key in sorted(found) for line in found[key])
+    return _joined(found)
+
+
+def _joined(found: dict[str, list[str]]) -> str:
+    """The lines of a block mapping, key by key in byte order."""
+    return "".join([line for key in sorted(found) for line in found[key]])
 
 
 def sections(lines: list[str], indent: int) -> Iterator[tuple[str, list[str]]]:
@@ -166,8 +179,7 @@ def deployment(
         keys = [f'"{key}"' if ambiguous(key) else "'*'" if key == "*" else key for key in options.toleration_keys]
         lines = (f"      - key: {key}\n        operator: Exists\n" for key in keys)
         found["tolerations"] = ["      tolerations:\n", *lines]
-    body = "".join(line for key in sorted(found) for line in found[key])
-    return f"{head}\n  template:\n    metadata:\n{pod_metadata}\n    spec:\n{body}"
+    return f"{head}\n  template:\n    metadata:\n{pod_metadata}\n    spec:\n{_joined(found)}"
 
 
 def _cut(text: str, separator: str) -> tuple[str, str]:
@@ -185,8 +197,11 @@ def _containers(lines: list[str], component: str, options: InstallOptions, gener
     """
     if lines[1] != "      - args:\n":
         raise ValueError(f"{component}: the first container does not begin with its args")
-    own = takewhile(lambda line: line.startswith("        - "), lines[2:])
-    args = [line.strip().removeprefix("- ") for line in own]
+    args = []
+    for line in lines[2:]:
+        if not line.startswith("        - "):
+            break
+        args.append(line.strip().removeprefix("- "))
     rest = lines[2 + len(args) :]
     wanted = [
         ("--watch-all-namespaces", "true" if options.watch_all_namespaces else "false"),

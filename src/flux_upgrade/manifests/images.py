@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import chain
 from typing import NamedTuple
 
 from flux_upgrade.model.versions import Version, is_tag
@@ -60,10 +59,13 @@ def controller_index(containers: Sequence[tuple[str, str]], controller: str) -> 
 
     Flux calls it ``manager``.
     """
-    named = (index for index, (name, _) in enumerate(containers) if name == "manager")
-    suffix = f"/{controller}"
-    own = (index for index, (_, image) in enumerate(containers) if Image.parse(image).repository.endswith(suffix))
-    return next(chain(named, own), 0 if containers else None)
+    for index, (name, _) in enumerate(containers):
+        if name == "manager":
+            return index
+    for index, (_, image) in enumerate(containers):
+        if Image.parse(image).repository.endswith(f"/{controller}"):
+            return index
+    return 0 if containers else None
 
 
 @dataclass(frozen=True, slots=True)

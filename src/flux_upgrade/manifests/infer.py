@@ -63,7 +63,7 @@ def infer(manifest: Manifest) -> Inferred:
     plain = InstallOptions(version="")
 
     def vote(flag: str, default: str) -> str:
-        counted = Counter(value for value, _ in ballots[flag])
+        counted = Counter([value for value, _ in ballots[flag]])
         value, most = counted.most_common(1)[0] if counted else (default, 0)
         value = default if counted[default] == most else value
         if value and value in counted:

@@ -178,8 +178,11 @@ def _as_json(value: Any) -> Any:
 
 def child(mapping: MappingNode, key: str) -> Node | None:
     """The value at ``key``; None where the mapping has no such key."""
-    found: Node | None = next((value for name, value in mapping.value if name.value == key), None)
-    return found
+    value: Node
+    for name, value in mapping.value:
+        if name.value == key:
+            return value
+    return None
 
 
 def clone(node: Node | None) -> Any:

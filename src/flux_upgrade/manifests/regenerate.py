@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from flux_upgrade.manifests.documents import Manifest, parse
-from flux_upgrade.manifests.generators import GENERATORS, Generator
+from flux_upgrade.manifests.generators import GENERATORS, Generator, Rules
 from flux_upgrade.manifests.infer import Inferred
 from flux_upgrade.manifests.options import InstallOptions, validate_recovered
-from flux_upgrade.manifests.render import Rules, render, rules_for
+from flux_upgrade.manifests.render import render, rules_for
 from flux_upgrade.model.errors import (
     FluxUpgradeError,
     ReleaseNotFound,

@@ -11,13 +11,14 @@ Rules: fluxcd/flux2 ``pkg/manifestgen/install`` (templates.go, manifests.go).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from flux_upgrade.manifests.generators import (
     GENERATOR_PATHS,
     GENERATORS,
     Generator,
+    Rules,
     deployment,
     generator_of_sources,
     known_generator,
@@ -25,8 +26,11 @@ from flux_upgrade.manifests.generators import (
 )
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.errors import UnsupportedRelease
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import ReleaseManifests
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.model.ports import FluxCli, Releases
 
 _LEGACY_ORDER = (
     *("Namespace", "ResourceQuota", "CustomResourceDefinition", "ServiceAccount"),
@@ -142,24 +146,9 @@ def _with_metadata(document: str, labels: dict[str, str], namespace: str = "", *
     return f"{document[:start]}{block}{document[end:]}"
 
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.model.ports import FluxCli, Releases
-
-
-class Rules(NamedTuple):
-    """How one release is rendered, and why that is right."""
-
-    render: Callable[[InstallOptions], str]
-    generator: Generator | None  # None where the Flux CLI renders
-    evidence: str = ""  # Empty for a release that the rules were compared with; else a sentence for the report
-    not_covered: bool = False  # True where the evidence speaks for default flags only
-
-
 def rules_for(manifests: ReleaseManifests, releases: Releases, flux: FluxCli) -> Rules:
     """The rules for a release. Raises UnsupportedRelease, SourceUnavailable, UntrustedArchive."""
     tag = manifests.tag
-
     if tag.startswith(("v0.", "v1.")):
         raise UnsupportedRelease(f"{tag} is older than Flux 2", hint="render it with the Flux CLI of that version")
     known = known_generator(tag)

@@ -21,8 +21,9 @@ def one_line(text: str, limit: int = 200) -> str:
     Line ends, terminal escapes, bidirectional marks and undecodable bytes of
     file names (PEP 383) become backslash escapes.
     """
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
-    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def printable_lines(lines: Iterable[str]) -> str:

@@ -44,7 +44,8 @@ def discover(context: PinContext, paths: Collection[str] | None = None) -> tuple
             chosen.add(path, content)
     pins = tuple(chosen.pins(context))
     installing = {pin.path for pin in pins if pin.role is Role.INSTALLS}
-    return (*(each for each in found if each.path not in installing or not _is_merely_named(each)), *pins)
+    manifests_found = [each for each in found if each.path not in installing or not _is_merely_named(each)]
+    return (*manifests_found, *pins)
 
 
 def _is_merely_named(manifest: Pin) -> bool:

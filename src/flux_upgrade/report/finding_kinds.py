@@ -25,7 +25,6 @@ from flux_upgrade.report.impact_phrases import (
     place,
     sentences,
     stored_lines,
-    unserved,
     unserved_line,
     who,
 )
@@ -48,14 +47,14 @@ def _flux_migrate(impact: Impact, target: Version, style: Style) -> Iterator[Fin
         yield from _in_cluster(heading, stored_lines(stored.after_migrate, target, style))
     if impact.is_confirmed:
         yield from _in_cluster("", ["`flux migrate` ran in the cluster: you confirmed it"], Severity.NOTE)
-    elif stored.unknown and not why and (impact.changes is None or unserved(impact.changes)):
+    elif stored.unknown and not why and impact.drops_versions:
         lacking = f"{target} drops API versions that older releases stored, and the earlier releases are unknown"
         heading = "before merging: check that `flux migrate` has run in the cluster"
         yield from _in_cluster(heading, [f"{lacking}: {stored.unknown}"])
 
 
-def _in_cluster(heading: str, lines: Sequence[str], severity: Severity = Severity.BREAKS) -> Iterator[Finding]:
-    return (Finding(severity, heading=heading, wording=line) for line in lines)
+def _in_cluster(heading: str, lines: Sequence[str], severity: Severity = Severity.BREAKS) -> list[Finding]:
+    return [Finding(severity, heading=heading, wording=line) for line in lines]
 
 
 def _unserved(impact: Impact, _: str, style: Style) -> Iterator[Finding]:

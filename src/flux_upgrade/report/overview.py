@@ -51,12 +51,11 @@ def _counts(noun: str, rows: Sequence[Row]) -> str:
     for each in rows:
         states[each.name] = min(states.get(each.name, each.state), each.state, key=order.index)
     found = Counter(states.values())
-    shown = ", ".join(f"{found[state]} {_plural(state, found[state])}" for state in order if found[state])
-    return f"{counted(len(states), noun)}: {shown}" if states else ""
-
-
-def _plural(state: State, count: int) -> str:
-    return "need approval" if state is State.NEEDS_APPROVAL and count != 1 else str(state)
+    shown = []
+    for state in filter(found.get, order):
+        is_plural = state is State.NEEDS_APPROVAL and found[state] != 1
+        shown.append(f"{found[state]} {'need approval' if is_plural else state}")
+    return f"{counted(len(states), noun)}: {', '.join(shown)}" if states else ""
 
 
 def overview(
@@ -81,16 +80,10 @@ def overview(
         from flux_upgrade.report.next_steps import remarks_of, steps_of  # late: nearly every run has none
 
         steps, remarks = tuple(steps_of(rows, plans)), tuple(remarks_of(rows))
+    clusters = [cluster for group in plans for cluster in group.update_group.clusters]
+    disagreeing = [f"{name}: its version references disagree: {'; '.join(places)}" for name, places in drift(clusters)]
     return Overview(
-        tuple(rows),
-        steps,
-        remarks,
-        tuple(_left(left, reported)),
-        tuple(
-            f"{name}: its version references disagree: {'; '.join(releases)}"
-            for name, releases in drift(cluster for group in plans for cluster in group.update_group.clusters)
-        ),
-        tuple(_broken_today(plans)),
+        tuple(rows), steps, remarks, tuple(_left(left, reported)), tuple(disagreeing), tuple(_broken_today(plans))
     )
 
 
@@ -106,7 +99,7 @@ def _left(rows: Iterable[Row], reported: Sequence[Member]) -> Iterator[str]:
 
 
 def _broken_today(plans: Iterable[UpdateGroupPlan]) -> Iterator[str]:
-    for plan in (plan for group in plans for plan in group.plans if plan.broken_today):
+    for plan in [plan for group in plans for plan in group.plans if plan.broken_today]:
         places = first_few([f"{each.path}:{each.line}" for each in plan.broken_today], _FEW)
         count = counted(len(plan.broken_today), "resource")
         yield f"{plan.path}: Flux {plan.pin.version} rejects {count} already: {places}"

@@ -123,9 +123,11 @@ def drift_lines(clusters: Iterable[Cluster]) -> Iterator[str]:
 
 def drift(clusters: Iterable[Cluster]) -> Iterator[tuple[str, list[str]]]:
     """The name of a cluster whose pins disagree, and where each release is."""
-    for each in drift_value(clusters):
-        places = each["versions"].items()
-        yield each["cluster"], [f"{version} in {first_few(found, _FEW)}" for version, found in places]
+    for cluster in clusters:
+        releases = drift_of(cluster).items()
+        if releases:
+            places = [f"{release} in {first_few([each.place for each in pins], _FEW)}" for release, pins in releases]
+            yield cluster.name, places
 
 
 def drift_value(clusters: Iterable[Cluster]) -> list[dict[str, Any]]:
@@ -133,10 +135,10 @@ def drift_value(clusters: Iterable[Cluster]) -> list[dict[str, Any]]:
     return [
         {
             "cluster": cluster.name,
-            "versions": {version: [pin.place for pin in pins] for version, pins in places.items()},
+            "versions": {release: [each.place for each in pins] for release, pins in found.items()},
         }
         for cluster in clusters
-        if (places := drift_of(cluster))
+        if (found := drift_of(cluster))
     ]
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from flux_upgrade.manifests.documents import parse
@@ -102,7 +103,7 @@ class References:
     def _index(self) -> _Index:
         index = _Index()
         listing = list(self._tree.named(("",)))
-        known = {*listing, *(folder for path in listing for folder in _above(path))}
+        known = {*listing, *chain.from_iterable(map(_above, listing))}
         for path in listing:
             folder, name = posixpath.split(path)
             if name in NAMES:
