@@ -70,10 +70,10 @@ class Kustomize(NamedTuple):
                 done = programs.run(command, self.environment, self.timeout, root)
             except programs.CannotRun as error:
                 raise self._failed(str(error)) from error
-            if done.code != 0:
-                message = " ".join(done.err.split()).replace(f"{root}/", "")
-                raise self._failed(message or f"it exited with code {done.code}")
-            return done.out
+            if done.returncode != 0:
+                message = " ".join(done.stderr.decode("utf-8", "replace").split()).replace(f"{root}/", "")
+                raise self._failed(message or f"it exited with code {done.returncode}")
+            return done.stdout
 
     def _failed(self, why: str) -> ClusterUnfit:
         return ClusterUnfit(

@@ -8,14 +8,11 @@ from contextlib import suppress
 
 from flux_upgrade.model.errors import SourceUnavailable
 from flux_upgrade.model.text import one_line
-from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag
 
-
-class ProgramResult(NamedTuple):
-    code: int
-    out: bytes
-    err: str  # what it complained of; bytes that are no UTF-8 replaced
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from subprocess import CompletedProcess
 
 
 class CannotRun(Exception):
@@ -40,7 +37,7 @@ def run(
     timeout: float,
     folder: str | None = None,
     given: bytes = b"",
-) -> ProgramResult:
+) -> CompletedProcess[bytes]:
     """Run a program that ``find`` found, for at most ``timeout`` seconds. Raises CannotRun.
 
     Without a shell, with ``given`` on stdin, and with ``environment`` and nothing else in its environment.
@@ -48,7 +45,7 @@ def run(
     import subprocess  # late: few runs run anything
 
     try:
-        done = subprocess.run(  # noqa: S603  (a program found by us, a list of arguments, no shell)
+        return subprocess.run(  # noqa: S603  (a program found by us, a list of arguments, no shell)
             [*command],
             env=dict(environment),
             cwd=folder,
@@ -61,7 +58,6 @@ def run(
         raise CannotRun(f"it did not finish within {timeout:g} s") from None
     except OSError as error:
         raise CannotRun(f"{error.strerror}") from error
-    return ProgramResult(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
 
 
 class LocalFluxCli:
@@ -108,10 +104,10 @@ class LocalFluxCli:
             done = run((self._program, *arguments), self._environment, self._timeout)
         except CannotRun as error:
             raise self._failed(str(error)) from error
-        if done.code != 0:
-            lines = done.err.strip().splitlines()
-            raise self._failed(lines[-1] if lines else f"it exited with code {done.code}")
-        return done.out
+        if done.returncode != 0:
+            lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            raise self._failed(lines[-1] if lines else f"it exited with code {done.returncode}")
+        return done.stdout
 
     def _failed(self, why: str) -> SourceUnavailable:
         return SourceUnavailable(

@@ -196,12 +196,12 @@ class DockerConfig:
             why = f"failed to start: {error}" if error.__cause__ else str(error).removeprefix("it ")
             raise self._error(f"needs {name}, which {why}", key) from None
         # What it prints is not shown: nobody knows what stands in it.
-        if done.code != 0:
-            if any(words in done.out.decode("utf-8", "replace") + done.err for words in _NOT_FOUND):
+        if done.returncode != 0:
+            if any(words in (done.stdout + done.stderr).decode("utf-8", "replace") for words in _NOT_FOUND):
                 return None
-            raise self._error(f"needs {name}, which exited with code {done.code}", key)
+            raise self._error(f"needs {name}, which exited with code {done.returncode}", key)
         try:
-            answer = json.loads(done.out)
+            answer = json.loads(done.stdout)
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
