@@ -21,7 +21,7 @@ from flux_upgrade.pins import discover
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.gotk_components import pin as gotk_components
 from flux_upgrade.pins.own_artifact import pin as own_artifact
-from flux_upgrade.pins.pin import Pin
+from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.planning.api_uses import Sources
 from flux_upgrade.planning.plan import UpgradeRequest
 from flux_upgrade.planning.planner import Inventory
@@ -113,7 +113,7 @@ class World:
             config=self.config,
             releases=self.releases,
             pin_context=world,
-            reported_only=tuple(Member(each, each.path) for each in found if each.is_reported_only),
+            reported_only=tuple(Member(each, each.path) for each in found if each.role is Role.REPORTED),
             ownership=Ownership(tree, is_named=self.is_named),
             request=self.asked,
             now=NOW,

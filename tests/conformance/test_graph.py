@@ -17,6 +17,7 @@ from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.clusters.roots import roots_of
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover
+from flux_upgrade.pins.pin import Role
 from memory import MemoryArtifacts, MemoryCharts
 from real_parts import require_program
 
@@ -39,7 +40,7 @@ def graphs(trees: Path, releases: Path) -> dict[str, ClusterGraph]:
 def graph_of(folder: Path, releases: Path) -> ClusterGraph:
     tree = DirectoryTree(str(folder))
     context = PinContext(tree, regenerator_of(releases), MemoryArtifacts({}), MemoryCharts({}))
-    members = [Member(each, each.path) for each in discover(context) if not each.is_reported_only]
+    members = [Member(each, each.path) for each in discover(context) if each.role is not Role.REPORTED]
     url = f"https://github.com/{folder.name.replace('+', '/')}"
     return ClusterGraph(tree, roots_of(clusters_of(members, tree), tree), [url])
 

@@ -20,7 +20,7 @@ from flux_upgrade.model.text import edited
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover_pins, kind_of
-from flux_upgrade.pins.pin import Pin
+from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.pins.registry import PIN_KINDS
 from kind_cases import ListedReleases
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
@@ -94,7 +94,7 @@ def with_next(regenerator: Regenerator) -> Regenerator:
 
 
 def clusters_in(pins: Sequence[Pin], context: PinContext) -> tuple[Cluster, ...]:
-    return clusters_of((Member(pin, pin.path) for pin in pins if not pin.is_reported_only), context.tree)
+    return clusters_of((Member(pin, pin.path) for pin in pins if pin.role is not Role.REPORTED), context.tree)
 
 
 def test_every_file_is_judged(index: dict[tuple[str, str], str]) -> None:

@@ -11,7 +11,7 @@ from flux_upgrade.clusters.groups import drift_of
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover_pins
 from flux_upgrade.pins.gotk_components import pin
-from flux_upgrade.pins.pin import Pin
+from flux_upgrade.pins.pin import Pin, Role
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, regenerator
 from pinned import artifact, base, instance, sync, terraform, tools, vendored, workflow
 
@@ -22,7 +22,7 @@ def clusters(files: Mapping[str, str]) -> tuple[Cluster, ...]:
     tree = MemoryTree({path: text.encode() for path, text in files.items()})
     context = PinContext(tree, USING, MemoryArtifacts(), MemoryCharts())
     found: list[Pin] = [*pin.find(tree, USING), *discover_pins(context)]
-    return clusters_of((Member(each, each.path) for each in found if not each.is_reported_only), tree)
+    return clusters_of((Member(each, each.path) for each in found if each.role is not Role.REPORTED), tree)
 
 
 def sets(files: Mapping[str, str]) -> dict[str, list[str]]:

@@ -11,7 +11,6 @@ from flux_upgrade.model.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any, NoReturn
 
 
@@ -36,9 +35,9 @@ class Parser(argparse.ArgumentParser):
         """--help and --help-all, below everything else."""
         rare = sum(map(is_rare, self._actions))
         section = self.add_argument_group(HELP)
-        section.add_argument("-h", "--help", action=_Help, help="show this help")
+        section.add_argument("-h", "--help", **_AS_HELP, help="show this help")
         every = f"show this help with {rare} more options" if rare else argparse.SUPPRESS
-        section.add_argument("--help-all", action=_Help, help=every)
+        section.add_argument("--help-all", **_AS_HELP, help=every)
         if rare:
             self.epilog = f"`{self.prog} --help-all` shows {rare} more options."
         places = [
@@ -50,10 +49,6 @@ class Parser(argparse.ArgumentParser):
 
 
 class _Help(argparse.Action):
-    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:  # noqa: A002 argparse's name
-        super().__init__(option_strings, dest=argparse.SUPPRESS, default=argparse.SUPPRESS, nargs=0, help=help)
-        del dest
-
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: object, values: object, option_string: str | None = None
     ) -> None:
@@ -66,3 +61,6 @@ class _Help(argparse.Action):
                     each.help = argparse.SUPPRESS
         parser.print_help()
         parser.exit()
+
+
+_AS_HELP: dict[str, Any] = {"action": _Help, "nargs": 0, "dest": argparse.SUPPRESS, "default": argparse.SUPPRESS}

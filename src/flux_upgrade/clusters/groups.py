@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
@@ -42,8 +42,8 @@ def assign(pins: Iterable[Pin], prefix: str, config: Config, tree: Tree | None =
     ``prefix``: of the paths in the repository, ``deploy/``; empty where they are the same. ``tree``: see
     ``clusters_of``.
     """
-    taken = frozenset(slug(group.name) for group in config.groups)
-    members = [Member(each, prefix + each.path) for each in pins if not each.is_reported_only]
+    taken = {slug(group.name) for group in config.groups}
+    members = [Member(each, prefix + each.path) for each in pins if each.role is not Role.REPORTED]
     clusters = clusters_of([each for each in members if not config.is_ignored(each.path)], tree)
     update_groups: dict[str, UpdateGroup] = {}
     for whole in clusters:
@@ -94,7 +94,7 @@ def branch_name(prefix: str, slug: str, bump_kind: str) -> str:
 
 def slug_of(path: str) -> str:
     """Of the installation at ``path``, should it be in no group."""
-    return _slug(path, frozenset())
+    return _slug(path)
 
 
 def _name(path: str) -> str:
@@ -105,7 +105,7 @@ def _name(path: str) -> str:
     return f"/{folder}".removesuffix("/flux-system").lstrip("/") or ROOT
 
 
-def _slug(path: str, taken: frozenset[str]) -> str:
+def _slug(path: str, taken: Collection[str] = ()) -> str:
     """The folder with dots for slashes where that tells which file is meant; else with a hash as well.
 
     In lower case throughout: file systems that ignore case hold branches, too.

@@ -37,7 +37,7 @@ from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover, looked_at
 from flux_upgrade.pins.formats.kustomize_files import NAMES, Kustomizations
-from flux_upgrade.pins.pin import Pin
+from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.planning.manifest_planner import newest_stable
 from flux_upgrade.planning.transition_ends import lacking_kinds
 from flux_upgrade.planning.write_tree import exit_code
@@ -161,7 +161,7 @@ def _contents(tree: Tree, paths: Iterable[str]) -> Iterator[bytes]:
 
 
 def _members(pins: Iterable[Pin]) -> list[Member]:
-    return [Member(each, each.path) for each in pins if not each.is_reported_only]
+    return [Member(each, each.path) for each in pins if each.role is not Role.REPORTED]
 
 
 def _apis(running: Sequence[ReleaseApis], target: ReleaseApis, served: ServedApis) -> Apis:

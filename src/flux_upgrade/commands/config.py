@@ -81,5 +81,5 @@ def _compared(path: str, environment: Environment, config: Config, *, is_there: 
         return _Compared(warning=_NO_FLUX.format(_NO_MATCHES if config.groups else ""))
     void = groups_without_match(config, members, tree, path, is_all=True)
     update_groups = assign(found, "", config, tree)
-    reported = [each for each in members if each.pin.is_reported_only and not config.is_ignored(each.path)]
+    reported = [each for each in members if each.pin.role is Role.REPORTED and not config.is_ignored(each.path)]
     return _Compared(matches(config, update_groups, reported, group_paths(config, members), void), void)

@@ -13,6 +13,7 @@ from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model.errors import Unreadable, UsageError
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.pins.discover import discover
+from flux_upgrade.pins.pin import Role
 from flux_upgrade.report.graph import graph_text
 from flux_upgrade.report.inspection import Inspected, inspection_json, inspection_text
 from flux_upgrade.report.wording import located
@@ -28,7 +29,7 @@ def run(options: InspectOptions, environment: Environment, console: Console) -> 
     everything = discover(context)
     installations = tuple(each for each in everything if each.is_manifest)
     pins = tuple(each for each in everything if not each.is_manifest)
-    members = (Member(each, scope.below + each.path) for each in everything if not each.is_reported_only)
+    members = (Member(each, scope.below + each.path) for each in everything if each.role is not Role.REPORTED)
     clusters = clusters_of(members, scope.whole)
     graph = None
     if options.graph:

@@ -33,6 +33,7 @@ from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import NothingFound, Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.discover import discover, looked_at, may_pin
+from flux_upgrade.pins.pin import Role
 from flux_upgrade.planning.api_uses import Sources
 from flux_upgrade.planning.planner import Inventory
 
@@ -60,24 +61,27 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
     checkout = build_checkout(environment, place)
     repository = RepositorySource(options.path, options.repository, config.forge)
     members = [Member(each, below + each.path) for each in found]
+    governed = [each for each in members if not config.is_ignored(each.path)]
+    reported_only = [each for each in governed if each.pin.role is Role.REPORTED]
+    paths = [each.path for each in members]
     return Inventory(
         update_groups=assign(found, below, config, scope.whole),
         config=config,
         releases=releases,
         pin_context=context,
         ownership=Ownership(scope.whole, is_named=scope.is_file),
-        reported_only=tuple(each for each in members if each.pin.is_reported_only and not config.is_ignored(each.path)),
+        reported_only=tuple(reported_only),
         request=options.request,
         now=datetime.fromtimestamp(build_timing(environment).now(), UTC),
         head=head_of(place.root),
-        all_paths=frozenset(each.path for each in found) if scope.is_whole else None,
+        all_paths=frozenset(paths) if scope.is_whole else None,
         checkout=checkout,
         sources=Sources(
             context if scope.is_whole else replace(context, tree=scope.whole),
             config,
-            build_history(environment, repository, place, checkout, [each.path for each in members]),
+            build_history(environment, repository, place, checkout, paths),
             build_kustomize(environment),
-            frozenset(each.path for each in members if not config.is_ignored(each.path)),
+            frozenset([each.path for each in governed]),
             members if scope.is_whole else None,
             urls=urls_of(place),
         ),

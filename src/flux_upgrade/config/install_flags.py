@@ -60,6 +60,8 @@ def applied(flags: Mapping[str, str], options: InstallOptions) -> InstallOptions
 
     ``components`` replaces the list; ``components-extra`` adds to it what it lacks.
     """
+    if not flags:
+        return options
     changes: dict[str, Any] = {
         flag.replace("-", "_"): _value(default(flag), text) for flag, text in flags.items() if flag != EXTRA
     }

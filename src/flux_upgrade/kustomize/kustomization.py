@@ -18,12 +18,13 @@ from flux_upgrade.pins.formats.yaml_places import Object, objects
 
 TAKES_IN = ("resources", "bases", "components")  # Its fields that name files and folders with objects
 _BLOCK = "|>"
-# Its other fields that name files or folders, and the key of an entry that does; an empty key: the entry itself.
-_NAMES_FILES = (
-    *((field, "") for field in ("crds", "configurations", "generators", "transformers", "validators")),
-    ("patchesStrategicMerge", ""),
-    *((field, "path") for field in ("patches", "patchesJson6902", "replacements")),
-)
+_NAMES_FILES = {
+    **dict.fromkeys(
+        ("crds", "configurations", "generators", "transformers", "validators", "patchesStrategicMerge"), ""
+    ),
+    **dict.fromkeys(("patches", "patchesJson6902", "replacements"), "path"),
+}
+"""Its other fields that name files or folders, and the key of an entry that does; an empty key: the entry itself."""
 _OF_FLUX = ("patches", "patchesJson6902", "images")
 """What Flux's objects have of it: kustomize-controller docs/spec/v1/kustomizations.md; older ones the second, too."""
 _MADE_OF_FILES = ("configMapGenerator", "secretGenerator", "helmCharts", "helmChartInflationGenerator")
@@ -100,7 +101,7 @@ class Kustomization:
 
     def named(self) -> Iterator[str]:
         """The files and folders that it names besides: patches, and what it generates and configures with."""
-        for field_name, key in _NAMES_FILES:
+        for field_name, key in _NAMES_FILES.items():
             for entry in self._entries(field_name):
                 name = entry.get(key) if key and isinstance(entry, dict) else entry
                 # A patch may stand there itself.

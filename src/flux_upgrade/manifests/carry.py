@@ -125,7 +125,7 @@ def _checked(
     except Unreadable as error:
         # A comment that makes it unreadable is found here, and by no reader before.
         controllers, residue = (), [Edit(FILE, (), Op.REPLACE, None, error.message)]
-    after = Counter(edit.identity for edit in residue)
+    after = Counter([edit.identity for edit in residue])
     kept, absorbed, lost, conflicts = [], [], [], [*known]
     for edit in proof.edits:
         if after[edit.identity] > 0:

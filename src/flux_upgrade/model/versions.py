@@ -108,5 +108,4 @@ class ReleaseManifests(NamedTuple):
     @property
     def components(self) -> tuple[str, ...]:
         """The controllers that the release ships, in alphabetical order."""
-        controllers = self.files.keys() - {"rbac.yaml", "policies.yaml"}
-        return tuple(sorted(name.removesuffix(".yaml") for name in controllers))
+        return tuple(sorted({name.removesuffix(".yaml") for name in self.files} - {"rbac", "policies"}))

@@ -74,13 +74,8 @@ class Pin(NamedTuple):
         return self.proof is not NO_PROOF
 
     @property
-    def is_reported_only(self) -> bool:
-        """Whether it is recognized and reported, and never changed."""
-        return self.role is Role.REPORTED
-
-    @property
     def is_movable(self) -> bool:
-        return not self.is_reported_only and self.state in (PinState.EXACT, PinState.RANGE)
+        return self.role is not Role.REPORTED and self.state in (PinState.EXACT, PinState.RANGE)
 
     def place(self, path: str) -> str:
         """``path``, with the line if there is one. ``path``: of the pin, as it is to be shown."""

@@ -66,7 +66,7 @@ class ImpactGate:
         impacts: dict[BumpKind, Impact] = {}
         migrations: list[Plan] = []
         for each in plan.decisions:
-            first = self._first_step(each, _later(plan, each), target, cluster) if isinstance(each, Upgrade) else each
+            first = self._first_step(each, plan, target, cluster) if isinstance(each, Upgrade) else each
             if isinstance(first, Hold):
                 decisions.append(first)
                 continue
@@ -96,12 +96,9 @@ class ImpactGate:
         return GateResult(plan._replace(decisions=tuple(decisions), impacts=impacts), tuple(migrations))
 
     def _first_step(
-        self, upgrade: Upgrade, later: Version, target: PlannedTarget, cluster: Cluster
+        self, upgrade: Upgrade, plan: Plan, target: PlannedTarget, cluster: Cluster
     ) -> tuple[Upgrade, Impact] | Hold:
-        """``upgrade``, or the first step to it, and what that means.
-
-        ``later``: where it goes after this one, which a person approved alone; empty: nowhere.
-        """
+        """``upgrade``, one of ``plan``, or the first step to it, and what that means."""
 
         def impact_of(each: Upgrade) -> Impact:
             return self._analyzer.impact(Transition(target.path, target.pin, each, target.terms, cluster))
@@ -121,7 +118,7 @@ class ImpactGate:
             if isinstance(found, Hold):
                 return found
             upgrade, impact = found, impact_of(found)._replace(upgrade_path=path, detour=impact.detour)
-        elif later:
+        elif upgrade.bump.approval and (later := _later(plan, upgrade)):
             afterwards = carried_out(upgrade.bump._replace(target=later))
             beyond = impact_of(afterwards) if isinstance(afterwards, Upgrade) else impact
             path = beyond.upgrade_path
@@ -173,13 +170,13 @@ def _migrations(files: Sequence[Migrated], plan: Plan, upgrade: Upgrade) -> Iter
 
 
 def _later(plan: Plan, upgrade: Upgrade) -> Version:
-    """The newest release that waits until the one that a person approved is merged."""
+    """The newest release that waits until ``upgrade``, which a person approved alone, is merged; empty: none does."""
     waiting = [
         hold.target
         for hold in plan.holds
         if hold.reason is HoldReason.NEEDS_APPROVAL and hold.bump_kind is upgrade.bump_kind
     ]
-    return max(waiting, default=NO_VERSION) if upgrade.bump.approval else NO_VERSION
+    return max(waiting, default=NO_VERSION)
 
 
 def _gated(upgrade: Upgrade, impact: Impact, terms: Terms) -> Upgrade:

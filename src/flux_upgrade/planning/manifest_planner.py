@@ -127,8 +127,11 @@ class ManifestPlanner:
             return newer
         assert options is not None  # noqa: S101 others are held
         wanted = applied(governance.flags, options)._replace(version=bump.target)
+        altered: tuple[tuple[str, str, str], ...] = ()
         if governance.flags:
             validate_components(wanted.components, self._regenerator.manifests(bump.target).components)
+            old, new = options.flags(), wanted.flags()
+            altered = tuple((name, spell(old[name]), spell(new[name])) for name in new if old[name] != new[name])
         change = pin.change(proof, wanted, self._regenerator, take_release=governance.take_release)
         conflicts = change.carried.conflicts
         if conflicts:
@@ -141,8 +144,6 @@ class ManifestPlanner:
                 "--on-conflict take-release`, or set `on-conflict: take-release` in the config file",
                 EditConflict,
             )
-        old, new = options.flags(), wanted.flags()
-        altered = tuple((name, spell(old[name]), spell(new[name])) for name in new if old[name] != new[name])
         return Upgrade(bump, PinChange(manifest=change), altered)
 
     def _settled(self, target: PlannedTarget, upgrade: Upgrade, change: ManifestChange) -> Upgrade | Hold:

@@ -108,7 +108,12 @@ class _UpdateGroups:
         in_order = iter([planned[place] for place in range(len(clusters))])
         for update_group in self._inventory.update_groups:
             plans = [plan for _ in update_group.clusters for plan in next(in_order)]
-            moved = map(self._preflight.differing, self._moved(update_group))
+            # Another group may move a file instead, if its upgrade needs no approval.
+            moved = [
+                self._preflight.differing(plan)
+                for plan in self._migrations.get(update_group.slug, ())
+                if self._gate is not None and self._gate.is_of(plan.path, update_group.slug)
+            ]
             yield UpdateGroupPlan(update_group, tuple(plans), tuple(moved))
 
     def _cluster(self, update_group: UpdateGroup, cluster: Cluster) -> Sequence[Plan]:
@@ -162,12 +167,6 @@ class _UpdateGroups:
             return plan._replace(decisions=(hold,))
         self._migrations.setdefault(update_group.slug, []).extend(checked.migrations)
         return checked.plan
-
-    def _moved(self, update_group: UpdateGroup) -> Iterator[Plan]:
-        """The files that are moved for an update group, and not for one that needs no approval any more."""
-        for plan in self._migrations.get(update_group.slug, ()):
-            if self._gate is not None and self._gate.is_of(plan.path, update_group.slug):
-                yield plan
 
     def _version(self, plans: Sequence[Plan]) -> Version:
         """What the cluster is at when its tools are changed; empty where that is not known."""

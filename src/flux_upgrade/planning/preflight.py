@@ -121,6 +121,8 @@ def hold_cluster_set(plans: Sequence[Plan], *, is_asked: bool = False) -> tuple[
         # An error is in the way of whoever asks, too.
         if hold.reason.effect.holds_cluster and (not is_asked or hold.error is not None)
     ]
+    if not blocks:
+        return tuple(plans)
     checked = []
     for plan in plans:
         others = [(other, hold) for other, hold in blocks if other is not plan]

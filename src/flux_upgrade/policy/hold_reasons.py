@@ -41,15 +41,16 @@ class HoldReason(StrEnum):
 
     meaning: str
     remedy: str  # Both in Markdown, with links as docs/reference has them
-    exit_codes: str
     effect: Effect
 
     def __new__(cls, slug: str, meaning: str, remedy: str, effect: Effect = _NOTHING_MORE) -> Self:
         member = str.__new__(cls, slug)
         member._value_, member.meaning, member.remedy, member.effect = slug, meaning, remedy, effect
-        codes = ", ".join(str(each.exit_code) for each in effect.raised)
-        member.exit_codes = effect.exit_codes or codes or "0"
         return member
+
+    @property
+    def exit_codes(self) -> str:
+        return self.effect.exit_codes or ", ".join(str(each.exit_code) for each in self.effect.raised) or "0"
 
     @classmethod
     def of(cls, error: errors.FluxUpgradeError) -> HoldReason | None:

@@ -164,7 +164,8 @@ def refusals(
 
 
 def _ran(tag: Version, since: str, found: InstalledCrds) -> PastRelease:
-    return PastRelease(tag, since, tuple(sorted((name, each.storage) for name, each in found.crds.items())))
+    storage = [(name, found.crds[name].storage) for name in sorted(found.crds)]
+    return PastRelease(tag, since, tuple(storage))
 
 
 def _held(pasts: FileRevisions, now: PastRelease, migrated: Collection[str], current: Version) -> _Held:
