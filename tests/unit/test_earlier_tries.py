@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.impact.earlier_tries import earlier_tries
+from flux_upgrade.impact.stored_versions.history import earlier_tries
 from flux_upgrade.model.files import FileRevision, FileRevisions
 from flux_upgrade.model.versions import Version
 

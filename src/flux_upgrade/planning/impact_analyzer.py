@@ -142,7 +142,7 @@ class ImpactAnalyzer:
         """With what the history of a manifest tells of earlier upgrades, should that cost no requests."""
         if not transition.found.is_manifest or not self._sources.history.is_local:
             return impact
-        from flux_upgrade.impact.earlier_tries import earlier_tries
+        from flux_upgrade.impact.stored_versions.history import earlier_tries
 
         return impact._replace(earlier=earlier_tries(self._past(transition.path), transition.upgrade.target))
 
@@ -229,7 +229,8 @@ class ImpactAnalyzer:
         from flux_upgrade.impact.migrate.result import Reason
 
         lefts = [left for file in files for left in file.lefts]
-        if not stored.after_migrate and not any(left.reason is Reason.NO_BRIDGE and left.blocks for left in lefts):
+        unbridged = [left for left in lefts if left.reason is Reason.NO_BRIDGE and left.blocks]
+        if not stored.after_migrate and not unbridged:
             return ()
         uses = [*(left.use for left in lefts), *(move.use for file in files for move in file.moves)]
         from flux_upgrade.impact.served_apis import upgrade_path

@@ -170,12 +170,12 @@ class _UpdateGroups:
 
     def _version(self, plans: Sequence[Plan]) -> Version:
         """What the cluster is at when its tools are changed; empty where that is not known."""
-        lead = next((plan for plan in plans if plan.can_lead), None)
-        if lead is None:
+        leads = [plan for plan in plans if plan.can_lead]
+        if not leads:
             return NO_VERSION
         # In a tree all is written at once; of pull requests nobody knows when they are merged.
-        moves = lead.approved if self._repository is None else None
-        return moves.target if moves is not None else lead.pin.version
+        moves = leads[0].approved if self._repository is None else None
+        return moves.target if moves is not None else leads[0].pin.version
 
     def _target(self, update_group: UpdateGroup, member: Member) -> PlannedTarget:
         pin, request = member.pin, self._inventory.request

@@ -27,25 +27,23 @@ _FEW = 3
 def steps_of(rows: Sequence[Row], plans: Sequence[UpdateGroupPlan]) -> Iterator[Step]:
     """Each once, in order."""
     found: dict[tuple[Stage, str, Command, str], tuple[dict[str, dict[str, None]], dict[str, None]]] = {}
-    of_rows = (step for row in rows for step in _of_row(row))
+    of_rows = [step for row in rows for step in _of_row(row)]
     for each in (*_migrations(rows, plans), *of_rows, *_of_changes(rows)):
         reasons, clusters = found.setdefault((each.stage, each.what, each.command, each.argument), ({}, {}))
         reasons.setdefault(each.reason, {}).update(dict.fromkeys(each.places))
         clusters.update(dict.fromkeys(each.clusters))
     for (stage, what, command, argument), (reasons, clusters) in sorted(found.items(), key=lambda each: each[0][0]):
-        lines = [line for reason, places in reasons.items() for line in _with_reason(list(places), reason)]
+        lines: list[str] = []
+        for reason, places in reasons.items():
+            lines += [f"{first_few(list(places), _FEW)}: {reason}"] if reason else places
         yield Step(stage, what, command, argument, tuple(lines), tuple(clusters))
-
-
-def _with_reason(places: list[str], reason: str) -> list[str]:
-    return [f"{first_few(places, _FEW)}: {reason}"] if reason else places
 
 
 def _of_changes(rows: Sequence[Row]) -> Iterator[Step]:
     """Known changes of Flux that break something, or may: each is one step for all clusters."""
     for stage in (Stage.BEFORE_READY, Stage.CHECK):
         mine = [row for row in rows if _is_ready(row) == (stage is Stage.BEFORE_READY)]
-        for change, places in by_change(each for row in mine for each in _findings_of(row)):
+        for change, places in by_change([each for row in mine for each in _findings_of(row)]):
             if change.harm is not Harm.DIFFERS:
                 task, lines = change_task(change, places), (change.what, _where(places))
                 concerned = (row.name for row in mine if any(_is_of(each, change) for each in _findings_of(row)))
@@ -63,7 +61,7 @@ def _where(places: Sequence[Finding]) -> str:
 def _migrations(rows: Sequence[Row], plans: Sequence[UpdateGroupPlan]) -> Iterator[Step]:
     """Of the files that are migrated before their clusters are upgraded."""
     moves: dict[str, list[Move]] = {}
-    for each in (each for group in plans for plan in group.migrations for each in plan.upgrades):
+    for each in [each for group in plans for plan in group.migrations for each in plan.upgrades]:
         moves.setdefault(str(each.target), []).extend(move for file in each.moved for move in file.moves)
     for target, found in moves.items():
         files = {move.use.path for move in found}
@@ -86,7 +84,8 @@ def _of_row(row: Row) -> Iterator[Step]:
     clusters = (row.name,)
     impact = _impact(row)
     if impact is not None:
-        yield from (step._replace(clusters=clusters) for step in _of_impact(impact, row))
+        for step in _of_impact(impact, row):
+            yield step._replace(clusters=clusters)
     hold = None if isinstance(row.decision, Upgrade) else row.decision
     if row.state is State.UPGRADED:
         yield Step(Stage.READY, "Review the changed files, then commit and push them", clusters=clusters)
@@ -180,17 +179,13 @@ def _flux_migrate(impact: Impact, *, is_ready: bool) -> Iterator[Step]:
     if impact.stored.refused or impact.has_to_migrate:
         what = f"Run `flux migrate` with the Flux CLI {impact.cli} in the cluster, before the upgrade is merged"
         yield Step(stage, what, Command.FLUX_MIGRATE)
-    elif impact.stored.unknown and not impact.is_confirmed and _drops_versions(impact):
+    elif impact.stored.unknown and not impact.is_confirmed and impact.drops_versions:
         what = "Run `flux migrate` in the cluster if it never ran there: Git does not show which API versions it stores"
         yield Step(stage, what, Command.FLUX_MIGRATE)
     managed = impact.managed
     if managed is not None and managed.is_after and not managed.is_done:
         what = f"Run `flux migrate` with the Flux CLI {managed.cli} in the cluster, right after the upgrade is merged"
         yield Step(Stage.AFTER_READY if is_ready else Stage.AFTER, what, Command.FLUX_MIGRATE)
-
-
-def _drops_versions(impact: Impact) -> bool:
-    return impact.changes is None or any(each.unserved or each.removed for each in impact.changes.crds)
 
 
 def _findings_of(row: Row) -> Iterator[Finding]:

@@ -56,7 +56,7 @@ def _of_tools(plans: Sequence[Plan]) -> Iterator[Row]:
 def _of_cluster(cluster: Cluster, plans: Sequence[Plan]) -> Iterator[Row]:
     """A row for each decision about its lead, and those of others that are not the same."""
     lead = next((each for each in plans if each.can_lead), plans[0])
-    yield from decision_rows(lead, _cluster_name(cluster, lead))
+    yield from decision_rows(lead, lead.path if cluster.name in ("", ".") else cluster.name)
     known = {(each.reason, each.detail) for each in lead.holds}
     for plan in plans:
         if plan is lead:
@@ -71,10 +71,6 @@ def _of_cluster(cluster: Cluster, plans: Sequence[Plan]) -> Iterator[Row]:
             )
         ]
         yield from decision_rows(plan._replace(decisions=tuple(own)), plan.pin.place(plan.path), is_reference=True)
-
-
-def _cluster_name(cluster: Cluster, lead: Plan) -> str:
-    return lead.path if cluster.name in ("", ".") else cluster.name
 
 
 def decision_rows(plan: Plan, name: str, *, is_reference: bool = False) -> Iterator[Row]:

@@ -46,7 +46,7 @@ class Commands(NamedTuple):
                 return self._upgrade(f"--approve={step.argument}")
             case Command.MIGRATE if "--pull-request" not in self.flags:
                 sources = (each for each in self.flags if each.startswith("--release-source="))
-                return self._command("migrate", self._tree, *sources, f"--to={step.argument}")
+                return self.command("migrate", *sources, f"--to={step.argument}", target=self._tree)
             case Command.FLUX_MIGRATE:
                 return "flux migrate"
         return ""
@@ -59,13 +59,11 @@ class Commands(NamedTuple):
         """What `migrate` is about: the checkout, if this run is about an artifact."""
         return tuple(each for each in self.target if not each.startswith(SCHEME))
 
-    def command(self, name: str, *words: str) -> str:
-        return self._command(name, self.target, *words)
-
-    def _command(self, name: str, target: tuple[str, ...], *words: str) -> str:
+    def command(self, name: str, *words: str, target: tuple[str, ...] | None = None) -> str:
+        """``target``: what it is about; None: what this run is about."""
         import shlex  # late: only what has something to do has a command
 
-        return shlex.join(("flux-upgrade", name, *target, *words))
+        return shlex.join(("flux-upgrade", name, *(self.target if target is None else target), *words))
 
 
 def overview_text(found: Overview, commands: Commands, terminal: Terminal = PLAIN, done: Sequence[str] = ()) -> str:
@@ -84,15 +82,15 @@ def overview_text(found: Overview, commands: Commands, terminal: Terminal = PLAI
         [printable(each) for each in done],
         list(_last(found, commands, terminal)),
     ]
-    return "\n".join("".join(f"{line}\n" for line in block) for block in blocks if block)
+    return "\n".join(["\n".join([*block, ""]) for block in blocks if block])
 
 
 def _table(found: Overview, terminal: Terminal) -> Iterator[str]:
     rows = found.rows
-    width = min(max((len(each.name) for each in rows), default=0), _WIDEST_NAME)
+    width = min(max([len(each.name) for each in rows], default=0), _WIDEST_NAME)
     versions = [_versions(each, rows[at - 1] if at else None) for at, each in enumerate(rows)]
     second = max(map(len, versions), default=0)
-    kinds = max((len(each.bump_kind) for each in rows), default=0)
+    kinds = max([len(each.bump_kind) for each in rows], default=0)
     lines, wide = [], []
     for at, (row, version) in enumerate(zip(rows, versions, strict=True)):
         is_same = at > 0 and rows[at - 1].name == row.name
