@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from operator import attrgetter
 
-from flux_upgrade.impact.api_uses import terraform
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, UsePlace
 from flux_upgrade.impact.api_uses.mentions import (
     ApiGroups,
@@ -24,6 +23,7 @@ from flux_upgrade.impact.api_uses.structure import Structure, UnreadableSpan
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded
+from flux_upgrade.pins.formats import hcl
 from flux_upgrade.pins.formats.kustomize_files import NAMES, Kustomizations
 from flux_upgrade.pins.formats.passages import ENDS, Passage, whole
 from flux_upgrade.pins.formats.yaml_places import is_variable
@@ -38,6 +38,10 @@ _PUT_IN = re.compile(r"%\{|\[%|\[\[")
 """How further templates begin: Terraform's, and those of Go and Jinja with other delimiters."""
 _KEY = re.compile(r"\b(?:apiVersion|group)\W{1,6}$")
 _CAPABILITY = re.compile(r"\.Capabilities\.[^\n]*$")  # https://helm.sh/docs/chart_template_guide/builtin_objects/
+_TERRAFORM = (".tf", ".tofu")
+_TERRAFORM_RESOURCES = ("kubernetes_manifest", "kubectl_manifest")
+"""https://registry.terraform.io/providers/hashicorp/kubernetes/latest/docs/resources/manifest has the object in HCL,
+https://registry.terraform.io/providers/gavinbunney/kubectl/latest/docs/resources/kubectl_manifest a text."""
 _MANIFESTS = (".yaml", ".yml", ".json")
 _TEMPLATES = (".tmpl", ".tpl", ".gotmpl", ".tftpl", ".template", ".j2", ".jinja", ".jinja2", ".erb")
 _DOCUMENTS = (".md", ".mdx", ".markdown", ".txt", ".adoc", ".asciidoc", ".rst")
@@ -91,7 +95,7 @@ def find(
         uses, objects = [*_all(path, structure, known)], structure.objects
     else:
         uses = [*_in_text(path, file, mentions, _NO_MANIFEST)]
-        if path.endswith(terraform.SUFFIXES):
+        if path.endswith(_TERRAFORM):
             uses = [*_by_terraform(file, uses)]
     if not uses:
         return None
@@ -125,10 +129,24 @@ def _in_text(path: str, file: Passage, mentions: Iterable[Mention], why: str) ->
 
 def _by_terraform(file: Passage, uses: Iterable[ApiUse]) -> Iterator[ApiUse]:
     """With those that Terraform applies as what they are: resources, which only a person can change."""
-    is_applied = terraform.applies(file.text)
+    is_applied = _applied_by_terraform(file.text)
     for use in uses:
         is_text = not is_applied(use.line) or is_commented(file.text, use.start)
         yield use if is_text else use._replace(place=UsePlace.EMBEDDED, why=_BY_TERRAFORM)
+
+
+def _applied_by_terraform(text: str) -> Callable[[int], bool]:
+    """Whether a line, 1-based, is in a resource with which Terraform applies a manifest by itself, without Flux."""
+    if not any(name in text for name in _TERRAFORM_RESOURCES):
+        return lambda _: False
+    blocks = hcl.blocks(text)
+    ends = [*(each.line for each in blocks[1:]), text.count("\n") + 2]
+    found = [
+        range(each.line, end)
+        for each, end in zip(blocks, ends, strict=True)
+        if each.type == "resource" and each.labels[:1] and each.labels[0] in _TERRAFORM_RESOURCES
+    ]
+    return lambda line: any(line in lines for lines in found)
 
 
 def _in_broken(
