@@ -66,7 +66,7 @@ def test_credentials_that_cannot_be(laptop: Laptop, checkout: Path, secret: Path
     key.write_text("no key at all\n")
     place = ["--provider=github", "--owner=octo", "--repository=fleet", PATH, f"--secret-file={secret}"]
     app = ["--app-id=1", "--app-installation-id=2", f"--app-private-key={key}"]
-    laptop.bootstrap(checkout, *place, *app).refused(2, "GitHub App is not one in PEM")
+    laptop.bootstrap(checkout, *place, *app).refused(2, "GitHub App is not in PEM format")
     env = {"FLUX_UPGRADE_SYNC_TOKEN": "two words"}
     laptop.bootstrap(checkout, *place, "--token-auth", env=env).refused(2, "the token for Flux")
     assert list(files_of(checkout)) == ["README.md"]
@@ -76,7 +76,9 @@ def test_credentials_that_cannot_be(laptop: Laptop, checkout: Path, secret: Path
 @pytest.mark.parametrize("place", ["--secret-file=/nowhere/secret.yaml", "--actions-secret=FLUX"])
 def test_a_cluster_takes_its_secret_itself(laptop: Laptop, checkout: Path, place: str) -> None:
     flags = ["--provider=github", "--owner=octo", "--repository=fleet", PATH, "--kubeconfig=none", place]
-    laptop.bootstrap(checkout, *flags).refused(2, "--kubeconfig hands the credentials to the cluster itself")
+    laptop.bootstrap(checkout, *flags).refused(
+        2, "--kubeconfig cannot be combined with --secret-file or --actions-secret"
+    )
 
 
 @pytest.mark.real_part("docker-registry")

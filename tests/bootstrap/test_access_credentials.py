@@ -29,7 +29,7 @@ TOKENS = {"a blank": "t0 ken", "a line break": "t0\nken", "a tab": "t0\tken", "a
 def test_keys_of_apps_that_are_none(key: str) -> None:
     github = RegisteredKeys(list(OTHERS))
     given = AccessInputs(app=AppCredentials("12", KEYS[key], "7"))
-    with pytest.raises(UsageError, match="GitHub App is not one in PEM") as raised:
+    with pytest.raises(UsageError, match="GitHub App is not in PEM format") as raised:
         arrange(github, ActionsSecret(github, "FLUX"), given, auth=Auth.APP, app_id="12")
     assert github.writes == []
     assert "--app-private-key" in raised.value.hint

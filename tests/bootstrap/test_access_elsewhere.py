@@ -113,7 +113,7 @@ def test_what_is_not_sealed_is_reported_as_such(github: RegisteredKeys) -> None:
     """Alone, it would look like a secret that has the key."""
     github.fails_after = 0
     (note,) = arrange(github, ActionsSecret(github, "FLUX"), registry_creds=CREDS).notes
-    assert "the Secret pull cannot be sealed" in note
+    assert "the Secret pull cannot be stored without it" in note
 
 
 def test_what_may_not_be_in_a_sealed_secret_is_reported(github: RegisteredKeys) -> None:
@@ -124,7 +124,7 @@ def test_what_may_not_be_in_a_sealed_secret_is_reported(github: RegisteredKeys) 
     again = arrange(github, place, registry_creds=CREDS)
     assert again.handed_over == ()
     (note,) = again.notes
-    assert "the Secret pull as given now; --rotate-key" in note
+    assert "whether the Secret pull is current" in note
     github.fails_after = -1
     arrange(github, place, AccessInputs(rotate=True), registry_creds=CREDS)
     assert [each.name for each in parse(github.secrets["FLUX", "staging"])] == ["flux-system", "pull"]
@@ -148,7 +148,7 @@ def test_a_cluster_without_a_key_takes_a_new_one_and_says_so(github: RegisteredK
     assert done.removed == (theirs,)
     assert [each.name for each in place.handed_over] == ["flux-system"]
     (note,) = done.notes
-    assert "gives way to a new one" in note
+    assert "is replaced with a new one" in note
 
 
 def test_a_cluster_with_a_key_that_nobody_knows_is_for_a_person_to_decide(github: RegisteredKeys) -> None:
@@ -161,7 +161,7 @@ def test_a_cluster_with_a_key_that_nobody_knows_is_for_a_person_to_decide(github
         "data": {name: b64encode(value.encode()).decode() for name, value in data.items()},
     }
     place = ClusterSecretPlace(MemoryCluster(secret))
-    with pytest.raises(UsageError, match="has a key that is not registered, and another one is") as caught:
+    with pytest.raises(UsageError, match="is not registered, and another key is registered") as caught:
         arrange(github, place)
     assert "--rotate-key" in caught.value.hint
     assert (github.keys, place.handed_over) == (before, ())

@@ -87,7 +87,7 @@ def test_a_key_that_was_removed_by_hand(github: RegisteredKeys, tmp_path: Path) 
     assert [key.public for key in ours(github)] == [again.public]
     assert again.notes == ()
     github.keys = list(OTHERS)
-    assert "FLUX of GitHub Actions was there already" in arrange(github, actions).notes[0]
+    assert "the Actions secret FLUX existed before" in arrange(github, actions).notes[0]
 
 
 def test_the_users_own_key(github: RegisteredKeys, place: SecretPlace) -> None:
@@ -168,7 +168,7 @@ def test_tokens_and_apps_need_no_key(
     again = arrange(github, place, given, **more)
     assert (again.handed_over, again.at_place) == ((), ("flux-system",))
     # Nobody can read back whether it is the same token.
-    assert ["stays as it is" in each for each in again.notes] == [True] * (not place.is_readable)
+    assert ["exists and is unchanged" in each for each in again.notes] == [True] * (not place.is_readable)
 
 
 def test_a_sealed_token_is_replaced_on_request(github: RegisteredKeys) -> None:
@@ -195,10 +195,10 @@ def test_secrets_for_registries_go_along(github: RegisteredKeys, tmp_path: Path)
 @pytest.mark.parametrize(
     ("more", "given", "message"),
     [
-        ({"auth": Auth.TOKEN}, AccessInputs(), "no token"),
-        ({"auth": Auth.APP, "app_id": "12"}, AccessInputs(), "a private key"),
-        ({"url": "https://github.com/fleet/infra"}, AccessInputs(), "SSH server"),
-        ({}, AccessInputs(known_hosts=""), "no key of github.com"),
+        ({"auth": Auth.TOKEN}, AccessInputs(), "token with which Flux reads"),
+        ({"auth": Auth.APP, "app_id": "12"}, AccessInputs(), "the private key of the GitHub App"),
+        ({"url": "https://github.com/fleet/infra"}, AccessInputs(), "SSH address"),
+        ({}, AccessInputs(known_hosts=""), "no key for github.com"),
     ],
 )
 def test_what_is_missing_is_reported_before_any_write(
@@ -212,7 +212,7 @@ def test_what_is_missing_is_reported_before_any_write(
 def test_a_file_with_half_a_key(github: RegisteredKeys, tmp_path: Path) -> None:
     place = file_at(tmp_path)
     place.put((Secret("flux-system", "flux-system", {"identity": "private-part"}),))
-    with pytest.raises(UsageError, match="not its public part") as raised:
+    with pytest.raises(UsageError, match="without its public key") as raised:
         arrange(github, place)
     assert "private-part" not in str(raised.value)
     assert arrange(github, place, AccessInputs(rotate=True)).is_new_key

@@ -217,7 +217,7 @@ def test_a_pull_request_first_and_the_cluster_once_it_is_merged(site: Site) -> N
     site.bare.take_agit()
     first = site.run("--pull-request", "--json").well()
     assert first.value["pull-request"]["action"] == "opened"
-    assert any("merged" in each for each in first.value["warnings"])
+    assert any("after merging the pull request" in each for each in first.value["warnings"])
     assert first.cluster["ready"] is None
     assert site.writes() == []
     waiting = site.run("--pull-request", "--json").well()

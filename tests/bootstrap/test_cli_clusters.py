@@ -200,8 +200,8 @@ def test_all_that_is_wrong_in_the_file_with_its_lines(laptop: Laptop, checkout: 
 
 
 BETWEEN = {
-    "same-path": ("path: clusters/production-eu", "path: clusters/staging", "both are at"),
-    "inside": ("path: clusters/production-eu", "path: clusters/staging/eu", "one inside the other"),
+    "same-path": ("path: clusters/production-eu", "path: clusters/staging", "have the same path"),
+    "inside": ("path: clusters/production-eu", "path: clusters/staging/eu", "overlap"),
     "branches": ("path: clusters/production-eu", "path: clusters/production-eu\n      branch: other", "--branch"),
     "components": (
         "path: clusters/production-eu",

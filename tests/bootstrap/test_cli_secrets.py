@@ -227,7 +227,7 @@ def test_a_github_app_whose_key_is_in_the_environment(laptop: Laptop, checkout: 
 APP_REFUSED = {
     "too-old": ((*APP, "--version=v2.3.0"), "2.5"),
     "another-provider": ((*APP, "--provider=gitlab"), "--app-id"),
-    "with-a-token": ((*APP, "--token-auth"), "exclude"),
+    "with-a-token": ((*APP, "--token-auth"), "cannot be combined"),
     "no-key": ((*APP, "--secret-file=../own/secret.yaml"), "--app-private-key"),
     "no-installation": (("--app-id=1", "--secret-file=../own/secret.yaml"), "--app-installation-id"),
     "no-number": (("--app-id=mine",), "not a number"),

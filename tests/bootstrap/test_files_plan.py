@@ -248,7 +248,7 @@ REFUSED: list[tuple[str, dict[str, bytes], BootstrapOptions, type[FluxUpgradeErr
     ("another-flux", {"clusters/staging/infra/gotk-sync.yaml": other_flux()}, options(), AlreadyBootstrapped, "another Flux reconciles"),
     ("another-flux-by-another-name", {"bootstrap/flux.yml": other_flux("/clusters/staging/")}, options(), AlreadyBootstrapped, "bootstrap/flux.yml"),
     ("another-kustomization", {f"{FOLDER}/kustomization.yml": b"resources: []\n"}, options(), UsageError, "rename"),
-    ("no-sync", {SYNC: CONFIG_MAP}, options(), Unreadable, f"{SYNC}: it holds no GitRepository"),
+    ("no-sync", {SYNC: CONFIG_MAP}, options(), Unreadable, f"{SYNC}: no GitRepository found"),
     ("broken-sync", {SYNC: b"a: ["}, options(), Unreadable, f"{SYNC}: line 2 is not valid YAML"),
     ("conflict-markers", {SYNC: b"<<<<<<< a\n=======\n>>>>>>> b\n"}, options(), Unreadable, f"{SYNC}: merge conflict"),
     ("no-text", {SYNC: b"\xff\xfe"}, options(), Unreadable, f"{SYNC}: line 1 is not UTF-8"),
@@ -258,7 +258,7 @@ REFUSED: list[tuple[str, dict[str, bytes], BootstrapOptions, type[FluxUpgradeErr
     ("downgrade", bootstrapped(), options("v2.6.4"), Downgrade, "newer than v2.6.4"),
     ("newer-controller", bumped(), options(install={"log_level": "debug"}), Downgrade, "source-controller runs v1.9.9"),
     ("no-such-release", {}, options("v2.99.0"), ReleaseNotFound, "v2.99.0"),
-    ("too-old", bootstrapped(options("v2.6.4")), options("", sparse_checkout=("a",)), UsageError, "v2.6.4 has no --sparse-checkout"),
+    ("too-old", bootstrapped(options("v2.6.4")), options("", sparse_checkout=("a",)), UsageError, "v2.6.4 does not support --sparse-checkout"),
     ("no-such-component", {}, options("v2.6.4", install={"components": ("source-watcher",)}), UsageError, "source-watcher"),
     ("no-such-component-there", bootstrapped(options("v2.6.4")), options("", install={"components": ("source-controller", "source-watcher")}), UsageError, "source-watcher"),
     ("no-namespace", {}, options(install={"namespace": "A_b"}), UsageError, "--namespace"),
@@ -336,7 +336,7 @@ def at(path: str) -> BootstrapOptions:
 @pytest.mark.parametrize(("first", "second"), [("", "clusters/staging"), ("clusters", ""), ("a", "a/b")])
 def test_a_flux_inside_the_folder_of_another_one_is_refused(first: str, second: str) -> None:
     tree = after({}, planned({}, at(first)))
-    with pytest.raises(AlreadyBootstrapped, match="one inside the other"):
+    with pytest.raises(AlreadyBootstrapped, match="overlap"):
         planned(tree, at(second))
 
 

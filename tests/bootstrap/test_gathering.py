@@ -25,14 +25,16 @@ PATH = "--path=clusters/staging"
 def test_a_token_for_github_is_kept_from_a_server_that_a_flag_names(laptop: Laptop, checkout: Path, way: str) -> None:
     words = (PATH, "--hostname=github.example.com", "--repository=o/r", way)
     done = laptop.bootstrap(checkout, *words, env={"GITHUB_TOKEN": "hush"})
-    done.refused(2, "is for https://github.com, and the repository is at github.example.com", "--provider=github")
+    done.refused(
+        2, "GITHUB_TOKEN is for https://github.com, but the repository is on github.example.com", "--provider=github"
+    )
     assert "hush" not in done.err
     laptop.bootstrap(checkout, *words[:-1], env={"GITHUB_TOKEN": "hush"}).well()
 
 
 def test_a_folder_that_is_not_there_is_not_its_parent(laptop: Laptop, checkout: Path) -> None:
-    laptop.bootstrap(checkout / "clustres", PATH).refused(2, "there is no folder", "CHECKOUT is the folder")
-    laptop.bootstrap(checkout / "README.md", PATH).refused(2, "there is no folder")
+    laptop.bootstrap(checkout / "clustres", PATH).refused(2, "there is no directory", "pass the directory of a clone")
+    laptop.bootstrap(checkout / "README.md", PATH).refused(2, "there is no directory")
     assert list(files_of(checkout)) == ["README.md"]
 
 
@@ -141,5 +143,5 @@ def test_a_config_file_alone_gives_nobody_a_token(laptop: Laptop, tmp_path: Path
     )
     secrets = {"GITLAB_TOKEN": WRITE, "GIT_PASSWORD": WRITE}
     done = laptop.bootstrap(tmp_path, f"--config={config}", "--push", env=secrets)
-    done.refused(2, "the config file alone says that the token is for 127.0.0.1", "--hostname, or --url")
+    done.refused(2, "only the config file says that the token is for 127.0.0.1", "--hostname or --url")
     assert host.seen == []

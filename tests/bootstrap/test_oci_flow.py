@@ -281,7 +281,7 @@ def test_an_artifact_of_another_user_with_flux_is_adopted() -> None:
     assert site.run(options("v2.9.4", log_level="debug")).failure is None
 
     assert site.flux.files(TAG)["notes.txt"] == b"mine\n"
-    with pytest.raises(AlreadyBootstrapped, match="links or odd names"):
+    with pytest.raises(AlreadyBootstrapped, match="links or special names"):
         site.run(options("v2.9.4", log_level="debug"), PATCHED)
     site.flux.add(TAG, files)
     assert site.run(options("v2.9.4"), PATCHED).failure is None

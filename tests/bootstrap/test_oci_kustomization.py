@@ -40,16 +40,16 @@ def test_files_that_it_names(field: str) -> None:
 
 def test_ours_need_nothing() -> None:
     assert local_files(DEFAULT) == ()
-    with pytest.raises(UsageError, match="Flux would not be in it"):
+    with pytest.raises(UsageError, match="Flux would be missing"):
         local_files(EMPTY)
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("resources: []\n", "do not name gotk-components.yaml"),
+        ("resources: []\n", "do not list gotk-components.yaml"),
         (f"{HEAD}- gotk-sync.yaml\n", "gotk-sync.yaml, which is not in an artifact"),
-        (f"{HEAD}- ../base\n", "'../base' is not the path of a file beside or below"),
+        (f"{HEAD}- ../base\n", "'../base' is not a file in its directory or below"),
         (f"{HEAD}- /etc/passwd\n", "'/etc/passwd'"),
         (f"{HEAD}- a/../../b.yaml\n", "'a/../../b.yaml'"),
         (f"{HEAD}- .\n", "'.'"),

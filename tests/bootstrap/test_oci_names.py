@@ -35,15 +35,15 @@ def test_flux_alone() -> None:
     [
         (OciOptions(""), "--url"),
         (OciOptions("ghcr.io/org/flux:production"), "--url"),
-        (OciOptions("oci://ghcr.io/org/flux"), "--url: it has to name a tag"),
+        (OciOptions("oci://ghcr.io/org/flux"), "--url must have a tag"),
         (OciOptions(f"oci://ghcr.io/org/flux:a@sha256:{'0' * 64}"), "no digest"),
         (OciOptions("oci://ghcr.io/org/flux:v2.9.4-0123456789ab"), "never moves"),
         (OciOptions(f"oci://ghcr.io/org/flux:{'t' * 120}"), "too long"),
-        (OciOptions(URL, "oci://ghcr.io/org/fleet"), "--cluster-url: it has to name a tag"),
-        (OciOptions(URL, URL), "name the same artifact"),
-        (OciOptions(URL, "", "clusters/production"), "without --cluster-url"),
-        (OciOptions(URL, CLUSTER, "../elsewhere"), "no path inside"),
-        (OciOptions(URL, CLUSTER, "ä"), "no path inside"),
+        (OciOptions(URL, "oci://ghcr.io/org/fleet"), "--cluster-url must have a tag"),
+        (OciOptions(URL, URL), "are the same artifact"),
+        (OciOptions(URL, "", "clusters/production"), "needs --cluster-url"),
+        (OciOptions(URL, CLUSTER, "../elsewhere"), "not a path inside"),
+        (OciOptions(URL, CLUSTER, "ä"), "not a path inside"),
     ],
 )
 def test_what_cannot_be_used(oci: OciOptions, words: str) -> None:
@@ -65,10 +65,10 @@ def test_a_password_in_an_address_is_not_shown() -> None:
 
 
 def test_a_namespace_that_the_components_have() -> None:
-    with pytest.raises(UsageError, match="taken by the objects"):
+    with pytest.raises(UsageError, match="reserved for the objects"):
         addresses_of(options(namespace="flux-components"))
 
 
 def test_no_artifact_at_all() -> None:
-    with pytest.raises(UsageError, match="no artifact is named"):
+    with pytest.raises(UsageError, match="address of the artifact is missing"):
         addresses_of(options()._replace(oci=None))

@@ -173,7 +173,7 @@ def test_nothing_to_do_closes_what_is_open_and_says_why(opened: MemoryForge) -> 
     assert run(opened, NOTHING).action is Action.CLOSED
     (step,) = opened.steps
     assert isinstance(step, ClosePull)
-    assert "**Closed:** The base branch has all of it already." in step.body
+    assert "**Closed:** The base branch already has these changes." in step.body
     # We closed it: nobody has refused anything.
     assert run(opened, by_itself()).action is Action.OPENED
 

@@ -111,15 +111,18 @@ def test_with_a_pull_request_the_log_says_where_it_is() -> None:
         "  new: clusters/staging/flux-system/kustomization.yaml",
         f"pull request: opened · {URL}",
         "",
-        "clusters/staging: 5 things left to do, see the pull request",
+        "clusters/staging: 5 actions required, see the pull request",
         "3 calls to acme/fleet",
     ]
 
 
 def test_without_one_the_log_has_the_commands() -> None:
     lines = bootstrap_text(RUNS["checkout"]).splitlines()
-    assert "Left to do for clusters/staging:" in lines
-    assert "1. Make a key, and let it read the repository. It never comes near a work tree." in lines
+    assert "5 actions required for clusters/staging:" in lines
+    assert (
+        "1. Create an SSH key, and register it as a deploy key. A temporary directory keeps the key out of your checkout."
+        in lines
+    )
     assert '    cd "$(mktemp -d)"' in lines
     assert "    kubectl apply --server-side -k ./clusters/staging/flux-system" in lines
     assert not any("```" in line or "**" in line for line in lines)
@@ -128,7 +131,7 @@ def test_without_one_the_log_has_the_commands() -> None:
 def test_what_is_ready_needs_no_action() -> None:
     text, summary = bootstrap_text(RUNS["ready"]), bootstrap_summary(RUNS["ready"])
     assert "clusters/staging: ready at main@sha1:3d3c42e" in text
-    assert "left to do" not in (text + summary).lower()
+    assert "required" not in (text + summary).lower()
     assert "| `clusters/staging` | v2.9.4 | 3 | ready at `main@sha1:3d3c42e` |" in summary
 
 
@@ -138,7 +141,7 @@ def test_a_dry_run_says_what_would_be() -> None:
 
 
 def test_what_is_held_and_what_failed_is_reported() -> None:
-    assert "  reverted: it was merged, and is gone\n  remedy: run it by hand\n" in bootstrap_text(RUNS["held"])
+    assert "  reverted: it was merged, and is gone\n  Try: run it by hand\n" in bootstrap_text(RUNS["held"])
     assert "warning: slow\n" in bootstrap_text(RUNS["held"])
     assert "  overtaken: moved\n" in bootstrap_text(RUNS["failed"])
     assert "> **not-ready**: kustomize-controller is not ready" in bootstrap_summary(RUNS["not-ready"])
@@ -151,7 +154,7 @@ def test_what_is_to_do_with_a_new_key_is_reported_though_no_file_changes() -> No
     (there,) = SAME.clusters
     result = BootstrapResult(bootstrap(there._replace(handover=fresh)), checkout="fleet")
     lines = bootstrap_text(result).splitlines()
-    assert "To do with the new Secret of clusters/staging:" in lines
+    assert "Action required for the new Secret of clusters/staging:" in lines
     assert "    ssh-ed25519 AAAA" in lines
     assert "ssh-ed25519 AAAA" in bootstrap_summary(result)
 
@@ -160,9 +163,9 @@ def test_the_setting_that_an_added_workflow_needs_is_reported_where_no_pull_requ
     proposal = bootstrap(STAGING, workflow=to_be_added(()))
     pushed = BootstrapResult(proposal, repository="acme/fleet", is_pushed=True, commit="3d3c42e")
     for text in (bootstrap_text(pushed), bootstrap_summary(pushed)):
-        assert "allow GitHub Actions to create and approve pull requests" in text
-    assert "allow GitHub Actions" not in bootstrap_text(RUNS["pushed"])
-    assert "allow GitHub Actions" not in bootstrap_text(RUNS["opened"]._replace(proposal=proposal))
+        assert "Allow GitHub Actions to create and approve pull requests" in text
+    assert "Allow GitHub Actions" not in bootstrap_text(RUNS["pushed"])
+    assert "Allow GitHub Actions" not in bootstrap_text(RUNS["opened"]._replace(proposal=proposal))
 
 
 def test_where_a_secret_lies_is_in_the_log_alone() -> None:

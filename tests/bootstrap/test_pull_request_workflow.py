@@ -82,14 +82,14 @@ def test_it_is_added_once() -> None:
 
 
 def test_a_file_in_its_place_is_not_replaced() -> None:
-    with pytest.raises(UsageError, match="is there, and does not run"):
+    with pytest.raises(UsageError, match="exists, and does not upgrade Flux"):
         to_be_added([(PATH, b"jobs: {}\n")])
 
 
 def test_a_token_that_may_not_is_refused_with_the_file_to_paste() -> None:
     added = to_be_added(())
     assert added is not None
-    with pytest.raises(ForbiddenByForge, match="may not write workflows") as refused:
+    with pytest.raises(ForbiddenByForge, match="the token cannot write") as refused:
         require_permission(may_write=False, change=added)
     assert refused.value.hint.endswith(workflow_text())
     for answer in (True, None):

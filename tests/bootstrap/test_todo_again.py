@@ -118,13 +118,13 @@ def test_a_cluster_of_the_config_file_is_named_to_it(
 @pytest.mark.parametrize(
     ("stated", "words"),
     [
-        ({}, "it takes its token for the repository from `GITHUB_TOKEN`)"),
-        ({"flags": {"token-auth": True}}, "`GITHUB_TOKEN`; and that of Flux from `FLUX_UPGRADE_SYNC_TOKEN`)"),
-        ({"provider": "gitlab"}, "or the token from `GITLAB_TOKEN`; it makes a key"),
-        ({"provider": "gitlab", "flags": {"private-key-file": "k"}}, "or the token from `GITLAB_TOKEN`)"),
-        ({"flags": {"image-pull-secret": "s", "registry-creds": "u:hush"}}, "but for the Secret of the images"),
-        (OCI, "from `docker login`; and what the cluster pulls with from `FLUX_UPGRADE_CLUSTER_USERNAME` and"),
-        ({**OCI, "flags": {"url": URL, "oci-provider": "aws"}}, "(it takes what it pushes with from `docker login`)"),
+        ({}, "It accesses the repository with the token in `GITHUB_TOKEN`.\n"),
+        ({"flags": {"token-auth": True}}, "`GITHUB_TOKEN`. It gives Flux the token in `FLUX_UPGRADE_SYNC_TOKEN`.\n"),
+        ({"provider": "gitlab"}, "or the token in `GITLAB_TOKEN`. It creates an SSH key"),
+        ({"provider": "gitlab", "flags": {"private-key-file": "k"}}, "or the token in `GITLAB_TOKEN`.\n"),
+        ({"flags": {"image-pull-secret": "s", "registry-creds": "u:hush"}}, "Create the Secret for the images first."),
+        (OCI, "of `docker login`. It gives the cluster the credentials in `FLUX_UPGRADE_CLUSTER_USERNAME` and"),
+        ({**OCI, "flags": {"url": URL, "oci-provider": "aws"}}, "It pushes with the credentials of `docker login`.\n"),
     ],
 )  # fmt: skip
 def test_it_is_said_what_it_needs(stated: dict[str, Any], words: str) -> None:
@@ -136,15 +136,15 @@ def test_the_steps_fit_how_the_files_got_there() -> None:
     new = cluster(path="clusters/staging")
     changed = cluster({"changed": ["gotk-sync.yaml"]}, path="clusters/staging")
     ways = {
-        "Once it is merged": {},
-        "Once it is committed and pushed": {"is_local": True},
-        "Apply it": {"on_branch": True},
+        "Merge this pull request. Then apply": {},
+        "Commit and push the files. Then apply": {"is_local": True},
+        "Apply the files": {"on_branch": True},
     }
     for begin, way in ways.items():
         steps = left_to_do(new, "acme/fleet", **way)
         assert any(each.startswith(begin) for each in steps)
-        assert ("merged" in "".join([*steps, at_once(new, **way)])) == (not way)
-    assert left_to_do(changed, "") == ["Merge it: Flux takes it by itself then."]
-    assert left_to_do(changed, "", is_local=True) == ["Commit and push it: Flux takes it by itself then."]
+        assert ("merging" in at_once(new, **way)) == (not way)
+    assert left_to_do(changed, "") == ["Merge this pull request. Flux then applies the change."]
+    assert left_to_do(changed, "", is_local=True) == ["Commit and push the files. Flux then applies the change."]
     assert left_to_do(changed, "", on_branch=True) == []
-    assert "it pushes the files to `main`, too" in at_once(new, is_local=True)
+    assert "It also pushes the files to `main`." in at_once(new, is_local=True)

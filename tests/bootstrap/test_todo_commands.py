@@ -188,7 +188,7 @@ def test_nothing_is_said_of_what_is_done() -> None:
     done = Handover(PlaceKind.CLUSTER, public_key="ssh-ed25519 AAAA", is_registered=True)
     new = cluster(path="clusters/staging")
     first = left_to_do(new._replace(handover=done), "acme/fleet")[0]
-    assert first.startswith("Once it is merged, apply it")
+    assert first.startswith("Merge this pull request. Then apply")
     same = new._replace(files=new.files._replace(changes=()), handover=done)
     assert left_to_do(same, "acme/fleet") == []
 

@@ -40,7 +40,7 @@ def test_a_second_run_changes_nothing(driven: Driven) -> None:
     bootstrap_cluster(cluster, desired(), driven.run())
     cluster.close()
 
-    assert driven.progress[-1] == "Flux reconciles its components itself, and was left to do so"
+    assert driven.progress[-1] == "Flux already reconciles its components, which are unchanged"
     assert driven.everything() == before
 
 

@@ -64,7 +64,7 @@ def test_further_files_of_the_folder() -> None:
 )
 def test_more_than_plain_resources_needs_a_program(kustomization: str) -> None:
     files = small_flux.files(kustomization=kustomization)
-    with pytest.raises(ClusterUnfit, match="nothing here can build it") as caught:
+    with pytest.raises(ClusterUnfit, match="no program to build it was found") as caught:
         manifests_of(files, FOLDER, "flux-system", None)
     assert "kustomize, kubectl or flux" in caught.value.hint
     built = small_flux.components()[:3]
@@ -84,7 +84,7 @@ def test_more_than_plain_resources_needs_a_program(kustomization: str) -> None:
         ("gotk-sync.yaml", None, Unreadable, "gotk-sync.yaml is missing"),
         ("gotk-components.yaml", b"a: b\n", Unreadable, "gotk-components.yaml: line 1 is not a Kubernetes object"),
         ("kustomization.yaml", b"a: [\n", Unreadable, "kustomization.yaml: line"),
-        ("kustomization.yaml", b"resources: [gotk-sync.yaml]\n", ClusterUnfit, "has no Flux in it"),
+        ("kustomization.yaml", b"resources: [gotk-sync.yaml]\n", ClusterUnfit, "do not include Flux"),
     ],
 )
 def test_what_cannot_be_applied(path: str, content: bytes | None, error: type[FluxUpgradeError], why: str) -> None:

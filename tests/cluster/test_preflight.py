@@ -44,7 +44,7 @@ def test_an_empty_cluster_is_fit() -> None:
     ],
 )
 def test_a_kubernetes_that_is_too_old(flux_version: str, kubernetes: str) -> None:
-    with pytest.raises(ClusterUnfit, match="needs Kubernetes"):
+    with pytest.raises(ClusterUnfit, match="requires Kubernetes"):
         check_cluster(MemoryCluster(version=kubernetes), WANTED._replace(version=flux_version))
 
 

@@ -27,11 +27,9 @@ def seen(status: dict[str, Any], generation: int = 2, **spec: Any) -> dict[str, 
 READY = {"conditions": conditions(Ready="True: ok")}
 ROLLED = {"replicas": 2, "updatedReplicas": 2, "availableReplicas": 2}
 CASES = [
-    pytest.param(GIT, None, ReadinessState.WAITING, "is not there", id="missing"),
-    pytest.param(
-        GIT, {"metadata": {"generation": 1}}, ReadinessState.WAITING, "has not been looked at", id="no-status"
-    ),
-    pytest.param(GIT, seen(READY, 3), ReadinessState.WAITING, "has not been looked at", id="earlier-generation"),
+    pytest.param(GIT, None, ReadinessState.WAITING, "does not exist yet", id="missing"),
+    pytest.param(GIT, {"metadata": {"generation": 1}}, ReadinessState.WAITING, "is not reconciled yet", id="no-status"),
+    pytest.param(GIT, seen(READY, 3), ReadinessState.WAITING, "is not reconciled yet", id="earlier-generation"),
     pytest.param(GIT, seen({**READY, "artifact": {"revision": AT}}), ReadinessState.READY, "is ready", id="git"),
     pytest.param(OCI, seen({**READY, "artifact": {"revision": AT}}), ReadinessState.READY, "is ready", id="oci"),
     pytest.param(
@@ -56,7 +54,7 @@ CASES = [
         GIT,
         seen({"conditions": conditions(Ready="False", Stalled="True: bad URL")}),
         ReadinessState.FAILED,
-        "has given up: bad URL",
+        "is stalled: bad URL",
         id="stalled",
     ),
     pytest.param(GIT, seen(READY, suspend=True), ReadinessState.FAILED, "is suspended", id="suspended"),
@@ -89,7 +87,7 @@ CASES = [
         DEPLOYMENT,
         seen({**ROLLED, "replicas": 3}, replicas=2),
         ReadinessState.WAITING,
-        "1 old replicas are still there",
+        "1 old replicas are still running",
         id="old",
     ),
     pytest.param(

@@ -182,7 +182,7 @@ def _edited(version: str) -> bytes:
         ({"range": "2.x ||"}, UsageError, "one side of || is empty"),
         ({"approve": "latest"}, UsageError, "input `approve` 'latest' is neither a minor nor a version"),
         ({"flags": "netwrok-policy=false"}, UsageError, "did you mean 'network-policy'?"),
-        ({"dry-run": "yes"}, UsageError, "neither true nor false"),
+        ({"dry-run": "yes"}, UsageError, "must be true or false"),
         ({"path": "../other"}, UsageError, "outside of the workspace"),
         ({"path": "/etc"}, UsageError, "outside of the workspace"),
         ({"path": "no-such-folder"}, UsageError, "no-such-folder"),

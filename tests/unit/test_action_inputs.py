@@ -122,7 +122,7 @@ def test_what_is_no_input_of_a_bootstrap_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["create-repository", "add-workflow", "description", "known-hosts"])
 def test_what_is_for_a_bootstrap_alone_is_refused_elsewhere(name: str) -> None:
-    with pytest.raises(UsageError, match=f"the input {name} is for mode: bootstrap alone"):
+    with pytest.raises(UsageError, match=f"the input {name} is only for mode: bootstrap"):
         inputs.arguments({f"INPUT_{name.upper()}": "true"})
 
 
@@ -165,7 +165,7 @@ def test_what_a_message_says_of_flags_is_said_of_inputs(message: str, shown: str
 
 
 def test_a_way_back_is_for_a_rollback_alone() -> None:
-    with pytest.raises(UsageError, match="for mode: rollback alone"):
+    with pytest.raises(UsageError, match="only for mode: rollback"):
         inputs.arguments({"INPUT_TO": "v2.8.7-0123456789ab"})
 
 
@@ -201,7 +201,7 @@ def test_what_is_false(text: str) -> None:
 @pytest.mark.parametrize(
     ("env", "message"),
     [
-        ({"INPUT_DRY-RUN": "yes"}, "the input dry-run is neither true nor false: 'yes'"),
+        ({"INPUT_DRY-RUN": "yes"}, "the input dry-run must be true or false, not 'yes'"),
         ({"INPUT_DRY-RUN": "tRUE"}, "the input dry-run"),
         ({"INPUT_DRY-RUN": "1", "INPUT_MODE": "plan"}, "the input dry-run"),
         ({"INPUT_MODE": "upgrad"}, "the input mode cannot be 'upgrad', did you mean 'upgrade'?"),

@@ -24,51 +24,49 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
         (1, "provider 'gthub' is not one of github, gitlab, gitea, bitbucket-server, git, did you mean 'github'?")
     ],
     "bootstrap: {source: git, flags: [a]}": [
-        (1, "flags wants a mapping such as {path: clusters/staging}, not a list")
+        (1, "flags must be a mapping such as {path: clusters/staging}, not a list")
     ],
     "bootstrap:\n  flags:\n    privat: false\n    private: maybe": [
         (3, "unknown flag 'privat', did you mean 'private'?"),
-        (4, "--private 'maybe' is neither true nor false"),
+        (4, "--private 'maybe' must be true or false"),
     ],
-    "bootstrap: {flags: {owner: 1}}": [(1, "--owner wants text; put it in quotes")],
-    "bootstrap: {flags: {owner: [a]}}": [(1, "--owner wants text, not a list")],
-    "bootstrap: {flags: {owner: 1.5}}": [(1, "--owner wants text, not a number; put it in quotes")],
+    "bootstrap: {flags: {owner: 1}}": [(1, "--owner must be text: put it in quotes")],
+    "bootstrap: {flags: {owner: [a]}}": [(1, "--owner must be text, not a list")],
+    "bootstrap: {flags: {owner: 1.5}}": [(1, "--owner must be text, not a number; put it in quotes")],
     "bootstrap: {flags: {interval: 60}}": [
-        (1, "--interval '60' is not a duration with units, like 60s or 60m")
+        (1, "--interval '60' is not a duration such as 60s or 60m")
     ],
-    "bootstrap: {flags: {team: [[a]]}}": [(1, "--team wants a list of words, and one of them is no text; put it in quotes")],
+    "bootstrap: {flags: {team: [[a]]}}": [(1, "--team must be a list of texts: put each item in quotes")],
     "bootstrap: {flags: {log-level: trace}}": [(1, "--log-level 'trace' is not one of debug, info, error")],
-    "bootstrap: {flags: {path: ../x}}": [(1, "--path '../x' is not a folder inside the repository")],
+    "bootstrap: {flags: {path: ../x}}": [(1, "--path '../x' is not a directory inside the repository")],
     "bootstrap: {flags: {app-id: x}}": [(1, "--app-id 'x' is not a number")],
     "bootstrap: {flags: {registry-creds: 'u:hush'}}": [
-        (1, "--registry-creds holds a password, and has no place in a repository: give it to the command itself")
+        (1, "--registry-creds contains a password, which must not be committed: give it on the command line")
     ],
     "bootstrap: {flags: {password: hush}}": [(1, "--password would show in the process list: set GIT_PASSWORD")],
     "bootstrap: {flags: {kubeconfig: x}}": [
-        (1, "--kubeconfig is for one machine and one run: give it to the command itself")
+        (1, "--kubeconfig applies to one machine and one run: use it on the command line")
     ],
     "bootstrap: {clusters: {}}": [(1, "clusters is empty")],
-    "bootstrap: {clusters: [a]}": [(1, "clusters wants a mapping, name to flags, not a list")],
+    "bootstrap: {clusters: [a]}": [(1, "clusters must be a mapping of names to flags, not a list")],
     "bootstrap: {clusters: {a b: {}}}": [
         (1, "cluster 'a b' is not the name of a cluster (a-z, A-Z, 0-9, and after the first '.', '_' and '-')")
     ],
     "bootstrap: {clusters: {a: [b]}}": [
-        (1, "cluster 'a' wants a mapping such as {path: clusters/staging}, not a list")
+        (1, "cluster 'a' must be a mapping such as {path: clusters/staging}, not a list")
     ],
     "groups:\n  a:\n    paths: [a]\n    bootstrap: {}": [(4, "key 'bootstrap' belongs to the top level")],
 }  # fmt: skip
 BEYOND_SCHEMA = {
     "bootstrap:\n  provider: git\n  clusters:\n    a:\n      team: [x]": [
-        (5, "--team is no flag of `flux bootstrap git`, but of github, gitlab, gitea")
+        (5, "--team is not a flag of `flux bootstrap git` (only of github, gitlab, gitea)")
     ],
-    "bootstrap:\n  flags:\n    cluster-path: x": [(3, "--cluster-path is for --source=oci")],
-    "bootstrap:\n  source: oci\n  flags: {branch: x}": [
-        (3, "--branch is of a Git repository, and --source=oci has none")
-    ],
+    "bootstrap:\n  flags:\n    cluster-path: x": [(3, "--cluster-path needs --source=oci")],
+    "bootstrap:\n  source: oci\n  flags: {branch: x}": [(3, "--branch cannot be combined with --source=oci")],
     "bootstrap:\n  clusters:\n    eu.1: {}\n    EU-1: {}": [
-        (4, "cluster 'EU-1' would have the secrets of cluster 'eu.1'")
+        (4, "cluster 'EU-1' would use the Actions secrets of cluster 'eu.1': rename it")
     ],
-    "bootstrap: {flags: {team: 'a,,b'}}": [(1, "--team 'a,,b' is not a list of words, like a,b")],
+    "bootstrap: {flags: {team: 'a,,b'}}": [(1, "--team 'a,,b' is not a list such as a,b")],
 }
 VALID = (
     "bootstrap: {}",
@@ -166,14 +164,14 @@ def test_flags_in_one_text_are_a_mapping_or_words(text: str, flags: dict[str, An
     ("text", "message"),
     [
         ("privat: false", "--flags: unknown flag 'privat', did you mean 'private'?"),
-        ("private: maybe", "--flags: --private 'maybe' is neither true nor false"),
-        ("private=maybe path=..", "--flags: --private 'maybe' is neither true nor false; --path '..' is not a folder inside the repository"),
+        ("private: maybe", "--flags: --private 'maybe' must be true or false"),
+        ("private=maybe path=..", "--flags: --private 'maybe' must be true or false; --path '..' is not a directory inside the repository"),
         ("--path clusters/x", "--flags: --path has no value; write --path=…; word 2 is not name=value"),
         ("--path=a --path=b", "--flags: --path is given twice"),
         ("--gpg-key-id=x", "--flags: --gpg-key-id is for your own commits"),
-        ("clusters/x", "--flags: this wants a mapping such as {path: clusters/staging}, not text"),
+        ("clusters/x", "--flags: this must be a mapping such as {path: clusters/staging}, not text"),
         ("--registry-creds user:hush", "--flags: --registry-creds has no value; write --registry-creds=…; word 2 is not name=value"),
-        ("registry-creds: hush", "--flags: --registry-creds is not a user and a password with one ':' between them"),
+        ("registry-creds: hush", "--flags: --registry-creds is not user:password"),
         ("{a", "--flags: invalid YAML: "),
     ],
 )  # fmt: skip

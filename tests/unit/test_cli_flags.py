@@ -193,7 +193,7 @@ def test_help_says_that_a_boolean_is_complete_without_its_value(
 
 @pytest.mark.parametrize("text", ["yes", "", "TrUe", "2", " true"])
 def test_what_is_no_boolean_to_go_is_none_here(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="neither true nor false"):
+    with pytest.raises(argparse.ArgumentTypeError, match="must be true or false"):
         boolean(text)
 
 

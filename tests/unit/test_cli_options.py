@@ -111,7 +111,7 @@ def test_the_token_is_not_shown() -> None:
         (["upgrade", "--version=v2.9.4"], "did you mean '--to'?"),
         (["render", "--verson=v2.9.4"], "did you mean '--version'?"),
         (["render", "--components-extras=x"], "did you mean '--components-extra'?"),
-        (["render", "--network-policy=maybe"], "'maybe' is neither true nor false"),
+        (["render", "--network-policy=maybe"], "'maybe' must be true or false"),
         (["render", "stray"], "unknown argument 'stray'"),
         (["upgrade", "--on-conflict=x"], "take-release"),
         (["upgrade", "--to"], "--to"),
@@ -170,7 +170,7 @@ def test_images_are_looked_for_as_the_config_file_says_unless_asked() -> None:
     assert upgrade_options("plan").governing == {}
     assert upgrade_options("plan", "--check-images").governing == {"check-images": True}
     assert upgrade_options("upgrade", "--check-images", "x").path == "x"
-    with pytest.raises(UsageError, match="'never' is neither true nor false"):
+    with pytest.raises(UsageError, match="'never' must be true or false"):
         parse_command(["plan", "--check-images=never"], ENV)
 
 

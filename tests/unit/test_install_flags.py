@@ -40,7 +40,7 @@ def test_flags_are_a_mapping_or_words(text: str, flags: dict[str, str]) -> None:
         ("network-polcy: false", "--flags: unknown flag 'network-polcy', did you mean 'network-policy'?"),
         ("network-policy: maybe", "--flags: network-policy expects true or false, got 'maybe'"),
         ("--network-polcy=false", "--flags: unknown flag 'network-polcy', did you mean 'network-policy'?"),
-        ("--network-policy=maybe", "--flags: --network-policy 'maybe' is neither true nor false"),
+        ("--network-policy=maybe", "--flags: --network-policy 'maybe' must be true or false"),
         ("--log-level debug", "--flags: flag 'log-level' has no value; write --log-level=…; 'debug' is not name=value"),
         ("--log-level=debug --log-level=info", "--flags: flag 'log-level' is given twice"),
         ("log-level=trace x=1", "--flags: unknown flag 'x'; --log-level 'trace' is not one of debug, info, error"),

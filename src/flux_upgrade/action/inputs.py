@@ -52,7 +52,7 @@ def arguments(env: Mapping[str, str]) -> list[str]:
     if mode == "bootstrap":
         return _bootstrap(given, switches)
     for name in (*_OF_BOOTSTRAPS, *(each.removeprefix("--") for each in switches)):
-        _refuse(given, name, "is for mode: bootstrap alone")
+        _refuse(given, name, "is only for mode: bootstrap")
     path, is_dry = given.get("path", "."), _is_true(given, "dry-run")
     # An argument that begins with a dash would be taken for a flag.
     argv = [mode, f"./{path}" if path.startswith("-") else path]
@@ -65,7 +65,7 @@ def arguments(env: Mapping[str, str]) -> list[str]:
     if "registry-username" in given:
         argv.append(f"--username={given['registry-username']}")
     if mode != "rollback":
-        _refuse(given, "to", "is for mode: rollback alone", "approve a version with the input approve")
+        _refuse(given, "to", "is only for mode: rollback", "approve a version with the input approve")
     flags = _OF_ROLLBACKS if mode == "rollback" else _FLAGS
     return [*argv, *(f"--{name}={given[name]}" for name in flags if name in given)]
 
@@ -179,7 +179,7 @@ def _name(variable: str) -> str:
 def _is_true(given: Mapping[str, str], name: str) -> bool:
     asked = given.get(name, "false")
     if asked not in _BOOLEANS:
-        raise UsageError(f"the input {name} is neither true nor false: '{asked}'", hint="write true or false")
+        raise UsageError(f"the input {name} must be true or false, not '{asked}'", hint="set it to true or false")
     return _BOOLEANS[asked]
 
 

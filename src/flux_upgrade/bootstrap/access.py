@@ -50,12 +50,14 @@ def require_sound(given: AccessInputs) -> None:
     """Raises UsageError with all that cannot be used."""
     problems, hints = [], []
     if not given.token.isprintable() or " " in given.token:
-        problems.append("the token for Flux has a blank, a line break or another character in it that no token has")
-        hints.append("set FLUX_UPGRADE_SYNC_TOKEN to the token alone")
+        problems.append("the token for Flux contains a space, a line break or another invalid character")
+        hints.append("set FLUX_UPGRADE_SYNC_TOKEN to only the token")
     key = given.app.private_key if given.app is not None else ""
     if key and not _is_pem(key):
-        problems.append("the private key of the GitHub App is not one in PEM, or is encrypted")
-        hints.append("give what GitHub made, with its lines: --app-private-key or FLUX_UPGRADE_APP_PRIVATE_KEY")
+        problems.append("the private key of the GitHub App is not in PEM format, or is encrypted")
+        hints.append(
+            "use the file that GitHub created, with its line breaks: --app-private-key or FLUX_UPGRADE_APP_PRIVATE_KEY"
+        )
     refuse(problems, "; ".join(hints))
 
 

@@ -72,8 +72,8 @@ def _with_key(plan: AccessPlan, own: KeyPair | None, state: _AccessState) -> Acc
         if place.is_cluster and ours and is_unregistered:
             # Somebody else has been at work: a person has to say which key is to be.
             raise UsageError(
-                f"{place.where} has a key that is not registered, and another one is registered as {plan.title}",
-                hint="make a new one for both with --rotate-key",
+                f"the key in {place.where} is not registered, and another key is registered as {plan.title}",
+                hint="replace both with --rotate-key",
             )
         is_missing = (key is None or is_unregistered) if place.is_readable else not state.has_secret
         # A cluster tells by itself which key it has; elsewhere the registered ones may have another home.
@@ -111,10 +111,10 @@ def _left_alone(plan: AccessPlan, ours: tuple[DeployKey, ...], place: SecretPlac
     """All stays as it is, but for Secrets that are not of the key, where they can stand alone."""
     every = plan.secrets if place.is_readable else ()
     dropped = () if place.is_readable else _names(plan.secrets)
-    besides = f", and without it {_listed(dropped)} cannot be sealed either" if dropped else ""
+    besides = f"; {_listed(dropped)} cannot be stored without it" if dropped else ""
     note = (
-        f"{_keys(plan.title, ours)} registered already, and the private part is not here{besides}: a cluster "
-        "may be using it, so it stays; --rotate-key makes another key in its place"
+        f"{_keys(plan.title, ours)} kept: a cluster may use it, and its private key is unknown here{besides}; "
+        "to replace it, use --rotate-key"
     )
     return plan._replace(
         public=ours[0].public if len(ours) == 1 else "",
@@ -131,15 +131,15 @@ def _notes(plan: AccessPlan, state: _AccessState) -> tuple[str, ...]:
     if state.place.is_cluster and plan.makes_key and plan.outdated and not asked:
         keys = _keys(plan.title, plan.outdated)
         note = (
-            f"{where} has no key in a Secret {plan.options.secret_name}: {keys} registered, and gives way to "
-            "a new one, as with flux bootstrap; who else uses it has to have the new one"
+            f"{where} has no key in the Secret {plan.options.secret_name}, so {keys} replaced with a new one; "
+            "other clusters that use the old key need the new one"
         )
         return (note,)
     if state.place.is_readable or not state.has_secret:
         return ()
     if plan.hands_over:
         # Of a run that was broken off, or somebody else's.
-        replaced = f"the secret {where} of GitHub Actions was there already, and what it had is replaced"
+        replaced = f"the Actions secret {where} existed before, and is replaced"
         return () if asked else (replaced,)
     return (_stays(where, _names(plan.secrets)),) if plan.secrets else ()
 
@@ -155,8 +155,8 @@ def _key_at(place: SecretPlace, options: BootstrapOptions) -> KeyPair | None:
         fingerprint(public)
     except ValueError:
         raise UsageError(
-            f"the Secret {options.secret_name} in {place.where} has a private key, and not its public part",
-            hint="put it there as identity.pub (`ssh-keygen -y` prints it), or take another by --rotate-key",
+            f"the Secret {options.secret_name} in {place.where} has a private key without its public key",
+            hint="add the public key as identity.pub (`ssh-keygen -y` prints it), or replace both with --rotate-key",
         ) from None
     return KeyPair(private, public, data.get(secrets.PASSWORD, ""))
 
@@ -165,7 +165,9 @@ def _credentials(options: BootstrapOptions, given: AccessInputs) -> Secret:
     if options.auth is Auth.APP:
         return secrets.app_secret(options, given.app, given.ca)
     if not given.token:
-        raise UsageError("there is no token for Flux to read the repository with", hint="set FLUX_UPGRADE_SYNC_TOKEN")
+        raise UsageError(
+            "the token with which Flux reads the repository is missing", hint="set FLUX_UPGRADE_SYNC_TOKEN"
+        )
     return secrets.token_secret(options, given.token, given.ca)
 
 
@@ -181,8 +183,8 @@ def _names(every: tuple[Secret, ...]) -> tuple[str, ...]:
 def _stays(where: str, names: Sequence[str]) -> str:
     """Nobody can tell whether what is sealed is what would be sealed now."""
     return (
-        f"the secret {where} of GitHub Actions is there already, and stays as it is: nobody can tell "
-        f"whether it has {_listed(names)} as given now; --rotate-key replaces them all"
+        f"the Actions secret {where} exists and is unchanged: GitHub does not show whether {_listed(names)} "
+        f"{'is' if len(names) == 1 else 'are'} current in it; to replace it, use --rotate-key"
     )
 
 

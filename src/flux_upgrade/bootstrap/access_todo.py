@@ -22,15 +22,19 @@ _KEYS_AT = {
     Provider.GITLAB: "under **Settings → Repository → Deploy keys** of the project",
     Provider.GITEA: "under **Settings → Deploy Keys** of the repository",
     Provider.BITBUCKET_SERVER: "under **Repository settings → Access keys**",
-    Provider.GIT: "where your server keeps the keys of a repository",
+    Provider.GIT: "on your Git server",
 }
 _TOKENS = {
-    Provider.GITHUB: "a fine-grained personal access token with **Contents: read** of this repository alone",
+    Provider.GITHUB: "a fine-grained personal access token with **Contents: read** for this repository only",
     Provider.GITLAB: "a project access token with the scope `read_repository`",
-    Provider.GITEA: "an access token that may read repositories",
-    Provider.BITBUCKET_SERVER: "an HTTP access token of the repository that may read it",
-    Provider.GIT: "a password or token that may read the repository",
+    Provider.GITEA: "an access token that can read repositories",
+    Provider.BITBUCKET_SERVER: "an HTTP access token of the repository with read access",
+    Provider.GIT: "a password or token with read access to the repository",
 }
+
+_ASIDE = "A temporary directory keeps the key out of your checkout."
+_CONTEXT = "Set kubectl's context to the cluster."
+PASTE = "Replace USER, run this, and paste the token. It is not shown."
 
 
 def source(cluster: ProposedCluster, repository: str) -> Iterator[str]:
@@ -39,10 +43,9 @@ def source(cluster: ProposedCluster, repository: str) -> Iterator[str]:
     if handover.access.is_elsewhere:
         title = code(deploy_key_title(cluster.options), 400)
         yield (
-            f"See whether the cluster has the private part of the deploy key {title}, in its Secret "
-            f"{code(cluster.options.secret_name)}: that key was registered already, and nothing was put in "
-            "its place. If nobody has it, run the bootstrap again with `--rotate-key`, which makes another "
-            "one."
+            f"Check that the cluster has the private key of the deploy key {title}, in its Secret "
+            f"{code(cluster.options.secret_name)}. The deploy key was registered before, and is unchanged. "
+            "If its private key is lost, run the bootstrap again with `--rotate-key`."
         )
     elif handover.place is PlaceKind.NOWHERE or handover.lacks_source:
         if cluster.options.oci is not None:
@@ -67,8 +70,7 @@ def _registry(options: BootstrapOptions) -> Iterator[str]:
         return
     host = options.oci.url.removeprefix("oci://").partition("/")[0]
     yield (
-        f"Let the cluster, and it alone, pull from {code(host)}: credentials that may only read. USER is "
-        "yours to fill in; the token is asked for, and not shown.\n\n"
+        f"Give the cluster read-only credentials for {code(host)}. {PASTE}\n\n"
         + registry_secret(options.secret_name, options.namespace, host)
     )
 
@@ -78,35 +80,35 @@ def _ssh(cluster: ProposedCluster, repository: str) -> Iterator[str]:
     title = deploy_key_title(options)
     commands: tuple[str, ...]
     if options.private_key_file:
-        task = "Take a copy of the key that was named with `--private-key-file`"
+        task = "Copy the key that you gave with `--private-key-file`"
         commands = ("cp PRIVATE_KEY_FILE identity", "ssh-keygen -y -f identity > identity.pub")
     else:
-        task = "Make a key"
+        task = "Create an SSH key"
         commands = (broken("ssh-keygen -t ed25519 -N ''", words("-C", title), "-f identity"),)
     if options.provider is Provider.GITHUB and repository:
-        unless = " unless it can already" if options.private_key_file else ""
+        unless = " unless it has access already" if options.private_key_file else ""
         yield (
-            f"{task}, and let it read the repository{unless}. It never comes near a work tree.\n\n"
+            f"{task}, and register it as a deploy key{unless}. {_ASIDE}\n\n"
             + block('cd "$(mktemp -d)"', *commands, _gh_add(cluster, repository))
         )
     else:
-        yield f"{task}. It never comes near a work tree.\n\n" + block('cd "$(mktemp -d)"', *commands)
-        yield f"{_register_at(cluster)} Its content is what `cat identity.pub` shows."
+        yield f"{task}. {_ASIDE}\n\n" + block('cd "$(mktemp -d)"', *commands)
+        yield f"{_register_at(cluster)} To show the key, run `cat identity.pub`."
     yield _known_hosts(cluster)
     # Where there is a Secret of that name, kubectl makes none.
     old = words("kubectl", "delete", "secret", options.secret_name, f"--namespace={options.namespace}")
     delete = [] if cluster.is_new else [broken(old, "--ignore-not-found")]
     parts = ("--from-file=identity", "--from-file=identity.pub", "--from-file=known_hosts")
     secret = generic_secret(options.secret_name, options.namespace, *parts)
-    yield (
-        "In the same folder, and with kubectl's context set to the cluster, hand the key over; then forget "
-        "it:\n\n" + block(namespace(options.namespace), *delete, secret, "rm identity")
-    )
     if options.private_key_file:
         yield (
-            "Should the key have a passphrase, write that into a file `password` first, and have the Secret "
-            "made with `--from-file=password` too."
+            "If the key has a passphrase, save it in the same directory as `password`, and add "
+            "`--from-file=password` to the next command."
         )
+    yield (
+        f"{_CONTEXT} In the same directory, create the Secret, then delete your copy of the private key.\n\n"
+        + block(namespace(options.namespace), *delete, secret, "rm identity")
+    )
 
 
 def _gh_add(cluster: ProposedCluster, repository: str) -> str:
@@ -123,22 +125,22 @@ def _gh_add(cluster: ProposedCluster, repository: str) -> str:
 
 
 def _register_at(cluster: ProposedCluster) -> str:
-    may = "which may write" if cluster.options.read_write_key else "read-only"
+    may = "write" if cluster.options.read_write_key else "read-only"
     return (
-        f"Register the public key, {may}, {_KEYS_AT[cluster.options.provider]}, "
-        f"with the title {code(deploy_key_title(cluster.options), 400)}."
+        f"Register the public key {_KEYS_AT[cluster.options.provider]}, with {may} access and the title "
+        f"{code(deploy_key_title(cluster.options), 400)}."
     )
 
 
 def _known_hosts(cluster: ProposedCluster) -> str:
     host = host_of(cluster.options.url)
     if host.entry == _GITHUB:
-        return "Write down GitHub's host keys, there:\n\n" + block(
+        return "In the same directory, save GitHub's host keys:\n\n" + block(
             """gh api meta --jq '.ssh_keys[] | "github.com \\(.)"' > known_hosts"""
         )
     return (
-        "Write down the server's host keys, there, and compare their fingerprints with those that its "
-        "administrators publish:\n\n"
+        "In the same directory, save the host keys of the Git server. Compare the fingerprints with those "
+        "that its administrators publish.\n\n"
         + block(f"{words(*host.scan.split())} > known_hosts", "ssh-keygen -l -f known_hosts")
     )
 
@@ -153,8 +155,7 @@ def _token(options: BootstrapOptions) -> str:
     login += ["--from-file=ca.crt=CA_FILE"] if options.ca_file else []
     secret = generic_secret(options.secret_name, options.namespace, *login)
     return (
-        f"Make {_TOKENS[options.provider]}, and with kubectl's context set to the cluster hand it over. It "
-        "is asked for, and not shown.\n\n"
+        f"Create {_TOKENS[options.provider]}. {_CONTEXT} Then run this, and paste the token. It is not shown.\n\n"
         + block(namespace(options.namespace), piped("printf '%s' \"$TOKEN\"", secret))
     )
 
@@ -167,8 +168,8 @@ def _app(options: BootstrapOptions) -> str:
         ("--app-base-url", options.app_base_url),
     )
     return (
-        "With a private key of the GitHub App, which needs **Contents: read** of this repository, and with "
-        "kubectl's context set to the cluster:\n\n"
+        f"{_CONTEXT} Create the Secret with a private key of the GitHub App. The app needs **Contents: read** for "
+        "this repository.\n\n"
         + block(
             namespace(options.namespace),
             broken(
@@ -185,7 +186,7 @@ def _handed_over(cluster: ProposedCluster) -> Iterator[str]:
     made, handover = namespace(cluster.options.namespace), cluster.handover
     if handover.place is PlaceKind.ACTIONS:
         name, environment = handover.actions_secret, handover.actions_environment
-        of = f"the environment {code(environment)}" if environment else "Actions"
+        of = f" of the environment {code(environment)}" if environment else ""
         quoted = environment.replace("'", "''")
         job = (
             *((f"environment: '{quoted}'",) if environment else ()),
@@ -197,12 +198,12 @@ def _handed_over(cluster: ProposedCluster) -> Iterator[str]:
             "      printf '%s' \"$SECRET\" | kubectl apply --server-side -f -",
         )
         yield (
-            f"The Secret for the cluster is sealed as {code(name)} among the secrets of {of}, where nobody "
-            "can read it. Apply it in a job that gets at the cluster:\n\n" + block(*job, kind="yaml")
+            f"Apply the cluster's Secret in a job that can access the cluster. It is stored as the Actions "
+            f"secret {code(name)}{of}.\n\n" + block(*job, kind="yaml")
         )
     elif handover.place is PlaceKind.FILE:
         yield (
-            "The Secret for the cluster is in the file that was named when this was made. With kubectl's "
-            "context set to the cluster hand it over, then remove the file:\n\n"
+            f"{_CONTEXT} Apply the cluster's Secret, then delete its file. The file is on the machine that ran "
+            "the bootstrap, where `--secret-file` wrote it.\n\n"
             + block(made, "kubectl apply --server-side -f SECRET_FILE", "rm SECRET_FILE")
         )

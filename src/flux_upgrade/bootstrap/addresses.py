@@ -33,7 +33,7 @@ def url_of(options: BootstrapOptions) -> str:
     """The address from which Flux will clone. Raises UsageError, which lists all problems."""
     is_git = options.provider is Provider.GIT
     problems = _git_problems(options) if is_git else _provider_problems(options)
-    refuse(problems, "see `flux-upgrade bootstrap --help` for what each flag takes")
+    refuse(problems, "see the values of each flag in `flux-upgrade bootstrap --help`")
     return _of_git(options) if is_git else _of_provider(options)
 
 
@@ -50,16 +50,16 @@ def _provider_problems(options: BootstrapOptions) -> Iterator[str]:
     if not _hostname(options):
         yield f"{options.provider} needs --hostname"
     elif not _HOST.fullmatch(_hostname(options)):
-        yield f"--hostname '{options.hostname}' is no name of a host like git.example.com"
+        yield f"--hostname '{options.hostname}' is not a host name such as git.example.com"
     if not _OWNER.fullmatch(options.owner):
-        yield "--owner is missing" if not options.owner else f"--owner '{options.owner}' is no owner's name"
+        yield "--owner is missing" if not options.owner else f"--owner '{options.owner}' is not a valid owner"
     if not _NAME.fullmatch(options.repository):
-        what = f"'{options.repository}' is no repository's name" if options.repository else "is missing"
+        what = f"'{options.repository}' is not a valid name" if options.repository else "is missing"
         yield f"--repository {what}"
     if options.provider is Provider.BITBUCKET_SERVER and "/" in options.owner + options.repository:
-        yield "a repository of Bitbucket Server has a project as its --owner and no groups"
+        yield "on Bitbucket Server, --owner is a project, and neither --owner nor --repository has groups"
     if options.ssh_hostname and not re.fullmatch(r"[A-Za-z0-9._\[\]:-]+", options.ssh_hostname):
-        yield f"--ssh-hostname '{options.ssh_hostname}' is no name of a host like ssh.example.com:2222"
+        yield f"--ssh-hostname '{options.ssh_hostname}' is not a host such as ssh.example.com:2222"
 
 
 def _of_provider(options: BootstrapOptions) -> str:
@@ -85,30 +85,30 @@ def _git_problems(options: BootstrapOptions) -> Iterator[str]:
     found = _URL.fullmatch(url)
     # None of these repeats it: it may hold a password.
     if found is None and _SCP.fullmatch(url):
-        yield "--url has no scheme: write ssh://git@HOST/PATH for git@HOST:PATH"
+        yield "--url has no scheme: write ssh://git@HOST/PATH instead of git@HOST:PATH"
         return
     if found is None or not found[3] or found[1].lower() not in _SCHEMES or not url.isprintable():
-        problem = "--url is no" if url else "--url is missing: an"
-        yield f"{problem} address like ssh://git@example.com/repository or https://example.com/repository"
+        problem = "is not an address such as" if url else "is missing: use an address such as"
+        yield f"--url {problem} ssh://git@example.com/repository or https://example.com/repository"
         return
     scheme, user, host = found[1].lower(), found[2] or "", found[3]
     if re.search(r"%(?![0-9A-Fa-f]{2})", found[4] or ""):
-        yield "--url has a % that begins no escape: write it as %25"
+        yield "--url has a % that is not part of an escape: write it as %25"
     if ":" in user:
-        yield "--url holds a password, which would be written into the repository: leave it out"
+        yield "--url contains a password, which would be committed: remove it"
     if scheme == "http" and not options.allow_insecure_http:
-        yield "--url is http, which is not secure: take https, or --allow-insecure-http"
+        yield "--url uses http, which is insecure: use https, or add --allow-insecure-http"
     if options.auth is Auth.APP:
-        yield "a GitHub App takes --owner and --repository, no --url"
+        yield "with a GitHub App, use --owner and --repository instead of --url"
     if _CODECOMMIT.search(host) and options.auth is Auth.SSH:
         yield from _codecommit_problems(scheme, user)
 
 
 def _codecommit_problems(scheme: str, user: str) -> Iterator[str]:
     if scheme != "ssh":
-        yield "AWS CodeCommit takes an ssh:// --url with the ID of the key as its user, or --token-auth"
+        yield "AWS CodeCommit needs an ssh:// --url with the ID of the SSH key as its user, or --token-auth"
     elif user in ("", "git"):
-        yield "AWS CodeCommit takes the ID of the SSH key as the user of --url"
+        yield "AWS CodeCommit needs the ID of the SSH key as the user in --url"
 
 
 def _of_git(options: BootstrapOptions) -> str:

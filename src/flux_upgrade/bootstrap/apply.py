@@ -24,8 +24,8 @@ from flux_upgrade.pullrequests.desired import DesiredPull, Reconciliation, is_pl
 from flux_upgrade.pullrequests.reconcile import reconcile_without
 from flux_upgrade.pullrequests.rounds import after, carry_out, may_change, rounds, with_lost_answer
 
-_DONE = ("done", "The base branch has all of it already.")
-_BY_HAND = "run the bootstrap by hand (`workflow_dispatch`, or the command line) to have it proposed again"
+_DONE = ("done", "The base branch already has these changes.")
+_BY_HAND = "run the bootstrap yourself (`workflow_dispatch`, or the command line) to open it again"
 
 
 class Published(NamedTuple):
@@ -80,9 +80,7 @@ def _round(
 ) -> Published:
     idle = Published(proposal, Action.NONE, repository.name, warnings=repository.warnings)
     if _is_stale(proposal, repository):
-        moved = Overtaken(
-            f"{repository.base} has changed while the bootstrap was planned", hint="run flux-upgrade again"
-        )
+        moved = Overtaken(f"{repository.base} changed while the bootstrap was planned", hint="run flux-upgrade again")
         return idle._replace(action=Action.FAILED, error=moved)
     reconciliation = reconcile_bootstrap(proposal, context(repository), repository, extras)
     if (pull := reconciliation.pull) is not None:
@@ -133,15 +131,11 @@ def _answer(proposal: Bootstrap, branch: Branch) -> Hold | None:
         return None
     if last.state is PullState.CLOSED and not state.closed:
         return Hold(
-            HoldReason.CLOSED_BY_HUMAN,
-            f"{last.url} was closed by a person",
-            _BY_HAND,
-            target=state.target,
-            since=last.closed_at,
+            HoldReason.CLOSED_BY_HUMAN, f"{last.url} was closed", _BY_HAND, target=state.target, since=last.closed_at
         )
     digest = text.plan_digest(proposal)
     if last.state is PullState.MERGED and last.head is not None and is_planned(last.head.message, digest):
-        reason = f"{last.url} was merged, and the branch is as it was before"
+        reason = f"{last.url} was merged, then reverted"
         return Hold(HoldReason.REVERTED, reason, _BY_HAND, target=state.target)
     return None
 

@@ -91,8 +91,8 @@ class RenderedComponents:
         if change.carried.conflicts:
             named = ", ".join(f"{each.object} {each.where}".strip() for each in change.carried.conflicts)
             raise EditConflict(
-                f"{path}: what was edited by hand would be overwritten: {named}",
-                hint="give the flag the value that stands there, or take the edit out",
+                f"{path}: manual edits would be overwritten: {named}",
+                hint="set the flag to the value in the file, or remove the edit",
             )
         old = {"version": recovered.version, **recovered.flags()}
         new = {"version": wanted.version, **wanted.flags()}

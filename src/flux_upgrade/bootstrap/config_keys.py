@@ -74,11 +74,11 @@ class BootstrapFlagValue(NamedTuple):
         value = _plain(node)
         if value is None or (isinstance(value, list) and self.flag.kind is not FlagKind.LIST):
             if self.flag.kind is FlagKind.LIST and isinstance(node, SequenceNode):
-                problem = "wants a list of words, and one of them is no text; put it in quotes"
+                problem = "must be a list of texts: put each item in quotes"
             else:
                 wanted = "text" if self.flag.kind is FlagKind.TEXT else f"a {self.flag.kind}"
                 remedy = "; put it in quotes" if isinstance(node, ScalarNode) and node.value else ""
-                problem = f"wants {wanted}, not {kind(node)}{remedy}"
+                problem = f"must be {wanted}, not {kind(node)}{remedy}"
             source.refuse(node, f"{name} {problem}")
             return None
         try:
@@ -104,7 +104,7 @@ class BootstrapFlags(NamedTuple):
         if node.tag == _NULL:
             return {}
         if not isinstance(node, MappingNode):
-            source.refuse(node, f"{name} wants a mapping such as {{path: clusters/staging}}, not {kind(node)}")
+            source.refuse(node, f"{name} must be a mapping such as {{path: clusters/staging}}, not {kind(node)}")
             return None
         values: dict[str, FlagValue] = {}
         for word, (key, value) in source.entries(node).items():
@@ -129,7 +129,7 @@ def _refusal(name: str, *, is_committed: bool) -> str:
     if FLAGS[name].use is FlagUse.REFUSED:
         return f"--{name} {FLAGS[name].meaning}"
     if FLAGS[name].is_secret and is_committed:
-        return f"--{name} holds a password, and has no place in a repository: give it to the command itself"
+        return f"--{name} contains a password, which must not be committed: give it on the command line"
     return ""
 
 
@@ -175,7 +175,7 @@ _NAME = TextShape(
 
 
 class _ClustersShape(NamedTuple):
-    description: str = "mapping, name to [flags](#flags-of-a-bootstrap)"
+    description: str = "mapping of names to [flags](#flags-of-a-bootstrap)"
 
     def schema(self) -> Schema:
         return {
@@ -187,7 +187,7 @@ class _ClustersShape(NamedTuple):
 
     def read(self, name: str, node: Node, source: YamlText) -> dict[str, dict[str, FlagValue]] | None:
         if not isinstance(node, MappingNode):
-            source.refuse(node, f"{name} wants a mapping, name to flags, not {kind(node)}")
+            source.refuse(node, f"{name} must be a mapping of names to flags, not {kind(node)}")
             return None
         clusters, seen = {}, dict[str, str]()
         for word, (key, value) in source.entries(node).items():
@@ -196,7 +196,9 @@ class _ClustersShape(NamedTuple):
             # What its secret of GitHub Actions would be called.
             first = seen.setdefault(re.sub("[^A-Z0-9]", "_", word.upper()), word)
             if first != word:
-                source.refuse(key, f"cluster {quoted(word)} would have the secrets of cluster {quoted(first)}")
+                source.refuse(
+                    key, f"cluster {quoted(word)} would use the Actions secrets of cluster {quoted(first)}: rename it"
+                )
             clusters[word] = BootstrapFlags().read(f"cluster {quoted(word)}", value, source) or {}
         if not node.value:
             source.refuse(node, f"{name} is empty")
@@ -208,12 +210,19 @@ TOP = MappingShape(
         Key(
             "provider",
             ChoiceShape(tuple(Provider)),
-            "The subcommand of `flux bootstrap`. Without it, `hostname`, `url` or the remote tells.",
+            "The subcommand of `flux bootstrap`. Default: derived from `hostname`, `url` or the remote.",
         ),
-        Key("source", ChoiceShape(tuple(From)), "What Flux reconciles the clusters from.", "git"),
+        Key(
+            "source",
+            ChoiceShape(tuple(From)),
+            "The source that Flux reconciles: a Git repository, or an OCI artifact.",
+            "git",
+        ),
         Key("flags", BootstrapFlags(), "Flags for all clusters.", "{}"),
         Key(
-            "clusters", _ClustersShape(), "Clusters by name, each with the flags that differ. One pull request has all."
+            "clusters",
+            _ClustersShape(),
+            "Clusters by name, each with the flags that differ. They share one pull request.",
         ),
     )
 )

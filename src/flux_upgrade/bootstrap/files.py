@@ -90,9 +90,9 @@ def _sync(wanted: sync.Sync, path: str, content: bytes | None) -> tuple[bytes, t
         found = sync.recover_sync(content)
         if repository_path(found.sync.path) != repository_path(wanted.path):
             raise AlreadyBootstrapped(
-                f'{path} reconciles "{found.sync.path}": the path "{wanted.path}" would overwrite that',
-                hint="Flux would prune what it applied from there: bootstrap at another --path, or change "
-                "spec.path in that file first",
+                f'{path} reconciles "{found.sync.path}", and would be overwritten with "{wanted.path}"',
+                hint="use another --path, or change spec.path in that file first; Flux then deletes what it applied "
+                "from the old path",
             )
         shown = sync.shown(found, wanted)
         edits = sync.edits(found)
@@ -120,8 +120,8 @@ def _refuse_others(options: BootstrapOptions, own: str, roots: Iterable[RootSync
         theirs = repository_path(root.target)
         if root.path != own and theirs == ours:
             raise AlreadyBootstrapped(
-                f'another Flux reconciles "{options.sync_path}": {root.path} says so',
-                hint="take another --path, or the --namespace of the Flux that is there",
+                f'another Flux reconciles "{options.sync_path}": see {root.path}',
+                hint="use another --path, or the --namespace of the existing Flux",
             )
         # Both have their objects under one name: whichever is applied by the other's takes over its path.
         if root.path == own or root.name != options.namespace:
@@ -130,9 +130,9 @@ def _refuse_others(options: BootstrapOptions, own: str, roots: Iterable[RootSync
         is_nested = is_below(ours, theirs) or is_below(theirs, ours)
         if is_nested and not kustomization.is_in(tree, outer):
             raise AlreadyBootstrapped(
-                f'the path "{options.sync_path}" and that of another Flux, "{root.target}" of {root.path}, '
-                "are one inside the other: it would apply the other cluster's manifests as well",
-                hint="take a --path beside it, or have a kustomization.yaml in the outer folder list its own",
+                f'the paths "{options.sync_path}" and "{root.target}" ({root.path}) overlap: one cluster would apply '
+                "the other's manifests",
+                hint="use a --path outside of it, or list the manifests in a kustomization.yaml in the outer directory",
             )
 
 

@@ -238,9 +238,9 @@ _OF_THE_KUBECONFIG = (
     *("cache-dir", "disable-compression", "kube-api-burst", "kube-api-qps"),
 )
 ELSEWHERE = {
-    **dict.fromkeys(_OF_THE_RUN, "is for one machine and one run: give it to the command itself"),
-    **dict.fromkeys(_OF_THE_KUBECONFIG, "is about the connection to the cluster, which the kubeconfig says all of"),
-    "provider": "is for the command itself, or stands beside the flags; that of a registry is oci-provider",
-    "source": "is for the command itself, or stands beside the flags",
+    **dict.fromkeys(_OF_THE_RUN, "applies to one machine and one run: use it on the command line"),
+    **dict.fromkeys(_OF_THE_KUBECONFIG, "is a connection setting: put it in the kubeconfig"),
+    "provider": "is not one of the flags: set it next to flags, or on the command line (for a registry: oci-provider)",
+    "source": "is not one of the flags: set it next to flags, or on the command line",
 }
 """Flags that are known, but not to a map of them → what to say of it."""

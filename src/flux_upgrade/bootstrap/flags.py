@@ -65,10 +65,10 @@ def read_value(flag: Flag, value: FlagValue) -> Read:
     match flag.kind:
         case FlagKind.BOOLEAN:
             read = value if isinstance(value, bool) else parse_bool(str(value))
-            problem = f"--{flag.name}{shown} is neither true nor false"
+            problem = f"--{flag.name}{shown} must be true or false"
         case FlagKind.LIST:
             read = _items(value)
-            problem = f"--{flag.name}{shown} is not a list of words, like a,b"
+            problem = f"--{flag.name}{shown} is not a list such as a,b"
         case FlagKind.DURATION:
             return duration(str(value), flag.name)
         case FlagKind.NUMBER:
@@ -80,7 +80,7 @@ def read_value(flag: Flag, value: FlagValue) -> Read:
             problem = f"--{flag.name}{shown} is not one of {', '.join(flag.choices)}{close}"
         case _:
             read = value if isinstance(value, str) else None
-            problem = f"--{flag.name} wants text; put it in quotes"
+            problem = f"--{flag.name} must be text: put it in quotes"
     if read is None:
         raise UsageError(problem)
     # What is empty is what a flag without a default has by itself.
@@ -107,7 +107,7 @@ def _complete(
     """Takes ``owner/name`` apart, and what is missing from the checkout; yields what is wrong."""
     owner, slash, name = str(values.get("repository", "")).rpartition("/")
     if slash and values.get("owner") not in (None, "", owner):
-        yield f"--repository names the owner {owner}, and --owner another one"
+        yield f"--repository has the owner {owner}, but --owner is different"
     elif slash:
         values.update(owner=owner, repository=name)
     if values.get("visibility", "public") != "public" and values.get("private") is False:

@@ -126,10 +126,10 @@ def duration(text: str, flag: str) -> str:
     """
     found = nanoseconds(text)
     if found is None:
-        remedy = f", like {text}s or {text}m" if re.fullmatch("[0-9]+", text) else ", like 1m, 90s or 1h30m"
-        raise UsageError(f"--{flag} '{text}' is not a duration with units{remedy}", hint="write a number and its unit")
+        remedy = f"{text}s or {text}m" if re.fullmatch("[0-9]+", text) else "1m, 90s or 1h30m"
+        raise UsageError(f"--{flag} '{text}' is not a duration such as {remedy}", hint="add a unit")
     if found == 0 or found % _FINEST:
-        raise UsageError(f"--{flag} '{text}' is not a duration that Flux can wait for", hint="take a second or more")
+        raise UsageError(f"--{flag} '{text}' is not a duration that Flux accepts", hint="use 1s or more")
     return spelled(found)
 
 

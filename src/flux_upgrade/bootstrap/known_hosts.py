@@ -40,8 +40,8 @@ def host_of(url: str) -> Host:
     found = _URL.match(url)
     if found is None:
         raise UsageError(
-            "the repository's address is not one of an SSH server: ssh://git@host/path",
-            hint="correct --url, or go by https with --token-auth",
+            "the address of the repository is not an SSH address such as ssh://git@host/path",
+            hint="fix --url, or use HTTPS with --token-auth",
         )
     return Host(found["host"].strip("[]").lower(), found["port"] or _DEFAULT_PORT)
 
@@ -55,15 +55,15 @@ def known_hosts(host: Host, given: str | None, published: tuple[str, ...]) -> st
     """
     if given is not None:
         lines = tuple(dict.fromkeys(_of_file(host, given)))
-        source = f"--known-hosts has no key of {host.entry}"
+        source = f"--known-hosts has no key for {host.entry}"
     else:
         lines = tuple(f"{host.entry} {' '.join(key.split()[:2])}" for key in published)
-        source = f"nothing tells the SSH keys of {host.entry}"
+        source = f"the SSH host keys of {host.entry} are unknown"
     if not any(not line.startswith("@revoked ") for line in lines):
         raise UsageError(
             source,
-            hint=f"run `{host.scan} > known_hosts`, compare the fingerprints of `ssh-keygen -lf known_hosts`"
-            " with those that the server's owner publishes, and give the file with --known-hosts",
+            hint=f"run `{host.scan} > known_hosts`, check the fingerprints with `ssh-keygen -lf known_hosts`, and add "
+            "--known-hosts=known_hosts",
         )
     return "".join(f"{line}\n" for line in lines)
 

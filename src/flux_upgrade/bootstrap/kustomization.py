@@ -51,9 +51,9 @@ def render_kustomization(tree: Tree, folder: str, ours: Iterable[str]) -> bytes:
     twins = [name for name in _NAMES if name in below]
     if twins:
         raise UsageError(
-            f"{folder}/{twins[0]} is another name for {NAME}, which Flux would write beside it: "
-            "kustomize refuses a folder with both",
-            hint=f"rename it to {NAME}; it is kept as it is then",
+            f"{folder}/{twins[0]} conflicts with {NAME}, which flux-upgrade would add: kustomize rejects a "
+            "directory with both",
+            hint=f"rename it to {NAME}; its content is kept",
         )
     listed = {*ours, *_resources(tree, folder, below)}
     # As a walk through the folder comes to them.
@@ -132,8 +132,8 @@ def kustomization_of(tree: Tree, name: str) -> dict[str, bytes]:
             problems.append(f"'{each}': {error.message}")
     refuse(
         problems,
-        "name files, not folders, and have them beside or below it",
-        "--kustomization names what cannot be put into an artifact: ",
+        "list files, not directories, in the directory of the kustomization or below",
+        "--kustomization refers to files that cannot be in an artifact: ",
     )
     return files
 
@@ -146,14 +146,14 @@ def local_files(kustomization: bytes) -> tuple[str, ...]:
     try:
         document = construct(compose(kustomization.decode("utf-8")))
     except (Unreadable, UnicodeDecodeError) as error:
-        why = error.message if isinstance(error, Unreadable) else "it is not UTF-8"
-        raise UsageError(f"--kustomization is no kustomization: {why}", hint="fix the file first") from error
+        why = error.message if isinstance(error, Unreadable) else "not UTF-8"
+        raise UsageError(f"--kustomization is not a kustomization: {why}", hint="fix the file") from error
     if not isinstance(document, dict) or document.get("kind", "Kustomization") != "Kustomization":
-        raise UsageError("--kustomization is no kustomization: it has another kind", hint="give a kustomization.yaml")
+        raise UsageError("--kustomization is not a kustomization: it has another kind", hint="use a kustomization.yaml")
     named = tuple(dict.fromkeys(filter(_is_local, _named(document))))
     refuse(
         _problems(document, named),
-        "keep what it needs in files beside it, and name each of them",
+        "keep its files in its directory or below, and list each of them",
         "--kustomization cannot be used in an artifact: ",
     )
     return tuple(sorted({name.removeprefix("./") for name in named} - {COMPONENTS_FILE, SYNC_FILE}))
@@ -162,13 +162,13 @@ def local_files(kustomization: bytes) -> tuple[str, ...]:
 def _problems(document: Mapping[str, Any], named: Sequence[str]) -> Iterator[str]:
     resources = [name.removeprefix("./") for name in _texts(document.get("resources"))]
     if COMPONENTS_FILE not in resources:
-        yield f"its resources do not name {COMPONENTS_FILE}, so that Flux would not be in it"
+        yield f"its resources do not list {COMPONENTS_FILE}, so Flux would be missing"
     if SYNC_FILE in resources:
-        yield f"its resources name {SYNC_FILE}, which is not in an artifact: take it out"
+        yield f"its resources list {SYNC_FILE}, which is not in an artifact: remove it"
     for name in named:
         plain = name.removeprefix("./")
         if plain == NAME or not is_packable(plain):
-            yield f"'{name}' is not the path of a file beside or below it, in at most 100 plain characters"
+            yield f"'{name}' is not a file in its directory or below, with at most 100 plain characters"
 
 
 def _is_local(name: str) -> bool:

@@ -118,11 +118,11 @@ def existing_artifact(pulled: Pulled, namespace: str) -> ExistingArtifact:
     """Raises AlreadyBootstrapped for a Flux of another namespace, or at another path of the artifact."""
     path, options = pulled.pin.path, pulled.pin.proof.options
     if path != posixpath.join(namespace, COMPONENTS_FILE):
-        raise _taken(pulled, f"holds Flux as {path}, where a bootstrap would not have it")
+        raise _taken(pulled, f"has Flux at {path}, which is not the path of a bootstrap")
     if options is not None and options.namespace != namespace:
-        raise _taken(pulled, f"holds Flux for the namespace {options.namespace}")
+        raise _taken(pulled, f"has Flux for the namespace {options.namespace}")
     if pulled.layer.size > _MAX_LAYER:
-        raise _taken(pulled, f"holds more than {_MAX_LAYER} bytes")
+        raise _taken(pulled, f"is larger than {_MAX_LAYER} bytes")
     entries = pulled.layer.entries()
     is_plain = all(each.kind is EntryType.FOLDER or (each.is_file and is_packable(each.name)) for each in entries)
     files = {each.name: pulled.layer.read(each) for each in entries if each.is_file}
@@ -161,12 +161,11 @@ def _packed(existing: ExistingArtifact, files: Mapping[str, bytes]) -> Packed | 
         spliced = existing.pulled.layer.replaced(existing.pulled.entry, content)
         return Packed(b"".join(spliced.chunks()), spliced.diff_id)
     if not existing.is_plain:
-        raise _taken(existing.pulled, "holds links or odd names, which another kustomization would lose")
+        raise _taken(existing.pulled, "contains links or special names, which would be lost with another kustomization")
     return pack(files)
 
 
 def _taken(pulled: Pulled, what: str) -> AlreadyBootstrapped:
     return AlreadyBootstrapped(
-        f"{pulled.address} {what}",
-        hint=f"name another tag, or take this one further with `flux-upgrade upgrade {pulled.address}`",
+        f"{pulled.address} {what}", hint=f"use another tag, or run `flux-upgrade upgrade {pulled.address}`"
     )

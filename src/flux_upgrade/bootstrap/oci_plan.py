@@ -167,8 +167,8 @@ def _existing(address: Address, namespace: str, ports: ArtifactPorts) -> Existin
         return existing_artifact(pull(address, ports), namespace)
     except (NothingFound, Unreadable) as error:
         raise AlreadyBootstrapped(
-            f"{address} is there, and is no artifact that Flux could be bootstrapped into: {error.message}",
-            hint="name another tag, or another repository",
+            f"{address} exists, and its content is not that of a bootstrap: {error.message}",
+            hint="use another tag, or another repository",
         ) from error
 
 

@@ -66,49 +66,49 @@ def addresses_of(options: BootstrapOptions) -> ArtifactAddresses:
     addresses = ArtifactAddresses(flux, cluster, folder)
     problems += _problems(oci, addresses)
     if cluster is not None and options.namespace == COMPONENTS:
-        problems.append(f"--namespace {COMPONENTS} is taken by the objects that reconcile Flux itself")
-    refuse(problems, f"write addresses like {_LIKE}")
+        problems.append(f"--namespace {COMPONENTS} is reserved for the objects that reconcile Flux")
+    refuse(problems, f"write an address such as {_LIKE}")
     return addresses
 
 
 def oci_options(options: BootstrapOptions) -> OciOptions:
     """The flags that only a bootstrap from a registry has. Raises UsageError where there are none."""
     if options.oci is None:
-        raise UsageError("no artifact is named to bootstrap from", hint="give its address as --url=oci://…")
+        raise UsageError("the address of the artifact is missing", hint="add --url=oci://…")
     return options.oci
 
 
 def _address(flag: str, text: str, problems: list[str]) -> Address:
     if not text:
-        problems.append(f"{flag} is missing: an address like {_LIKE}")
+        problems.append(f"{flag} is missing: use an address such as {_LIKE}")
         return Address("", "")
     try:
         found = parse_address(text)
         reference.require_short(found.tag)
     except UsageError as error:
-        problems.append(f"{flag}: {error.message} (like {_LIKE})")
+        problems.append(f"{flag}: {error.message} (such as {_LIKE})")
         return Address("", "")
     if not found.tag or found.digest:
-        problems.append(f"{flag}: it has to name a tag, and no digest")
+        problems.append(f"{flag} must have a tag and no digest")
     elif reference.is_ours(found.tag):
-        problems.append(f"{flag}: the tag {found.tag} is one that never moves; name the one to follow")
+        problems.append(f"{flag}: the tag {found.tag} never moves; use the tag that Flux follows")
     return found
 
 
 def _problems(oci: OciOptions, addresses: ArtifactAddresses) -> Iterator[str]:
     if oci.cluster_path and addresses.cluster is None:
-        yield "--cluster-path is given without --cluster-url"
+        yield "--cluster-path needs --cluster-url"
     if addresses.cluster is not None and addresses.flux.path and addresses.cluster == addresses.flux:
-        yield "--cluster-url and --url name the same artifact"
+        yield "--cluster-url and --url are the same artifact"
     if ".." in oci.cluster_path.split("/") or not is_packable(addresses.overlay_file):
-        yield f"--cluster-path '{oci.cluster_path}' is no path inside an artifact"
+        yield f"--cluster-path '{oci.cluster_path}' is not a path inside the artifact"
 
 
 def oci_api(version: str) -> str:
     """``apiVersion`` of OCIRepository in a release of Flux. Raises UnsupportedRelease."""
     if not is_tag(version) or Version(version) < Version(_OLDEST):
         raise UnsupportedRelease(
-            f"Flux {version} cannot be bootstrapped from a registry", hint="take a release of Flux 2: see --version"
+            f"Flux {version} cannot be bootstrapped from a registry", hint="use a release of Flux 2: see --version"
         )
     # A release candidate has what its release has.
     is_v1 = Version(version).numbers[:2] >= Version(_V1_SINCE).numbers[:2]
@@ -145,15 +145,15 @@ def source_secrets(options: BootstrapOptions, username: str, password: str, ca: 
     if username or password:
         problems = []
         if not (username and password):
-            problems.append("it takes both a username and a password")
+            problems.append("both a username and a password are required")
         if provider != GENERIC:
-            problems.append(f"with --oci-provider {provider}, Flux logs in with an identity of its own")
+            problems.append(f"with --oci-provider {provider}, Flux uses its cloud identity")
         if addresses.cluster is not None and addresses.cluster.host != addresses.flux.host:
             hosts = f"{addresses.flux.host} and {addresses.cluster.host}"
-            problems.append(f"the artifacts are at {hosts}: give each its own")
+            problems.append(f"the artifacts are on {hosts}, which need separate credentials")
         refuse(
             problems,
-            "leave them out, and make the Secret with `kubectl create secret docker-registry`",
+            "omit them, and create the Secret with `kubectl create secret docker-registry`",
             "the credentials for the cluster cannot be used: ",
         )
         host = addresses.flux.host

@@ -147,7 +147,7 @@ def actions_secret_name(name: str, cluster: str = "") -> str:
 def actions_secret_problem(name: str) -> str:
     """Why GitHub would not take a secret of that name; empty where it would."""
     if not _SECRET_NAME.fullmatch(name) or len(name) > _MOST:
-        return f"'{name}' has to be letters, digits and '_', and must not begin with a digit"
+        return f"'{name}' may only have letters, digits and '_', and must not begin with a digit"
     if name.upper().startswith(_RESERVED):
         return f"'{name}' must not begin with {_RESERVED}"
     return ""

@@ -24,6 +24,7 @@ _PATH = 200
 _NAMES = 1000
 _SPARE = 32  # One part in so many of the limit is left to people, and to the line that says why it was closed
 _LISTS = (40, 12, 4, 1)  # Lengths of lists, one after the other, until the text fits
+_LIST_ALL = "To list them, run `flux-upgrade bootstrap --dry-run`."
 _ACCESS = {Auth.SSH: "an SSH key", Auth.TOKEN: "a token", Auth.APP: "a GitHub App"}
 
 
@@ -54,7 +55,7 @@ def plan_digest(proposal: Bootstrap) -> str:
 
 def status(proposal: Bootstrap, context: ProposalContext) -> Status:
     """What branch protection may require of all our pull requests."""
-    description = f"The files of flux bootstrap, from the manifests of {visible(proposal.target)}"
+    description = f"Files of flux bootstrap, with the manifests of {visible(proposal.target)}"
     return Status(markers.PROOF, "success", shortened(description, commit.DESCRIPTION), context.run_url)
 
 
@@ -95,7 +96,7 @@ def body(proposal: Bootstrap, context: ProposalContext, state: MarkerState) -> s
             return markers.block(text, state)
     # Only where flags or paths are longer than all that may be written.
     first = _first(proposal, _tasks(proposal))
-    return markers.block(f"{first}\n\nThere is no room here to list what is left to do.", state)
+    return markers.block(f"{first}\n\nThis pull request is too large to list its required actions. {_LIST_ALL}", state)
 
 
 def _parts(proposal: Bootstrap, context: ProposalContext, most: int) -> Iterator[str]:
@@ -104,11 +105,11 @@ def _parts(proposal: Bootstrap, context: ProposalContext, most: int) -> Iterator
     yield from _left(proposal, tasks, most)
     yield from context.remarks
     changed = proposal.changed
+    yield from _differences(changed, most)
     if len(changed) == 1:
-        yield bullets(_facts(changed[0].options))
+        yield f"**Settings**\n{bullets(_facts(changed[0].options))}"
     elif changed:
         yield _table(changed, most)
-    yield from _differences(changed, most)
     yield _files(proposal, most)
     yield _end(proposal)
     yield rebase()
@@ -141,7 +142,7 @@ def _facts(options: BootstrapOptions) -> Iterator[str]:
     yield f"**Flux:** {plain(options.install.version)} with {components}"
     yield f"**Source:** {_source(options)}"
     yield f"**Path:** {code(options.sync_path, _PATH)}"
-    yield (f"**Access:** {_access(options)}, from the Secret {code(options.secret_name)} in {code(options.namespace)}")
+    yield f"**Access:** {_access(options)}, in the Secret {code(f'{options.namespace}/{options.secret_name}')}"
     flags = [
         code(f"--{name}={spell(value)}", _PATH)
         for name, value in options.install.changed().items()
@@ -153,9 +154,9 @@ def _facts(options: BootstrapOptions) -> Iterator[str]:
 
 def _source(options: BootstrapOptions) -> str:
     if options.oci is not None:
-        return f"{code(options.oci.url, _PATH)}, looked at every {code(options.interval)}"
+        return f"{code(options.oci.url, _PATH)}, checked every {code(options.interval)}"
     branch = code(options.branch, _PATH)
-    return f"{code(options.url, _PATH)}, branch {branch}, looked at every {code(options.interval)}"
+    return f"{code(options.url, _PATH)}, branch {branch}, checked every {code(options.interval)}"
 
 
 def _access(options: BootstrapOptions) -> str:
@@ -181,10 +182,10 @@ def _table(clusters: Sequence[ProposedCluster], most: int) -> str:
 def _differences(clusters: Sequence[ProposedCluster], most: int) -> Iterator[str]:
     lines = [f"{_of(clusters, each)}{_shown(flag)}" for each in clusters for flag in each.files.shown]
     if lines:
-        yield f"**What changes**, as was asked for:\n{bullets(capped(lines, most))}"
+        yield f"**Changes**\n{bullets(capped(lines, most))}"
     edits = [f"{_of(clusters, each)}{code(edit, _PATH)}" for each in clusters for edit in each.files.edits]
     if edits:
-        yield f"**Edits by hand, kept**\n{bullets(capped(edits, most))}"
+        yield f"**Your manual edits (kept)**\n{bullets(capped(edits, most))}"
 
 
 def _of(clusters: Sequence[ProposedCluster], cluster: ProposedCluster) -> str:
@@ -200,7 +201,7 @@ def _shown(change: FlagChange) -> str:
 def _files(proposal: Bootstrap, most: int) -> str:
     lines = [f"{code(each.path, _PATH)}, {'new' if each.before is None else 'changed'}" for each in proposal.changes]
     kept = [code(path, _PATH) for cluster in proposal.changed for path in cluster.files.kept]
-    lines += [f"{path}, kept as it is" for path in kept]
+    lines += [f"{path}, unchanged" for path in kept]
     listed = bullets(capped(lines, most))
     return f"**Files**\n{listed}" if len(proposal.changed) <= 1 else fold("<b>Files</b>", listed)
 
@@ -219,17 +220,17 @@ def _left(proposal: Bootstrap, tasks: Sequence[str], most: int) -> Iterator[str]
         yield fold(todo.heading(cluster), "\n\n".join(parts))
     if len(changed) > most:
         yield (
-            f"For the other {len(changed) - most} clusters it is the same with their own values: "
-            f"`flux-upgrade bootstrap --dry-run` prints it."
+            f"{counted(len(changed) - most, 'more cluster')} need{'s' if len(changed) - most == 1 else ''} the same "
+            f"actions. {_LIST_ALL}"
         )
 
 
 def _end(proposal: Bootstrap) -> str:
     back = "revert this pull request"
     if any(cluster.is_new for cluster in proposal.changed):
-        back += ", and where Flux is in the cluster already, `flux uninstall` there first"
+        back += ". If Flux is already in the cluster, run `flux uninstall` there first"
     # Not "-": below a list, that would be more of the same list.
     return (
         f"* **Roll back:** {back}.\n"
-        "* **Decline:** close this. It is not opened again until you run the bootstrap yourself."
+        "* **Decline:** close this pull request. It is opened again only if you run the bootstrap yourself."
     )

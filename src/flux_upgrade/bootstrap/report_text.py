@@ -27,7 +27,7 @@ def bootstrap_text(result: BootstrapResult) -> str:
     ]
     for cluster in result.proposal.clusters:
         if tasks := with_new_secret(cluster, result.proposal.repository):
-            lines += ["", f"To do with the new Secret of {cluster.name or 'the root'}:", *_numbered(tasks)]
+            lines += ["", f"Action required for the new Secret of {cluster.name or 'the root'}:", *_numbered(tasks)]
     if result.proposal.workflow is not None and result.published is None:
         # A pull request says itself what the added workflow needs.
         lines += ["", *in_terminal(workflow_file.to_do())]
@@ -65,7 +65,7 @@ def _cluster(result: BootstrapResult, cluster: ProposedCluster) -> Iterator[str]
         done = "new" if change.before is None else "changed"
         yield f"  {done if result.is_under_way else 'not written'}: {change.path}"
     yield from (f"  kept: {path}" for path in cluster.files.kept)
-    yield from (f"  edit kept: {edit}" for edit in cluster.files.edits)
+    yield from (f"  manual edit kept: {edit}" for edit in cluster.files.edits)
     if not cluster.changes and not cluster.commands:
         yield "  up to date"
     yield from (f"  --{each.flag}: {each.old or 'none'} → {each.new or 'none'}" for each in cluster.files.shown)
@@ -85,7 +85,7 @@ def _deeds(result: BootstrapResult) -> Iterator[str]:
     if result.published is not None:
         yield from _pull(result, result.published)
     where = "would be in " if result.is_dry else ""
-    yield from (f"Secret: {where}{path} (for the cluster, and for nobody else)" for path in result.secret_files)
+    yield from (f"Secret: {where}{path} (for the cluster only, do not commit it)" for path in result.secret_files)
     yield from (f"{name}: ready at {revision}" for name, revision in result.ready.items())
 
 
@@ -95,7 +95,7 @@ def _pull(result: BootstrapResult, published: Published) -> Iterator[str]:
         yield f"pull request: {outcome} · {published.url or published.proposal.branch}"
     if published.hold is not None:
         yield f"  {published.hold.reason}: {published.hold.detail}"
-        yield f"  remedy: {published.hold.hint}"
+        yield f"  Try: {published.hold.hint}"
     if published.error is not None:
         yield f"  {published.error.slug}: {published.error.message}"
 
@@ -112,11 +112,12 @@ def _left(result: BootstrapResult) -> Iterator[str]:
         yield ""
         if is_in_pull_request:
             name = cluster.name or "the root"
-            yield f"{name}: {counted(len(tasks), 'thing')} left to do, see the pull request"
+            yield f"{name}: {counted(len(tasks), 'action')} required, see the pull request"
             continue
-        yield f"Left to do for {cluster.name or 'the root'}:"
+        yield f"{counted(len(tasks), 'action')} required for {cluster.name or 'the root'}:"
         yield from _numbered(tasks)
         if cluster.is_new:
+            yield ""
             yield from in_terminal(at_once(cluster, on_branch=result.is_pushed, is_local=bool(result.checkout)))
 
 
@@ -139,7 +140,7 @@ def access_lines(access: Access, *, is_dry: bool = False) -> Iterator[str]:
     if not access.title:
         return
     shown = f" ({shown_key(access.public)})" if access.public else ""
-    may = "" if access.is_read_only or access.is_elsewhere else ", may write"
+    may = "" if access.is_read_only or access.is_elsewhere else ", write access"
     yield f"deploy key: {access.title}{shown} {_deed(access, is_dry=is_dry)}{may}"
 
 
@@ -148,8 +149,8 @@ def _deed(access: Access, *, is_dry: bool) -> str:
     if access.registered:
         return would + ("replaced" if access.removed else "registered")
     if access.is_registered:
-        others = f", {len(access.removed)} of its title {would}removed" if access.removed else ""
+        others = f", {len(access.removed)} with its title {would}removed" if access.removed else ""
         return f"kept{others}"
     if access.is_elsewhere:
         return "kept"
-    return f"{would}made: register it" if access.is_new_key else "kept: register it, unless it is already"
+    return f"{would}created: register it" if access.is_new_key else "kept: register it unless it is registered"

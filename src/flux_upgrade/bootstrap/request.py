@@ -19,8 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.config.config import BootstrapConfig
 
-_HINT = "see `flux-upgrade bootstrap --help` for the flags and their values"
-_OF_REMOTE = "without --url, it is the address of the checkout's remote origin; "
+_HINT = "see the values of each flag in `flux-upgrade bootstrap --help`"
+_OF_REMOTE = "add --url, which is the address of the remote origin by default; "
 # Flags that say where the one repository of a pull request is.
 _PLACE = ("url", "owner", "repository", "hostname", "branch")
 _SHORTEST_SECRET = 4  # Characters: what is shorter is in many a word
@@ -116,7 +116,7 @@ def clusters_of(
         named = request.provider or (config.provider if config else "")
         provider = addresses.provider_of(named, first, known, servers)
     if provider is None:
-        problems.append(f"what {first['hostname']} is cannot be told: give --provider")
+        problems.append(f"the provider of {first['hostname']} is unknown: add --provider")
         provider = Provider.GITHUB
     known = addresses.of_remote(known, provider, first)
     problems += _own_problems(request, provider, source, len(chosen))
@@ -162,7 +162,7 @@ def _own_problems(request: BootstrapRequest, provider: Provider, source: Source,
         ("--add-workflow", request.add_workflow),
     ):
         if is_given and (is_oci or provider is not Provider.GITHUB):
-            yield f"{flag} is for GitHub alone, and this is {where}"
+            yield f"{flag} works only on GitHub, not with {where}"
     for flag, is_given in (
         ("--provider", request.provider),
         ("--known-hosts", credentials.known_hosts),
@@ -171,35 +171,29 @@ def _own_problems(request: BootstrapRequest, provider: Provider, source: Source,
         ("--push", request.push),
     ):
         if is_given and is_oci:
-            yield f"{flag} is of a Git repository, and --source=oci has none"
+            yield f"{flag} cannot be combined with --source=oci"
     if credentials.actions_secret and (problem := actions_secret_problem(credentials.actions_secret)):
         yield f"--actions-secret {problem}"
     for is_wrong, problem in (
         (
             kubernetes.kubeconfig and clusters > 1,
-            f"--kubeconfig is of one cluster, and there are {clusters}: name it with --cluster",
+            f"--kubeconfig is for one of the {clusters} clusters: select it with --cluster",
         ),
         (
             credentials.secret_file and credentials.actions_secret,
-            "--secret-file and --actions-secret exclude each other: the credentials go to one place",
+            "--secret-file and --actions-secret cannot be combined: the credentials go to one place",
         ),
-        (request.push and request.pull_request, "--push and --pull-request exclude each other"),
+        (request.push and request.pull_request, "--push and --pull-request cannot be combined"),
         (
             credentials.actions_environment and not credentials.actions_secret,
-            "--actions-environment needs --actions-secret, which is put there",
+            "--actions-environment needs --actions-secret",
         ),
-        (
-            request.description and not request.create_repository,
-            "--description needs --create-repository: it is of a new one",
-        ),
+        (request.description and not request.create_repository, "--description needs --create-repository"),
         (
             credentials.rotate_key and not request.hands_over,
-            "--rotate-key needs --secret-file, --actions-secret or --kubeconfig, for the new key to go to",
+            "--rotate-key needs --secret-file, --actions-secret or --kubeconfig for the new key",
         ),
-        (
-            kubernetes.context and not kubernetes.kubeconfig,
-            "--context needs --kubeconfig: there is no other kubeconfig here",
-        ),
+        (kubernetes.context and not kubernetes.kubeconfig, "--context needs --kubeconfig"),
     ):
         if is_wrong:
             yield problem
@@ -209,15 +203,15 @@ def _app_problems(request: BootstrapRequest, options: BootstrapOptions) -> Itera
     credentials = request.credentials
     has_key = bool(credentials.app_private_key or credentials.secrets.app_private_key)
     if credentials.app_private_key and options.auth is not Auth.APP:
-        yield "--app-private-key needs --app-id, which names the app"
+        yield "--app-private-key needs --app-id"
     if options.auth is not Auth.APP:
         return
     if request.hands_over and not has_key:
-        yield "--app-id needs the app's key to hand over: --app-private-key or FLUX_UPGRADE_APP_PRIVATE_KEY"
+        yield "--app-id needs the key of the app: --app-private-key or FLUX_UPGRADE_APP_PRIVATE_KEY"
     if not (options.app_installation_id or options.app_installation_owner):
-        yield "--app-id needs --app-installation-id or --app-installation-owner, to name the installation"
+        yield "--app-id needs --app-installation-id or --app-installation-owner"
     if credentials.rotate_key:
-        yield "--rotate-key makes a deploy key, and with --app-id there is none"
+        yield "--rotate-key cannot be combined with --app-id, which needs no deploy key"
 
 
 def _idle(request: BootstrapRequest, options: BootstrapOptions) -> Iterator[str]:
@@ -226,7 +220,7 @@ def _idle(request: BootstrapRequest, options: BootstrapOptions) -> Iterator[str]
     A config file says what a repository is to be once it is created; a later run may find it there.
     """
     if request.password_stdin and (options.oci is None or not options.username):
-        yield "--password-stdin needs --source=oci and --username, whose password it is"
+        yield "--password-stdin needs --source=oci and --username"
     if options.oci is not None:
         return
     is_github = options.provider is Provider.GITHUB
@@ -234,12 +228,12 @@ def _idle(request: BootstrapRequest, options: BootstrapOptions) -> Iterator[str]
         if not request.flags.get(flag) or request.create_repository:
             continue
         if not is_github:
-            yield f"--{flag} would have no effect: access is given on GitHub alone"
+            yield f"--{flag} has no effect: flux-upgrade gives access only on GitHub"
         elif not options.reconcile:
-            yield f"--{flag} needs --create-repository or --reconcile, which give access"
+            yield f"--{flag} needs --create-repository or --reconcile"
     flag = next((each for each in ("visibility", "private") if each in request.flags), "")
     if flag and options.visibility != "private" and not request.create_repository:
-        yield f"--{flag} needs --create-repository: of a repository that exists it is never changed"
+        yield f"--{flag} needs --create-repository: an existing repository keeps its visibility"
 
 
 def _between(clusters: list[BootstrapCluster]) -> Iterator[str]:
@@ -247,16 +241,16 @@ def _between(clusters: list[BootstrapCluster]) -> Iterator[str]:
     for flag in _PLACE:
         values = {str(getattr(each.options, flag)) for each in clusters}
         if len(values) > 1 and all(each.options.oci is None for each in clusters):
-            yield f"the clusters differ in --{flag}: bootstrap them one by one, with --cluster"
+            yield f"the clusters have different values of --{flag}: bootstrap them one at a time, with --cluster"
     for one, other in combinations(clusters, 2):
         names, oci = f"clusters '{one.name}' and '{other.name}'", one.options.oci
         inner, outer = sorted((one.options.sync_path, other.options.sync_path), key=len, reverse=True)
         if oci is not None and other.options.oci is not None:
             theirs = other.options.oci
             if (oci.cluster_url, oci.cluster_path) == (theirs.cluster_url, theirs.cluster_path):
-                yield f"{names} both have the artifact {oci.cluster_url}"
+                yield f"{names} have the same artifact {oci.cluster_url}"
         elif inner == outer:
-            yield f"{names} both are at {inner}"
+            yield f"{names} have the same path {inner}"
         elif inner.startswith(f"{outer.rstrip('/')}/"):
             # Flux would apply the other cluster's manifests as well.
-            yield f"{names} are one inside the other: {inner} in {outer}"
+            yield f"{names} overlap: {inner} is inside {outer}"

@@ -39,8 +39,8 @@ def app_secret(options: BootstrapOptions, app: AppCredentials | None, ca: str = 
     """For ``https://`` as a GitHub App. Raises UsageError without its key."""
     if app is None or not app.private_key:
         raise UsageError(
-            "a GitHub App has an ID and a private key, and one of them is missing",
-            hint="give --app-id, and --app-private-key or FLUX_UPGRADE_APP_PRIVATE_KEY",
+            "the ID or the private key of the GitHub App is missing",
+            hint="set --app-id, and --app-private-key or FLUX_UPGRADE_APP_PRIVATE_KEY",
         )
     data = {
         "githubAppID": app.app_id,
@@ -118,7 +118,7 @@ class ActionsSecret:
 
     def __init__(self, hosting: Hosting, name: str, environment: str = "") -> None:
         if problem := actions_secret_problem(name):
-            raise UsageError(f"--actions-secret {problem}", hint="take a name like FLUX_SYSTEM, and mind the letters")
+            raise UsageError(f"--actions-secret {problem}", hint="use a name such as FLUX_SYSTEM")
         self._hosting, self._environment = hosting, environment
         # A workflow knows it by this name.
         self.where = name

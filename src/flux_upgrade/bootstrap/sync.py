@@ -54,12 +54,12 @@ def sync_of(options: BootstrapOptions) -> Sync:
     """What is to stand in the file. Raises UsageError, which lists all problems."""
     version, problems = options.install.version, []
     if options.auth is Auth.APP and options.provider is not Provider.GITHUB:
-        problems.append(f"a GitHub App has no access to {options.provider}: take --token-auth or a deploy key")
+        problems.append(f"a GitHub App cannot access {options.provider}: use --token-auth or a deploy key")
     if options.auth is Auth.APP and _is_before(version, _APP_SINCE):
-        problems.append(f"Flux {version} knows no GitHub Apps: take {_APP_SINCE} or later")
+        problems.append(f"Flux {version} does not support GitHub Apps: use {_APP_SINCE} or later")
     if options.sparse_checkout and _is_before(version, _SPARSE_SINCE):
-        problems.append(f"Flux {version} has no --sparse-checkout: take {_SPARSE_SINCE} or later")
-    refuse(problems, "see `flux-upgrade bootstrap --help` for what each flag takes")
+        problems.append(f"Flux {version} does not support --sparse-checkout: use {_SPARSE_SINCE} or later")
+    refuse(problems, "see the values of each flag in `flux-upgrade bootstrap --help`")
     return Sync(
         url=url_of(options),
         branch=options.branch,
@@ -148,8 +148,7 @@ def recover_sync(content: bytes) -> RecoveredSync:
     if not sources or not syncs:
         missing = "Kustomization of Flux" if sources else "GitRepository"
         raise Unreadable(
-            f"it holds no {missing}",
-            hint="restore it from the history, or rename it: `flux bootstrap` would overwrite it",
+            f"no {missing} found", hint="restore the file from Git, or rename it so that flux-upgrade writes a new one"
         )
     source = sources[0]
     # Beside it may stand others of the same kind, which somebody added.
@@ -240,8 +239,8 @@ def resynced(recovered: RecoveredSync, wanted: Sync) -> bytes:
     if conflicts:
         named = ", ".join(f"{each.object} {each.where}" for each in conflicts)
         raise EditConflict(
-            f"what was edited by hand would be overwritten: {named}",
-            hint="give the flag the value that stands there, or take the edit out",
+            f"manual edits would be overwritten: {named}",
+            hint="set the flag to the value in the file, or remove the edit",
         )
     texts = [own.get(id(each), each.text) for each in recovered.manifest.documents]
     head = recovered.manifest.comments_above + GENERATED + recovered.manifest.comments_below

@@ -39,15 +39,15 @@ def left_to_do(
     if cluster.is_new or cluster.moves_source:
         tasks += access_todo.source(cluster, repository)
     if not cluster.is_new:
-        publish = "Commit and push it" if is_local else "Merge it"
+        publish = "Commit and push the files" if is_local else "Merge this pull request"
         is_left = cluster.changes and not on_branch
-        return [*tasks, f"{publish}: Flux takes it by itself then."] if is_left else tasks
+        return [*tasks, f"{publish}. Flux then applies the change."] if is_left else tasks
     tasks += _images(cluster)
     if cluster.commands:
-        apply = "Apply it, in the folder with its files:\n\n" + block(*cluster.commands)
+        apply = "In the directory with the files, apply them.\n\n" + block(*cluster.commands)
         return [*tasks, apply, _verify(cluster.options)]
-    when = "" if on_branch else "committed and pushed" if is_local else "merged"
-    return [*tasks, *_from_branch(cluster.options, when)]
+    publish = "" if on_branch else "Commit and push the files." if is_local else "Merge this pull request."
+    return [*tasks, *_from_branch(cluster.options, publish)]
 
 
 def with_new_secret(cluster: ProposedCluster, repository: str) -> list[str]:
@@ -71,14 +71,13 @@ def at_once(cluster: ProposedCluster, *, on_branch: bool = False, is_local: bool
     command = bootstrap_command(options, *files, configured=cluster.configured)
     remarks = [*_remarks(options)]
     if cluster.configured is not None:
-        remarks.append("in the checkout with the config file")
+        remarks.append("Run it in the checkout with the config file.")
     if is_local and not cluster.commands:
-        remarks.append(f"it pushes the files to {code(options.branch)}, too")
+        remarks.append(f"It also pushes the files to {code(options.branch)}.")
     merges = not on_branch and not is_local and not cluster.commands
-    note = f" ({'; '.join(remarks)})" if remarks else ""
     return (
-        f"Or {'once this is merged, ' if merges else ''}all of that by one command that may be repeated"
-        f"{note}:\n\n{block(command)}"
+        f"**Or run one command** {'after merging, ' if merges else ''}for all of these steps. It is safe to repeat. "
+        f"{' '.join(remarks)}\n\n{block(command)}"
     )
 
 
@@ -90,23 +89,23 @@ def heading(cluster: ProposedCluster) -> str:
 
 def _remarks(options: BootstrapOptions) -> Iterator[str]:
     if options.oci is not None:
-        yield "it takes what it pushes with from `docker login`"
+        yield "It pushes with the credentials of `docker login`."
         if options.oci.provider == "generic":
-            yield f"and what the cluster pulls with from {' and '.join(map(code, _OF_THE_REGISTRY))}"
+            yield f"It gives the cluster the credentials in {' and '.join(map(code, _OF_THE_REGISTRY))}."
     else:
         # With what it gets at the repository itself.
         name = code(_TOKENS[options.provider])
         yield (
-            f"it takes its token for the repository from {name}"
+            f"It accesses the repository with the token in {name}."
             if options.provider is Provider.GITHUB
-            else f"it takes Git's own credentials for the repository, or the token from {name}"
+            else f"It accesses the repository with your Git credentials, or the token in {name}."
         )
     if options.auth is Auth.TOKEN and options.oci is None:
-        yield f"and that of Flux from {code('FLUX_UPGRADE_SYNC_TOKEN')}"
+        yield f"It gives Flux the token in {code('FLUX_UPGRADE_SYNC_TOKEN')}."
     if _is_by_ssh(options) and options.provider is not Provider.GITHUB and not options.private_key_file:
-        yield "it makes a key, which a person registers"
+        yield "It creates an SSH key, which you then register."
     if options.install.image_pull_secret:
-        yield "but for the Secret of the images"
+        yield "Create the Secret for the images first."
 
 
 def _is_by_ssh(options: BootstrapOptions) -> bool:
@@ -118,30 +117,30 @@ def _looks(cluster: ProposedCluster) -> Iterator[str]:
     if files.unlisted:
         listing = code(f"{cluster.options.folder}/kustomization.yaml", _PATH)
         names = ", ".join(map(code, files.unlisted))
-        yield f"List {names} in {listing}: what it does not list, Flux does not apply."
+        yield f"Add {names} to {listing}. Flux applies only the files that it lists."
     if manifest is None:
         return
     if not manifest.verified:
         yield (
-            "Look at the whole diff: there is no checksum that the manifests of "
-            f"{plain(manifest.version)} could be held to."
+            f"Review the whole diff. The manifests of {plain(manifest.version)} are not verified, because no "
+            "checksum is available."
         )
     if manifest.not_covered:
         flags = ", ".join(code(f"--{flag}") for flag in manifest.not_covered)
         yield (
-            f"Look for {flags} in the diff: {plain(manifest.version)} is newer than the rules of this "
-            "flux-upgrade, and what shows that they still hold speaks for Flux's default flags only."
+            f"Review the effect of {flags} in the diff. {plain(manifest.version)} is newer than this "
+            "flux-upgrade supports, and is verified for the default flags only."
         )
 
 
-def _from_branch(options: BootstrapOptions, when: str) -> Iterator[str]:
+def _from_branch(options: BootstrapOptions, publish: str) -> Iterator[str]:
     """CRDs come before what is of their kinds; ``kubectl apply -k`` does not wait for them.
 
-    ``when``: what has to be done with the files first; empty: nothing.
+    ``publish``: what brings them there; empty: they are there.
     """
-    begin, then = (f"Once it is {when}, apply it", "then") if when else ("Apply it", "now")
+    apply = "Then apply" if publish else "Apply"
     yield (
-        f"{begin} in a clone that has {code(options.branch)} as it is {then}:\n\n"
+        f"{publish} {apply} the files in an up-to-date clone of {code(options.branch)}.\n\n".lstrip()
         + block(
             broken("kubectl apply --server-side", words("-f", f"./{options.folder}/gotk-components.yaml")),
             broken(
@@ -156,7 +155,7 @@ def _from_branch(options: BootstrapOptions, when: str) -> Iterator[str]:
 
 
 def _verify(options: BootstrapOptions) -> str:
-    return "See whether it is ready; from then on Flux reconciles itself:\n\n" + block(
+    return "Check that Flux is ready. From then on, Flux reconciles itself.\n\n" + block(
         words("flux", "check", f"--namespace={options.namespace}"),
         words("flux", "get", "all", f"--namespace={options.namespace}"),
     )
@@ -168,12 +167,12 @@ def _images(cluster: ProposedCluster) -> Iterator[str]:
     if install.image_pull_secret and not (cluster.options.registry_creds and handover.place is not PlaceKind.NOWHERE):
         host = install.registry.partition("/")[0]
         yield (
-            f"Let the cluster pull Flux's images from {code(install.registry)}: Secret "
-            f"{code(install.image_pull_secret)}. USER is yours to fill in; the token is asked for, and not "
-            "shown.\n\n" + registry_secret(install.image_pull_secret, cluster.options.namespace, host)
+            f"Give the cluster access to the images in {code(install.registry)}, with the Secret "
+            f"{code(install.image_pull_secret)}. {access_todo.PASTE}\n\n"
+            + registry_secret(install.image_pull_secret, cluster.options.namespace, host)
         )
     elif not install.image_pull_secret and install.registry.rstrip("/") != "ghcr.io/fluxcd":
         yield (
             f"Make sure that {code(install.registry)} has the images of Flux "
-            f"{plain(install.version)}, and that the cluster may pull them without a Secret."
+            f"{plain(install.version)}, and that the cluster can pull them without a Secret."
         )

@@ -26,33 +26,31 @@ class Form(NamedTuple):
     meaning: str  # Ends the sentence "… is not"
 
 
-_FILE = Form(r"[^\x00-\x1f\x7f]+", "the name of a file")
+_FILE = Form(r"[^\x00-\x1f\x7f]+", "a file name")
 _FOLDER = Form(
-    r"(?!.*(?:^|/)\.\.(?:/|$))(?!(?:\.?/+)*\.git(?:/|$))[^\x00-\x1f\x7f\\]*", "a folder inside the repository"
+    r"(?!.*(?:^|/)\.\.(?:/|$))(?!(?:\.?/+)*\.git(?:/|$))[^\x00-\x1f\x7f\\]*", "a directory inside the repository"
 )
-_PERSON = Form(r"(?!\s)[^<>\x00-\x1f\x7f]+(?<!\s)", "a name that a commit can have")
+_PERSON = Form(r"(?!\s)[^<>\x00-\x1f\x7f]+(?<!\s)", "a valid author of a commit")
 _TEAM = Form(rf"{_WORD}(?::(?:{_PERMISSIONS}))?", f"a name, or name:permission with {_PERMISSIONS}")
 FORMS = {
     "version": Form(
-        r"latest|v?[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?", "a Flux version like v2.9.4"
+        r"latest|v?[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?", "a Flux version such as v2.9.4"
     ),
     # git-check-ref-format(1), less what begins like a whole reference.
     "branch": Form(
         r"(?![-./]|refs/)(?!.*(?://|\.\.|@\{|/\.|\.lock(?:/|$)|[./]$))(?!@$)[^\x00-\x20\x7f~^:?*\[\\]+",
-        "the name of a branch as Git allows it",
+        "a valid branch name",
     ),
     "path": _FOLDER,
     "sparse-checkout": _FOLDER,
     "secret-name": Form(rf"(?=.{{1,253}}$){_LABEL}(?:\.{_LABEL})*", "the name of a Secret (a-z, 0-9, '-' and '.')"),
     "username": Form(_WORD, "a user name"),
-    "ssh-key-algorithm": Form(
-        "ed25519", "ed25519, which new keys are: make another with ssh-keygen, and give it as private-key-file"
-    ),
+    "ssh-key-algorithm": Form("ed25519", "ed25519: create other keys with ssh-keygen, and use private-key-file"),
     "team": _TEAM,
     "group": _TEAM,
-    "registry-creds": Form(r"[^:\s]+:[^:\s]+", "a user and a password with one ':' between them"),
+    "registry-creds": Form(r"[^:\s]+:[^:\s]+", "user:password"),
     "app-installation-owner": Form("[A-Za-z0-9_-]+", "a user or an organization"),
-    "app-base-url": Form(r"https://[^\s/?#@]+(?:/[^\s?#@]*)?", "an address like https://HOST/api/v3"),
+    "app-base-url": Form(r"https://[^\s/?#@]+(?:/[^\s?#@]*)?", "an address such as https://HOST/api/v3"),
     "author-name": _PERSON,
     "author-email": _PERSON,
     "commit-message-appendix": Form(r"(?!\s)[^\x00-\x09\x0b-\x1f\x7f]+(?<!\s)", "text for a commit message"),
@@ -63,22 +61,22 @@ FORMS = {
 """Flag → the form of its text (of each, where it takes a list)."""
 
 _EXCLUSIVE = (
-    ("token-auth", "app-id", "a GitHub App has tokens of its own"),
-    ("token-auth", "read-write-key", "with a token there is no deploy key"),
-    ("app-id", "read-write-key", "with a GitHub App there is no deploy key"),
-    ("token-auth", "private-key-file", "with a token there is no key"),
-    ("app-id", "private-key-file", "the key of a GitHub App is app-private-key"),
-    ("private-key-file", "read-write-key", "a key that has access already keeps what it has"),
-    ("app-installation-id", "app-installation-owner", "one of them names the installation"),
-    ("personal", "team", "a person has no teams"),
-    ("personal", "group", "a person has no groups"),
+    ("token-auth", "app-id", "a GitHub App does not need a token"),
+    ("token-auth", "read-write-key", "a token replaces the deploy key"),
+    ("app-id", "read-write-key", "a GitHub App replaces the deploy key"),
+    ("token-auth", "private-key-file", "a token replaces the key"),
+    ("app-id", "private-key-file", "the key of a GitHub App is --app-private-key"),
+    ("private-key-file", "read-write-key", "an existing key keeps its access"),
+    ("app-installation-id", "app-installation-owner", "one of them is enough"),
+    ("personal", "team", "a user has no teams"),
+    ("personal", "group", "a user has no groups"),
 )
 _NEEDS = (
-    ("registry-creds", "image-pull-secret", "which names the Secret that they go into"),
-    ("with-bearer-token", "token-auth", "which has Flux use a token at all"),
-    ("app-installation-id", "app-id", "which names the app"),
-    ("app-installation-owner", "app-id", "which names the app"),
-    ("app-base-url", "app-id", "which names the app"),
+    ("registry-creds", "image-pull-secret", "the name of the Secret"),
+    ("with-bearer-token", "token-auth", "to use a token at all"),
+    ("app-installation-id", "app-id", "the ID of the app"),
+    ("app-installation-owner", "app-id", "the ID of the app"),
+    ("app-base-url", "app-id", "the ID of the app"),
 )
 # Flags that make up an address: where one of them is wrong, the address is not looked at.
 _ARTIFACT = {"url", "cluster-url", "cluster-path", "oci-provider"}
@@ -91,9 +89,9 @@ def form_problem(name: str, text: str) -> str:
     if form is not None and not re.fullmatch(form.pattern, text):
         return f"is not {form.meaning}"
     if name == "secret-name" and ambiguous(text):
-        return "is read by YAML as something other than a string; use another name"
+        return "is not a string in YAML; use another name"
     if not text.isprintable() and name != "commit-message-appendix":
-        return "holds a character that is not printable"
+        return "contains a character that is not printable"
     return ""
 
 
@@ -108,24 +106,24 @@ def problems_of(options: BootstrapOptions, on: Collection[str], bad: Collection[
     if not {"components", "components-extra"}.intersection(bad):
         for component in _REQUIRED:
             if component not in options.install.components:
-                yield f"component '{component}' is required: without it Flux reconciles nothing"
+                yield f"component '{component}' is required: Flux reconciles nothing without it"
     if options.sparse_checkout and not any(
         is_below(options.folder, repository_path(each)) for each in options.sparse_checkout
     ):
-        yield f"--sparse-checkout does not have {options.folder}, which Flux has to fetch"
+        yield f"--sparse-checkout must include {options.folder}"
     if options.oci is not None and not _ARTIFACT.intersection(bad):
         yield from _message_of(lambda: addresses_of(options))
     elif options.oci is None and not _ADDRESS.intersection(bad):
         yield from _message_of(lambda: url_of(options))
         is_code_commit = "git-codecommit" in options.url and "amazonaws.com" in options.url
         if is_code_commit and options.auth is Auth.SSH and not options.private_key_file:
-            yield "AWS CodeCommit takes an ssh key that is registered there: give it as --private-key-file"
+            yield "AWS CodeCommit needs an SSH key that is registered there: use --private-key-file"
 
 
 def _combination_problems(on: Collection[str], bad: Collection[str]) -> Iterator[str]:
     for one, other, why in _EXCLUSIVE:
         if one in on and other in on:
-            yield f"--{one} and --{other} exclude each other: {why}"
+            yield f"--{one} and --{other} cannot be combined: {why}"
     for one, needed, why in _NEEDS:
         if one in on and needed not in on and needed not in bad:
             yield f"--{one} needs --{needed}, {why}"
@@ -144,13 +142,13 @@ _GITEA_SINCE = "v2.2.0"
 
 def check_version(options: BootstrapOptions, tag: str) -> None:
     """Refuse what Flux ``tag`` did not have yet. Raises UsageError with all problems."""
-    refuse(version_problems(options, tag), "leave it out, or take a newer --version")
+    refuse(version_problems(options, tag), "omit it, or use a newer --version")
 
 
 def version_problems(options: BootstrapOptions, tag: str) -> Iterator[str]:
     """What ``check_version`` refuses."""
     if _is_before(tag, _FIRST):
-        yield f"Flux {tag} is older than {_FIRST}, the first that can be bootstrapped"
+        yield f"Flux {tag} is older than {_FIRST}, the first release that flux-upgrade bootstraps"
         return
     plain = BootstrapOptions(options.provider, options.auth, options.install)
     for flag in FLAGS.values():
@@ -161,7 +159,7 @@ def version_problems(options: BootstrapOptions, tag: str) -> Iterator[str]:
         if not is_plain and (flag.name, options.visibility) != ("visibility", "public"):
             yield from filter(None, [_too_new(flag, tag)])
     if options.provider is Provider.GITEA and options.oci is None and _is_before(tag, _GITEA_SINCE):
-        yield f"`flux bootstrap gitea` came with Flux {_GITEA_SINCE}, and {tag} is older"
+        yield f"`flux bootstrap gitea` requires Flux {_GITEA_SINCE} or later, not {tag}"
 
 
 def misfit(flag: Flag, provider: Provider | None, source: Source, tag: str = "") -> str:
@@ -169,11 +167,11 @@ def misfit(flag: Flag, provider: Provider | None, source: Source, tag: str = "")
     if flag.use is FlagUse.REFUSED:
         return f"--{flag.name} {flag.meaning}"
     if source not in flag.sources:
-        where = "of a Git repository, and --source=oci has none" if source is Source.OCI else "for --source=oci"
-        return f"--{flag.name} is {where}"
+        where = "cannot be combined with --source=oci" if source is Source.OCI else "needs --source=oci"
+        return f"--{flag.name} {where}"
     if source is Source.GIT and provider is not None and provider not in flag.providers:
         fits = ", ".join(flag.providers)
-        return f"--{flag.name} is no flag of `flux bootstrap {provider}`, but of {fits}"
+        return f"--{flag.name} is not a flag of `flux bootstrap {provider}` (only of {fits})"
     return _too_new(flag, tag)
 
 
@@ -194,4 +192,4 @@ def _is_before(tag: str, since: str) -> bool:
 def _too_new(flag: Flag, tag: str) -> str:
     if not tag or not flag.since or not _is_before(tag, flag.since):
         return ""
-    return f"--{flag.name} came with Flux {flag.since}, and {tag} is older"
+    return f"--{flag.name} requires Flux {flag.since} or later, not {tag}"

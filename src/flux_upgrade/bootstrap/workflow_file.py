@@ -91,8 +91,8 @@ def to_be_added(workflows: Iterable[tuple[str, bytes]], action: str = ACTION) ->
         return None
     if PATH in found:
         raise UsageError(
-            f"{PATH} is there, and does not run flux-upgrade's upgrade",
-            hint="rename it, or leave out --add-workflow and add the workflow yourself",
+            f"{PATH} exists, and does not upgrade Flux",
+            hint="rename it, or omit --add-workflow and add the workflow yourself",
         )
     return FileChange(PATH, None, workflow_text(action).encode())
 
@@ -110,18 +110,17 @@ def require_permission(may_write: bool | None, change: FileChange) -> None:  # n
     if may_write is not False:
         return
     raise ForbiddenByForge(
-        f"the token may not write workflows, so {change.path} cannot be added; nothing was written",
-        hint="GITHUB_TOKEN never may: use a GitHub App's token with `workflows: write`, or a personal access "
-        "token that has it; or leave out add-workflow and add this file yourself, as "
-        f"{change.path}:\n\n{change.after.decode()}",
+        f"the token cannot write {change.path}; nothing was written",
+        hint="use a token with the `workflows` permission, which GITHUB_TOKEN never has; or omit add-workflow, and add "
+        f"this file yourself as {change.path}:\n\n{change.after.decode()}",
     )
 
 
 def to_do() -> str:
     """What a person does once, so that the workflow may open pull requests. Markdown."""
     return (
-        "Once, in the repository's **Settings → Actions → General**: allow GitHub Actions to create and "
-        f"approve pull requests, which `{PATH}` does with the job's own token."
+        "Once, in the repository's **Settings → Actions → General**: select **Allow GitHub Actions to create "
+        f"and approve pull requests**. `{PATH}` needs it."
     )
 
 

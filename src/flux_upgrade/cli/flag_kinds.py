@@ -24,7 +24,7 @@ def boolean(text: str) -> bool:
     """As ``parse_bool``; raises argparse's own error for what it refuses."""
     value = parse_bool(text)
     if value is None:
-        raise argparse.ArgumentTypeError(f"'{text}' is neither true nor false")
+        raise argparse.ArgumentTypeError(f"'{text}' must be true or false")
     return value
 
 

@@ -45,10 +45,10 @@ class ClusterStep:
         wanted = [part(each, "spec", "secretRef").get("name") for each in desired.sync]
         if desired.secret_name in wanted:
             raise UsageError(
-                f"the cluster '{self._cluster.name}' has no Secret {desired.namespace}/{desired.secret_name} "
-                "to pull the artifact with, and there are no credentials to make it of",
-                hint="set FLUX_UPGRADE_CLUSTER_USERNAME and FLUX_UPGRADE_CLUSTER_PASSWORD to some that may "
-                "only read, or make it first: `kubectl create secret docker-registry`",
+                f"the cluster '{self._cluster.name}' has no Secret {desired.namespace}/{desired.secret_name} to pull "
+                "the artifact with, and no credentials are set to create it",
+                hint="set FLUX_UPGRADE_CLUSTER_USERNAME and FLUX_UPGRADE_CLUSTER_PASSWORD to read-only credentials, or "
+                "create it with `kubectl create secret docker-registry`",
             )
 
     def bootstrap(self, cluster: ProposedCluster, files: Mapping[str, bytes], revisions: Mapping[str, str]) -> None:

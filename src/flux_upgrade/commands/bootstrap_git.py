@@ -138,7 +138,7 @@ class _Run:
         if preflight.cluster is None or preflight.remote is None or self.ran.is_dry:
             return
         if published is not None and published.action not in (Action.NONE, Action.CLOSED):
-            self._warn("the cluster's turn comes once the pull request is merged: run the same command again")
+            self._warn("the cluster is unchanged: run the same command again after merging the pull request")
             return
         (cluster,) = self.ran.proposal.clusters
         revision = f"{self._options.branch}@sha1:{preflight.remote.head}"

@@ -142,8 +142,8 @@ def _require_agreement(ready: Sequence[_Ready]) -> None:
         is_same = one.plan.addresses.flux == other.plan.addresses.flux
         if is_same and one.plan.files != other.plan.files:
             raise UsageError(
-                f"clusters '{one.asked.name}' and '{other.asked.name}' want different files in one artifact",
-                hint="give each an artifact of its own (url), or the same flags",
+                f"clusters '{one.asked.name}' and '{other.asked.name}' need different files in one artifact",
+                hint="use a separate url for each, or the same flags",
             )
 
 

@@ -116,20 +116,20 @@ class Preflight:
                 )
                 ways = " and ".join(flag for flag, is_on in given if is_on)
                 raise ForbiddenByForge(
-                    "there is no token for the repository",
-                    hint=f"set GITHUB_TOKEN; without {ways} the local checkout alone is written",
+                    "no token for the repository",
+                    hint=f"set GITHUB_TOKEN, or omit {ways} to write only to the local checkout",
                 )
             self.fetch()
             return
         self.hosted = self.hosting.repository()
         if self.hosted is not None:
             if self.hosted.is_archived:
-                raise RepositoryUnfit(f"{name} is archived", hint="unarchive it first, or name another")
+                raise RepositoryUnfit(f"{name} is archived", hint="unarchive it, or use another repository")
             self.fetch()
         elif not asked.create_repository:
             raise RepositoryUnfit(
-                f"there is no repository {name}, or the token does not see it",
-                hint="create it with --create-repository, or let the token have access to it",
+                f"{name} does not exist, or the token cannot access it",
+                hint="create it with --create-repository, or give the token access to it",
             )
 
     def _tree(self) -> Tree:
@@ -147,8 +147,8 @@ class Preflight:
             self.hosting.require_secret(name, environment)
         elif environment:
             raise UsageError(
-                f"the repository is still to be created, and has no environment {environment}",
-                hint="leave out --actions-environment, or create repository and environment first",
+                f"the repository does not exist yet, and has no environment {environment}",
+                hint="omit --actions-environment, or create the repository and the environment first",
             )
 
     def _planned_access(self, *, is_new_repository: bool) -> Iterator[tuple[AccessPlan, AccessPorts]]:
@@ -172,4 +172,4 @@ class _NoFiles:
         yield from ()
 
     def read(self, path: str) -> bytes:
-        raise Unreadable(f"there is no {path}", hint="the repository is still to be created")
+        raise Unreadable(f"{path} does not exist", hint="create the repository first")

@@ -45,8 +45,8 @@ def read_bootstrap(command: BootstrapCommand, environment: Environment) -> Boots
     clusters = clusters_of(asked, config.bootstrap, known_of(environment, url), servers_of(environment))
     if asked.kubernetes.kubeconfig and (asked.credentials.secret_file or asked.credentials.actions_secret):
         raise UsageError(
-            "--kubeconfig hands the credentials to the cluster itself, and they go to one place",
-            hint="leave out --secret-file or --actions-secret, or leave out --kubeconfig",
+            "--kubeconfig cannot be combined with --secret-file or --actions-secret",
+            hint="choose one of them for the credentials",
         )
     first = clusters[0].options
     # The config file may have it, too.
@@ -75,8 +75,8 @@ def read_bootstrap(command: BootstrapCommand, environment: Environment) -> Boots
     if inventory.publishes and environment.tokens.repository and not here.tokens.repository:
         server, host = environment.github.server_url, host_of(first)
         raise UsageError(
-            f"the token of the environment is for {server}, and the repository is at {host}",
-            hint=f"if it is one of {host}, give --provider=github and --hostname={host}",
+            f"GITHUB_TOKEN is for {server}, but the repository is on {host}",
+            hint=f"if the token is for {host}, add --provider=github and --hostname={host}",
         )
     return inventory
 
@@ -85,11 +85,11 @@ def _require_folder(path: str, asked: BootstrapRequest) -> None:
     """What is not there has a checkout around it as well, and nobody meant that one."""
     if is_folder(path):
         return
-    hint = "CHECKOUT is the folder of a clone that is there; without it, it is the working folder"
+    hint = "pass the directory of a clone, or nothing for the current directory"
     if parse_bool(path) is not None:
         given = next((name for name, value in asked.flags.items() if value in ("true", True)), "private")
-        hint = f"the value of a flag that is true or false comes after an equals sign: --{given}={path}"
-    raise UsageError(f"there is no folder '{path}' to work in", hint=hint)
+        hint = f"write the value with an equals sign: --{given}={path}"
+    raise UsageError(f"there is no directory '{path}'", hint=hint)
 
 
 def given_of(inventory: BootstrapInventory, options: BootstrapOptions) -> AccessInputs:
@@ -129,7 +129,7 @@ def place_of(inventory: BootstrapInventory, cluster: BootstrapCluster, hosting: 
         if hosting is None:
             raise UsageError(
                 "--actions-secret needs a token for the repository",
-                hint="set GITHUB_TOKEN to one that may write Secrets",
+                hint="set GITHUB_TOKEN to a token that can write secrets",
             )
         secret = actions_secret_name(credentials.actions_secret, name)
         return ActionsSecret(hosting, secret, credentials.actions_environment)

@@ -125,8 +125,8 @@ def _reached(inventory: BootstrapInventory, flavour: str = "") -> RemoteAccess:
     ways = (url, remote) if remote and where(remote) == where(url) else (url,)
     if token and not _is_known(inventory, url, remote):
         raise UsageError(
-            f"the config file alone says that the token is for {parse(url).host}",
-            hint="say it with the command: --hostname, or --url; whoever wrote that file would be given it",
+            f"only the config file says that the token is for {parse(url).host}",
+            hint="add --hostname or --url to the command, so that a changed config file cannot redirect the token",
         )
     way = next((each for each in ways if each.startswith("http")), "")
     if not token or not way:

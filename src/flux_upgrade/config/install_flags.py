@@ -47,7 +47,7 @@ def canonical(flag: str, text: str) -> str:
     if isinstance(default(flag), bool):
         value = parse_bool(text)
         if value is None:
-            raise UsageError(f"--{flag} '{text}' is neither true nor false")
+            raise UsageError(f"--{flag} '{text}' must be true or false")
         return spell(value)
     # What is added may be installed already, so that it is looked at by itself.
     asked = {"components": text} if flag == EXTRA and text else {flag: text}

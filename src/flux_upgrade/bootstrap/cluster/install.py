@@ -71,7 +71,7 @@ def bootstrap_cluster(cluster: KubernetesApi, desired: Desired, run: Run) -> tup
     # Not before: a controller that starts late, or whose image waits for the Secret, finds all that it needs.
     wait_for(cluster, [*deployments, *awaited], run)
     if found.reconciles_itself:
-        run.tell("Flux reconciles its components itself, and was left to do so")
+        run.tell("Flux already reconciles its components, which are unchanged")
     return awaited
 
 
@@ -108,7 +108,7 @@ def apply_all(cluster: KubernetesApi, objects: Sequence[Object], run: Run) -> No
             if not run.left:
                 raise NotReady(
                     f"the cluster '{cluster.name}' does not serve the kind of {reference(each)}",
-                    hint="let the CRD of that kind stand among the resources, or install it first",
+                    hint="add the CRD to the resources, or install it first",
                 )
             run.timing.sleep(min(POLL, run.left))
 

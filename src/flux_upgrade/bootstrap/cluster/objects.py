@@ -40,8 +40,8 @@ def manifests_of(
     sync = tuple(each for each in objects if reference(each) in own)
     if not any(reference(each).kind == CRD for each in objects):
         raise ClusterUnfit(
-            f"what {folder} comes to has no Flux in it",
-            hint=f"let {COMPONENTS} stand among the resources of its kustomization.yaml",
+            f"the manifests in {folder} do not include Flux",
+            hint=f"list {COMPONENTS} in the resources of its kustomization.yaml",
         )
     components = tuple(each for each in objects if reference(each) not in own and "sops" not in each)
     return components, sync or stated
@@ -62,16 +62,16 @@ def _built(files: Mapping[str, bytes], folder: str, name: str, build: Builder | 
             return _objects(files, plain)
     if build is None:
         raise ClusterUnfit(
-            f"{path} has more than plain resources, and nothing here can build it",
-            hint="install kustomize, kubectl or flux, so that it is on PATH",
+            f"{path} has more than plain resources, and no program to build it was found",
+            hint="install kustomize, kubectl or flux on PATH",
         )
-    return _documents(build(files, folder, name), f"what {path} builds to")
+    return _documents(build(files, folder, name), f"the build of {path}")
 
 
 def _objects(files: Mapping[str, bytes], paths: Iterable[str]) -> Iterator[Object]:
     for path in paths:
         if path not in files:
-            raise Unreadable(f"{path} is missing", hint="bootstrap the folder first")
+            raise Unreadable(f"{path} is missing", hint="bootstrap the directory first")
         yield from _documents(files[path], path)
 
 

@@ -63,7 +63,7 @@ def check_cluster(cluster: KubernetesApi, desired: Desired) -> ClusterState:
     if is_tag(flux) and is_tag(desired.version) and Version(flux) > Version(desired.version):
         raise Downgrade(
             f"the cluster '{cluster.name}' runs Flux {flux}, which is newer than {desired.version}",
-            hint=f"bootstrap with --version={flux}, or with a later one",
+            hint=f"use --version={flux} or later",
         )
     secret = ObjectReference(SECRET, desired.namespace, desired.secret_name)
     return ClusterState(
@@ -76,11 +76,11 @@ def check_cluster(cluster: KubernetesApi, desired: Desired) -> ClusterState:
 def _kubernetes_fits(cluster: str, version: str, flux: str) -> tuple[str, ...]:
     minor, stated = minor_of(version), support(flux)
     if minor is None:
-        return (f"the cluster's version '{plain(version)}' is no version of Kubernetes that we know",)
+        return (f"flux-upgrade does not know the cluster's Kubernetes version '{plain(version)}'",)
     if minor < stated.least:
         raise ClusterUnfit(
-            f"Flux {flux} needs Kubernetes {_shown(stated.least)}, and '{cluster}' has {plain(version)}",
-            hint="upgrade the cluster, or bootstrap an earlier Flux: --version",
+            f"Flux {flux} requires Kubernetes {_shown(stated.least)}, but '{cluster}' has {plain(version)}",
+            hint="upgrade the cluster, or use an older --version",
         )
     if stated.tested is None or stated.tested[0] <= minor <= stated.tested[1]:
         return ()
@@ -111,8 +111,8 @@ def _refuse_another(cluster: KubernetesApi, labels: Object, ours: Sequence[tuple
 
 def _managed(cluster: str, manager: str) -> AlreadyBootstrapped:
     return AlreadyBootstrapped(
-        f"Flux in the cluster '{cluster}' is managed by {manager} already",
-        hint="leave it to that, or take it over with --force once that is gone",
+        f"Flux in the cluster '{cluster}' is already managed by {manager}",
+        hint="keep it that way, or remove that manager and use --force",
     )
 
 
@@ -128,6 +128,6 @@ def _is_applied(cluster: KubernetesApi, namespace: str, wanted: Object) -> bool:
         raise AlreadyBootstrapped(
             f'sync path configuration ("{path}") would overwrite path ("{synced}") of existing Kustomization '
             f"{namespace}/{name} in the cluster '{cluster.name}'",
-            hint=f"give --path={synced}; to move the path, change it in Git and let Flux apply that",
+            hint=f"use --path={synced}; to move the path, change it in Git and let Flux apply it",
         )
     return bool(part(there, "status").get("lastAppliedRevision"))

@@ -58,14 +58,14 @@ def _waiting(words: str) -> Readiness:
 def judge(awaited: Awaited, obj: Object | None) -> Readiness:
     """How it stands with ``awaited``, which the cluster has as ``obj``; None: it does not have it."""
     if obj is None:
-        return _waiting("is not there")
+        return _waiting("does not exist yet")
     if awaited.what.kind == CRD:
         return _READY if is_true(obj, "Established") else _waiting("is not established")
     if part(obj, "spec").get("suspend") is True:
         return Readiness(ReadinessState.FAILED, "is suspended")
     status = part(obj, "status")
     if status.get("observedGeneration") != part(obj, "metadata").get("generation"):
-        return _waiting("has not been looked at")
+        return _waiting("is not reconciled yet")
     if awaited.what.kind == DEPLOYMENT:
         return _rolled_out(obj, status)
     return _reconciled(awaited, obj, status)
@@ -84,7 +84,7 @@ def _condition(obj: Object, name: str) -> Object:
 def _reconciled(awaited: Awaited, obj: Object, status: Object) -> Readiness:
     if is_true(obj, "Stalled"):
         message = plain(_condition(obj, "Stalled").get("message"))
-        return Readiness(ReadinessState.FAILED, f"has given up: {message}")
+        return Readiness(ReadinessState.FAILED, f"is stalled: {message}")
     if not is_true(obj, "Ready"):
         message = plain(_condition(obj, "Ready").get("message"))
         return _waiting(f"is not ready: {message}" if message else "is not ready")
@@ -102,7 +102,7 @@ def _rolled_out(obj: Object, status: Object) -> Readiness:
     if updated < wanted:
         return _waiting(f"{updated} of {wanted} replicas are updated")
     if total > updated:
-        return _waiting(f"{total - updated} old replicas are still there")
+        return _waiting(f"{total - updated} old replicas are still running")
     if available < updated:
         return _waiting(f"{available} of {wanted} replicas are available")
     return _READY
@@ -155,9 +155,9 @@ def wait_for(cluster: KubernetesApi, awaited: Sequence[Awaited], run: Run) -> No
             lines = [f"not ready in the cluster '{cluster.name}'"]
             for each, readiness in waiting.items():
                 lines += [f"{each.what} {readiness.words}", *_lines_about(cluster, each.what)]
-            hint = "mend what the lines above name and run it again: it goes on from there"
+            hint = "fix what is listed above, then run the bootstrap again; it continues from there"
             if has_failed:
-                hint = "resume or mend what is named above (flux resume), and run it again"
+                hint = "fix what is listed above (if it is suspended: `flux resume`), then run the bootstrap again"
             raise NotReady("\n".join(lines), hint=hint)
         pending = tuple(waiting)
         if pending:
