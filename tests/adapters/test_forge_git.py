@@ -357,7 +357,7 @@ def test_a_text_that_is_too_long_is_cut_at_a_line(world: World) -> None:
     forge.apply(step)
     (described,) = [option for option in world.bare.options() if "description=" in option]
     assert 50_000 < len(described.encode()) < 65_000
-    assert described.endswith("\\nanother line\\n\\n… (cut: the server takes no longer text with a push)\\n")
+    assert described.endswith("\\nanother line\\n\\n… (cut: the server limits the length of this text)\\n")
 
 
 @pytest.mark.parametrize("flavour", ["gitea", "forgejo"])

@@ -132,7 +132,7 @@ def test_headers_of_any_length_take_little_memory() -> None:
 @pytest.mark.parametrize("key", ["path", "size", "linkpath", "GNU.sparse.name"])
 def test_what_is_said_of_all_entries_must_not_move_them(key: str) -> None:
     content = tar_of(usual(), pax_headers={key: "1"})
-    assert f"says '{key}' of all entries" in refusal(gzip.compress(content))
+    assert f"has the global header '{key}'" in refusal(gzip.compress(content))
 
 
 def test_a_name_that_steers_a_terminal_is_escaped() -> None:

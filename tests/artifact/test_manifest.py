@@ -124,7 +124,7 @@ def test_an_index_is_distinguished_from_an_image(media_type: str) -> None:
         (pushed(mediaType="text/x\x1b[1m"), r"of the type 'text/x\x1b[1m'"),
         (pushed(mediaType=INDEX_TYPE), "of the type"),
         (pushed(mediaType=["x"]), "of the type"),
-        (pushed(manifests=[]), "an image's and an index at once"),
+        (pushed(manifests=[]), "both an image and an index"),
         (pushed(annotations={"a": 1}), "annotations are not text"),
         (pushed(annotations=["a"]), "annotations are not text"),
         (pushed(layers=[blob("b") | {"annotations": {"a": None}}]), "annotations are not text"),

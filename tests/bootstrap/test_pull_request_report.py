@@ -141,7 +141,7 @@ def test_a_dry_run_says_what_would_be() -> None:
 
 
 def test_what_is_held_and_what_failed_is_reported() -> None:
-    assert "  reverted: it was merged, and is gone\n  Try: run it by hand\n" in bootstrap_text(RUNS["held"])
+    assert "  reverted: it was merged, and is gone\n  to unblock: run it by hand\n" in bootstrap_text(RUNS["held"])
     assert "warning: slow\n" in bootstrap_text(RUNS["held"])
     assert "  overtaken: moved\n" in bootstrap_text(RUNS["failed"])
     assert "> **not-ready**: kustomize-controller is not ready" in bootstrap_summary(RUNS["not-ready"])

@@ -108,7 +108,7 @@ def test_a_patch_release_is_reported_in_a_few_lines(manifests: dict[str, tuple[D
     found = manifest_changes(manifests["v2.9.3"], target)
     sentences = lines(found)
     assert len(sentences) <= 25
-    assert sentences[0] == ("NetworkPolicy/allow-webhooks: lets in TCP 9292 only from every namespace, any port before")
+    assert sentences[0] == ("NetworkPolicy/allow-webhooks: lets in only TCP 9292 from every namespace (was any port)")
     assert found.contents == {ChangeKind.NETWORK_POLICY, ChangeKind.SCHEMA}
     for line in sentences:
         tell(f"v2.9.3 → v2.9.4: {line}")
@@ -117,7 +117,7 @@ def test_a_patch_release_is_reported_in_a_few_lines(manifests: dict[str, tuple[D
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        ("v2.8.8", "v2.9.4", "GitRepository (v1): spec.provider also takes aws"),
+        ("v2.8.8", "v2.9.4", "GitRepository (v1): spec.provider also allows aws"),
         ("v2.6.4", "v2.7.0", "Controller added: source-watcher, ghcr.io/fluxcd/source-watcher:v2.0.1"),
         (
             "v2.6.4",

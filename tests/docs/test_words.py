@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from prose import messages, sentences, words
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = Path(__file__).with_name("words.toml")
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**/*.md")
+SCHEMAS = tuple(f"docs/reference/{each}.schema.json" for each in ("api-uses", "bootstrap", "inspect", "plan", "report"))
 PULL_REQUESTS = ("tests/pull_requests/*.txtar", "tests/bootstrap/pull_requests/*.txtar")
 LONGEST = 25  # Words in a sentence
 NAME = re.compile(r"(?<!`)`[^`\n]+`(?!`)")  # In a page, code in a line: the program and others chose the word
@@ -30,6 +33,21 @@ def said_by_modules() -> dict[str, tuple[str, ...]]:
     return {path: tuple(messages(source)) for path, source in read("src/**/*.py").items()}
 
 
+def descriptions(schema: Any) -> Iterator[str]:
+    """Whatever a schema says of its fields, as editors and generated pages show it."""
+    if isinstance(schema, dict):
+        if isinstance(text := schema.get("description"), str):
+            yield text
+        schema = list(schema.values())
+    for each in schema if isinstance(schema, list) else ():
+        yield from descriptions(each)
+
+
+def described() -> dict[str, tuple[str, ...]]:
+    """Schema → its descriptions; that of the config file has the texts of a module."""
+    return {path: tuple(descriptions(json.loads(text))) for path, text in read(*SCHEMAS).items()}
+
+
 def count(texts: Iterable[str], wanted: Iterable[str]) -> dict[str, int]:
     whole = "\n".join(texts).lower()
     return {word: len(re.findall(rf"\b{re.escape(word)}\b", whole)) for word in wanted}
@@ -44,7 +62,7 @@ def long_sentences() -> dict[str, list[str]]:
     texts = {path: (text,) for path, text in read(*PAGES).items()}
     for path, text in read(*PULL_REQUESTS).items():
         texts[path] = tuple(re.findall(r"^-- \S+\.md --\n(.*?)(?=^-- \S+ --$|\Z)", text, re.DOTALL | re.MULTILINE))
-    found = {path: too_long(each) for path, each in (texts | said_by_modules()).items()}
+    found = {path: too_long(each) for path, each in (texts | described() | said_by_modules()).items()}
     return {path: sorted(long) for path, long in found.items() if long}
 
 
@@ -65,7 +83,7 @@ def ratchet(name: str, found: Mapping[str, int], *, update_golden: bool) -> None
 
 def test_what_is_left_of_each_word_in_pages_becomes_less(*, update_golden: bool) -> None:
     read_pages = read("action.yml", "examples/*", *PAGES, *PULL_REQUESTS).values()
-    texts = [NAME.sub("", text) for text in read_pages]
+    texts = [NAME.sub("", text) for text in (*read_pages, *(text for each in described().values() for text in each))]
     avoided = tomllib.loads(TABLE.read_text())["pages"]
     ratchet("pages", count(texts, avoided), update_golden=update_golden)
 

@@ -517,7 +517,7 @@ def test_a_checkout_of_another_history_writes_nothing() -> None:
     world, forge = one_cluster()
     forge.ancestry = ("a" * 40,)
     world.head = "b" * 40
-    with pytest.raises(CheckoutDiffers, match="none of the last 1 commits"):
+    with pytest.raises(CheckoutDiffers, match="not one of the last 1 commits"):
         world.run(forge)
     assert forge.open_pulls() == []
     world.asked = UpgradeRequest(writes=False)

@@ -256,7 +256,7 @@ def test_another_tag_that_moves_says_nothing() -> None:
     ("ref", "address", "reason"),
     [
         (MOVING, PRODUCTION, "b.yaml:7 follows its tag production"),
-        ("semver: 2.x", PRODUCTION, "b.yaml:7 takes what a range admits"),
+        ("semver: 2.x", PRODUCTION, "b.yaml:7 follows a range"),
         ("", parse_address(URL), "b.yaml:6 follows its tag latest"),
     ],
 )
@@ -312,6 +312,6 @@ def test_a_remark_says_that_moving_the_tag_changes_nothing_for_a_range() -> None
     only = only_reference(repository("semver: 2.x"))
     (remark,) = remarks_of([only], PRODUCTION)
     assert remark == (
-        f"clusters/a/flux.yaml:{only.line} takes what the range 2.x admits: moving production changes nothing there"
+        f"clusters/a/flux.yaml:{only.line} follows the range 2.x, so moving production does not affect it"
     )
     assert remarks_of([only_reference(repository(MOVING)), only_reference(repository(PINNED))], PRODUCTION) == ()

@@ -88,9 +88,11 @@ def test_a_jump_is_concerned_where_it_enters_a_span(current: str, target: str, e
 def test_a_line_is_given_to_releases_that_know_its_field() -> None:
     (row,) = (row for row in BREAK_RULES if row.slug == "helm-post-render")
     assert row.line_to_keep(AffectedLine(1), "v2.8.5") == ""
-    assert "comes with" not in row.hint_for("v2.8.5")
+    assert "requires Flux" not in row.hint_for("v2.8.5")
     assert row.line_to_keep(AffectedLine(1), "v2.9.0") == "postRenderStrategy: nohooks"
-    assert row.hint_for("v2.9.0").startswith("The field for it comes with 2.9: add it once the upgrade is done")
+    assert row.hint_for("v2.9.0").startswith(
+        "The field that keeps the old behavior requires Flux 2.9: add it after the upgrade."
+    )
     assert row.line_to_keep(AffectedLine(1, "its own"), "v2.9.0") == "its own"
 
 

@@ -79,7 +79,7 @@ def pasted(text: str) -> str:
 )  # fmt: skip
 def test_renovate_would_write_the_file(config: dict[str, Any]) -> None:
     (text,) = renovate(config)
-    assert "its manager `flux` takes `clusters/a/flux-system/gotk-components.yaml`" in text
+    assert "its manager `flux` matches `clusters/a/flux-system/gotk-components.yaml`" in text
     assert "`renovate.json`" in text
 
 
@@ -135,12 +135,12 @@ def test_renovate_does_not_know_a_manifest_without_a_header_or_by_another_name()
 def test_other_managers_of_renovate_bump_versions_one_by_one(config: dict[str, Any], manager: str) -> None:
     off = {"flux": {"enabled": False}}
     (text,) = renovate(config | off)
-    assert f"its manager `{manager}` takes" in text
+    assert f"its manager `{manager}` matches" in text
     assert "one by one" in text
     rule = json.loads(f"{{{pasted(text)}}}")
     assert renovate(config | off | rule) == []
     (both,) = renovate(config)
-    assert f"its manager `flux` and `{manager}` takes" in both
+    assert f"its manager `flux` and `{manager}` matches" in both
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_renovate_reads_its_first_file_only() -> None:
 @pytest.mark.parametrize("name", ["renovate.json5", ".renovaterc", ".github/renovate.json", ".gitlab/renovate.json5"])
 def test_every_place_of_renovates_configuration(name: str) -> None:
     (text,) = remarks_on({name: "// why\n{extends: ['config:recommended',],}\n"})
-    assert f"As `{name}` tells" in text
+    assert f"With `{name}`," in text
 
 
 def test_renovate_in_package_json() -> None:

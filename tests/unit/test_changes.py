@@ -84,7 +84,7 @@ def test_the_contents_that_a_policy_may_hold(before: str, after: str, contents: 
 
 def test_a_narrowed_policy_comes_first() -> None:
     shown = lines(released("v2.9.3", "v2.9.4"))
-    assert shown[0] == ("NetworkPolicy/allow-webhooks: lets in TCP 9292 only from every namespace, any port before")
+    assert shown[0] == ("NetworkPolicy/allow-webhooks: lets in only TCP 9292 from every namespace (was any port)")
     assert len(shown) == 3, "the policy, the images, what was counted"
 
 

@@ -56,7 +56,7 @@ def test_an_unverified_release_is_reported(tmp_path: Path) -> None:
         (["render", "--version=../../etc"], 3, "release-not-found"),
         (["render", "--version=v2.9.4", "--components=helm-controler"], 2, "did you mean 'helm-controller'?"),
         (["render", "--version=v2.6.4", "--components-extra=source-watcher"], 2, "source-watcher"),
-        (["render", "--version=v2.9.4", "--namespace=true"], 2, "read by YAML"),
+        (["render", "--version=v2.9.4", "--namespace=true"], 2, "not a string in YAML"),
         (["inspect", "no/such/path"], 2, "no/such/path"),
         (["upgrade", "no/such/path"], 2, "no/such/path"),
         (["render", "--version=v2.9.4", "--release-source=ftp://x"], 2, "ftp://x"),

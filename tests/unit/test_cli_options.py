@@ -214,11 +214,11 @@ def test_who_asks_for_a_pull_request_has_an_artifact_promoted_by_one(flags: list
         (["upgrade", ARTIFACT, "--pull-request", "--promote=tag"], "--pull-request moves no tag"),
         (["upgrade", ARTIFACT, "--username=me"], "--username is given without a password"),
         (["upgrade", ARTIFACT, "--password-stdin"], "--password-stdin is given without --username"),
-        (["upgrade", "clusters", "--plain-http"], "--plain-http is about the registry of an artifact"),
+        (["upgrade", "clusters", "--plain-http"], "--plain-http needs an artifact"),
         (["upgrade", "oci://Ghcr.io/Org/flux"], "the URL of the artifact is not valid"),
-        (["rollback", "clusters"], "what is rolled back is the tag of an artifact"),
-        (["rollback"], "what is rolled back is the tag of an artifact"),
-        (["rollback", "oci://ghcr.io/org/flux"], "what is rolled back is the tag of an artifact"),
+        (["rollback", "clusters"], "rollback needs the tag of an artifact"),
+        (["rollback"], "rollback needs the tag of an artifact"),
+        (["rollback", "oci://ghcr.io/org/flux"], "rollback needs the tag of an artifact"),
     ],
 )
 def test_what_cannot_be_meant_about_an_artifact_is_said(argv: list[str], message: str) -> None:

@@ -106,4 +106,4 @@ def test_a_file_that_is_named_must_exist(tmp_path: Path, monkeypatch: pytest.Mon
     code, out, err = in_checkout(tmp_path, monkeypatch, FLEET, "no.yaml")
     assert (code, out) == (UsageError.exit_code, "")
     assert "no.yaml cannot be read" in err
-    assert "leave it out" in err
+    assert "omit it" in err

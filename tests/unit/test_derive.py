@@ -160,7 +160,7 @@ def test_a_release_newer_than_the_rules_is_derived_by_those_that_it_follows(rule
 
 def test_a_release_newer_than_the_rules_that_follows_none_is_not_supported() -> None:
     text = published(release()).replace(TAG, "v2.99.0").replace("--log-level=info", "--log-level=warn")
-    with pytest.raises(UnsupportedRelease, match=r"newer than the rules.*default flags") as caught:
+    with pytest.raises(UnsupportedRelease, match=r"newer than this flux-upgrade.*default flags") as caught:
         derive("v2.99.0", text)
     assert "newer flux-upgrade" in caught.value.hint
 

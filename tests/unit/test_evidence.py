@@ -89,13 +89,13 @@ def test_what_flux_published(releases: WrittenReleases) -> None:
 def test_what_flux_published_differs(releases: WrittenReleases, change: object) -> None:
     assert callable(change)
     releases.published_texts[TAG] = change(render(manifests(releases), InstallOptions(TAG), GENERATORS[3]))
-    with pytest.raises(UnsupportedRelease, match="is not reproduced exactly") as caught:
+    with pytest.raises(UnsupportedRelease, match="cannot be reproduced exactly") as caught:
         rules_for(manifests(releases), releases, NoFlux())
     assert not caught.value.pending
 
 
 def test_not_there_yet(releases: WrittenReleases) -> None:
-    with pytest.raises(UnsupportedRelease, match="not there yet") as caught:
+    with pytest.raises(UnsupportedRelease, match="does not exist yet") as caught:
         rules_for(manifests(releases), releases, NoFlux())
     assert caught.value.pending
 
@@ -103,7 +103,7 @@ def test_not_there_yet(releases: WrittenReleases) -> None:
 def test_the_flux_cli(releases: WrittenReleases) -> None:
     rules = rules_for(manifests(releases), releases, FluxBinary())
     assert rules.generator is None
-    assert rules.evidence == f"rendered by flux {TAG}"
+    assert rules.evidence == f"the manifest was rendered by the Flux CLI {TAG}"
     assert rules.render(OPTIONS).splitlines() == [f"--version={TAG}", "--network-policy=false"]
 
 

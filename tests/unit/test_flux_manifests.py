@@ -87,7 +87,7 @@ def test_components_that_cannot_be_compared_do_not_stop_a_change(error: Exceptio
     context = context_of(MemoryArtifacts(STATED), UnreachableReleases(error))
     change = flux_manifests.change(found("tag: v2.8.0", context), "v2.9.4", context)
     (remark,) = change.remarks
-    assert remark.startswith("From v2.9.3 on the artifact holds source-watcher, too")
+    assert remark.startswith("As of v2.9.3, the artifact also contains source-watcher")
     change = flux_manifests.change(found("tag: v2.9.3", context), "v2.9.4", context)
     assert change.remarks == ()
 

@@ -146,7 +146,7 @@ def test_a_hold_says_why_since_when_and_what_ends_it(hold: Hold, state: str, ste
 
 def test_what_went_wrong_with_a_pull_request_is_in_its_row_and_in_the_verdict() -> None:
     error = ForbiddenByForge("the token may not", hint="allow it")
-    edited = Hold(HoldReason.BRANCH_EDITED, "somebody has pushed", "merge it")
+    edited = Hold(HoldReason.BRANCH_EDITED, "another user pushed", "merge it")
     results = [
         result(ONE, Action.FAILED, error=error),
         result(ONE, Action.HELD, MINOR, number=2, hold=edited, is_draft=True),
@@ -154,7 +154,7 @@ def test_what_went_wrong_with_a_pull_request_is_in_its_row_and_in_the_verdict() 
     text = summary_of(round_of(ONE, results=results))
     (*_, patch), (_, link, *_, minor) = rows(text)
     assert patch == "ready<br>failed: **forbidden**: the token may not<br>→ allow it"
-    assert minor == "needs approval<br>held: **branch-edited**: somebody has pushed<br>→ merge it"
+    assert minor == "needs approval<br>held: **branch-edited**: another user pushed<br>→ merge it"
     assert link == f"[#2]({PULL}/2) held, draft"
     assert "Needs you: `clusters/staging`." in text
 

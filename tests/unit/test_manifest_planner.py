@@ -252,5 +252,5 @@ def test_the_flux_cli_does_the_work_where_the_rules_do_not() -> None:
     using = Regenerator(releases, Flux())
     tree = MemoryTree({PATH: rendered(EIGHT).encode()})
     (plan,) = plans_of(pin.find(tree, using), using, releases)
-    assert change_of(upgrade(plan)).evidence == "rendered by flux v2.10.0"
+    assert change_of(upgrade(plan)).evidence == "the manifest was rendered by the Flux CLI v2.10.0"
     assert b"# Flux Version: v2.10.0" in change_of(upgrade(plan)).new

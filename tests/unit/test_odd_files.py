@@ -309,7 +309,9 @@ def test_a_deep_tree(tmp_path: Path) -> None:
         subprocess.run(["rm", "-rf", str(deep)], check=True)  # noqa: S603, S607 our own folder
 
 
-@pytest.mark.parametrize(("version", "reason"), [("v0.41.2", "older than Flux 2"), ("v2.10.0", "newer than the rules")])
+@pytest.mark.parametrize(
+    ("version", "reason"), [("v0.41.2", "older than Flux 2"), ("v2.10.0", "newer than this flux-upgrade")]
+)
 def test_releases_outside_the_rules(version: str, reason: str, tmp_path: Path) -> None:
     source = written_release.write_source(tmp_path / "releases", ("v2.9.4",))
     written_release.write_release(source, version, written_release.files("v2.9.4"))

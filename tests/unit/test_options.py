@@ -34,12 +34,12 @@ def test_takes_what_flux_takes(changes: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"namespace": "123"}, "read by YAML as something other"),
-        ({"namespace": "true"}, "read by YAML as something other"),
-        ({"namespace": "y"}, "read by YAML as something other"),
-        ({"namespace": "1e3"}, "read by YAML as something other"),
-        ({"namespace": "0x1f"}, "read by YAML as something other"),
-        ({"namespace": "2020-01-01"}, "read by YAML as something other"),
+        ({"namespace": "123"}, "not a string in YAML"),
+        ({"namespace": "true"}, "not a string in YAML"),
+        ({"namespace": "y"}, "not a string in YAML"),
+        ({"namespace": "1e3"}, "not a string in YAML"),
+        ({"namespace": "0x1f"}, "not a string in YAML"),
+        ({"namespace": "2020-01-01"}, "not a string in YAML"),
         ({"namespace": "Flux"}, "not a DNS label"),
         ({"namespace": "x" * 64}, "not a DNS label"),
         ({"namespace": ""}, "not a DNS label"),

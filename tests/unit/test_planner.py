@@ -139,7 +139,7 @@ def test_what_terraform_writes_is_left_alone() -> None:
     files = {**fleet({"clusters/a": "v2.8.7", "clusters/b": "v2.8.7"}), "infra/flux.tf": TERRAFORM}
     found = plans(World(files))
     assert decisions_of(found["clusters/a"]) == ["owned-by-terraform v2.8.8"]
-    assert "infra/flux.tf:3: let var.flux be v2.8.8" in found["clusters/a"].holds[0].hint
+    assert "infra/flux.tf:3: set var.flux to v2.8.8" in found["clusters/a"].holds[0].hint
     assert decisions_of(found["clusters/b"]) == ["v2.8.8", "v2.9.4 pending"]
     assert [
         each.target for each in plans(World(files, asked=UpgradeRequest(to=Version("v2.9.4"))))["clusters/a"].upgrades

@@ -145,7 +145,7 @@ def test_templates_of_another_release(tag: str, generator: Generator, shared: Re
         ("latest", "development build"),
         ("2.8.0-dev.0", "development build"),
         ("v2.8.3", "no release v2.8.3"),
-        ("v2.9.9", "newer than the rules"),
+        ("v2.9.9", "newer than this flux-upgrade"),
     ],
 )
 def test_unproved(version: str, reason: str) -> None:

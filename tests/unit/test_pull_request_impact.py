@@ -72,7 +72,7 @@ def test_what_was_checked_is_not_listed_as_not_checked() -> None:
 def test_of_a_pin_nobody_knows_what_its_cluster_stored() -> None:
     text = body(proposal_stating({"pin": True}))
     assert "Whether the cluster has stored objects in them was not checked; your manifests were." in text
-    assert "Not checked: whether the cluster will have stored objects" in text
+    assert "Not checked: whether the cluster stores objects" in text
     assert "What changes in the cluster" not in text
 
 
@@ -96,7 +96,7 @@ def test_the_first_line_counts_what_is_to_be_done() -> None:
         ),
         pytest.param(
             replace(CRD, storage=("v1beta2", "v1"), added=("v1",)),
-            "A revert is not enough: `Alert` is stored as `v1` after the upgrade, and the older CRDs lack it.",
+            "A revert is not enough: `Alert` is stored as `v1` after the upgrade, which the older CRDs do not have.",
             id="a-new-one",
         ),
     ],
@@ -117,7 +117,7 @@ def test_rolling_back_a_patch_is_no_question_of_versions() -> None:
     ("impact", "uses"),
     [
         pytest.param({}, "not used here", id="nobody"),
-        pytest.param({"moves": MOVES, "moved": True}, "migrated in this pull request", id="moved-in-the-same-commit"),
+        pytest.param({"moves": MOVES, "moved": True}, "2 uses here, migrated below", id="moved-in-the-same-commit"),
         pytest.param({"moves": MOVES}, "2 uses left here", id="moved-elsewhere"),
         pytest.param({"lefts": [LEFT]}, "1 use left here", id="left"),
         pytest.param({"lefts": [{**LEFT, "reason": "text"}]}, "not used here", id="a-text"),
@@ -185,11 +185,11 @@ def test_what_a_build_makes_of_it_is_what_changes_in_the_cluster() -> None:
 
 
 def test_what_nobody_could_look_at_is_said() -> None:
-    sentence = "**Not looked at:** what changes in the cluster, and patches over it."
+    sentence = "**Not checked:** changes in the cluster, and patches of its manifests."
     assert sentence in body(proposal_stating({"pin": True}))
     assert "Not looked at" not in body(proposal_stating())
     both = proposal(Stated(impact={}), Stated(path="clusters/b/flux-system/gotk-components.yaml", impact={"pin": True}))
-    assert "**Not looked at:** what changes in the cluster of `clusters/b`, and patches over it." in body(both)
+    assert "**Not checked:** changes in the cluster of `clusters/b`, and patches of its manifests." in body(both)
 
 
 def test_a_kustomization_that_was_not_built_is_reported_though_nothing_is_found() -> None:
@@ -218,11 +218,11 @@ def test_no_release_is_said_to_serve_what_it_does_not() -> None:
     assert f"{cannot}s either: Flux cannot apply these manifests today.\n" in body(broken)
     assert "serves both" not in body(broken) + pull_request.commit_message(broken, proposal_context())
     assert f"{cannot} of these either: Flux cannot apply these manifests today.\n- `apps/b.yaml:1`\n" in body(some)
-    assert "v2.8.8 serves both versions of the others, so you can" in body(some)
+    assert "You can merge this at any time, because v2.8.8 serves both versions of the others." in body(some)
     assert "serves both but for 1 place" in pull_request.commit_message(some, proposal_context()).replace("\n", " ")
     for proposed in (broken, some):
-        assert "while v2.8.8 runs. Flux still cannot apply then what it cannot apply today." in body(proposed)
-    assert "v2.8.8 serves both versions, so you can" in body(none)
+        assert "while v2.8.8 runs. Flux then still cannot apply what it cannot apply today." in body(proposed)
+    assert "because v2.8.8 serves both versions. The upgrade" in body(none)
     assert "while v2.8.8 runs.\n" in body(none)
     assert "cannot apply" not in body(none)
 
@@ -323,7 +323,7 @@ def test_what_the_history_does_not_tell_is_said_only_where_a_version_goes() -> N
 
 def test_migrating_is_not_asked_for_where_it_does_not_help() -> None:
     text = body(proposal_with(Impact(Changes(), stored=Stored((REFUSED,), (REFUSED,), "2.8"))))
-    assert "1. Stop at a release in between, and run `flux migrate` there" in text
+    assert "1. Upgrade to a release in between first, and run `flux migrate` there" in text
     assert "migrated -->" not in text
 
 

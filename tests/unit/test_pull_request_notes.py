@@ -118,7 +118,7 @@ def test_the_oldest_notes_give_way_first() -> None:
     without = notes(view, len(whole) - 1)
     assert "oldest" in whole
     assert "oldest" not in without
-    assert "Left out, for there is no room: [v2.9.0]" in without
+    assert "Omitted because of their length: [v2.9.0]" in without
     assert "older" in without
     assert "older" not in notes(view, len(without) - 1)
     assert notes(view, 10) == ""

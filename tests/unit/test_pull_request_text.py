@@ -93,7 +93,7 @@ def _moved(one: tuple[Plan, Upgrade], number: int) -> tuple[Plan, Upgrade]:
 def test_what_is_too_long_even_so_is_said_in_one_line() -> None:
     text = body(group(), remarks=("x" * 5_000,), limit=4_000)
     assert len(text) <= 4_000
-    assert "4 actions required**\n\nThere is no room here to list them." in text
+    assert "4 actions required**\n\nThis pull request is too large to list them." in text
     assert markers.state_of(text) == state(group())
 
 

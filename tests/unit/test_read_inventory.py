@@ -202,7 +202,7 @@ def test_an_approval_of_anything_else_is_none(tree: Tree, text: str) -> None:
         (["--kubernetes-version=1.3"], UsageError, "did you mean 1.30?"),
         (["--config=no-such.yaml"], UsageError, "no-such.yaml cannot be read"),
         (["--approve=x"], UsageError, "neither a minor"),
-        (["--release-source=ftp://x"], UsageError, "neither github, a folder"),
+        (["--release-source=ftp://x"], UsageError, "must be github, a directory"),
     ],
 )
 def test_what_cannot_be_used_is_said(tree: Tree, words: list[str], error: type[FluxUpgradeError], message: str) -> None:

@@ -144,7 +144,7 @@ def test_a_plan_says_what_an_upgrade_means() -> None:
         "      apps/a/release.yaml:31 HelmRelease apps/a: postRenderStrategy: nohooks keeps the old behavior",
         "    2/3 patches still apply (clusters/staging/flux-system/kustomization.yaml, built with kustomize before and after the upgrade)",
         "    v2.9.4 was tested with Kubernetes 1.34 to 1.36, but kubernetes-version is 1.33.",
-        "      NetworkPolicy/allow-webhooks: lets in TCP 9292 only from every namespace, any port before",
+        "      NetworkPolicy/allow-webhooks: lets in only TCP 9292 from every namespace (was any port)",
     ):  # fmt: skip
         assert f"{line}\n" in text
     assert "step 1 of 2: v2.7.1, then v2.9.4" in plans_text([team(case("multi-step").proposal)])

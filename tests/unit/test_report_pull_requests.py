@@ -12,7 +12,7 @@ from rounds import holding, planned, result, round_of
 
 PATCH, MINOR, MAJOR, _ = BumpKind
 ONE = planned()
-EDITED = Hold(HoldReason.BRANCH_EDITED, "somebody has pushed", "merge it")
+EDITED = Hold(HoldReason.BRANCH_EDITED, "another user pushed", "merge it")
 
 
 def below_the_plans(text: str) -> list[str]:
@@ -36,7 +36,7 @@ def test_what_was_done_stands_below_the_plans() -> None:
         "clusters/staging · patch: opened · https://github.com/acme/fleet/pull/1",
         "  warning: the label flux does not exist",
         "clusters/staging · minor: held · https://github.com/acme/fleet/pull/2",
-        "  branch-edited: somebody has pushed",
+        "  branch-edited: another user pushed",
         "  to unblock: merge it",
         "6 calls to acme/fleet",
     ]
@@ -55,14 +55,14 @@ def test_a_dry_run_says_what_would_be_done() -> None:
         "clusters/staging · patch: would be opened · flux-upgrade/clusters.staging/patch",
         "clusters/staging · minor: unchanged · https://github.com/acme/fleet/pull/2",
         "clusters/staging · major: held · https://github.com/acme/fleet/pull/3",
-        "  branch-edited: somebody has pushed",
+        "  branch-edited: another user pushed",
         "  to unblock: merge it",
         "1 call to acme/fleet",
     ]
 
 
 def test_what_has_no_remedy_promises_none() -> None:
-    hold = Hold(HoldReason.BRANCH_EDITED, "somebody has pushed")
+    hold = Hold(HoldReason.BRANCH_EDITED, "another user pushed")
     text = round_text(round_of(ONE, results=[result(ONE, Action.HELD, hold=hold)]), calls=1, written=True)
     assert "remedy" not in below_the_plans(text)[1]
     assert len(below_the_plans(text)) == 3

@@ -177,21 +177,21 @@ def test_the_one_that_says_so_comes_first() -> None:
         (
             resource('path = "clusters/a"'),
             "Terraform writes this file: infra/flux.tf:1 says flux_bootstrap_git without a version",
-            'infra/flux.tf:1: add version = "v2.9.4" to it; without, the provider\'s own version decides',
+            'infra/flux.tf:1: add version = "v2.9.4" to it; otherwise, the version of the provider decides',
         ),
         (
             resource('path = "clusters/a"', "version = var.flux"),
             "Terraform writes this file: infra/flux.tf:3 says version = var.flux",
-            "infra/flux.tf:3: let var.flux be v2.9.4",
+            "infra/flux.tf:3: set var.flux to v2.9.4",
         ),
         (
             resource('path = "clusters/a"', "embedded_manifests = true"),
             "Terraform writes this file: infra/flux.tf:1 says flux_bootstrap_git without a version",
-            "infra/flux.tf:1: embedded_manifests is set, so that the provider's own version decides: raise it to one that embeds v2.9.4",
+            "infra/flux.tf:1: embedded_manifests is set, so upgrade the provider to a version that embeds v2.9.4",
         ),
         (
             resource("path = var.path", 'version = "v2.8.7"'),
-            'Terraform may write this file: infra/flux.tf:3 says version = "v2.8.7", and not for which cluster',
+            'Terraform may write this file: infra/flux.tf:3 says version = "v2.8.7", but not for which cluster',
             'infra/flux.tf:3: version = "v2.9.4"',
         ),
     ],

@@ -258,7 +258,7 @@ def test_no_steps_for_those_who_want_one_jump() -> None:
     assert repository.upgrades == [(BumpKind.MINOR, "v2.9.4")]
     assert repository.impact.stored.after_migrate
     body = repository.pull(MINOR).body
-    assert "Stop at a release in between" in body
+    assert "Upgrade to a release in between first" in body
     assert "stored `GitRepository` as `v1beta2`" in body
     assert "Multi-step" not in body
     assert f"flux-upgrade:{markers.MIGRATED}" not in body
@@ -303,7 +303,7 @@ def test_a_step_that_a_person_refuses_is_not_proposed_again(answer: str) -> None
     else:
         before = dict(repository.forge.files)
         repository.merge(MINOR)
-        assert "the older CRDs lack it. The API server rejects them" in repository.pull(MINOR).body
+        assert "the older CRDs do not have. The API server rejects them" in repository.pull(MINOR).body
         with pytest.raises(RefusedError):
             repository.push(before)
     repository.run()

@@ -14,7 +14,7 @@ from flux_upgrade.bootstrap.options import Auth, deploy_key_title
 from flux_upgrade.bootstrap.proposed import ProposedCluster
 from flux_upgrade.bootstrap.report_text import warnings_of, what_was_done
 from flux_upgrade.bootstrap.todo import at_once, heading, left_to_do, with_new_secret
-from flux_upgrade.model.markdown import code, counted, fold, numbered, plain, table
+from flux_upgrade.model.markdown import code, counted, fold, numbered, plain, prose, table
 from flux_upgrade.planning.proposal import Action
 
 _MOST_ROWS = 500  # Of clusters; the report file has all of them
@@ -113,7 +113,7 @@ def _cluster_value(ran: BootstrapResult, cluster: ProposedCluster) -> dict[str, 
 
 def bootstrap_summary(ran: BootstrapResult) -> str:
     clusters = ran.proposal.clusters
-    head = ("Cluster", "Flux", "Files", "What next")
+    head = ("Cluster", "Flux", "Files", "State")
     parts = ["## Flux bootstrap", *_deeds(ran), table(head, (_row(ran, each) for each in clusters[:_MOST_ROWS]))]
     if len(clusters) > _MOST_ROWS:
         parts.append(f"… and {len(clusters) - _MOST_ROWS} more clusters: see the report.")
@@ -136,8 +136,9 @@ def _deeds(ran: BootstrapResult) -> Iterator[str]:
         link = f"[#{done.number}]({done.url})" if done.number else _link(done.proposal.branch, done.url)
         yield f"Pull request {link}: {deed}."
     if done is not None and done.hold is not None:
-        yield f"> **{done.hold.reason}**: {plain(done.hold.detail)}. {plain(done.hold.hint)}."
-    yield from (f"> **{each.slug}**: {plain(each.message)}" for each in ran.errors)
+        hint = done.hold.hint[:1].upper() + done.hold.hint[1:]
+        yield f"> **{done.hold.reason}**: {prose(done.hold.detail)}. {prose(hint)}."
+    yield from (f"> **{each.slug}**: {prose(each.message)}" for each in ran.errors)
 
 
 def _link(name: str, url: str) -> str:
@@ -152,7 +153,7 @@ def _row(ran: BootstrapResult, cluster: ProposedCluster) -> tuple[str, str, str,
     elif not cluster.changes and not cluster.commands:
         next_ = "up to date"
     else:
-        next_ = f"{counted(len(todo), 'thing')} to do" if todo else "nothing to do"
+        next_ = f"{counted(len(todo), 'action')} required" if todo else "nothing to do"
     name = code(cluster.name) if cluster.name else "the root"
     return name, plain(cluster.options.install.version), str(len(cluster.changes)), next_
 

@@ -73,7 +73,7 @@ def arguments(env: Mapping[str, str]) -> list[str]:
 def _bootstrap(given: Mapping[str, str], switches: list[str]) -> list[str]:
     """A bootstrap works on the branch as it is on the server: the checkout has the config file, no more."""
     for name in _NOT_OF_BOOTSTRAPS:
-        _refuse(given, name, "is not for mode: bootstrap", "give the version with flags: version=v2.9.4")
+        _refuse(given, name, "is not for mode: bootstrap", "set the version in flags: version=v2.9.4")
     path = given.get("path", ".")
     argv = ["bootstrap", ".", *switches]
     if path.startswith(SCHEME):
@@ -87,7 +87,7 @@ def _bootstrap(given: Mapping[str, str], switches: list[str]) -> list[str]:
     return [*argv, *(f"--{name}={given[name]}" for name in _WITH_BOOTSTRAPS if name in given)]
 
 
-def _refuse(given: Mapping[str, str], name: str, why: str, hint: str = "leave it out") -> None:
+def _refuse(given: Mapping[str, str], name: str, why: str, hint: str = "remove it") -> None:
     if name in given:
         raise UsageError(f"the input {name} {why}", hint=hint)
 
@@ -148,7 +148,7 @@ def inside(workspace: str, path: str) -> str:
     if whole != workspace and not whole.startswith(f"{workspace.rstrip('/')}/"):
         raise UsageError(
             f"the input path is outside of the workspace: '{path}'",
-            hint="give it relative to the workspace; a container does not know `github.workspace`",
+            hint="make it relative to the workspace; a container does not know `github.workspace`",
         )
     return whole
 

@@ -132,20 +132,20 @@ def decision_cell(plan: Plan, decision: Upgrade | Hold) -> str:
     if decision.reason is HoldReason.UP_TO_DATE:
         return "up to date"
     target = f"{decision.target} " if decision.target else ""
-    why = f"{plain(decision.detail)}{_remedy(decision.hint)}"
+    why = f"{prose(decision.detail)}{_remedy(decision.hint)}"
     return f"held: {target}**{decision.reason}**{dates(decision)}: {why}"
 
 
 def _trouble(result: Result) -> str:
     if result.hold is not None:
-        return f"held: **{result.hold.reason}**: {plain(result.hold.detail)}{_remedy(result.hold.hint)}"
+        return f"held: **{result.hold.reason}**: {prose(result.hold.detail)}{_remedy(result.hold.hint)}"
     if result.error is None:
         return ""
-    return f"failed: **{result.error.slug}**: {plain(result.error.message)}{_remedy(result.error.hint)}"
+    return f"failed: **{result.error.slug}**: {prose(result.error.message)}{_remedy(result.error.hint)}"
 
 
 def _remedy(hint: str) -> str:
-    return f"<br>→ {plain(hint)}" if hint else ""
+    return f"<br>→ {prose(hint)}" if hint else ""
 
 
 def _link(result: Result, *, written: bool) -> str:

@@ -108,7 +108,7 @@ def _plan(planned: ArtifactPlan) -> Iterator[str]:
     yield f"{pulled.address} ({pulled.stored.digest})"
     yield from plan_lines(planned.plan, ())
     for each in planned.successors:
-        state = "is there already" if each.is_there else "would be pushed"
+        state = "exists already" if each.is_there else "would be pushed"
         yield f"  {each.tag} {state}"
     if planned.promoted is not None:
         yield f"  {pulled.address.tag} would be moved to {planned.promoted.tag}"

@@ -132,7 +132,7 @@ def _notes(plan: AccessPlan, state: _AccessState) -> tuple[str, ...]:
         keys = _keys(plan.title, plan.outdated)
         note = (
             f"{where} has no key in the Secret {plan.options.secret_name}, so {keys} replaced with a new one; "
-            "other clusters that use the old key need the new one"
+            "clusters with the old key need the new one"
         )
         return (note,)
     if state.place.is_readable or not state.has_secret:

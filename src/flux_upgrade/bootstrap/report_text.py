@@ -95,7 +95,7 @@ def _pull(result: BootstrapResult, published: Published) -> Iterator[str]:
         yield f"pull request: {outcome} · {published.url or published.proposal.branch}"
     if published.hold is not None:
         yield f"  {published.hold.reason}: {published.hold.detail}"
-        yield f"  Try: {published.hold.hint}"
+        yield f"  to unblock: {published.hold.hint}"
     if published.error is not None:
         yield f"  {published.error.slug}: {published.error.message}"
 

@@ -21,11 +21,11 @@ _NAME = re.compile(r"(?:^|/)flux-upgrade(?:[/@:]|$)")
 _RUNS = re.compile(r"^[^#\n]*\bflux-upgrade (?:action|upgrade)\b", re.MULTILINE)
 """Without a container: the command itself."""
 TEXT = """\
-# Every day: patches become pull requests, a pending minor becomes a draft.
-# To approve a minor, mark its draft as ready, or press "Run workflow" and enter it, like 2.9.
+# Upgrade Flux. Every day, a new patch becomes a pull request, and a new minor becomes a draft.
+# To approve a minor, mark its draft as ready for review. Or click "Run workflow", and enter it, such as 2.9.
 #
-# Once, in the repository's settings, Actions, General:
-# allow "GitHub Actions to create and approve pull requests".
+# Once, in the repository's settings, under Actions > General:
+# select "Allow GitHub Actions to create and approve pull requests".
 name: flux-upgrade
 
 on:
@@ -34,11 +34,11 @@ on:
   workflow_dispatch:
     inputs:
       approve:
-        description: A minor (2.9) or a version (v2.9.4) to let through; empty to look for news
+        description: A minor (2.9) or a version (v2.9.4) to approve; empty checks for releases
         type: string
         default: ""
 
-# Two runs would only wait for each other, so one waits for the other from the beginning.
+# Two runs must not overlap.
 concurrency:
   group: flux-upgrade
   cancel-in-progress: false
@@ -51,14 +51,14 @@ jobs:
     runs-on: ubuntu-24.04
     timeout-minutes: 10
     permissions:
-      contents: write # branch and commit
-      pull-requests: write # the pull request
-      issues: write # labels and assignees, and the issue where there are no drafts
-      statuses: write # the proof, as a commit status
+      contents: write # pushes the upgrade branch
+      pull-requests: write # opens and updates pull requests
+      issues: write # sets labels; replaces unavailable drafts
+      statuses: write # reports verification as a commit status
     steps:
       - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
         with:
-          fetch-depth: 0 # what a manifest was tells what its cluster may have stored
+          fetch-depth: 0 # Git history shows earlier Flux versions
           persist-credentials: false
       - uses: OWNER/flux-upgrade@v0
         with:

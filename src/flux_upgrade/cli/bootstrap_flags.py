@@ -43,7 +43,7 @@ def _refuse_twice(text: Mapping[str, FlagValue], own: Mapping[str, FlagValue]) -
     """What is given by itself and in --flags has to be the same. Shows no value: it may be secret."""
     twice = [name for name in own if name in text and not _is_same(name, text[name], own[name])]
     if twice:
-        message = "; ".join(f"--{name} is one thing by itself, and another in --flags" for name in twice)
+        message = "; ".join(f"--{name} has another value in --flags" for name in twice)
         raise UsageError(message, hint="give each flag once")
 
 

@@ -25,9 +25,9 @@ RELEASES = {
     "--release-source": {
         "default": DEFAULT_SOURCE,
         "metavar": "SOURCE",
-        "help": "source of the Flux releases: github (default), a directory, a web server with <tag>/<asset> and "
-        "releases.json, a repository of a GitHub API (https://github.example.com/api/v3/repos/mirrors/flux2), or "
-        "a copy of Flux's OCI artifacts (oci://registry.example.com/fluxcd/flux-manifests)",
+        "help": "source of the Flux releases: github (default), a directory, a web server (<tag>/<asset>, "
+        "releases.json), a GitHub API (https://github.example.com/api/v3/repos/mirrors/flux2), or a copy of Flux's "
+        "artifacts (oci://registry.example.com/fluxcd/flux-manifests)",
     }
 }
 DOCKER = {
@@ -191,8 +191,8 @@ def declare_migrate(parser: argparse.ArgumentParser) -> None:
 def _api_uses(target: str) -> Arguments:
     running = repeated(
         "VERSION",
-        "Flux version that a cluster runs today; a migration uses only API versions that it serves as well; "
-        "repeatable (default: the versions found in the repository)",
+        "Flux version that a cluster runs; a migration uses only API versions that it serves; repeatable "
+        "(default: the versions in the repository)",
     )
     return {
         "path": place("PATH", "file or directory (default: .)"),

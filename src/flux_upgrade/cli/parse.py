@@ -60,7 +60,7 @@ def parse(command: str, words: Sequence[str]) -> Namespace:
         # ``--multi-step false`` would say true of the flag, and name a folder ``false``.
         if word in booleans and following in ("true", "false"):
             raise UsageError(
-                f"the value of {word} does not go into a word of its own: did you mean '{word}={following}'?",
+                f"{word} takes its value after an equals sign: did you mean '{word}={following}'?",
                 hint=f"write ./{following} for a file or directory of that name",
             )
     # A boolean by itself is true, as Flux reads its own; its value never is the next word.
@@ -164,7 +164,7 @@ def _upgrade(args: Namespace, *, writes: bool) -> UpgradeOptions:
             raise UsageError("--pull-request moves no tag, and --promote tag does", hint="give one of them")
         promote = "pull-request"
     if args.pull_request and args.accept_breaks:
-        raise UsageError("--accept-breaks is for a checkout", hint="tick the box in the pull request")
+        raise UsageError("--accept-breaks works only in a checkout", hint="tick the box in the pull request")
     request = UpgradeRequest(
         to=Version(tag(given.get("to", ""))),
         approve=tuple(map(_approval, args.approve)),
@@ -208,7 +208,7 @@ def _approval(text: str) -> str:
         return plain
     raise UsageError(
         f"--approve '{text}' is neither a minor nor a version",
-        hint="approve a minor with its later patches (2.9), or one version alone (v2.9.4)",
+        hint="approve a minor with its later patches (2.9), or a single version (v2.9.4)",
     )
 
 
@@ -255,17 +255,15 @@ def _of_artifact(registry: RegistryAccess, args: Namespace) -> RegistryAccess:
         raise UsageError("--password-stdin is given without --username", hint="give both, or neither")
     if access.username and not (access.password or access.is_password_on_stdin):
         raise UsageError(
-            "--username is given without a password",
-            hint="give it with --password-stdin, or as FLUX_UPGRADE_REGISTRY_PASSWORD",
+            "--username is given without a password", hint="add --password-stdin, or set FLUX_UPGRADE_REGISTRY_PASSWORD"
         )
     artifact = _location(args)[1]
     if artifact is not None:
         return access._replace(host=artifact.host)
     if access.plain_http or access.username:
         raise UsageError(
-            f"{'--plain-http' if access.plain_http else '--username'} is about the registry of an artifact, "
-            f"and '{args.path}' is none",
-            hint="give the artifact as oci://HOST/REPOSITORY:TAG",
+            f"{'--plain-http' if access.plain_http else '--username'} needs an artifact, but '{args.path}' is not one",
+            hint="use oci://HOST/REPOSITORY:TAG",
         )
     return access
 
@@ -274,8 +272,7 @@ def _rollback(args: Namespace) -> RollbackOptions:
     artifact = _location(args)[1]
     if artifact is None or not artifact.tag or artifact.digest:
         raise UsageError(
-            "what is rolled back is the tag of an artifact",
-            hint="give it as oci://HOST/REPOSITORY:TAG; in Git, revert the commit",
+            "rollback needs the tag of an artifact", hint="use oci://HOST/REPOSITORY:TAG; in Git, revert the commit"
         )
     return RollbackOptions(artifact, args.to, args.dry_run)
 

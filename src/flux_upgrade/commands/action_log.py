@@ -85,7 +85,7 @@ class RunnerLog:
         self._console.show("".join(f"{line}\n" for line in lines))
         fits, dropped = runner.fitting({name: self.masked(value) for name, value in outputs.items()})
         notes = [each.note for each in (*others, *(self._annotations if not summary else ()))]
-        notes += [f"the output {name} is empty: it is larger than GitHub takes" for name in dropped]
+        notes += [f"the output {name} is empty: it is larger than GitHub allows" for name in dropped]
         if self._where.output:
             append(self._where.output, runner.outputs_text(fits, secrets.token_hex(16)))
         if self._where.summary:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _NO_FLUX = "the checkout has no Flux installation{}\nrun `flux-upgrade config check` again after the bootstrap"
 _NO_MATCHES = ", so no group matches a file yet"
 _SPARSE = "the checkout is sparse, so the matches are unknown\nrun `git sparse-checkout disable`"
-_HINT = f"check the path, or leave it out to read {PATH}"
+_HINT = f"check the path, or omit it to read {PATH}"
 
 
 class _Compared(NamedTuple):

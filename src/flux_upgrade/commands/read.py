@@ -161,5 +161,5 @@ def build_config(place: CheckoutLocation, named: str = "", governing: Mapping[st
     # Late: most repositories have no config file.
     from flux_upgrade.config.reader import load
 
-    text = read_text(path, "check --config, or leave it out") if is_there else ""
+    text = read_text(path, "check --config, or omit it") if is_there else ""
     return load(text, named or PATH, KEY_READERS, governing)

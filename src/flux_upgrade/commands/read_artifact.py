@@ -73,8 +73,8 @@ def read_artifact(
     address = options.address
     if not address.tag or reference.is_ours(address.tag):
         raise UsageError(
-            f"{address} names no tag that could be moved",
-            hint="give the tag that the cluster's OCIRepository follows, like :production",
+            f"{address} has no tag that can be moved",
+            hint="use the tag that the cluster's OCIRepository follows, such as :production",
         )
     reference.require_short(address.tag)
     place = find(options.path)

@@ -38,7 +38,7 @@ def build_releases(environment: Environment, source: str) -> Releases:
         return _build_mirrored(environment, source)
     if "://" in source:
         raise UsageError(
-            f"--release-source '{source}' is neither github, a folder, nor an http(s) or oci address",
+            f"--release-source '{source}' must be github, a directory, or an http(s) or oci address",
             hint="see `flux-upgrade render --help`",
         )
     from flux_upgrade.adapters.releases.directory import DirectoryReleases

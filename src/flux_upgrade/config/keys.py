@@ -220,7 +220,7 @@ GOVERNING = (
         "The files in which flux-upgrade looks for what an upgrade breaks. Without a pattern: every file that a "
         "cluster reads. `all`: also files that no cluster reads.",
         "[]",
-        flag="files to search for breaking changes, as in .gitignore, or all for files that no cluster reads, too; "
+        flag="files to search for breaking changes, as in .gitignore; all: also files that no cluster reads; "
         f"repeatable {_FILE} every file that a cluster reads)",
         metavar="PATTERN",
     ),

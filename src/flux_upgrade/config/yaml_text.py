@@ -95,7 +95,7 @@ class YamlText:
                 for source in value.value if isinstance(value, SequenceNode) else [value]:
                     merged = {**self._merged(source, above | {id(node)}), **merged}
             elif not is_text(key):
-                self.refuse(key, "a key is text; put it in quotes")
+                self.refuse(key, "a key must be text; put it in quotes")
             elif key.value in own:
                 first = own[key.value][0].start_mark.line + 1
                 self.refuse(key, f"key {quoted(key.value)} is given twice, first in line {first}")

@@ -175,7 +175,7 @@ def _none_or_many(wanted: Id, items: Items, count: int) -> CannotBuild:
         return CannotBuild(f"{count} objects are {wanted.spelled}")
     message = f"there is no {wanted} (“no matches for Id {wanted.spelled}”)"
     near = [item.current for item in items if (item.current.kind, item.current.name) == (wanted.kind, wanted.name)]
-    hint = "remove the patch, or name an object that is there"
+    hint = "remove the patch, or use an existing object"
     if near:
-        hint = f"the object that is there is {near[0].spelled}: name it like that"
+        hint = f"use the existing object {near[0].spelled}"
     return CannotBuild(message, hint=hint)

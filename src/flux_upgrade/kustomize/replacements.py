@@ -13,7 +13,7 @@ from flux_upgrade.kustomize.selectors import Selector, exact, refers_to
 
 NAME = "metadata.name"
 _STEP = re.compile(r"\[([^\[\]]*)\]|((?:\\.|[^.\[\]\\])+)|\.")
-_WANTED = "remove it, or name a field that is there"
+_WANTED = "remove it, or use an existing field"
 
 
 class FieldReplacement(NamedTuple):

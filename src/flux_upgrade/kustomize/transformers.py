@@ -92,7 +92,7 @@ def scaled(name: str, count: Any, items: Items) -> StepResult:
     """What an entry of ``replicas`` does."""
     targets = [item for item in items if any(each.name == name and each.kind in _SCALED for each in item.ids)]
     if not targets:
-        hint = "remove it, or name what is there"
+        hint = "remove it, or use an existing object"
         raise CannotBuild(f"there is no {_SCALED[0]} {name} to scale", hint=hint)
     return each_of(
         items,

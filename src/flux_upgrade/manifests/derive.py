@@ -68,8 +68,7 @@ def derive(tag: str, published: str) -> ReleaseManifests:
             why = why or str(error)
     if known is None:
         raise UnsupportedRelease(
-            f"{tag} is newer than the rules of this flux-upgrade, and the manifest published for it does not "
-            f"follow any of them: {why}",
+            f"{tag} is newer than this flux-upgrade, which cannot reproduce its published manifest: {why}",
             hint="use a newer flux-upgrade, or a release source that has <tag>/manifests.tar.gz",
         )
     raise UntrustedArchive(f"the manifest published for {tag} is not what Flux published: {why}", hint=_HINT)
@@ -88,7 +87,7 @@ def _derived(tag: str, text: str, generator: Generator) -> ReleaseManifests:
     files = _files(documents, components, generator)
     manifests = ReleaseManifests(tag, files, verified=False)
     if render(manifests, options, generator) != text:
-        raise ValueError("Flux's default flags do not give it")
+        raise ValueError("it was not generated with Flux's default flags")
     return manifests
 
 

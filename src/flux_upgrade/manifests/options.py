@@ -132,7 +132,7 @@ def validate(options: InstallOptions, known_components: Iterable[str] = COMPONEN
         for key in options.toleration_keys
         if not _TOLERATION_KEY.fullmatch(key)
     ]
-    refuse(problems, "see `flux-upgrade render --help` for what each flag takes")
+    refuse(problems, "see the values of each flag in `flux-upgrade render --help`")
 
 
 def validate_recovered(options: InstallOptions, known_components: Iterable[str]) -> None:
@@ -165,7 +165,7 @@ def _name_problems(options: InstallOptions) -> Iterable[str]:
     if not _DNS_LABEL.fullmatch(name) or len(name) > 63:  # noqa: PLR2004 RFC 1123
         yield f"--namespace '{name}' is not a DNS label (a-z, 0-9 and '-', at most 63 characters)"
     elif ambiguous(name):
-        yield f"--namespace '{name}' is read by YAML as something other than a string; use another name"
+        yield f"--namespace '{name}' is not a string in YAML; use another name"
     secret = options.image_pull_secret
     if secret and (not _DNS_NAME.fullmatch(secret) or secret != secret.lower() or ambiguous(secret)):
         yield f"--image-pull-secret '{secret}' is not a DNS name that YAML reads as a string"

@@ -156,17 +156,19 @@ def rules_for(manifests: ReleaseManifests, releases: Releases, flux: FluxCli) ->
         return Rules(partial(render, manifests, generator=known), known)
     hashes = releases.generator_hashes(tag, GENERATOR_PATHS)
     if hashes is not None and (same := generator_of_sources(dict(hashes))) is not None:
-        why = f"the generator's source at {tag} is that of Flux {same.since}"
+        why = f"the source of its generator is unchanged since Flux {same.since}"
         return Rules(partial(render, manifests, generator=same), same, why)
     published = releases.published(tag)
     if published is not None:
         for generator in reversed(GENERATORS):
             if _reproduces(published, manifests, generator):
-                why = f"the manifest that Flux published for {tag} is reproduced exactly"
+                why = "its published manifest is reproduced exactly"
                 return Rules(partial(render, manifests, generator=generator), generator, why, not_covered=True)
     if flux.version() == tag:
         export = flux.install_export
-        return Rules(lambda options: export(options.command_line()), None, f"rendered by flux {tag}")
+        return Rules(
+            lambda options: export(options.command_line()), None, f"the manifest was rendered by the Flux CLI {tag}"
+        )
     raise _unsupported(tag, published, hashes is not None)
 
 
@@ -182,9 +184,9 @@ def _reproduces(published: str, manifests: ReleaseManifests, generator: Generato
 
 def _unsupported(tag: str, published: str | None, source_differs: bool) -> UnsupportedRelease:  # noqa: FBT001 private
     reason = f"the source of its generator {'differs' if source_differs else 'is not available'}"
-    newer = f"{tag} is newer than the rules of this flux-upgrade; {reason}, and the manifest that Flux"
+    newer = f"{tag} is newer than this flux-upgrade: {reason}, and its published manifest"
     if published is None:
         hint = "run flux-upgrade again later: it appears minutes after the release"
-        return UnsupportedRelease(f"{newer} publishes for each release is not there yet", hint=hint, pending=True)
+        return UnsupportedRelease(f"{newer} does not exist yet", hint=hint, pending=True)
     hint = f"update flux-upgrade, or add the flux CLI {tag} to PATH"
-    return UnsupportedRelease(f"{newer} published for it is not reproduced exactly", hint=hint)
+    return UnsupportedRelease(f"{newer} cannot be reproduced exactly", hint=hint)

@@ -137,7 +137,7 @@ def _read(document: Any) -> Secret:
     if (document["apiVersion"], document["kind"]) != ("v1", "Secret") or not data:
         raise ValueError("another kind")
     if not set(document) <= _KEYS or set(metadata) != {"name", "namespace"}:
-        raise ValueError("somebody else's, or encrypted")
+        raise ValueError("of another user, or encrypted")
     every = (*data, *data.values(), metadata["name"], metadata["namespace"])
     if not all(isinstance(text, str) for text in every):
         raise ValueError("no strings")

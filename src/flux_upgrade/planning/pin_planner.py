@@ -242,6 +242,6 @@ def _held_within(made: Upgrade | Hold, lead: Plan) -> Upgrade | Hold:
     beyond = made.change.beyond
     if not (taken and allows(taken, beyond)):
         return made
-    detail = f"{made.change.raw} also supports {beyond}, and {taken} in {lead.path} would install it at once"
+    detail = f"{made.change.raw} also supports {beyond}, and {taken} in {lead.path} would install it immediately"
     hint = f"approve {beyond.minor}, or set {made.target} in {lead.path}"
     return Hold(HoldReason.UNSUPPORTED_PIN, detail, hint, bump_kind=made.bump_kind, target=made.target)

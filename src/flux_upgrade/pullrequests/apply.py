@@ -87,7 +87,7 @@ def _require_base(inventory: Inventory, repository: Repository) -> None:
     known, head = repository.ancestry, inventory.head
     if inventory.request.writes and known and head and head not in known:
         raise CheckoutDiffers(
-            f"the checkout ({head[:12]}) is none of the last {len(known)} commits of {repository.base}",
+            f"the checkout ({head[:12]}) is not one of the last {len(known)} commits of {repository.base}",
             hint="check out the target branch of pull requests, or set it with --base",
         )
 

@@ -79,7 +79,7 @@ def reconcile_branch(desired: DesiredPull, repository: Repository) -> Reconcilia
         return _update(desired, repository, branch.open_pull)
     # A branch without an open pull request is ours, or was merged as it is.
     if branch.head is not None and not markers.is_ours(branch.head) and not _is_merged(branch):
-        return Reconciliation(hold=_edited(f"the branch {branch.name}"))
+        return Reconciliation(hold=_edited(f"the branch {branch.name}", "delete the branch to discard these commits"))
     return Reconciliation((_open(desired, repository),))
 
 
@@ -112,7 +112,7 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
         # The branch is gone, and the forge has not closed the pull request yet: a person's answer.
         return Reconciliation(pull=pull)
     if not markers.is_ours(head) and not asked:
-        return Reconciliation(hold=_edited(pull.url), pull=pull)
+        return Reconciliation(hold=_edited(pull.url, _IN_A_PULL), pull=pull)
     remake = asked or pull.is_conflicting or not is_planned(head.message, desired.digest)
     body = desired.body(desired.state_on(pull))
     status = desired.status
@@ -166,14 +166,12 @@ def _is_merged(branch: Branch) -> bool:
     return any(each is not None and branch.head is not None and each.oid == branch.head.oid for each in merged)
 
 
-def _edited(where: str) -> Hold:
-    """Somebody has pushed to ``where``, a branch or a pull request of ours."""
-    return Hold(
-        HoldReason.BRANCH_EDITED,
-        f"another user pushed to {where}",
-        "merge or close it as it is; to recreate it without the pushed commits, tick the box "
-        f"in the pull request or add the label {REBASE}; without a pull request delete the branch",
-    )
+_IN_A_PULL = f"merge or close it; to discard these commits, tick its rebase box or add the label {REBASE}"
+
+
+def _edited(where: str, hint: str) -> Hold:
+    """Another user has pushed to ``where``, a branch or a pull request of ours."""
+    return Hold(HoldReason.BRANCH_EDITED, f"another user pushed to {where}", hint)
 
 
 def _taken(branch: Branch) -> Hold:

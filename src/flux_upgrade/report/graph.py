@@ -62,7 +62,7 @@ def plain_label(text: str) -> str:
 def _cluster(reads: ClusterReads) -> Iterator[str]:
     yield f"{reads.name}: {counted(len(reads.files), 'file')}" if reads.is_known else reads.name
     if not reads.is_known:
-        yield "  Nothing in this repository says where Flux begins to read, so every file counts as read."
+        yield "  Nothing in this repository shows where Flux starts, so every file counts as read by a cluster."
         return
     for root in reads.roots:
         yield f"  root: {root.folder or '.'} ({root.place})"

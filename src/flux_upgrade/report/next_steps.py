@@ -127,9 +127,9 @@ def _of_change(row: Row) -> Iterator[tuple[str, Sequence[str]]]:
     if change is None:
         return
     if not change.verified:
-        yield f"no-checksum: there is no published checksum for the manifests of {row.target}.", (row.name,)
+        yield f"no-checksum: no checksum is published for the manifests of {row.target}.", (row.name,)
     if change.evidence:
-        yield f"{row.target} is newer than the rules of this flux-upgrade, but {change.evidence}.", (row.name,)
+        yield f"{row.target} is newer than this flux-upgrade, but {change.evidence}.", (row.name,)
     for edits, what in ((change.carried.kept, "kept"), (change.carried.dropped, "given up for the release's own")):
         if edits:
             lines = [edit_phrase(each, str, short) for each in edits]

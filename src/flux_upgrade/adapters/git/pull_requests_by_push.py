@@ -21,7 +21,7 @@ MAX_OPTION = 60_000  # bytes; a push option is one pkt-line of Git's protocol, o
 _MAX_TITLE = 255  # characters; both GitLab and Gitea refuse longer ones
 _ACTION = re.compile(r"^([ \t>]*)/(?=[a-z])", re.MULTILINE)
 """GitLab does what a line like ``/merge`` in a description says."""
-_CUT = "\n\n… (cut: the server takes no longer text with a push)\n"
+_CUT = "\n\n… (cut: the server limits the length of this text)\n"
 
 
 @dataclass(frozen=True)

@@ -30,12 +30,12 @@ _NETWORK = f"check the network, the proxy, the API's URL and the CA file; {_LATE
 _BLOCK = ("contents: write", "pull-requests: write", "issues: write", "statuses: write")
 """As examples/scheduled.yaml has it."""
 _ACTIONS_SETTING = (
-    "tick Settings > Actions > General > Workflow permissions > 'Allow GitHub Actions to create and approve "
-    "pull requests'; if the setting is disabled, ask an owner of the organization, or use an app token"
+    "tick Settings > Actions > General > 'Allow GitHub Actions to create and approve pull requests'; if it is "
+    "disabled, use an app token"
 )
 _WORKFLOWS = (
-    "use an app token with 'Workflows: read and write' or a personal token with the scope 'workflow', because "
-    "GITHUB_TOKEN cannot change workflows; or add the file to `ignore` in the config file"
+    "use an app token with 'Workflows: read and write', a personal token with the scope 'workflow', or add the file "
+    "to `ignore`"
 )
 _SIGNING = (
     "use GITHUB_TOKEN or an app token, because the rules require signed commits; or exempt the branches of flux-upgrade"

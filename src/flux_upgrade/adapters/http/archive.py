@@ -83,7 +83,7 @@ def read_single(data: bytes, base_name: str, what: str) -> str:
         if not is_folder and name.rpartition("/")[2] == base_name
     ]
     if len(found) != 1:
-        raise refused(what, f"it holds {len(found)} files named {base_name}")
+        raise refused(what, f"it contains {len(found)} files named {base_name}")
     return _text(found[0], base_name, what)
 
 

@@ -44,7 +44,7 @@ def promotion_of(found: Sequence[ArtifactReference], address: Address) -> Promot
         raise _unsettled(f"{_place(each)} uses the artifact, and {each.reason}")
     if pinned and followed_by:
         one, other = pinned[0], followed_by[0]
-        how = f"follows its tag {other.follows}" if other.follows else "takes what a range admits"
+        how = f"follows its tag {other.follows}" if other.follows else "follows a range"
         raise _unsettled(f"{_place(one)} pins the artifact, and {_place(other)} {how}")
     return Promotion.PULL_REQUEST if pinned else Promotion.TAG
 
@@ -63,7 +63,7 @@ def remarks_of(found: Sequence[ArtifactReference], address: Address) -> tuple[st
     """What the move of the tag means to those who take a range, a sentence each."""
     ranges = {_place(each): text for each in found if (text := _range(each))}
     return tuple(
-        f"{place} takes what the range {text} admits: moving {address.tag} changes nothing there"
+        f"{place} follows the range {text}, so moving {address.tag} does not affect it"
         for place, text in ranges.items()
     )
 

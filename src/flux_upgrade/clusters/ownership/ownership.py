@@ -88,8 +88,8 @@ class Ownership:
         return Hold(
             HoldReason.OWNED_BY_TERRAFORM,
             f'Terraform wrote this file: a commit of it is "{headline}"',
-            f'set version = "{target}" in the resource flux_bootstrap_git, wherever it is; if there is none '
-            f"any more, upgrade once with --to {target}",
+            f'set version = "{target}" in the flux_bootstrap_git resource; if it no longer exists, upgrade once with '
+            f"--to {target}",
             target=target,
         )
 
@@ -120,8 +120,8 @@ class Ownership:
             if writer is Writer.BOOTSTRAP:
                 found.append(
                     f"**`flux bootstrap` wrote this file**, in the commit {code(headline)}. It writes the "
-                    "version and the flags of the CLI that runs it: run again with an older CLI, or without "
-                    "the flags, it undoes this upgrade. Use a CLI of at least this version for the next run."
+                    "version of its CLI and the flags of its command. Run it again only with the same flags, and a "
+                    "CLI of at least this version; otherwise, it undoes this upgrade."
                 )
         return tuple(dict.fromkeys(found))
 

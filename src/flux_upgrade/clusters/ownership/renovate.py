@@ -117,7 +117,7 @@ def _remark(  # noqa: PLR0913 what a sentence is about
     file: str, config: Mapping[str, Any], managers: tuple[str, ...], paths: list[str], rule: object, *, preset: str
 ) -> str:
     does = (
-        "regenerates them with its own flags, or changes the version in their header alone"
+        "regenerates them with its own flags, or changes only the version in their header"
         if managers[0] == "flux"
         else "bumps the versions in them one by one, ahead of their CRDs"
     )
@@ -133,8 +133,8 @@ def _remark(  # noqa: PLR0913 what a sentence is about
         owner = ", with the account that your workflow uses it from" if "OWNER" in preset else ""
         where = f'Add `"{preset}"` to `extends` {target.replace("to ", "of ", 1)}{owner}. Or {where}'
     return (
-        f"**Renovate writes the same {'file' if len(paths) == 1 else 'files'}.** As {code(file)} tells, "
-        f"its manager {which} takes {listed(paths)} and {does}. {where}:\n\n```json\n{text}\n```"
+        f"**Renovate writes the same {'file' if len(paths) == 1 else 'files'}.** With {code(file)}, its "
+        f"manager {which} matches {listed(paths)} and {does}. {where}:\n\n```json\n{text}\n```"
     )
 
 

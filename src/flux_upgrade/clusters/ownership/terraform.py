@@ -101,7 +101,7 @@ def hold(ownership: TerraformOwnership, target: Version) -> Hold:
     said = f"version = {owner.version}" if owner.version_line else f"{RESOURCE} without a version"
     detail = f"Terraform writes this file: {place} says {said}"
     if not ownership.is_certain:
-        detail = f"Terraform may write this file: {place} says {said}, and not for which cluster"
+        detail = f"Terraform may write this file: {place} says {said}, but not for which cluster"
     return Hold(HoldReason.OWNED_BY_TERRAFORM, detail, _remedy(owner, place, target), target=target)
 
 
@@ -109,14 +109,14 @@ def _remedy(owner: TerraformOwner, place: str, target: Version) -> str:
     equals = '"version": ' if owner.path.endswith(".json") else "version = "
     if owner.is_embedded:
         return (
-            f"{owner.path}:{owner.line}: embedded_manifests is set, so that the provider's own version "
-            f"decides: raise it to one that embeds {target}"
+            f"{owner.path}:{owner.line}: embedded_manifests is set, so upgrade the provider to a version "
+            f"that embeds {target}"
         )
     if not owner.version_line:
-        return f'{place}: add {equals}"{target}" to it; without, the provider\'s own version decides'
+        return f'{place}: add {equals}"{target}" to it; otherwise, the version of the provider decides'
     if owner.version.startswith('"') and INTERPOLATION.search(owner.version) is None:
         return f'{place}: {equals}"{target}"'
-    return f"{place}: let {owner.version} be {target}"
+    return f"{place}: set {owner.version} to {target}"
 
 
 def _pattern(text: str) -> str:

@@ -37,9 +37,9 @@ def remarks(tree: Tree, paths: Iterable[str]) -> Iterator[str]:
         for line, written in _written(text, wanted):
             yield (
                 f"**A workflow writes {'this file' if len(written) == 1 else 'these files'}, too:** "
-                f"{code(f'{file}:{line}')} runs `flux install --export` into {listed(written)}. It goes to the version "
-                "of its CLI, whatever the policy says, and drops flags and edits that the command does not name. "
-                "Remove it, so that one program alone writes the manifest."
+                f"{code(f'{file}:{line}')} runs `flux install --export` into {listed(written)}. It writes the version "
+                "of its CLI, regardless of your policy, and drops manual edits and flags that it does not set. "
+                "Remove it, so that only one program writes the manifest."
             )
 
 

@@ -92,10 +92,7 @@ class BreakRule(NamedTuple):
             return self.hint
         # What the API server says of a field that it does not know: https://github.com/fluxcd/flux2/issues/4479
         minor = Version(self.keep_since).minor
-        order = (
-            f"The field for it comes with {minor}: add it once the upgrade is done, "
-            "since the API server refuses it before."
-        )
+        order = f"The field that keeps the old behavior requires Flux {minor}: add it after the upgrade."
         return f"{order} {self.hint}".rstrip()
 
 

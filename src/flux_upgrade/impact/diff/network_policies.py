@@ -104,11 +104,11 @@ def _differences(before: NetworkPolicy | None, after: NetworkPolicy | None) -> I
                 yield "", f"{state} (for {each.pods}, {rules})"
         return
     if before.pods != after.pods:
-        yield "spec.podSelector", f"now for {after.pods}, before for {before.pods}"
+        yield "spec.podSelector", f"now for {after.pods} (was {before.pods})"
     for direction in DIRECTIONS:
         old, new = before.rules.get(direction), after.rules.get(direction)
         if old is None and new is not None:
-            yield f"spec.{direction.field}", f"{_open(direction, new)}, everything before"
+            yield f"spec.{direction.field}", f"{_open(direction, new)} (was everything)"
         elif old is not None and new is None:
             yield f"spec.{direction.field}", f"lets everything {direction.word}, no longer restricted"
         elif old is not None and new is not None and old != new:
@@ -130,7 +130,7 @@ def _difference(
     direction: Direction, old: Mapping[str, tuple[str, ...]], new: Mapping[str, tuple[str, ...]]
 ) -> Iterator[str]:
     if not new:
-        yield f"nothing, before {' and '.join(_ports(direction, *each) for each in old.items())}"
+        yield f"nothing (was {' and '.join(_ports(direction, *each) for each in old.items())})"
         return
     for peers in dict.fromkeys([*new, *old]):
         was, now = old.get(peers), new.get(peers)
@@ -139,5 +139,5 @@ def _difference(
         elif was is not None and now is None:
             yield f"no longer {_ports(direction, peers, was)}"
         elif was is not None and now is not None and was != now:
-            only = " only" if was == (ANY_PORT,) or set(now) < set(was) else ""
-            yield f"{', '.join(now)}{only} {direction.peers} {peers}, {', '.join(was)} before"
+            only = "only " if was == (ANY_PORT,) or set(now) < set(was) else ""
+            yield f"{only}{', '.join(now)} {direction.peers} {peers} (was {', '.join(was)})"

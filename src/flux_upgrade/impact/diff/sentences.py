@@ -71,7 +71,7 @@ def _lines(changes: Changes) -> Iterator[str]:
     yield from _fields(changes.crds, _LOOSENED)
     yield from _beside(changes.crds)
     if changes.noise:
-        yield f"Not listed: {', '.join(f'{name} ({count})' for name, count in changes.noise)}"
+        yield f"Left out: {', '.join(f'{name} ({count})' for name, count in changes.noise)}"
 
 
 def _apis(changes: Changes) -> Iterator[str]:
@@ -82,7 +82,7 @@ def _apis(changes: Changes) -> Iterator[str]:
     yield from _versions("API version now deprecated", changes.crds, lambda crd: crd.deprecated)
     stored = _grouped([((crd.group, *crd.storage), crd.kind) for crd in changes.crds if crd.storage is not None])
     for (group, old, new), kinds in stored.items():
-        yield f"Stored as {quoted(f'{group}/{new}')}, before as {quoted(old)}: {listed(kinds)}"
+        yield f"Stored as {quoted(f'{group}/{new}')} (was {quoted(old)}): {listed(kinds)}"
 
 
 def _grouped(pairs: Iterable[tuple[_Key, _Item]]) -> dict[_Key, list[_Item]]:
@@ -201,7 +201,7 @@ def _phrases(fields: Sequence[FieldChange], wanted: Sequence[str]) -> Iterator[s
 def _became(field: FieldChange) -> str:
     match field.what:
         case "type":
-            return f"is {quoted(field.new)}, before {quoted(field.old)}"
+            return f"is {quoted(field.new)} (was {quoted(field.old)})"
         case "default":
             return _changed("default {}", field.old, field.new)
     old, new = field.old or {}, field.new or {}
@@ -214,10 +214,10 @@ def _keyword(name: str, old: Any, new: Any) -> str:
             before, after = ", ".join(_rules(old)), ", ".join(_rules(new))
             if not after:
                 return f"no longer must satisfy: {before}"
-            return f"must satisfy: {after}" + (f", before: {before}" if before else "")
+            return f"must satisfy: {after}" + (f" (was: {before})" if before else "")
         case "enum", list(), list():
             gone, more = [each for each in old if each not in new], [each for each in new if each not in old]
-            parts = (("no longer takes ", gone), ("also takes ", more))
+            parts = (("no longer allows ", gone), ("also allows ", more))
             return ", ".join(words + listed(values) for words, values in parts if values)
         case "enum", list(), None:
             return f"no longer only {listed(old)}"
@@ -229,7 +229,7 @@ def _keyword(name: str, old: Any, new: Any) -> str:
 def _changed(words: str, old: Any, new: Any) -> str:
     if new is None:
         return f"no longer: {words.format(quoted(old))}"
-    return words.format(quoted(new)) + ("" if old is None else f", before {quoted(old)}")
+    return words.format(quoted(new)) + ("" if old is None else f" (was {quoted(old)})")
 
 
 def _rules(entries: Any) -> list[str]:

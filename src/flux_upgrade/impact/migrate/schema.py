@@ -119,7 +119,7 @@ def _of_fields(path: Path, value: dict[str, Any], schema: Schema, *, is_object: 
             if item is not None:
                 yield from _faults((*path, key), item, of_item)
         elif not is_open:
-            yield Fault((*path, key), What.UNKNOWN, "is no field of it")
+            yield Fault((*path, key), What.UNKNOWN, "is not a field of it")
     for key in schema.get("required") or ():
         if value.get(key) is None and "default" not in fields.get(key, {}):
             yield Fault((*path, key), What.MISSING, "is required")

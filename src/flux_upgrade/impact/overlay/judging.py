@@ -39,7 +39,7 @@ def judge(step: Step, was: StepResult, now: StepResult, *, is_open: bool) -> Ove
         line, pointer, name, change = moved
         # Of a patch that says which object it is for, it is said already.
         detail = f"{pointer} {change}" if step.what.endswith(f" {name}") else f"{pointer} of {name} {change}"
-        hint = "change the index together with the upgrade, or the patch changes another item than today"
+        hint = "change the index in this upgrade, or the patch changes a different item"
         return found._replace(line=line, verdict=OverlayVerdict.BREAKS, detail=detail, hint=hint)
     return _frozen(found, step, was, now) or _behind(found, was, now) or _idle(found, was, now) or found
 
@@ -50,7 +50,7 @@ def faulty(
     """A step that cannot be taken."""
     if isinstance(fault, CannotTell) or is_unsure:
         return found._replace(verdict=OverlayVerdict.UNKNOWN, detail=fault.message)
-    today = ", and today's build fails for it, too" if already else ""
+    today = " (the build already fails today)" if already else ""
     return found._replace(
         line=fault.line or found.line,
         verdict=OverlayVerdict.BREAKS,
@@ -72,7 +72,7 @@ def _without_target(found: OverlayFinding, *, already: bool, is_open: bool) -> O
         return found._replace(verdict=OverlayVerdict.UNKNOWN, detail=detail)
     fact = "nothing matched it before the upgrade either" if already else "nothing matches it anymore"
     return found._replace(
-        verdict=OverlayVerdict.IDLE, detail=f"{fact}, which kustomize does not say", hint=_REMOVE, already=already
+        verdict=OverlayVerdict.IDLE, detail=f"{fact} (kustomize does not report that)", hint=_REMOVE, already=already
     )
 
 
@@ -125,8 +125,8 @@ def _behind(found: OverlayFinding, was: StepResult, now: StepResult) -> OverlayF
             continue
         changed = _versions(touch)
         if old[0] in _versions(other) and new[0] not in changed:
-            detail = f"it changes {first_few(changed, _NAMED)}, and the release stores {new[0]}, which stays as it is"
-            hint = f"patch {_VERSIONS}/{new[1]}, too, or in its place"
+            detail = f"it changes {first_few(changed, _NAMED)}, but not {new[0]}, which the release stores"
+            hint = f"patch {_VERSIONS}/{new[1]} as well or instead"
             return found._replace(verdict=OverlayVerdict.BEHIND, detail=detail, hint=hint)
     return None
 

@@ -80,7 +80,7 @@ def parse(stored: StoredManifest) -> ImageManifest:
     annotations = _annotations(document)
     # Both at once would be read as the one or the other: CVE-2021-41190.
     if "manifests" in document and ("layers" in document or "config" in document):
-        raise refused(_WHAT, "it is an image's and an index at once")
+        raise refused(_WHAT, "it is both an image and an index")
     if media_type in _INDEX_TYPES and "manifests" in document:
         return ImageManifest(str(media_type), None, (), annotations, is_index=True)
     if media_type not in (MANIFEST_TYPE, _DOCKER_TYPE):
@@ -197,7 +197,7 @@ def _descriptor(stated: object) -> Descriptor:
     if not isinstance(digest, str) or _DIGEST.fullmatch(digest) is None:
         raise refused(_WHAT, "the digest of a blob in it is no sha256")
     if not isinstance(media_type, str) or type(size) is not int or size < 0:
-        raise refused(_WHAT, f"of the blob {digest} it tells no type or no size")
+        raise refused(_WHAT, f"the blob {digest} has no type or no size")
     _annotations(stated)
     return Descriptor(media_type, digest, size)
 

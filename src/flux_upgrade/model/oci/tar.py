@@ -162,10 +162,10 @@ class _Rationed(io.RawIOBase):
 
 def _refuse_globals(tar: tarfile.TarFile) -> None:
     if len(tar.pax_headers) > _MAX_GLOBALS:
-        raise refused(WHAT, "its tar file is damaged: it says too much of all entries")
+        raise refused(WHAT, "its tar file is damaged: its global header is too large")
     for key in tar.pax_headers:
         if key.startswith(_ONE_ENTRY_ONLY):
-            raise refused(WHAT, f"its tar file says '{key}' of all entries")
+            raise refused(WHAT, f"its tar file has the global header '{key}'")
 
 
 def _kind(member: tarfile.TarInfo) -> EntryType:

@@ -24,8 +24,8 @@ _VERSION = (*_FLUX, "flags", "version")
 _OLD_FIELDS = frozenset({"owner", "repository", "branch", "path", "namespace", "personal", "kubeconfig"})
 """Beside gitProvider, in eksctl 0.38 to 0.52: its proposal to have ``flags`` instead lists them."""
 _ONCE = (
-    "eksctl uses it only when it creates the cluster or enables Flux; afterwards, the version comes from"
-    " the files that flux bootstrap wrote (keep both equal)"
+    "eksctl uses it only when it creates the cluster or enables Flux; keep it equal to the version in the files"
+    " that flux bootstrap wrote"
 )
 
 
@@ -57,7 +57,7 @@ def change(pin: Pin, target: Version, context: PinContext) -> PinChange:
         raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} is not a Flux release")
     remark = (
         f"before the next eksctl run, install the flux CLI {target.minor}:"
-        " `flux bootstrap` installs only releases of its own minor"
+        " `flux bootstrap` installs only releases of that minor"
     )
     return PinChange((pin.details.replaced(target),), target, (remark,))
 

@@ -116,8 +116,8 @@ def components(tag: str, context: PinContext) -> frozenset[str]:
 
 def _gain(names: str, old: str, since: str) -> str:
     return (
-        f"From {since} on the artifact holds {names}, too, which that of {old} does not:"
-        " patch it away where it is not wanted."
+        f"As of {since}, the artifact also contains {names}, which {old} does not."
+        " If you do not want it, remove it with a patch."
     )
 
 

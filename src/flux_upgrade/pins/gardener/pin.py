@@ -139,7 +139,7 @@ def _configured(file: SourceFile, each: Object, extension: tuple[Step, ...]) -> 
 
 def _config_map(file: SourceFile, each: Object) -> Iterator[Pin]:
     value, whole = each.at(*_OF_CONFIG_MAP), each.has("data", "repositoryUrl")
-    remark = "it is for every Shoot of the project that has the extension, whose first generation reads it"
+    remark = "it applies to the first start of every Shoot in the project that has the extension"
     pin = _pin(file, each, ("data",), _OF_CONFIG_MAP)._replace(remarks=(remark, _ONCE))
     if value is not None:
         pin = _read(pin, value, _BARE_IN_CONFIG_MAP, flux_config.OF_FIRST_GENERATION)

@@ -51,7 +51,7 @@ def _fitted(
             return markers.block("\n\n".join(filter(None, [*above, folded, *below])), state)
     # Only where remarks are longer than all that may be written.
     view = View(proposal, context)
-    return markers.block(f"{_first(view, tasks(view))}\n\nThere is no room here to list them.", state)
+    return markers.block(f"{_first(view, tasks(view))}\n\nThis pull request is too large to list them.", state)
 
 
 def _pull_request(view: View) -> tuple[list[str], list[str]]:

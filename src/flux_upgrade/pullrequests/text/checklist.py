@@ -147,7 +147,7 @@ def _holds(view: View, plan: Plan) -> list[Hold]:
 
 
 def _why(view: View, plan: Plan, hold: Hold) -> str:
-    text = plain(hold.detail or hold.reason.replace("-", " "))
+    text = prose(hold.detail or hold.reason.replace("-", " "))
     text += f", until {plain(hold.until[:10])}" if hold.until else ""
     text += f" ({code(hold.reason)})."
     if hold.hint:

@@ -46,10 +46,10 @@ def besides(view: View) -> Iterator[str]:
         f"{code(f'{each.path}:{each.line}')}: {sentences(MARKDOWN, each.sentence)}" for each in broken
     )
     if lines:
-        yield f"**Broken today**, with or without this upgrade:\n{bullets(view.limited(list(lines)))}"
+        yield f"**Already broken today**, independent of this upgrade:\n{bullets(view.limited(list(lines)))}"
     unread = sorted({path for each in view.analyzed for path in each.impact.unread})
     if unread:
-        what = f"resources that {enumeration(view.targets)} does not serve, in files that stay as they are"
+        what = f"but these files use API versions that {enumeration(view.targets)} does not serve. They are unchanged"
         yield f"**Read by no cluster**, {what}:\n{bullets(view.limited(list(map(code, unread))))}"
 
 
@@ -98,7 +98,7 @@ def unseen(view: View) -> Iterator[str]:
     found = [each.plan for each in view.analyzed if each.impact.changes is None]
     if found:
         of = "" if len(found) == len(view.analyzed) else f" of {view.places(found)}"
-        yield f"**Not looked at:** what changes in the cluster{of}, and patches over it."
+        yield f"**Not checked:** changes in the cluster{of}, and patches of its manifests."
 
 
 def _gone(known: AnalyzedUpgrade, view: View) -> Iterator[str]:
@@ -106,10 +106,11 @@ def _gone(known: AnalyzedUpgrade, view: View) -> Iterator[str]:
     versions = unserved_line(changes, MARKDOWN) if changes is not None else ""
     if versions:
         own = {file.path for file in view.moved}
-        left = len(known.impact.blocking) + sum(each.use.path not in own for each in known.impact.moves)
-        done = "migrated in this pull request" if any(each.use.path in own for each in known.impact.moves) else ""
-        still = f"{counted(left, 'use')} left here" if left else done or "not used here"
-        yield f"No longer served: {versions} · {still}"
+        moved = sum(each.use.path in own for each in known.impact.moves)
+        left = len(known.impact.blocking) + len(known.impact.moves) - moved
+        used = [f"{counted(moved, 'use')} here, migrated below"] if moved else []
+        used += [f"{counted(left, 'use')} left here"] if left else []
+        yield f"No longer served: {versions} · {', '.join(used) or 'not used here'}"
 
 
 def _same(changes: Changes) -> Iterator[str]:
@@ -138,8 +139,8 @@ def way_back_line(view: View) -> str:
     others = [each.plan for each in view.analyzed if each.impact.changes is None]
     if not found:
         return (
-            "Not checked: whether the cluster will have stored objects in API versions that the older CRDs "
-            "lack. The API server would refuse those CRDs."
+            "Not checked: whether the cluster stores objects in API versions that the older CRDs do not have. The API "
+            "server would reject those CRDs."
         )
     return _storage(found) + (f" What {view.places(others)} would bring back is not known." if others else "")
 
@@ -148,7 +149,7 @@ def _storage(found: Sequence[Changes]) -> str:
     refused = _stored_anew(crd for changes in found for crd in way_back(changes))
     if refused:
         return (
-            f"A revert is not enough: {refused} after the upgrade, and the older CRDs lack it. The API server "
+            f"A revert is not enough: {refused} after the upgrade, which the older CRDs do not have. The API server "
             "rejects them while `status.storedVersions` contains it."
         )
     kept = _stored_anew(crd for changes in found for crd in restored(changes))

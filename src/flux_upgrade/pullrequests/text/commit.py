@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from flux_upgrade.impact.stored_versions.history import HistoryQuery, written
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Status
-from flux_upgrade.model.markdown import code, inert, plain, shortened, visible
+from flux_upgrade.model.markdown import code, inert, plain, prose, shortened, visible
 from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.planning.plan import Plan, Upgrade, files_after, files_before
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
@@ -218,8 +218,8 @@ def closing(body: str, state: MarkerState, why: str) -> str:
 
 def held(body: str, state: MarkerState, hold: Hold) -> str:
     """``body`` with what is in the way above our text, and ``state``, which says that it waits."""
-    hint = f" {plain(hold.hint[:1].upper() + hold.hint[1:])}." if hold.hint else ""
-    said = f"{_HELD} ({code(hold.reason)}): {plain(hold.detail)}.{hint} flux-upgrade recreates it after that."
+    hint = f" {prose(hold.hint[:1].upper() + hold.hint[1:])}." if hold.hint else ""
+    said = f"{_HELD} ({code(hold.reason)}): {prose(hold.detail)}.{hint} flux-upgrade recreates it after that."
     # As a person's browser sends it.
     before = (markers.text_of(body) or "").replace("\r\n", "\n")
     first, _, rest = before.partition("\n\n")

@@ -14,7 +14,7 @@ from flux_upgrade.report.impact_phrases import MARKDOWN, managed_line, place, st
 
 AFTER = "**After merging:**"
 _MANAGED = (
-    "Flux fails to apply objects whose `metadata.managedFields` name a removed API version: `request to "
+    "Flux fails to apply objects whose `metadata.managedFields` use a removed API version: `request to "
     "convert CR to an invalid group/version`."
 )
 
@@ -156,9 +156,9 @@ def _not_enough(view: View) -> Iterator[str]:
     }
     if found:
         yield (
-            "Stop at a release in between, and run `flux migrate` there: what it does at the current one is "
-            "not enough. Without `--to`, and with `multi-step: true` in the config file, flux-upgrade proposes the "
-            f"steps one by one.\n{bullets(view.limited(_who_stored(view, found)))}"
+            "Upgrade to a release in between first, and run `flux migrate` there. At the current release, it is not "
+            "enough. Without `--to`, and with `multi-step: true` in the config file, flux-upgrade proposes each "
+            f"step.\n{bullets(view.limited(_who_stored(view, found)))}"
         )
 
 
@@ -173,6 +173,6 @@ def _past(view: View) -> Iterator[str]:
     for why, found in by_reason.items():
         targets = ", ".join(sorted({each.upgrade.target for each in found}))
         yield (
-            f"Make sure that `flux migrate` has run in {_clusters(view, found)}: the earlier releases "
-            f"are unknown ({plain(why)}), and {targets} drops API versions that older releases stored."
+            f"Make sure that `flux migrate` has run in {_clusters(view, found)}. Flux {targets} drops API versions "
+            f"that older releases stored, and the earlier releases are unknown ({plain(why)})."
         )

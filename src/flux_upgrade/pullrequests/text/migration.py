@@ -62,7 +62,7 @@ def refusal(view: View) -> str:
 
 def roll_back(view: View) -> str:
     broken, way = (len(_broken(view)), f"revert this pull request while {enumeration(_versions(view))} runs")
-    return f"{way}. Flux still cannot apply then what it cannot apply today." if broken else f"{way}."
+    return f"{way}. Flux then still cannot apply what it cannot apply today." if broken else f"{way}."
 
 
 def _moves(view: View) -> list[Move]:
@@ -106,8 +106,8 @@ def _today(view: View) -> Iterator[str]:
         places = bullets(view.limited([code(place(move.use)) for move in broken]))
         yield f"{_currents(view, serve=False)} the old version of these either: {cannot}\n{places}"
     yield (
-        f"{_currents(view)} both versions{' of the others' if broken else ''}, so you can merge this at any time. "
-        f"{target} no longer serves the old ones: the upgrade of {waiting} waits for this pull request."
+        f"You can merge this at any time, because {_currents(view)} both versions{' of the others' if broken else ''}. "
+        f"The upgrade of {waiting} waits for it, because {target} no longer serves the old ones."
     )
 
 

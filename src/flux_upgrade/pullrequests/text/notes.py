@@ -86,7 +86,7 @@ def _folded(tags: Sequence[str], quotes: Sequence[str]) -> str:
     if silent:
         sections.append(f"Without notes here: {', '.join(map(link, silent))}.")
     if left_out:
-        sections.append(f"Left out, for there is no room: {', '.join(map(link, left_out))}.")
+        sections.append(f"Omitted because of their length: {', '.join(map(link, left_out))}.")
     span = tags[0] if len(tags) == 1 else f"{tags[-1]} … {tags[0]}"
     return fold(f"Release notes: {span}", "\n\n".join(sections))
 

@@ -51,7 +51,7 @@ def proof(view: View) -> list[str]:
     lines = view.by_installation((each.plan, plain(proof_phrase(each.proof))) for each in view.manifests)
     lines += view.by_installation((each.plan, line) for each in view.manifests for line in _untrue(each.proof))
     evidence = {(each.upgrade.target, each.change.evidence) for each in view.manifests if each.change.evidence}
-    lines += [f"{tag} is newer than the rules of this flux-upgrade, but {plain(why)}" for tag, why in sorted(evidence)]
+    lines += [f"Flux {tag} is newer than this flux-upgrade, but {plain(why)}" for tag, why in sorted(evidence)]
     if view.manifests and all(each.change.verified for each in view.manifests):
         lines.append(plain(checksums(view)))
     if view.pins:
