@@ -61,9 +61,9 @@ BAD = {
     "an-absolute-path": Bad({"path": "clusters/../../x"}, UsageError, "../x"),
     "no-such-branch": Bad({"base": "no-such-branch"}, RepositoryUnfit, "no-such-branch"),
     # Repository
-    "no-such-repository": Bad({"repository": NOWHERE}, RepositoryUnfit, f"no repository {NOWHERE}"),
+    "no-such-repository": Bad({"repository": NOWHERE}, RepositoryUnfit, f"{NOWHERE} does not exist"),
     "archived": Bad({"repository": ARCHIVED}, RepositoryUnfit, "archived"),
-    "for-another-path": Bad({"repository": BOOTSTRAPPED}, AlreadyBootstrapped, "would overwrite"),
+    "for-another-path": Bad({"repository": BOOTSTRAPPED}, AlreadyBootstrapped, "would be overwritten"),
     "by-another-flux": Bad(
         {"repository": BOOTSTRAPPED, "path": "clusters/other"}, AlreadyBootstrapped, "another Flux reconciles"
     ),
@@ -96,7 +96,7 @@ BAD = {
     ),
     "an-app-before-its-version": Bad({"flags": "app-id=1 version=v2.4.0"}, UsageError, "v2.5"),
     # The workflow
-    "may-not-write-workflows": Bad({"add-workflow": "true"}, ForbiddenByForge, "may not write workflows"),
+    "may-not-write-workflows": Bad({"add-workflow": "true"}, ForbiddenByForge, "the token cannot write"),
     "another-workflow-in-its-place": Bad(
         {"repository": OCCUPIED, "add-workflow": "true"}, UsageError, WORKFLOW, is_app=True
     ),
