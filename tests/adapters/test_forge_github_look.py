@@ -18,6 +18,7 @@ from flux_upgrade.adapters.github.query import MAX_BRANCHES, MAX_PATHS, Parts
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import ForbiddenByForge, ForgeUnavailable, RepositoryUnfit
 from flux_upgrade.model.forge import PullState, Question
+from replacing import replace
 
 NOTHING = Question((), ())
 
@@ -147,6 +148,37 @@ def test_many_are_asked_for_in_chunks(on: World, branches: int, paths: int, call
     assert [len(branch.pulls) for branch in seen.branches.values()] == [0] * (branches - 1) + [1] * bool(branches)
     assert [path for path, file in seen.files.items() if file.oid] == [PATH] * bool(paths)
     assert on.calls == ["GRAPHQL query"] * calls
+
+
+@pytest.mark.parametrize(("branches", "paths"), [(51, 1), (1, 101), (120, 250)])
+def test_every_fact_is_the_same_whether_few_or_many_are_asked_for(on: World, branches: int, paths: int) -> None:
+    on.opened()
+    on.fleet.open_issue("Upgrade Flux to v2.9.0", "body", "alice").labels.append(markers.PENDING)
+    on.fleet.people.push("flux-upgrade/other/patch", {"a": b"b"})
+    on.fleet.settings.rules = (Rule("REQUIRED_SIGNATURES", "main"),)
+    for kind in ("classic", "actions"):
+        on.use(kind)
+        few = on.forge.fetch(Question((BRANCH,), (PATH,), prefix="flux-upgrade/"))
+        names = (BRANCH, *(f"none/{n}" for n in range(branches - 1)))
+        files = (PATH, *(f"none/{n}" for n in range(paths - 1)))
+        many = on.forge.fetch(Question(names, files, prefix="flux-upgrade/"))
+        assert few.viewer
+        assert few.issues
+        assert few.others
+        assert (many.files[PATH], many.branches[BRANCH]) == (few.files[PATH], few.branches[BRANCH])
+        assert replace(many, files=few.files, branches=few.branches) == few
+
+
+def test_all_issues_and_branches_of_many_clusters_are_read(on: World) -> None:
+    names = tuple(f"flux-upgrade/c{n}/patch" for n in range(130))
+    for name in (*names, "flux-upgrade/zzz/patch"):
+        on.fleet.people.force_push(name, on.fleet.head())
+    for number in range(130):
+        on.fleet.open_issue(f"Upgrade Flux in {number}", "body", "alice").labels.append(markers.PENDING)
+    seen = on.forge.fetch(Question(names, (), prefix="flux-upgrade/"))
+    assert seen.others == ("flux-upgrade/zzz/patch",)
+    assert len({issue.number for issue in seen.issues}) == 130
+    assert on.calls == ["GRAPHQL query"] * 3
 
 
 def test_all_chunks_see_one_commit(on: World) -> None:
@@ -349,15 +381,18 @@ def test_every_query_is_one_that_github_takes() -> None:
 
     from stand_in.checked import published_schema
 
-    many = Question(tuple(f"b{n}" for n in range(MAX_BRANCHES + 1)), tuple(f"p{n}" for n in range(MAX_PATHS + 1)))
+    names = tuple(f"b/{n}" for n in range(MAX_BRANCHES + 1))
+    many = Question(names, tuple(f"p{n}" for n in range(MAX_PATHS + 1)), prefix="b/")
+    seen = {"base": {"target": {"oid": "0" * 40}}}
+    page = {"pageInfo": {"hasNextPage": True, "endCursor": "c"}}
     who = ("acme", "fleet")
     made = [
         queries.first(who, NOTHING, Parts()),
         queries.first(who, Question((), ("p",), base="b"), Parts()),
         queries.first(who, many, Parts(issues=False, statuses=False, rules=False)),
-        queries.more(who, many, "0" * 40, 1, Parts()),
-        queries.more(who, Question(many.branches, ()), "0" * 40, 1, Parts()),
-        queries.more(who, Question((), many.paths), "0" * 40, 1, Parts()),
+        queries.more(who, many, seen | {"issues": page, "refs": page}, 1, Parts()),
+        queries.more(who, Question(many.branches, ()), seen, 1, Parts()),
+        queries.more(who, Question((), many.paths), seen, 1, Parts()),
         queries.further_pulls(who, {0: ("b", "cursor")}, Parts()),
         queries.Query(queries.BRANCHES, {}),
     ]

@@ -62,11 +62,10 @@ class GitHubForge:
         try:
             facts = self._asked(partial(queries.first, self._who, question))
             self._require_fit(facts, question.base)
-            oid = facts["base"]["target"]["oid"]
-            merged, files = dict(facts), dict(facts["base"]["target"])
+            merged, files = facts, dict(facts["base"]["target"])
             for number in range(1, queries.chunks(question)):
-                answer = self._asked(partial(queries.more, self._who, question, oid, number))
-                merged |= answer
+                answer = self._asked(partial(queries.more, self._who, question, merged, number))
+                merged = queries.joined(merged, answer)
                 files |= answer.get("object") or {}
             branches = {
                 name: queries.branch_of(merged, number, name, facts["base"]["name"])

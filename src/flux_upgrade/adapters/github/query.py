@@ -16,6 +16,8 @@ from flux_upgrade.model.markers import PENDING, PROOF
 MAX_BRANCHES = 50
 MAX_PATHS = 100  # of one query: more of them would come near GitHub's limits of cost and time
 MAX_PULLS = 10  # of one branch, newest first
+PAGED = ("issues", "refs")
+"""Lists that go on in the query of each further chunk: the more clusters, the more of them there may be."""
 
 Json = Mapping[str, Any]
 Who = tuple[str, str]  # owner and name of a repository
@@ -43,9 +45,10 @@ fragment Signatures on Ref {
 }"""
 _NEWEST = "{field: CREATED_AT, direction: DESC}"
 _RULES = ("rules", "refUpdateRule")
-_REPOSITORY = f"""
-    id nameWithOwner url isArchived isEmpty viewerDefaultMergeMethod
-    issues(first: 50, labels: ["{PENDING}"], orderBy: {_NEWEST}) @include(if: $issues) {{
+_REPOSITORY = """
+    id nameWithOwner url isArchived isEmpty viewerDefaultMergeMethod"""
+_ISSUES = f"""issues(first: 100, labels: ["{PENDING}"], orderBy: {_NEWEST}%s) @include(if: $issues) {{
+      pageInfo {{ hasNextPage endCursor }}
       nodes {{ number url state closedAt title body labels(first: 50) {{ nodes {{ name }} }} }}
     }}"""
 _BASE = """{
@@ -56,7 +59,7 @@ _BASE = """{
         %s
       } }
     }"""
-_OTHERS = "refs(refPrefix: $prefix, first: 100) { nodes { prefix name } }"
+_OTHERS = "refs(refPrefix: $prefix, first: 100%s) { pageInfo { hasNextPage endCursor } nodes { prefix name } }"
 _PULLS_OF = f"pullRequests(headRefName: $%s, first: %s, orderBy: {_NEWEST}%s) {{ ...Pulls }}"
 
 BRANCHES = """query($owner: String!, $name: String!) {
@@ -139,6 +142,14 @@ class _Builder:
             lines.append(f"h{number}: history(first: 5, path: $p{number}) {{ nodes {{ message }} }}")
         return "\n        ".join(lines)
 
+    def list(self, name: str, question: Question, cursor: str = "") -> str:
+        """A page of one of ``PAGED``."""
+        if name == "refs":
+            self.variable("prefix", f"refs/heads/{question.prefix.rpartition('/')[0]}/")
+        if cursor:
+            self.variable(f"after_{name}", cursor)
+        return (_OTHERS if name == "refs" else _ISSUES) % (f", after: $after_{name}" if cursor else "")
+
     def query(self, body: str, fragments: str, beside: str = "") -> Query:
         for name, value in self.flags.items():
             if f"${name}" in body + fragments:
@@ -158,20 +169,20 @@ def first(who: Who, question: Question, parts: Parts) -> Query:
         builder.variable("base", f"refs/heads/{question.base}")
         field = "ref(qualifiedName: $base)"
     files, branches = builder.files(question, 0), builder.branches(question, 0)
-    body = f"{_REPOSITORY}\n    base: {field} {_BASE % files}\n    {branches}"
-    if "/" in question.prefix:
-        builder.variable("prefix", f"refs/heads/{question.prefix.rpartition('/')[0]}/")
-        body += f"\n    {_OTHERS}"
+    lists = PAGED if "/" in question.prefix else PAGED[:1]
+    pages = "\n    ".join(builder.list(name, question) for name in lists)
+    body = f"{_REPOSITORY}\n    {pages}\n    base: {field} {_BASE % files}\n    {branches}"
     return builder.query(body, _SIGNATURES + (_HEAD + _PULLS if branches else ""), builder.viewer)
 
 
-def more(who: Who, question: Question, base_oid: str, number: int, parts: Parts) -> Query:
-    """Chunk ``number`` (from 1) of what ``first`` left out; files at the commit that it saw."""
+def more(who: Who, question: Question, seen: Json, number: int, parts: Parts) -> Query:
+    """Chunk ``number`` (from 1) of what ``first`` left out; files at the commit that was ``seen`` so far."""
     builder = _Builder(who, parts)
     files, body = builder.files(question, number), builder.branches(question, number)
     fragments = _HEAD + _PULLS + _SIGNATURES if body else ""
+    body += "".join(f"\n    {builder.list(name, question, cursor)}" for name, cursor in _cursors(seen))
     if files:
-        builder.variable("oid", base_oid, "GitObjectID!")
+        builder.variable("oid", seen["base"]["target"]["oid"], "GitObjectID!")
         body = f"object(oid: $oid) {{ ... on Commit {{\n        {files}\n      }} }}\n    {body}"
     return builder.query(f"\n    {body}", fragments)
 
@@ -192,6 +203,25 @@ def further_pulls(who: Who, cursors: Mapping[int, tuple[str, str]], parts: Parts
         builder.variable(f"c{number}", cursor)
         lines.append(f"q{number}: {_PULLS_OF % (f'b{number}', 100, f', after: $c{number}')}")
     return builder.query("\n    " + "\n    ".join(lines), _HEAD + _PULLS)
+
+
+def joined(seen: Json, answer: Json) -> Json:
+    """What was seen before, with the branches and the pages that ``answer`` adds. All else stays as it is.
+
+    An answer has the names of ``first`` again, like ``viewer``, without having been asked for them.
+    """
+    pages = {name: {**answer[name], "nodes": [*seen[name]["nodes"], *answer[name]["nodes"]]} for name in _lists(answer)}
+    return {**answer, **seen, **pages}
+
+
+def _cursors(seen: Json) -> Iterator[tuple[str, str]]:
+    """The lists that go on, and where."""
+    pages = ((name, seen[name]["pageInfo"]) for name in _lists(seen))
+    return ((name, page["endCursor"]) for name, page in pages if page["hasNextPage"])
+
+
+def _lists(answer: Json) -> Iterator[str]:
+    return (name for name in PAGED if answer.get(name))
 
 
 def file_of(commit: Json, number: int) -> BaseFile:
