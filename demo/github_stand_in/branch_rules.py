@@ -30,10 +30,10 @@ class RefUpdate:
     force: bool = False
 
 
-def refuse_by_rules(store: GitStore, rules: Iterable[Rule], update: RefUpdate, current: str) -> None:
+def refuse_by_rules(store: GitStore, rules: Iterable[Rule], update: RefUpdate, current: str, login: str = "") -> None:
     """Raise Refused where a ruleset, or the protection of the branch, forbids the move from ``current``."""
     branch = update.name.removeprefix("refs/heads/")
-    kinds = {rule.type for rule in rules if fnmatchcase(branch, rule.branches)}
+    kinds = {rule.type for rule in rules if fnmatchcase(branch, rule.branches) and login not in rule.bypass}
     if not current:
         broken = {"CREATION"}
     elif not update.new:

@@ -208,9 +208,13 @@ class GitStore:
         """Ids of the commits of ``head`` that ``base`` does not have, newest first."""
         return tuple((self._asked("rev-list", head, f"^{base}") or b"").decode().split())
 
-    def files_of(self, commit: str) -> tuple[Changed, ...]:
-        """What a commit changed, compared with its first parent, and what it renamed."""
-        parents = self.read(commit).parents[:1]
+    def merge_base(self, base: str, head: str) -> str:
+        """Where the two parted; empty where they have nothing in common."""
+        return (self._asked("merge-base", base, head) or b"").decode().strip()
+
+    def files_of(self, commit: str, parent: str = "") -> tuple[Changed, ...]:
+        """What a commit changed, compared with ``parent`` (empty: its first), and what it renamed."""
+        parents = (parent,) if parent else self.read(commit).parents[:1]
         against = (*parents, commit) if parents else ("--root", commit)
         listed = self._asked("diff-tree", "-r", "-z", "-M", "--raw", "--no-commit-id", *against) or b""
         words = iter(listed.decode("utf-8", "surrogateescape").split("\0")[:-1])

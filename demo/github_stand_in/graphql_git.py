@@ -80,6 +80,15 @@ class GitViews:
         classic = [rule for rule in rules if rule.is_classic]
         signed = any(rule.type == "REQUIRED_SIGNATURES" for rule in classic)
         about = {"id": f"BPR_{number_of(full)}", "pattern": classic[0].branches if classic else ""}
+        # By default, branch protection refuses force pushes; a rule for something else allows them here.
+        forced = all(rule.type != "NON_FAST_FORWARD" for rule in classic)
+        checks = any(rule.type == "REQUIRED_STATUS_CHECKS" for rule in classic)
+        updates = {
+            "pattern": about["pattern"],
+            "requiresSignatures": signed,
+            "allowsForcePushes": forced,
+            "requiredStatusCheckContexts": list(self.repository.settings.required_contexts) if checks else [],
+        }
         return {
             "__typename": "Ref",
             "id": f"REF_{self.repository.id}_{number_of(full)}",
@@ -88,7 +97,7 @@ class GitViews:
             "target": lambda _: self.git_object(oid),
             "rules": connection("rules", lambda: [r for r in rules if not r.is_classic], _rule),
             "branchProtectionRule": {**about, "requiresCommitSignatures": signed} if classic else None,
-            "refUpdateRule": {"pattern": about["pattern"], "requiresSignatures": signed} if classic else None,
+            "refUpdateRule": updates if classic else None,
         }
 
     def object(self, arguments: Mapping[str, str | None]) -> View | None:
@@ -179,7 +188,14 @@ class GitViews:
 
 
 def _rule(rule: Rule) -> View:
-    return {"id": f"RR_{number_of(rule.type + rule.branches)}", "type": rule.type}
+    number = number_of(rule.type + rule.branches)  # Each rule is in a ruleset of its own
+    checks = {"__typename": "RequiredStatusChecksParameters", "strictRequiredStatusChecksPolicy": rule.is_strict}
+    return {
+        "id": f"RR_{number}",
+        "type": rule.type,
+        "parameters": checks if rule.type == "REQUIRED_STATUS_CHECKS" else None,
+        "repositoryRuleset": {"id": f"RRS_{number}", "databaseId": number, "name": rule.type.lower()},
+    }
 
 
 def _context(status: Status) -> View:

@@ -103,6 +103,7 @@ class Views(GitViews):
             "headRef": lambda _: None if is_foreign else self.ref(pull.head),
             "headRepository": lambda _: None if is_foreign else self.whole(),
             "mergeable": lambda _: self.repository.mergeable(pull),
+            "mergeStateStatus": lambda _: self.repository.merge_state(pull),
             "merged": bool(pull.merged_at),
             "mergedAt": pull.merged_at or None,
             "mergeCommit": lambda _: self.git_object(pull.merge_commit) if pull.merge_commit else None,

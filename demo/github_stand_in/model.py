@@ -48,6 +48,10 @@ class Rule:
     """A pattern of branch names."""
     is_classic: bool = False
     """Branch protection, not a ruleset."""
+    is_strict: bool = False
+    """Of REQUIRED_STATUS_CHECKS: branches have to be up to date before they are merged."""
+    bypass: tuple[str, ...] = ()
+    """Logins that a ruleset does not bind."""
 
 
 @dataclass

@@ -31,7 +31,7 @@ class People:
         repository, pull = self._repository, self._pull(number)
         base = repository.head(pull.base)
         tree = repository.store.merged_tree(base, pull.head_sha)
-        if pull.state != "open" or pull.is_draft or not tree:
+        if pull.state != "open" or pull.is_draft or not tree or repository.is_outdated(pull):
             raise Refused(405, "Pull Request is not mergeable")
         made = self._merged(pull, base, tree, method)
         pull.merged_at, pull.merged_by, pull.merge_commit = repository.clock.text, self._login, made
@@ -39,6 +39,24 @@ class People:
         repository.push([RefUpdate(f"refs/heads/{pull.base}", base, made)])
         if repository.settings.delete_branch_on_merge:
             self.delete_branch(pull.head)
+        return made
+
+    def update_branch(self, number: int, files: dict[str, bytes | None] | None = None) -> str:
+        """Press “Update branch”: GitHub merges the base into it, and signs that. Returns the merge.
+
+        ``files``: what the person changes besides, as the editor for conflicts lets them.
+        """
+        repository, pull, store = self._repository, self._pull(number), self._repository.store
+        head, base = repository.head(pull.head), repository.head(pull.base)
+        tree = store.merged_tree(head, base)
+        if not tree:
+            raise Refused(422, "merge conflict between base and head")
+        if files:
+            tree = store.tree(tree, repository.entries(head, files))
+        message = f"Merge branch '{pull.base}' into {pull.head}"
+        author, forge = repository.person(self._login), Person(*FORGE, repository.clock.epoch)
+        made = store.commit(tree, [head, base], message, author, forge, sign=True)
+        repository.push([RefUpdate(f"refs/heads/{pull.head}", head, made)])
         return made
 
     def _merged(self, pull: Pull, base: str, tree: str, method: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,15 +90,18 @@ class Repository:
         ``start`` is the commit to begin the branch from, where there is no such branch yet.
         """
         parent = self.head(branch) or start or self.head()
-        entries = [
-            Entry(path, self._mode(parent, path), "" if content is None else self.store.blob(content))
-            for path, content in files.items()
-        ]
         person = self.person(author)
-        tree = self.store.tree(parent, entries)
+        tree = self.store.tree(parent, self.entries(parent, files))
         made = self.store.commit(tree, [parent] if parent else [], message, person, person, sign=is_signed)
         self.push([RefUpdate(f"refs/heads/{branch or self.default_branch}", None, made, force=True)])
         return made
+
+    def entries(self, parent: str, files: Mapping[str, bytes | None]) -> list[Entry]:
+        """Files (None: remove) over those of a commit."""
+        return [
+            Entry(path, self._mode(parent, path), "" if content is None else self.store.blob(content))
+            for path, content in files.items()
+        ]
 
     def _mode(self, commit: str, path: str) -> str:
         entry = self.store.entry(commit, path) if commit else None
@@ -140,7 +144,8 @@ class Repository:
             raise Refused(422, "Update is not a fast forward")
         if token is not None and update.new:
             access.require_workflows(token, self.store, update.new, by_push=by_push)
-        refuse_by_rules(self.store, self.settings.rules, update, current)
+        login = token.login if token is not None else ""
+        refuse_by_rules(self.store, self.settings.rules, update, current, login)
 
     def push(self, updates: Iterable[RefUpdate]) -> None:
         """Move refs, all or none, and let pull requests follow. Raises Moved."""
@@ -271,6 +276,25 @@ class Repository:
         if pull.state != "open" or not self.settings.knows_mergeable:
             return "UNKNOWN"
         return "MERGEABLE" if self.store.merged_tree(self.head(pull.base), pull.head_sha) else "CONFLICTING"
+
+    def merge_state(self, pull: Pull) -> str:
+        """GraphQL's ``MergeStateStatus``. What is missing outranks being behind."""
+        state = self.mergeable(pull)
+        if state != "MERGEABLE":
+            return "DIRTY" if state == "CONFLICTING" else "UNKNOWN"
+        if pull.is_draft:
+            return "DRAFT"
+        statuses = self.status(pull.head_sha)
+        required = self.settings.required_contexts if pull.base == self.default_branch else ()
+        if not all(name in statuses and statuses[name].state == "success" for name in required):
+            return "BLOCKED"
+        return "BEHIND" if self.is_outdated(pull) else "CLEAN"
+
+    def is_outdated(self, pull: Pull) -> bool:
+        """Whether a rule demands that it is up to date with its base, and it is not."""
+        rules = (rule for rule in self.settings.rules if fnmatchcase(pull.base, rule.branches))
+        is_behind = not self.store.is_ancestor(self.head(pull.base), pull.head_sha)
+        return is_behind and any(rule.is_strict for rule in rules)
 
     # Statuses and releases
 

@@ -20,6 +20,8 @@ from github_stand_in.shapes_git import GitShapes
 
 _MODES = ("100644", "100755", "040000", "160000", "120000")
 _MAX_DESCRIPTION = 140
+_MAX_COMMITS, _MAX_FILES = 250, 300
+"""Of a comparison: https://docs.github.com/rest/commits/commits#compare-two-commits."""
 
 
 def _require_content(context: Context) -> None:
@@ -130,6 +132,37 @@ def read_whole_commit(context: Context) -> Response:
     return Response(200, {**shapes.whole_commit(store.read(sha)), "files": page.body}, page.headers)
 
 
+def compare(context: Context) -> Response:
+    """GET /compare/{basehead}: the commits that the head has and the base has not, and what they change."""
+    store, shapes = context.repository.store, context.shaped(GitShapes)
+    base, _, head = context.parameters["basehead"].partition("...")
+    base, head = context.repository.resolve(base), context.repository.resolve(head)
+    fork = store.merge_base(base, head) if base and head else ""
+    if not fork:
+        raise Refused(404, "Not Found")
+    ahead, behind = store.ahead(base, head), store.ahead(head, base)
+    states = ("identical", "ahead", "behind", "diverged")
+    url = f"{shapes.html}/compare/{base}...{head}"
+    return Response(
+        200,
+        {
+            "url": f"{shapes.url}/compare/{base}...{head}",
+            "html_url": url,
+            "permalink_url": url,
+            "diff_url": f"{url}.diff",
+            "patch_url": f"{url}.patch",
+            "base_commit": shapes.whole_commit(store.read(base)),
+            "merge_base_commit": shapes.whole_commit(store.read(fork)),
+            "status": states[bool(ahead) + 2 * bool(behind)],
+            "ahead_by": len(ahead),
+            "behind_by": len(behind),
+            "total_commits": len(ahead),
+            "commits": [shapes.whole_commit(store.read(oid)) for oid in reversed(ahead[:_MAX_COMMITS])],
+            "files": [shapes.changed(head, each) for each in store.files_of(head, fork)][:_MAX_FILES],
+        },
+    )
+
+
 def read_tree(context: Context) -> Response:
     """GET /git/trees/{tree_sha}."""
     _require_content(context)
@@ -229,5 +262,6 @@ ROUTES = (
     Route("GET", f"{_GIT}/ref/{{ref}}", "contents", read_ref),
     Route("GET", f"{_GIT}/matching-refs/{{ref}}", "contents", matching_refs),
     Route("GET", "/repos/{owner}/{repo}/commits/{ref}", "contents", read_whole_commit),
+    Route("GET", "/repos/{owner}/{repo}/compare/{basehead}", "contents", compare),
     Route("POST", "/repos/{owner}/{repo}/statuses/{sha}", "statuses", create_status),
 )

@@ -132,6 +132,20 @@ RULES = (
         "A commit made by an app's token without author and committer is signed; a personal token's is not.",
     ),
     Fact(
+        "update-branch",
+        f"{_DOCS}pull-requests/collaborating-with-pull-requests/proposing-changes-to-your-work-with-pull-requests/"
+        "keeping-your-pull-request-in-sync-with-the-base-branch",
+        "“Update branch” merges the base into the head: the head is the first parent, GitHub the committer, and"
+        " the commit is signed by GitHub.",
+    ),
+    Fact(
+        "up-to-date",
+        f"{_DOCS}repositories/configuring-branches-and-merges-in-your-repository/managing-protected-branches/"
+        "about-protected-branches#require-status-checks-before-merging",
+        "Required checks may be strict: a branch that lacks a commit of its base cannot be merged. Its"
+        " mergeStateStatus is BEHIND, unless something else is missing: then it is BLOCKED, and a draft's is DRAFT.",
+    ),
+    Fact(
         "rewritten-branch",
         "https://github.com/isaacs/github/issues/361",
         "A closed pull request whose branch was rewritten since cannot be opened again: 422, “was force-pushed"

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pytest
 from github_stand_in import Rule, StandIn
 from github_stand_in.model import Status
-from github_stand_in.refusals import MAX_BODY
+from github_stand_in.refusals import MAX_BODY, Refused
 from github_stand_in.rules import RULES
 
 from stand_in.asking import Api, asking, fleet
@@ -381,6 +381,57 @@ def test_without_its_branch_a_pull_request_is_closed_for_good(hub: StandIn, api:
     assert (found["state"], found["merged"], found["head"]["sha"]) == ("closed", False, sha)
     words = "state cannot be changed. The up branch has been deleted."
     assert status_and_message(api.patch("/pulls/1", {"state": "open"})) == (422, words)
+
+
+@shows("update-branch")
+def test_update_branch_merges_the_base_and_signs_that(hub: StandIn, api: Api) -> None:
+    repository = hub.repositories["acme/fleet"]
+    sha = api.branch("up/date")
+    api.open_pull("up/date")
+    base = repository.people.advance_base()
+    made = repository.people.update_branch(1)
+    shown = api.get(f"/compare/main...{made}").json()
+    assert (shown["status"], shown["ahead_by"], shown["merge_base_commit"]["sha"]) == ("ahead", 2, base)
+    assert [each["sha"] for each in shown["commits"]] == [sha, made]
+    merge = shown["commits"][-1]
+    assert [each["sha"] for each in merge["parents"]] == [sha, base]
+    assert (merge["commit"]["committer"]["email"], merge["commit"]["verification"]["verified"]) == (
+        "noreply@github.com",
+        True,
+    )
+    assert [each["filename"] for each in shown["files"]] == ["a.yaml"]
+    assert repository.pulls[1].head_sha == made
+
+
+@shows("up-to-date")
+@pytest.mark.parametrize("is_classic", [True, False])
+def test_a_strict_rule_wants_branches_that_are_up_to_date(hub: StandIn, api: Api, *, is_classic: bool) -> None:
+    query = """{ repository(owner: "acme", name: "fleet") {
+      pullRequest(number: 1) { mergeStateStatus }
+    } }"""
+
+    def state() -> str:
+        return str(api.query(query)["data"]["repository"]["pullRequest"]["mergeStateStatus"])
+
+    repository = hub.repositories["acme/fleet"]
+    api.branch("up/date")
+    api.open_pull("up/date", draft=True)
+    repository.settings.rules = (Rule("REQUIRED_STATUS_CHECKS", "main", is_classic=is_classic, is_strict=True),)
+    repository.settings.required_contexts = ("ci",)
+    states = [state()]
+    repository.people.mark_ready(1)
+    states.append(state())
+    repository.people.advance_base()
+    states.append(state())
+    api.post(f"/statuses/{repository.head('up/date')}", {"state": "success", "context": "ci"})
+    states.append(state())
+    with pytest.raises(Refused):
+        repository.people.merge(1)
+    made = repository.people.update_branch(1)
+    api.post(f"/statuses/{made}", {"state": "success", "context": "ci"})
+    states.append(state())
+    assert states == ["DRAFT", "BLOCKED", "BLOCKED", "BEHIND", "CLEAN"]
+    repository.people.merge(1)
 
 
 @shows("rewritten-branch")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from github_stand_in import Rule
 from github_stand_in.flux import publish_releases
 
 from convergence.asking import (
@@ -20,6 +21,7 @@ from convergence.asking import (
     state_of,
 )
 from convergence.fleet import CONFIG, MINOR, PATCH, PATH, Fleet, fleet_at, installation, manifest
+from flux_upgrade.model import markers
 
 # Texts
 
@@ -128,6 +130,93 @@ def test_a_merge_of_the_base_into_the_branch_is_an_edit(patch: Fleet) -> None:
     merged = store.commit(store.merged_tree(base, head), [head, base], "Merge main\n", person, person)
     patch.people.force_push(PATCH, merged)
     assert reasons(patch)[PATCH] == "branch-edited"
+
+
+def test_a_branch_that_github_updated_is_still_kept_current(patch: Fleet) -> None:
+    for _ in range(2):
+        patch.people.advance_base()
+        merge = patch.people.update_branch(1)
+        assert patch.run().writes == ("POST /statuses/{sha}",)
+        assert patch.repository.head(PATCH) == merge
+        assert patch.repository.status(merge)[markers.PROOF].state == "success"
+        require_rest(patch)
+    newer(patch)
+    patch.run()
+    assert held_by(patch, PATCH) == manifest("v2.8.8")
+    assert patch.repository.store.read(patch.repository.head(PATCH)).parents == (patch.repository.head(),)
+    require_rest(patch)
+
+
+def test_what_is_no_longer_needed_is_closed_though_github_updated_its_branch(patch: Fleet) -> None:
+    patch.people.advance_base()
+    patch.people.update_branch(1)
+    patch.people.push("main", {PATH: manifest("v2.8.7")}, "By hand\n")
+    assert patch.run().outcome == "closed"
+
+
+def test_a_branch_that_github_updated_is_used_again_once_its_pull_request_is_closed(patch: Fleet) -> None:
+    patch.people.advance_base()
+    patch.people.update_branch(1)
+    patch.people.close(1)
+    newer(patch)
+    assert patch.run().outcome == "opened"
+    assert held_by(patch, PATCH) == manifest("v2.8.8")
+    require_rest(patch)
+
+
+@pytest.mark.parametrize("method", ["merge", "squash"])
+def test_a_branch_that_github_updated_is_merged(method: str, patch: Fleet) -> None:
+    patch.people.advance_base()
+    patch.people.update_branch(1)
+    patch.people.merge(1, method)
+    require_rest(patch)
+    newer(patch)
+    patch.run()
+    assert open_in(patch) == [2]
+
+
+@pytest.mark.parametrize("files", [{"NOTES.md": b"mine\n"}, {PATH: b"# nothing\n"}, {"README.md": None}])
+def test_what_a_person_changes_in_the_merge_is_an_edit(files: dict[str, bytes | None], patch: Fleet) -> None:
+    patch.people.advance_base()
+    merge = patch.people.update_branch(1, files)
+    assert reasons(patch)[PATCH] == "branch-edited"
+    assert patch.repository.head(PATCH) == merge
+
+
+def test_a_commit_below_the_merge_is_an_edit(patch: Fleet) -> None:
+    patch.people.push(PATCH, {"NOTES.md": b"mine\n"})
+    patch.people.advance_base()
+    patch.people.update_branch(1)
+    assert reasons(patch)[PATCH] == "branch-edited"
+
+
+@pytest.mark.parametrize("is_classic", [True, False])
+def test_a_branch_that_has_to_be_up_to_date_is_recreated(is_classic: object, opens: Opens) -> None:
+    rules = (Rule("REQUIRED_STATUS_CHECKS", "main", is_classic=bool(is_classic), is_strict=True),)
+    fleet = opens(config=SUMMARY, rules=rules, required_contexts=(markers.PROOF,))
+    fleet.run()
+    require_rest(fleet)
+    for _ in range(2):
+        base = fleet.people.advance_base()
+        assert fleet.run().outcome == "updated"
+        assert fleet.repository.store.read(fleet.repository.head(PATCH)).parents == (base,)
+        require_rest(fleet)
+    fleet.people.advance_base()
+    fleet.people.update_branch(1)
+    fleet.run()
+    require_rest(fleet)
+    fleet.people.merge(1)
+
+
+def test_a_draft_is_recreated_once_it_is_ready(opens: Opens) -> None:
+    rules = (Rule("REQUIRED_STATUS_CHECKS", "main", is_strict=True),)
+    fleet = opens("v2.8.8", tags=("v2.8.8", "v2.9.3"), rules=rules)
+    fleet.run()
+    base = fleet.people.advance_base()
+    require_rest(fleet)
+    fleet.run(approve="2.9")
+    assert fleet.repository.store.read(fleet.repository.head(MINOR)).parents == (base,)
+    require_rest(fleet)
 
 
 def test_a_branch_of_that_name_that_is_not_ours_is_left_alone(opens: Opens) -> None:

@@ -28,6 +28,8 @@ class Commit(NamedTuple):
     message: str
     statuses: Mapping[str, str] = {}
     """Context → state (``success``, ``failure`` …), of the contexts that were asked for."""
+    merged: str = ""
+    """Oid of the base's commit that the forge itself merged into it since: then ``oid`` is that of the merge."""
 
 
 class PullRequest(NamedTuple):
@@ -45,6 +47,7 @@ class PullRequest(NamedTuple):
     is_conflicting: bool  # It cannot be merged as it is. False while the forge does not know yet.
     created_at: str
     closed_at: str = ""  # RFC 3339, UTC; of a closed or merged one
+    is_outdated: bool = False  # It has to be up to date with its base before it is merged, and is not
 
 
 class Issue(NamedTuple):
@@ -71,6 +74,12 @@ class Branch(NamedTuple):
     @property
     def open_pull(self) -> PullRequest | None:
         return next((pull for pull in self.pulls if pull.state is PullState.OPEN), None)
+
+
+def is_merged(branch: Branch) -> bool:
+    """Whether its head was merged as it is."""
+    merged = (pull.head for pull in branch.pulls if pull.state is PullState.MERGED)
+    return any(each is not None and branch.head is not None and each.oid == branch.head.oid for each in merged)
 
 
 class BaseFile(NamedTuple):

@@ -17,11 +17,11 @@ from flux_upgrade.model.forge import (
     NewCommit,
     OpenPull,
     PullRequest,
-    PullState,
     Repository,
     Status,
     Step,
     UpdatePull,
+    is_merged,
 )
 from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.versions import NO_VERSION
@@ -78,7 +78,7 @@ def reconcile_branch(desired: DesiredPull, repository: Repository) -> Reconcilia
     if branch.open_pull is not None:
         return _update(desired, repository, branch.open_pull)
     # A branch without an open pull request is ours, or was merged as it is.
-    if branch.head is not None and not markers.is_ours(branch.head) and not _is_merged(branch):
+    if branch.head is not None and not markers.is_ours(branch.head) and not is_merged(branch):
         return Reconciliation(hold=_edited(f"the branch {branch.name}", "delete the branch to discard these commits"))
     return Reconciliation((_open(desired, repository),))
 
@@ -90,7 +90,7 @@ def _open(desired: DesiredPull, repository: Repository) -> OpenPull:
         head is not None
         and markers.is_ours(head)
         and is_planned(head.message, desired.digest)
-        and not _is_merged(branch)  # merged and reverted: the same commit once more would change nothing
+        and not is_merged(branch)  # merged and reverted: the same commit once more would change nothing
     )
     return OpenPull(
         branch=branch.name,
@@ -113,7 +113,9 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
         return Reconciliation(pull=pull)
     if not markers.is_ours(head) and not asked:
         return Reconciliation(hold=_edited(pull.url, _IN_A_PULL), pull=pull)
-    remake = asked or pull.is_conflicting or not is_planned(head.message, desired.digest)
+    # A draft is merged by nobody: that it is out of date need not start its checks again.
+    is_outdated = pull.is_outdated and (not pull.is_draft or desired.make_ready)
+    remake = asked or pull.is_conflicting or is_outdated or not is_planned(head.message, desired.digest)
     body = desired.body(desired.state_on(pull))
     status = desired.status
     is_bare = repository.sees_statuses and head.statuses.get(status.context) != status.state
@@ -128,7 +130,7 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
         status=status if remake or is_bare else None,
         drop_labels=tuple(label for label in desired.answered if label in pull.labels),
     )
-    if step == idle._replace(status=status) and status.context not in head.statuses:
+    if step == idle._replace(status=status) and status.context not in head.statuses and not head.merged:
         # The status is the last thing that a new pull request gets: that run was cut off.
         step = step._replace(extras=desired.extras)
     return Reconciliation((step,) if step != idle else (), pull=pull)
@@ -159,11 +161,6 @@ def is_planned(message: str, digest: str) -> bool:
 
 def _is_titled_by_us(pull: PullRequest) -> bool:
     return state_before(pull).title == markers.digest_of(pull.title)
-
-
-def _is_merged(branch: Branch) -> bool:
-    merged = (pull.head for pull in branch.pulls if pull.state is PullState.MERGED)
-    return any(each is not None and branch.head is not None and each.oid == branch.head.oid for each in merged)
 
 
 _IN_A_PULL = f"merge or close it; to discard these commits, tick its rebase box or add the label {REBASE}"

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from flux_upgrade.adapters.github import query as queries
 from flux_upgrade.adapters.github import refusals
-from flux_upgrade.adapters.github.api import GitHubApi, owner_and_name
+from flux_upgrade.adapters.github.api import GitHubApi, json_object, owner_and_name
+from flux_upgrade.adapters.github.branch_rules import demands_signatures
 from flux_upgrade.adapters.github.query import Json, Parts, Query
+from flux_upgrade.adapters.github.updated_branches import is_candidate, unmerged
 from flux_upgrade.adapters.http.client import Response
 from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, RepositoryUnfit
-from flux_upgrade.model.forge import Branch, Done, Question, Repository, Step
+from flux_upgrade.model.forge import Branch, Done, Question, Repository, Step, is_merged
 from flux_upgrade.model.text import one_line
 
 _RECENT = 20  # headlines that tell the style of a history
@@ -37,7 +39,8 @@ class GitHubForge:
     def __init__(self, github: GitHubApi, repository: str, token: str) -> None:
         self._github = github
         self._who = owner_and_name(repository)
-        self._parts = Parts(rules=token.startswith(_PERSONAL))
+        self._parts = Parts()
+        self._is_personal = token.startswith(_PERSONAL)
         self._reading = refusals.Attempt(f"read {one_line(repository)}", "contents: read")
         self._facts: Json | None = None
 
@@ -67,11 +70,9 @@ class GitHubForge:
                 answer = self._asked(partial(queries.more, self._who, question, merged, number))
                 merged = queries.joined(merged, answer)
                 files |= answer.get("object") or {}
-            branches = {
-                name: queries.branch_of(merged, number, name, facts["base"]["name"])
-                for number, name in enumerate(question.branches)
-            }
+            branches = {name: queries.branch_of(merged, number, name) for number, name in enumerate(question.branches)}
             branches |= self._behind_forks(merged, branches)
+            branches |= self._updated(merged, branches)
             seen = self._repository(question, merged, files, branches)
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise refusals.nonsense(self._reading) from error
@@ -95,12 +96,12 @@ class GitHubForge:
             viewer=seen["viewer"],
             recent=tuple(each["messageHeadline"] for each in commit["recent"]["nodes"][:_RECENT]),
             ancestry=tuple(each["oid"] for each in commit["recent"]["nodes"]),
-            warnings=(_UNSIGNED,) if any(map(queries.demands_signatures, refs)) else (),
+            warnings=(_UNSIGNED,) if self._is_personal and any(map(demands_signatures, refs)) else (),
         )
 
     def _behind_forks(self, seen: Json, branches: Mapping[str, Branch]) -> dict[str, Branch]:
         """Branches whose own pull requests may stand behind those of forks, completed."""
-        names, base = list(branches), seen["base"]["name"]
+        names, base = list(branches), seen["base"]
         found: dict[str, Branch] = {}
         connections = {number: seen[f"q{number}"] for number in range(len(names))}
         for _ in range(_MAX_FURTHER):
@@ -119,6 +120,23 @@ class GitHubForge:
                 pulls = (*known.pulls, *queries.pulls_of(connection, base))[: queries.MAX_PULLS]
                 found[names[number]] = known._replace(pulls=pulls)
         return found
+
+    def _updated(self, seen: Json, branches: Mapping[str, Branch]) -> Iterator[tuple[str, Branch]]:
+        """Branches into which GitHub merged the base, with our commit below the merge."""
+        for number, branch in enumerate(branches.values()):
+            head = branch.head
+            if head is None or not is_candidate(seen[f"b{number}"]) or is_merged(branch):
+                continue
+            commit = unmerged(head, partial(self._compared, seen["base"]["target"]["oid"]))
+            if commit is not None:
+                of_it = (pull.head is not None and pull.head.oid == head.oid for pull in branch.pulls)
+                pulls = (p._replace(head=commit) if same else p for p, same in zip(branch.pulls, of_it, strict=True))
+                yield branch.name, branch._replace(head=commit, pulls=tuple(pulls))
+
+    def _compared(self, base_oid: str, oid: str) -> Json | None:
+        path = f"/repos/{'/'.join(self._who)}/compare/{base_oid}...{oid}"
+        found = self._github.found(path, self._reading)
+        return None if found is None else json_object(found, self._reading)
 
     def _require_fit(self, facts: Json, base: str) -> None:
         name = one_line(facts["nameWithOwner"])

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from flux_upgrade.adapters.github import branch_rules
 from flux_upgrade.model.forge import BaseFile, Branch, Commit, Issue, PullRequest, PullState, Question
 from flux_upgrade.model.markers import PENDING, PROOF
 
@@ -27,6 +28,7 @@ fragment Head on Commit {
   oid message
   tree { oid }
   parents(first: 2) { nodes { oid } }
+  signature { isValid wasSignedByGitHub }
   status @include(if: $statuses) { context(name: $context) { state } }
 }"""
 _PULLS = """
@@ -34,17 +36,12 @@ fragment Pulls on PullRequestConnection {
   pageInfo { hasNextPage endCursor }
   nodes {
     id number url state isDraft isCrossRepository baseRefName title body mergeable createdAt closedAt
+    mergeStateStatus @include(if: $rules)
     labels(first: 50) { nodes { name } }
     commits(last: 1) { nodes { commit { ...Head } } }
   }
 }"""
-_SIGNATURES = """
-fragment Signatures on Ref {
-  rules(first: 100) @include(if: $rules) { nodes { type } }
-  refUpdateRule @include(if: $rules) { requiresSignatures }
-}"""
 _NEWEST = "{field: CREATED_AT, direction: DESC}"
-_RULES = ("rules", "refUpdateRule")
 _REPOSITORY = """
     id nameWithOwner url isArchived isEmpty viewerDefaultMergeMethod"""
 _ISSUES = f"""issues(first: 100, labels: ["{PENDING}"], orderBy: {_NEWEST}%s) @include(if: $issues) {{
@@ -52,7 +49,7 @@ _ISSUES = f"""issues(first: 100, labels: ["{PENDING}"], orderBy: {_NEWEST}%s) @i
       nodes {{ number url state closedAt title body labels(first: 50) {{ nodes {{ name }} }} }}
     }}"""
 _BASE = """{
-      name ...Signatures
+      name ...Rules
       target { ... on Commit {
         oid tree { oid }
         recent: history(first: 100) { nodes { oid messageHeadline } }
@@ -84,14 +81,14 @@ class Parts(NamedTuple):
         return Parts(
             issues=self.issues and "issues" not in places,
             statuses=self.statuses and "status" not in places,
-            rules=self.rules and places.isdisjoint(_RULES),
+            rules=self.rules and places.isdisjoint(branch_rules.FIELDS),
             viewer=self.viewer and "viewer" not in places,
         )
 
 
 def is_about_parts(error: Json) -> bool:
     """Whether an error is about something that can be left out."""
-    return not _places(error).isdisjoint({"issues", "status", "viewer", *_RULES})
+    return not _places(error).isdisjoint({"issues", "status", "viewer", *branch_rules.FIELDS})
 
 
 def permission_for(answer: object) -> str:
@@ -129,7 +126,7 @@ class _Builder:
         for number, name in enumerate(question.branches[start : start + MAX_BRANCHES], start):
             self.variable(f"b{number}", name)
             self.variable(f"r{number}", f"refs/heads/{name}")
-            lines.append(f"b{number}: ref(qualifiedName: $r{number}) {{ target {{ ...Head }} ...Signatures }}")
+            lines.append(f"b{number}: ref(qualifiedName: $r{number}) {{ target {{ ...Head }} ...Rules }}")
             lines.append(f"q{number}: {_PULLS_OF % (f'b{number}', MAX_PULLS, '')}")
         return "\n    ".join(lines)
 
@@ -172,14 +169,14 @@ def first(who: Who, question: Question, parts: Parts) -> Query:
     lists = PAGED if "/" in question.prefix else PAGED[:1]
     pages = "\n    ".join(builder.list(name, question) for name in lists)
     body = f"{_REPOSITORY}\n    {pages}\n    base: {field} {_BASE % files}\n    {branches}"
-    return builder.query(body, _SIGNATURES + (_HEAD + _PULLS if branches else ""), builder.viewer)
+    return builder.query(body, branch_rules.RULES + (_HEAD + _PULLS if branches else ""), builder.viewer)
 
 
 def more(who: Who, question: Question, seen: Json, number: int, parts: Parts) -> Query:
     """Chunk ``number`` (from 1) of what ``first`` left out; files at the commit that was ``seen`` so far."""
     builder = _Builder(who, parts)
     files, body = builder.files(question, number), builder.branches(question, number)
-    fragments = _HEAD + _PULLS + _SIGNATURES if body else ""
+    fragments = _HEAD + _PULLS + branch_rules.RULES if body else ""
     body += "".join(f"\n    {builder.list(name, question, cursor)}" for name, cursor in _cursors(seen))
     if files:
         builder.variable("oid", seen["base"]["target"]["oid"], "GitObjectID!")
@@ -233,17 +230,18 @@ def file_of(commit: Json, number: int) -> BaseFile:
     return BaseFile(entry["oid"], f"{entry['mode']:06o}", history)
 
 
-def branch_of(repository: Json, number: int, name: str, base: str) -> Branch:
-    """A branch and its pull requests into ``base``."""
+def branch_of(repository: Json, number: int, name: str) -> Branch:
+    """A branch and its pull requests into the base."""
+    base = repository["base"]
     ref, connection = repository[f"b{number}"], repository[f"q{number}"]
     head = None if ref is None else _commit(ref["target"])
-    elsewhere = (n["url"] for n in _own(connection) if n["state"] == "OPEN" and n["baseRefName"] != base)
+    elsewhere = (n["url"] for n in _own(connection) if n["state"] == "OPEN" and n["baseRefName"] != base["name"])
     return Branch(name, head, pulls_of(connection, base), next(elsewhere, ""))
 
 
-def pulls_of(connection: Json, base: str) -> tuple[PullRequest, ...]:
+def pulls_of(connection: Json, base: Json) -> tuple[PullRequest, ...]:
     """Those into ``base`` whose head is in the repository itself."""
-    return tuple(_pull(node) for node in _own(connection) if node["baseRefName"] == base)
+    return tuple(_pull(node, base) for node in _own(connection) if node["baseRefName"] == base["name"])
 
 
 def _own(connection: Json) -> Iterator[Json]:
@@ -281,16 +279,7 @@ def others_of(repository: Json, question: Question) -> tuple[str, ...]:
     return tuple(n for n in names if n.startswith(question.prefix) and n not in question.branches)
 
 
-def demands_signatures(ref: Json | None) -> bool:
-    """Whether a ruleset or a protection rule wants commits on it to be signed."""
-    if ref is None:
-        return False
-    rules = (ref.get("rules") or {"nodes": ()})["nodes"]
-    protection = ref.get("refUpdateRule") or {"requiresSignatures": False}
-    return protection["requiresSignatures"] or any(rule["type"] == "REQUIRED_SIGNATURES" for rule in rules)
-
-
-def _pull(node: Json) -> PullRequest:
+def _pull(node: Json, base: Json) -> PullRequest:
     commits = node["commits"]["nodes"]
     return PullRequest(
         number=node["number"],
@@ -305,6 +294,7 @@ def _pull(node: Json) -> PullRequest:
         is_conflicting=node["mergeable"] == "CONFLICTING",
         created_at=node["createdAt"],
         closed_at=node["closedAt"] or "",
+        is_outdated=branch_rules.is_outdated(base, node),
     )
 
 
