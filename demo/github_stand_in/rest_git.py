@@ -198,6 +198,8 @@ def create_ref(context: Context) -> Response:
         raise Refused(422, "Reference name must start with 'refs/' and contain at least two slashes")
     if context.repository.store.ref(name):
         raise Refused(422, "Reference already exists")
+    if any(each.startswith(f"{name}/") or name.startswith(f"{each}/") for each in context.repository.store.refs()):
+        raise Refused(422, "Reference update failed")
     _move(context, RefUpdate(name, "", sha))
     return Response(201, context.shaped(GitShapes).ref(name, sha))
 
@@ -228,6 +230,19 @@ def _move(context: Context, update: RefUpdate) -> None:
         context.repository.push([update])
     except Moved:
         raise Refused(422, "Reference update failed") from None
+
+
+def read_ruleset(context: Context) -> Response:
+    """GET /rulesets/{ruleset_id}: also whether it binds who asks."""
+    for rule in context.repository.settings.rules:
+        if not rule.is_classic and number_of(rule.type + rule.branches) == context.number("ruleset_id"):
+            token = context.request.token
+            is_free = token is not None and token.login in rule.bypass
+            name = context.repository.full_name
+            about = {"id": context.number("ruleset_id"), "name": rule.type.lower(), "target": "branch"}
+            about |= {"source_type": "Repository", "source": name, "enforcement": "active"}
+            return Response(200, {**about, "current_user_can_bypass": "always" if is_free else "never"})
+    raise Refused(404, "Not Found")
 
 
 def create_status(context: Context) -> Response:
@@ -263,5 +278,6 @@ ROUTES = (
     Route("GET", f"{_GIT}/matching-refs/{{ref}}", "contents", matching_refs),
     Route("GET", "/repos/{owner}/{repo}/commits/{ref}", "contents", read_whole_commit),
     Route("GET", "/repos/{owner}/{repo}/compare/{basehead}", "contents", compare),
+    Route("GET", "/repos/{owner}/{repo}/rulesets/{ruleset_id}", "metadata", read_ruleset),
     Route("POST", "/repos/{owner}/{repo}/statuses/{sha}", "statuses", create_status),
 )

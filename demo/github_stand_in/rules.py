@@ -31,6 +31,16 @@ RULES = (
         "A ref that exists is not created again: 422, “Reference already exists”.",
     ),
     Fact(
+        "ref-in-the-way",
+        "https://github.com/microsoft/vscode-remote-repositories-github/issues/122",
+        "Below the name of a ref there can be no other: 422, “Reference update failed”.",
+    ),
+    Fact(
+        "ruleset-bypass",
+        f"{_DOCS}rest/repos/rules#get-a-repository-ruleset",
+        "GraphQL's rules of a ref are those of everybody; the REST API says of a ruleset whether it binds who asks.",
+    ),
+    Fact(
         "fast-forward",
         f"{_DOCS}rest/git/refs#update-a-reference",
         "Without force, a ref moves to a descendant only: 422, “Update is not a fast forward”.",

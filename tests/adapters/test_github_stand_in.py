@@ -75,6 +75,32 @@ def test_a_ref_is_not_created_twice(api: Api) -> None:
     assert status_and_message(again) == (422, "Reference already exists")
 
 
+@shows("ref-in-the-way")
+@pytest.mark.parametrize("name", ["up", "up/date/now"])
+def test_a_ref_leaves_no_room_below_it(api: Api, name: str) -> None:
+    sha = api.branch("up/date")
+    again = api.post("/git/refs", {"ref": f"refs/heads/{name}", "sha": sha})
+    assert status_and_message(again) == (422, "Reference update failed")
+
+
+@shows("ruleset-bypass")
+def test_a_ruleset_reports_whom_it_binds(hub: StandIn, api: Api) -> None:
+    repository = hub.repositories["acme/fleet"]
+    repository.settings.rules = (Rule("NON_FAST_FORWARD", "up", bypass=("alice",)),)
+    query = """{ repository(owner: "acme", name: "fleet") { ref(qualifiedName: "up") {
+      rules(first: 5) { nodes { type repositoryRuleset { databaseId } } } } } }"""
+    first, second = api.branch("up"), api.commit({"a.yaml": "again\n"})
+    for kind, answer, status in (("actions", "never", 422), ("classic", "always", 200)):
+        asked = api.holding(hub.token(kind))
+        (rule,) = asked.query(query)["data"]["repository"]["ref"]["rules"]["nodes"]
+        ruleset = asked.get(f"/rulesets/{rule['repositoryRuleset']['databaseId']}").json()
+        assert ruleset["current_user_can_bypass"] == answer
+        moved = asked.patch("/git/refs/heads/up", {"sha": second, "force": True})
+        assert moved.status_code == status
+    assert first != repository.head("up") == second
+    assert api.get("/rulesets/1").status_code == 404
+
+
 @shows("fast-forward")
 def test_a_ref_moves_backwards_only_by_force(api: Api) -> None:
     api.branch("up/date")

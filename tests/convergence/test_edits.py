@@ -227,6 +227,44 @@ def test_a_branch_of_that_name_that_is_not_ours_is_left_alone(opens: Opens) -> N
     assert not fleet.repository.pulls
 
 
+@pytest.mark.parametrize("name", ["flux-upgrade", "flux-upgrade/clusters.production", f"{PATCH}/mine"])
+def test_a_branch_whose_name_is_in_the_way_is_reported(name: str, opens: Opens) -> None:
+    fleet = opens(config=SUMMARY)
+    fleet.people.force_push(name, fleet.repository.head())
+    assert reasons(fleet)[PATCH] == "branch-blocked"
+    assert f"the branch {name} exists" in fleet.run().summary
+    fleet.people.delete_branch(name)
+    assert fleet.run().outcome == "opened"
+    require_rest(fleet)
+
+
+FREEZING = (
+    Rule("NON_FAST_FORWARD", "flux-upgrade/*"),
+    Rule("UPDATE", "flux-upgrade/*"),
+    Rule("NON_FAST_FORWARD", "flux-upgrade/*", is_classic=True),
+)
+
+
+@pytest.mark.parametrize("rule", FREEZING)
+def test_a_rule_against_force_pushes_is_reported_once_there_is_something_to_push(rule: Rule, patch: Fleet) -> None:
+    patch.repository.settings.rules = (rule,)
+    require_rest(patch)
+    newer(patch)
+    assert reasons(patch)[PATCH] == "branch-blocked"
+    assert "forbid force pushes" in patch.run().summary
+    assert held_by(patch, PATCH) == manifest("v2.8.7")
+    patch.repository.settings.rules = ()
+    assert patch.run().outcome == "updated"
+
+
+def test_a_rule_that_does_not_bind_the_token_changes_nothing(patch: Fleet) -> None:
+    patch.repository.settings.rules = (Rule("NON_FAST_FORWARD", bypass=(patch.token.login,)),)
+    newer(patch)
+    assert patch.run().outcome == "updated"
+    ran = patch.run()
+    assert (ran.writes, ran.calls) == ((), ("GRAPHQL query", ran.calls[-1]))
+
+
 def test_what_is_no_longer_needed_but_was_pushed_to_stays_open(patch: Fleet) -> None:
     patch.people.push(PATCH, {"NOTES.md": b"mine\n"})
     patch.people.push("main", {PATH: manifest("v2.8.7")}, "By hand\n")

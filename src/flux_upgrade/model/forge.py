@@ -69,6 +69,8 @@ class Branch(NamedTuple):
     head: Commit | None  # None: there is no such branch
     pulls: tuple[PullRequest, ...] = ()
     """Newest first, at most ten; those into the base alone, as far as the forge can tell."""
+    in_the_way: str = ""  # Another branch because of which there can be none of this name, `a` for `a/b`
+    is_frozen: bool = False  # The repository's rules keep us from replacing its head
     elsewhere: str = ""  # Address of an open pull request of it into another base; empty where there is none
 
     @property

@@ -150,6 +150,11 @@ class HoldReason(StrEnum):
         "Another user pushed to the pull request's branch. flux-upgrade no longer updates it.",
         "Merge or close the pull request. To recreate the branch, tick **rebase** or add the label `flux-upgrade/rebase`.",
     )
+    BRANCH_BLOCKED = (
+        "branch-blocked",
+        "Another branch or a rule of the repository keeps flux-upgrade from writing to its branch.",
+        "Rename or delete the branch shown, or exempt the branches of flux-upgrade from the rule.",
+    )
     OWNED_BY_TERRAFORM = (
         "owned-by-terraform",
         "Terraform's `flux_bootstrap_git` resource writes this file and would undo the upgrade.",

@@ -6,7 +6,7 @@ where the plan is another one, it conflicts, or a person asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from flux_upgrade.model import markers
@@ -30,6 +30,10 @@ from flux_upgrade.policy.feedback import REBASE, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 
 _PLAN = "Flux-Upgrade-Plan"
+_UNFREEZE = (
+    "exclude the branches of flux-upgrade from that rule (Settings > Rules or Branches), or add its token to the"
+    " bypass list"
+)
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,12 @@ def state_before(pull: PullRequest) -> MarkerState:
 def reconcile_branch(desired: DesiredPull, repository: Repository) -> Reconciliation:
     """Open the pull request of a branch, or bring it up to date, in one step at most."""
     branch = repository.branches[desired.branch]
+    reconciliation = _reconciled(desired, repository, branch)
+    blocked = _blocked(branch, reconciliation.steps)
+    return reconciliation if blocked is None else Reconciliation(hold=blocked, pull=branch.open_pull)
+
+
+def _reconciled(desired: DesiredPull, repository: Repository, branch: Branch) -> Reconciliation:
     if branch.elsewhere:
         return Reconciliation(hold=_taken(branch))
     if branch.open_pull is not None:
@@ -114,7 +124,8 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
     if not markers.is_ours(head) and not asked:
         return Reconciliation(hold=_edited(pull.url, _IN_A_PULL), pull=pull)
     # A draft is merged by nobody: that it is out of date need not start its checks again.
-    is_outdated = pull.is_outdated and (not pull.is_draft or desired.make_ready)
+    is_mergeable = not pull.is_draft or desired.make_ready
+    is_outdated = pull.is_outdated and is_mergeable and not repository.branches[desired.branch].is_frozen
     remake = asked or pull.is_conflicting or is_outdated or not is_planned(head.message, desired.digest)
     body = desired.body(desired.state_on(pull))
     status = desired.status
@@ -169,6 +180,18 @@ _IN_A_PULL = f"merge or close it; to discard these commits, tick its rebase box 
 def _edited(where: str, hint: str) -> Hold:
     """Another user has pushed to ``where``, a branch or a pull request of ours."""
     return Hold(HoldReason.BRANCH_EDITED, f"another user pushed to {where}", hint)
+
+
+def _blocked(branch: Branch, steps: Iterable[Step]) -> Hold | None:
+    """What keeps the steps from writing to the branch: each of them would fail in every run."""
+    commits = [step for step in steps if isinstance(step, OpenPull | UpdatePull) and step.commit is not None]
+    if commits and branch.in_the_way:
+        fact = f"the branch {branch.in_the_way} exists, so Git cannot create {branch.name}"
+        return Hold(HoldReason.BRANCH_BLOCKED, fact, "rename or delete it, or set another `branch-prefix`")
+    if branch.is_frozen and any(step.before for step in commits):
+        fact = f"the repository's rules forbid force pushes or updates of {branch.name}"
+        return Hold(HoldReason.BRANCH_BLOCKED, fact, _UNFREEZE)
+    return None
 
 
 def _taken(branch: Branch) -> Hold:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 Json = Mapping[str, Any]
@@ -10,9 +10,12 @@ Json = Mapping[str, Any]
 RULES = """
 fragment Rules on Ref {
   rules(first: 100) @include(if: $rules) {
-    nodes { type parameters { ... on RequiredStatusChecksParameters { strictRequiredStatusChecksPolicy } } }
+    nodes {
+      type parameters { ... on RequiredStatusChecksParameters { strictRequiredStatusChecksPolicy } }
+      repositoryRuleset { databaseId }
+    }
   }
-  refUpdateRule @include(if: $rules) { requiresSignatures requiredStatusCheckContexts }
+  refUpdateRule @include(if: $rules) { requiresSignatures requiredStatusCheckContexts allowsForcePushes }
 }"""
 FIELDS = ("rules", "refUpdateRule", "mergeStateStatus")
 """What an error about these rules is about."""
@@ -38,6 +41,36 @@ def is_outdated(base: Json, pull: Json) -> bool:
     return any(strict) or (
         _protection(base, "requiredStatusCheckContexts") and pull.get("mergeStateStatus") == "BEHIND"
     )
+
+
+_FREEZING = ("NON_FAST_FORWARD", "UPDATE", "PULL_REQUEST")
+"""Rules because of which a commit on a branch cannot be replaced."""
+
+
+def freezing_rulesets(ref: Json | None) -> set[int]:
+    """The rulesets because of which a branch's commit cannot be replaced, but by those whom they do not bind."""
+    sets = (rule.get("repositoryRuleset") for rule in _rules(ref) if rule["type"] in _FREEZING)
+    return {each["databaseId"] for each in sets if each and each["databaseId"]}
+
+
+def forbids_force(ref: Json | None) -> bool:
+    """Whether branch protection refuses force pushes. Of those whom it exempts only administrators are told."""
+    protection = (ref or {}).get("refUpdateRule") or {}
+    return protection.get("allowsForcePushes") is False
+
+
+def parents_of(branches: Iterable[str]) -> tuple[str, ...]:
+    """The names above those of branches: if there is a branch of such a name, Git has no room for those below."""
+    found: dict[str, None] = {}
+    for name in branches:
+        parts = name.split("/")
+        found |= dict.fromkeys("/".join(parts[:count]) for count in range(1, len(parts)))
+    return tuple(found)
+
+
+def in_the_way(name: str, existing: Iterable[str]) -> str:
+    """The branch because of which Git has no room for one of this name; empty: there is none."""
+    return next((each for each in existing if name.startswith(f"{each}/") or each.startswith(f"{name}/")), "")
 
 
 def _rules(ref: Json | None) -> Iterator[Json]:

@@ -6,10 +6,9 @@ import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from flux_upgrade.adapters.github import branch_rules, refusals
 from flux_upgrade.adapters.github import query as queries
-from flux_upgrade.adapters.github import refusals
 from flux_upgrade.adapters.github.api import GitHubApi, json_object, owner_and_name
-from flux_upgrade.adapters.github.branch_rules import demands_signatures
 from flux_upgrade.adapters.github.query import Json, Parts, Query
 from flux_upgrade.adapters.github.updated_branches import is_candidate, unmerged
 from flux_upgrade.adapters.http.client import Response
@@ -24,6 +23,9 @@ _PERSONAL = ("ghp_", "github_pat_", "gho_")
 
 Source: https://docs.github.com/authentication/keeping-your-account-and-data-secure/about-authentication-to-github
 """
+_JOBS_OWN = "github-actions[bot]"
+_BINDING = ("never", "pull_requests_only")
+"""Who may bypass a ruleset for pull requests only may do so when one is merged."""
 _UNSIGNED = (
     "the repository's rules require signed commits, which a personal token cannot create; "
     "use GITHUB_TOKEN or the token of an app, or change the rules"
@@ -43,6 +45,7 @@ class GitHubForge:
         self._is_personal = token.startswith(_PERSONAL)
         self._reading = refusals.Attempt(f"read {one_line(repository)}", "contents: read")
         self._facts: Json | None = None
+        self._rulesets: dict[int, bool] = {}  # Whether they bind the token
 
     @property
     def calls(self) -> int:
@@ -73,6 +76,7 @@ class GitHubForge:
             branches = {name: queries.branch_of(merged, number, name) for number, name in enumerate(question.branches)}
             branches |= self._behind_forks(merged, branches)
             branches |= self._updated(merged, branches)
+            branches |= self._blocked(question, merged, branches)
             seen = self._repository(question, merged, files, branches)
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise refusals.nonsense(self._reading) from error
@@ -96,7 +100,7 @@ class GitHubForge:
             viewer=seen["viewer"],
             recent=tuple(each["messageHeadline"] for each in commit["recent"]["nodes"][:_RECENT]),
             ancestry=tuple(each["oid"] for each in commit["recent"]["nodes"]),
-            warnings=(_UNSIGNED,) if self._is_personal and any(map(demands_signatures, refs)) else (),
+            warnings=(_UNSIGNED,) if self._is_personal and any(map(branch_rules.demands_signatures, refs)) else (),
         )
 
     def _behind_forks(self, seen: Json, branches: Mapping[str, Branch]) -> dict[str, Branch]:
@@ -132,6 +136,27 @@ class GitHubForge:
                 of_it = (pull.head is not None and pull.head.oid == head.oid for pull in branch.pulls)
                 pulls = (p._replace(head=commit) if same else p for p, same in zip(branch.pulls, of_it, strict=True))
                 yield branch.name, branch._replace(head=commit, pulls=tuple(pulls))
+
+    def _blocked(self, question: Question, seen: Json, branches: Mapping[str, Branch]) -> Iterator[tuple[str, Branch]]:
+        """Branches that cannot be created, or whose commit cannot be replaced."""
+        others = (*queries.parents_of(seen), *queries.others_of(seen, question))
+        for number, branch in enumerate(branches.values()):
+            ref = seen[f"b{number}"]
+            # GITHUB_TOKEN can be exempted from rulesets only. Of any other token GitHub knows better.
+            is_frozen = seen["viewer"] == _JOBS_OWN and branch_rules.forbids_force(ref)
+            is_frozen = is_frozen or any(map(self._binds, branch_rules.freezing_rulesets(ref)))
+            other = "" if branch.head is not None else branch_rules.in_the_way(branch.name, others)
+            if is_frozen or other:
+                yield branch.name, branch._replace(in_the_way=other, is_frozen=is_frozen)
+
+    def _binds(self, ruleset: int) -> bool:
+        """Whether a ruleset binds the token. One call for each ruleset; where it does not tell, the write will."""
+        if ruleset not in self._rulesets:
+            path = f"/repos/{'/'.join(self._who)}/rulesets/{ruleset}"
+            answer = self._github.answer(path, self._reading)
+            about = json_object(answer, self._reading) if answer.is_found else {}
+            self._rulesets[ruleset] = about.get("current_user_can_bypass") in _BINDING
+        return self._rulesets[ruleset]
 
     def _compared(self, base_oid: str, oid: str) -> Json | None:
         path = f"/repos/{'/'.join(self._who)}/compare/{base_oid}...{oid}"

@@ -128,6 +128,11 @@ class _Builder:
             self.variable(f"r{number}", f"refs/heads/{name}")
             lines.append(f"b{number}: ref(qualifiedName: $r{number}) {{ target {{ ...Head }} ...Rules }}")
             lines.append(f"q{number}: {_PULLS_OF % (f'b{number}', MAX_PULLS, '')}")
+        asked = question.branches[start : start + MAX_BRANCHES]
+        for number, name in enumerate(branch_rules.parents_of(asked)):
+            alias = f"w{chunk}_{number}"
+            self.variable(alias, f"refs/heads/{name}")
+            lines.append(f"{alias}: ref(qualifiedName: ${alias}) {{ prefix name }}")
         return "\n    ".join(lines)
 
     def files(self, question: Question, chunk: int) -> str:
@@ -236,7 +241,7 @@ def branch_of(repository: Json, number: int, name: str) -> Branch:
     ref, connection = repository[f"b{number}"], repository[f"q{number}"]
     head = None if ref is None else _commit(ref["target"])
     elsewhere = (n["url"] for n in _own(connection) if n["state"] == "OPEN" and n["baseRefName"] != base["name"])
-    return Branch(name, head, pulls_of(connection, base), next(elsewhere, ""))
+    return Branch(name, head, pulls_of(connection, base), elsewhere=next(elsewhere, ""))
 
 
 def pulls_of(connection: Json, base: Json) -> tuple[PullRequest, ...]:
@@ -275,8 +280,17 @@ def issues_of(repository: Json) -> tuple[Issue, ...]:
 def others_of(repository: Json, question: Question) -> tuple[str, ...]:
     """Branches with the prefix that the question does not name."""
     nodes = (repository.get("refs") or {"nodes": ()})["nodes"]
-    names = (f"{node['prefix']}{node['name']}".removeprefix("refs/heads/") for node in nodes)
+    names = map(_name, nodes)
     return tuple(n for n in names if n.startswith(question.prefix) and n not in question.branches)
+
+
+def parents_of(repository: Json) -> tuple[str, ...]:
+    """Branches whose names are above those of the question."""
+    return tuple(_name(node) for alias, node in repository.items() if re.fullmatch(r"w\d+_\d+", alias) and node)
+
+
+def _name(ref: Json) -> str:
+    return f"{ref['prefix']}{ref['name']}".removeprefix("refs/heads/")
 
 
 def _pull(node: Json, base: Json) -> PullRequest:
