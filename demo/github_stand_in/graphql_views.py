@@ -79,6 +79,16 @@ class Views(GitViews):
             "createdAt": issue.created_at,
             "updatedAt": issue.updated_at,
             "closedAt": issue.closed_at or None,
+            "timelineItems": connection("timelineItems", lambda: issue.closings, self._closing),
+        }
+
+    def _closing(self, closing: tuple[str, str]) -> View:
+        login, at = closing
+        return {
+            "__typename": "ClosedEvent",
+            "id": f"CE_{number_of(login + at)}",
+            "actor": actor(login, self.web),
+            "createdAt": at,
         }
 
     def pull(self, issue: Issue) -> View:

@@ -118,6 +118,8 @@ class Issue:
     closed_at: str = ""
     labels: list[str] = field(default_factory=list)
     assignees: list[str] = field(default_factory=list)
+    closings: list[tuple[str, str]] = field(default_factory=list)
+    """Who closed it, and when."""
 
 
 @dataclass

@@ -35,7 +35,7 @@ class People:
             raise Refused(405, "Pull Request is not mergeable")
         made = self._merged(pull, base, tree, method)
         pull.merged_at, pull.merged_by, pull.merge_commit = repository.clock.text, self._login, made
-        repository.close(pull)
+        repository.close(pull, self._login)
         repository.push([RefUpdate(f"refs/heads/{pull.base}", base, made)])
         if repository.settings.delete_branch_on_merge:
             self.delete_branch(pull.head)
@@ -87,7 +87,7 @@ class People:
 
     def close(self, number: int) -> None:
         """Close a pull request or an issue."""
-        self._repository.close(self._issue(number))
+        self._repository.close(self._issue(number), self._login)
 
     def reopen(self, number: int) -> None:
         """Open it again. Raises Refused where GitHub has no such button."""

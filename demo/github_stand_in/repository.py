@@ -238,9 +238,10 @@ class Repository:
         issue.body = issue.body if body is None else body
         issue.updated_at = self.clock.text
 
-    def close(self, issue: Issue) -> None:
+    def close(self, issue: Issue, by: str = "alice") -> None:
         """Close an issue or a pull request."""
         if issue.state == "open":
+            issue.closings.append((by, self.clock.text))
             issue.state, issue.closed_at, issue.updated_at = "closed", self.clock.text, self.clock.text
 
     def reopen(self, issue: Issue) -> None:

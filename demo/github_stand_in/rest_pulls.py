@@ -80,7 +80,7 @@ def _change(context: Context, issue: Issue, body: dict[str, Any]) -> None:
     text = "" if "body" in body and body["body"] is None else body.get("body")
     context.repository.edit(issue, title=body.get("title"), body=text)
     if body.get("state") == "closed":
-        context.repository.close(issue)
+        context.repository.close(issue, context.token.login)
 
 
 def request_reviewers(context: Context) -> Response:

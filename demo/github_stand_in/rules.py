@@ -156,6 +156,11 @@ RULES = (
         " mergeStateStatus is BEHIND, unless something else is missing: then it is BLOCKED, and a draft's is DRAFT.",
     ),
     Fact(
+        "closed-by-a-bot",
+        "https://github.com/actions/stale#readme",
+        "What closes something with GITHUB_TOKEN, or as another app, is a Bot in the timeline; a person is a User.",
+    ),
+    Fact(
         "rewritten-branch",
         "https://github.com/isaacs/github/issues/361",
         "A closed pull request whose branch was rewritten since cannot be opened again: 422, “was force-pushed"

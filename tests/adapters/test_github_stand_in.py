@@ -460,6 +460,26 @@ def test_a_strict_rule_wants_branches_that_are_up_to_date(hub: StandIn, api: Api
     repository.people.merge(1)
 
 
+@shows("closed-by-a-bot")
+def test_the_timeline_reports_who_closed_something(hub: StandIn, api: Api) -> None:
+    api.branch("up")
+    api.open_pull("up")
+    people = hub.repositories["acme/fleet"].people
+    query = """{ repository(owner: "acme", name: "fleet") { pullRequest(number: 1) {
+      timelineItems(last: 1, itemTypes: [CLOSED_EVENT]) { nodes { ... on ClosedEvent { actor { __typename login } } } }
+    } } }"""
+
+    def nodes() -> object:
+        return api.query(query)["data"]["repository"]["pullRequest"]["timelineItems"]["nodes"]
+
+    assert nodes() == []
+    api.patch("/pulls/1", {"state": "closed"})
+    assert nodes() == [{"actor": {"__typename": "Bot", "login": "github-actions"}}]
+    people.reopen(1)
+    people.close(1)
+    assert nodes() == [{"actor": {"__typename": "User", "login": "alice"}}]
+
+
 @shows("rewritten-branch")
 def test_a_closed_pull_request_whose_branch_was_rewritten_stays_closed(hub: StandIn, api: Api) -> None:
     people = hub.repositories["acme/fleet"].people

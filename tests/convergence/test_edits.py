@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from github_stand_in import Rule
 from github_stand_in.flux import publish_releases
+from github_stand_in.people import People
 
 from convergence.asking import (
     OLD,
@@ -471,6 +472,13 @@ def test_an_issue_that_is_closed_is_a_refusal(issue: Fleet) -> None:
     issue.people.close(1)
     issue.run(approve="2.9")
     assert open_in(issue) == [2]
+
+
+def test_an_issue_that_a_bot_closed_is_opened_again(issue: Fleet) -> None:
+    People(issue.repository, "stale[bot]").close(1)
+    assert issue.run().outcome == "opened"
+    assert [number for number, each in issue.repository.issues.items() if each.state == "open"] == [2]
+    require_rest(issue)
 
 
 def test_a_dispatch_opens_the_pull_request_too(issue: Fleet) -> None:

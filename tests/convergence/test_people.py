@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from github_stand_in import FAULTS, to
+from github_stand_in.people import People
 
 from convergence.asking import SUMMARY, Opens, held_by, newer, open_in, reasons, require_rest, state_of
 from convergence.fleet import CONFIG, MINOR, PATCH, PATH, Fleet, manifest
@@ -160,6 +161,23 @@ def test_a_pull_request_that_is_opened_again_counts_again(patch: Fleet) -> None:
     patch.people.reopen(1)
     require_rest(patch)
     assert open_in(patch) == [1]
+
+
+@pytest.mark.parametrize("bot", ["github-actions[bot]", "stale[bot]"])
+def test_a_draft_that_a_bot_closed_is_opened_again(bot: str, draft: Fleet) -> None:
+    draft.hub.clock.advance(days=60)
+    People(draft.repository, bot).close(1)
+    assert draft.run().outcome == "opened"
+    assert (open_in(draft), draft.repository.pulls[2].is_draft) == ([2], True)
+    require_rest(draft)
+    draft.people.close(2)
+    assert reasons(draft) == {"v2.9.3": "closed-by-human"}
+
+
+def test_a_box_that_is_ticked_counts_though_a_bot_closes(draft: Fleet) -> None:
+    draft.people.tick(1, "skip")
+    People(draft.repository, "stale[bot]").close(1)
+    assert reasons(draft) == {"v2.9.3": "closed-by-human"}
 
 
 def test_a_deleted_branch_is_a_refusal(patch: Fleet) -> None:

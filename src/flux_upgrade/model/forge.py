@@ -47,6 +47,7 @@ class PullRequest(NamedTuple):
     is_conflicting: bool  # It cannot be merged as it is. False while the forge does not know yet.
     created_at: str
     closed_at: str = ""  # RFC 3339, UTC; of a closed or merged one
+    is_closed_by_bot: bool = False  # An app closed it, not a person: one that looks for what is stale, or we
     is_outdated: bool = False  # It has to be up to date with its base before it is merged, and is not
 
 
@@ -60,6 +61,7 @@ class Issue(NamedTuple):
     labels: tuple[str, ...]
     is_open: bool = True
     closed_at: str = ""  # RFC 3339, UTC; of a closed one
+    is_closed_by_bot: bool = False  # As of a pull request
 
 
 class Branch(NamedTuple):

@@ -56,7 +56,7 @@ def feedback_of(  # noqa: PLR0913 two sources, and the four facts that select fr
         if issue.is_open:
             stored += state.stored
             approved += [state.target.minor] if APPROVED in issue.labels else []
-        elif state.closed in ("", markers.SKIP):
+        elif _is_refused(state, issue):
             rejections.append(_closed(BumpKind(state.subject), state.target, issue))
     migrated, since, unmigrated = _migrated(all_pulls, path, current)
     return Feedback(
@@ -134,6 +134,15 @@ def _closed(bump_kind: BumpKind, target: Version, where: PullRequest | Issue) ->
     return Rejection(bump_kind, target, HoldReason.CLOSED_BY_HUMAN, where.closed_at, where.url)
 
 
+def _is_refused(state: markers.MarkerState, where: PullRequest | Issue) -> bool:
+    """Whether it is closed because a person wants that.
+
+    We say why we close something. A bot that closes what nobody has touched for a while says nothing about it.
+    """
+    is_skipped = state.closed == markers.SKIP or markers.is_ticked(where.body, markers.SKIP)
+    return is_skipped or (not state.closed and not where.is_closed_by_bot)
+
+
 def _cut_off(branch: Branch) -> Iterator[str]:
     """What was approved by a run that ended after it had made the branch.
 
@@ -209,7 +218,7 @@ def _refusals(state: markers.MarkerState, pull: PullRequest, path: str, current:
             # When it was reverted nobody tells; `closed_at` is when it was merged.
             yield Rejection(bump_kind, target, HoldReason.REVERTED, "", pull.url)
     elif pull.state is PullState.CLOSED:
-        if state.closed in ("", markers.SKIP):
+        if _is_refused(state, pull):
             yield _closed(bump_kind, state.target, pull)
     elif markers.is_ticked(pull.body, markers.SKIP):
         yield _closed(bump_kind, state.target, pull)

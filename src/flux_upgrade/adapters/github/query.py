@@ -31,22 +31,24 @@ fragment Head on Commit {
   signature { isValid wasSignedByGitHub }
   status @include(if: $statuses) { context(name: $context) { state } }
 }"""
-_PULLS = """
-fragment Pulls on PullRequestConnection {
-  pageInfo { hasNextPage endCursor }
-  nodes {
+_CLOSED = "timelineItems(last: 1, itemTypes: [CLOSED_EVENT]) { nodes { ... on ClosedEvent { actor { __typename } } } }"
+_PULLS = f"""
+fragment Pulls on PullRequestConnection {{
+  pageInfo {{ hasNextPage endCursor }}
+  nodes {{
     id number url state isDraft isCrossRepository baseRefName title body mergeable createdAt closedAt
     mergeStateStatus @include(if: $rules)
-    labels(first: 50) { nodes { name } }
-    commits(last: 1) { nodes { commit { ...Head } } }
-  }
-}"""
+    labels(first: 50) {{ nodes {{ name }} }}
+    {_CLOSED}
+    commits(last: 1) {{ nodes {{ commit {{ ...Head }} }} }}
+  }}
+}}"""
 _NEWEST = "{field: CREATED_AT, direction: DESC}"
 _REPOSITORY = """
     id nameWithOwner url isArchived isEmpty viewerDefaultMergeMethod"""
 _ISSUES = f"""issues(first: 100, labels: ["{PENDING}"], orderBy: {_NEWEST}%s) @include(if: $issues) {{
       pageInfo {{ hasNextPage endCursor }}
-      nodes {{ number url state closedAt title body labels(first: 50) {{ nodes {{ name }} }} }}
+      nodes {{ number url state closedAt title body labels(first: 50) {{ nodes {{ name }} }} {_CLOSED} }}
     }}"""
 _BASE = """{
       name ...Rules
@@ -272,6 +274,7 @@ def issues_of(repository: Json) -> tuple[Issue, ...]:
             _labels(n),
             is_open=n["state"] == "OPEN",
             closed_at=n["closedAt"] or "",
+            is_closed_by_bot=_is_closed_by_bot(n),
         )
         for n in nodes
     )
@@ -308,8 +311,15 @@ def _pull(node: Json, base: Json) -> PullRequest:
         is_conflicting=node["mergeable"] == "CONFLICTING",
         created_at=node["createdAt"],
         closed_at=node["closedAt"] or "",
+        is_closed_by_bot=_is_closed_by_bot(node),
         is_outdated=branch_rules.is_outdated(base, node),
     )
+
+
+def _is_closed_by_bot(node: Json) -> bool:
+    """Whether an app closed it. Of an account that is gone GitHub tells nothing: that was a person's."""
+    events = node["timelineItems"]["nodes"]
+    return bool(events) and ((events[-1] or {}).get("actor") or {}).get("__typename") == "Bot"
 
 
 def _labels(node: Json) -> tuple[str, ...]:
