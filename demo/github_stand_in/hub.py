@@ -56,6 +56,8 @@ class StandIn:
         self.people: set[str] = {"alice", "bob"}
         self.host_keys: tuple[str, ...] = HOST_KEYS
         """Of its SSH server; none, as GitHub Enterprise Server tells none."""
+        self.enterprise_version = ""
+        """Of GitHub Enterprise Server, `3.17.0`; empty: it is github.com."""
         self.renamed: dict[str, int] = {}
         """Former name of a repository → its number."""
         self.log: list[Call] = []
@@ -243,6 +245,7 @@ class StandIn:
         limits = {
             **({"x-oauth-scopes": ", ".join(token.scopes)} if token and token.kind == "classic" else {}),
             **self.limits.headers(request.token, resource),
+            **({"x-github-enterprise-version": self.enterprise_version} if self.enterprise_version else {}),
             "x-github-request-id": f"0000:{request.number:04}",
         }
         response.headers = {**limits, **response.headers}

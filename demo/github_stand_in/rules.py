@@ -161,6 +161,11 @@ RULES = (
         "What closes something with GITHUB_TOKEN, or as another app, is a Bot in the timeline; a person is a User.",
     ),
     Fact(
+        "enterprise-version",
+        "https://github.com/renovatebot/renovate/blob/main/lib/modules/platform/github/index.ts",
+        "GitHub Enterprise Server says its version in a header of each answer of its APIs.",
+    ),
+    Fact(
         "rewritten-branch",
         "https://github.com/isaacs/github/issues/361",
         "A closed pull request whose branch was rewritten since cannot be opened again: 422, “was force-pushed"

@@ -480,6 +480,13 @@ def test_the_timeline_reports_who_closed_something(hub: StandIn, api: Api) -> No
     assert nodes() == [{"actor": {"__typename": "User", "login": "alice"}}]
 
 
+@shows("enterprise-version")
+def test_an_enterprise_server_reports_its_version(hub: StandIn, api: Api) -> None:
+    assert "x-github-enterprise-version" not in api.get("").headers
+    hub.enterprise_version = "3.17.0"
+    assert api.get("").headers["x-github-enterprise-version"] == "3.17.0"
+
+
 @shows("rewritten-branch")
 def test_a_closed_pull_request_whose_branch_was_rewritten_stays_closed(hub: StandIn, api: Api) -> None:
     people = hub.repositories["acme/fleet"].people

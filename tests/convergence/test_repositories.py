@@ -110,6 +110,17 @@ def test_a_checkout_that_is_ahead_closes_nothing(patch: Fleet, tmp_path: Path) -
     assert open_in(patch) == [1]
 
 
+@pytest.mark.parametrize(
+    ("version", "words"), [("", "**Approve workflows to run**"), ("3.17.0", "Close this pull request and reopen it")]
+)
+def test_how_checks_start_depends_on_the_server(version: str, words: str, opens: Opens) -> None:
+    fleet = opens(config=SUMMARY)
+    fleet.hub.enterprise_version = version
+    fleet.run()
+    assert words in fleet.repository.pulls[1].body
+    assert ("Approve workflows" in fleet.repository.pulls[1].body) is (version == "")
+
+
 def test_a_dry_run_reports_everything_and_writes_nothing(opens: Opens) -> None:
     fleet = opens()
     ran = fleet.run(dry_run="true")

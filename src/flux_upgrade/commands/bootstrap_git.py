@@ -124,6 +124,7 @@ class _Run:
                 releases=(),
                 conventional=pull_request.conventional_prefix(repository.recent),
                 waits_for_checks=repository.viewer == JOBS_OWN,
+                is_enterprise_server=repository.is_enterprise_server,
                 run_url=self._caller.run_url,
             )
 

@@ -84,6 +84,7 @@ def context_of(
         conventional=text.conventional_prefix(repository.recent),
         approve_command=run.approve_command,
         waits_for_checks=repository.viewer == JOBS_OWN,
+        is_enterprise_server=repository.is_enterprise_server,
         run_url=run.run_url,
     )
 

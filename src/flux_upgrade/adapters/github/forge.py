@@ -24,6 +24,8 @@ _PERSONAL = ("ghp_", "github_pat_", "gho_")
 Source: https://docs.github.com/authentication/keeping-your-account-and-data-secure/about-authentication-to-github
 """
 _JOBS_OWN = "github-actions[bot]"
+_ENTERPRISE = "x-github-enterprise-version"
+"""The header of GitHub Enterprise Server's answers, which github.com and ghe.com do not send."""
 _BINDING = ("never", "pull_requests_only")
 """Who may bypass a ruleset for pull requests only may do so when one is merged."""
 _UNSIGNED = (
@@ -44,6 +46,7 @@ class GitHubForge:
         self._parts = Parts()
         self._is_personal = token.startswith(_PERSONAL)
         self._reading = refusals.Attempt(f"read {one_line(repository)}", "contents: read")
+        self._is_enterprise = False
         self._facts: Json | None = None
         self._rulesets: dict[int, bool] = {}  # Whether they bind the token
 
@@ -97,6 +100,7 @@ class GitHubForge:
             issues=queries.issues_of(seen),
             sees_statuses=self._parts.statuses,
             others=queries.others_of(seen, question),
+            is_enterprise_server=self._is_enterprise,
             viewer=seen["viewer"],
             recent=tuple(each["messageHeadline"] for each in commit["recent"]["nodes"][:_RECENT]),
             ancestry=tuple(each["oid"] for each in commit["recent"]["nodes"]),
@@ -186,6 +190,7 @@ class GitHubForge:
         """The ``repository`` of an answer; parts that the token may not see are not asked for again."""
         while True:
             response, answer = self._github.graphql(build(self._parts), self._reading)
+            self._is_enterprise = _ENTERPRISE in response.headers
             if not response.is_found:
                 raise self._refusal(response, answer)
             if not isinstance(answer, dict) or not isinstance(answer.get("errors", []), list):

@@ -17,7 +17,12 @@ def rebase() -> str:
 def held_checks(context: ProposalContext) -> Iterator[str]:
     """A note, and no task: many repositories have no checks."""
     # https://docs.github.com/en/actions/concepts/security/github_token
-    if context.waits_for_checks:
+    if context.waits_for_checks and context.is_enterprise_server:
+        yield (
+            "Checks missing? Close this pull request and reopen it. GitHub Enterprise Server starts no checks for pull "
+            "requests that are opened with `GITHUB_TOKEN`."
+        )
+    elif context.waits_for_checks:
         yield (
             "Checks waiting? Click **Approve workflows to run** in the merge box. GitHub holds the checks of pull "
             "requests that are opened with `GITHUB_TOKEN`."
