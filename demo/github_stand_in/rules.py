@@ -205,7 +205,13 @@ RULES = (
     Fact(
         "reviewers",
         f"{_DOCS}rest/pulls/review-requests#request-reviewers-for-a-pull-request",
-        "422 for reviewers who are no collaborators, and for the author.",
+        "422 for reviewers who are no collaborators, and for the author: one of them, and nobody is asked.",
+    ),
+    Fact(
+        "assignees",
+        f"{_DOCS}rest/issues/assignees#add-assignees-to-an-issue",
+        "Whoever cannot be assigned is left out without a word by the endpoint for assignees; one that changes an"
+        " issue answers 422 and changes nothing.",
     ),
     Fact(
         "crlf",

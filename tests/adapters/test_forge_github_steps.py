@@ -17,6 +17,8 @@ from flux_upgrade.adapters.recording import RecordingForge
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import DraftsUnavailable, ForbiddenByForge, ForgeUnavailable, Overtaken, UsageError
 from flux_upgrade.model.forge import ClosePull, Done, Extras, NewCommit, OpenIssue, PullState, Step, UpdateIssue
+from flux_upgrade.model.markers import MarkerState
+from flux_upgrade.model.versions import Version
 from replacing import replace
 
 OPENING = ["POST /git/trees", "POST /git/commits", "POST /git/refs", "POST /pulls"]
@@ -545,7 +547,9 @@ def test_what_is_not_worth_failing_for(
     assert warning.isprintable()
     if fault == "403 permission":
         assert all(part in warning for part in expected)
-    assert len([call for call in on.calls if at in call]) == (2 if fault in ("502", "reset") else 1)
+    # What is refused in one call is tried one by one.
+    calls = 1 + len(extras.names) if fault == "422" and len(extras.names) > 1 else 1
+    assert len([call for call in on.calls if at in call]) == (2 if fault in ("502", "reset") else calls)
     assert on.clock.slept == ([1.0] if fault in ("502", "reset") else [])
 
 
@@ -571,6 +575,22 @@ def test_extras_that_the_repository_does_not_take(
         setattr(on.fleet.settings, name, value)
     (warning,) = on.apply(on.opening(extras=extras)).warnings
     assert hint in warning
+
+
+def test_one_unknown_name_costs_the_others_nothing(on: World) -> None:
+    extras = Extras(("flux", "deps"), ("bob", "stranger"), ("bob", "stranger", "acme/platform", "acme/nobody"))
+    state = MarkerState("production", "patch", Version("v2.8.1"), given=extras.names)
+    done = on.apply(on.opening(extras=extras, body=markers.block("Text", state)))
+    pull = on.fleet.pulls[1]
+    assert (pull.labels, pull.assignees) == (["flux", "deps"], ["bob"])
+    assert (pull.reviewers, pull.team_reviewers) == (["bob"], ["platform"])
+    assert done.refused == ("assignee:stranger", "reviewer:stranger", "reviewer:acme/nobody")
+    assert ["stranger" in done.warnings[0], "stranger" in done.warnings[1], "acme/nobody" in done.warnings[2]]
+    kept = markers.state_of(pull.body)
+    assert kept is not None
+    assert set(kept.given) == set(extras.names) - set(done.refused)
+    again = on.apply(on.updating(extras=Extras(assignees=("stranger",))))
+    assert (again.refused, on.calls) == (("assignee:stranger",), ["POST /issues/1/assignees"])
 
 
 # The edges of it

@@ -723,6 +723,7 @@ def test_a_pull_request_is_edited_and_closed_in_one_call(hub: StandIn, api: Api)
     assert api.patch("/pulls/1", {"state": "open"}).json()["closed_at"] is None
 
 
+@shows("assignees")
 def test_labels_and_assignees_are_put_on_and_off(api: Api) -> None:
     api.branch("up")
     api.open_pull("up")

@@ -128,6 +128,82 @@ def test_a_draft_is_closed_when_it_is_to_be_shown_in_the_summary(draft: Fleet) -
     assert len(open_in(draft)) == 1, "a pull request that we closed is no answer"
 
 
+# Labels, assignees, reviewers
+
+NAMES = "labels: [flux]\nassignees: [alice]\nreviewers: [bob, acme/platform]\n"
+
+
+def configure(fleet: Fleet, config: str) -> None:
+    fleet.people.push("main", {CONFIG: config.encode()}, "Configure\n")
+
+
+def given(fleet: Fleet, number: int = 1) -> tuple[list[str], ...]:
+    pull = fleet.repository.pulls[number]
+    return (pull.labels, pull.assignees, pull.reviewers, pull.team_reviewers)
+
+
+def test_what_is_unknown_costs_the_rest_nothing_and_is_given_later(opens: Opens) -> None:
+    tags = ("v2.8.6", "v2.8.7")
+    fleet = opens(
+        tags=tags, config=SUMMARY + "labels: [flux]\nassignees: [carol, alice]\nreviewers: [carol, bob, acme/new]\n"
+    )
+    ran = fleet.run()
+    assert (ran.code, ran.outcome) == (0, "opened")
+    assert len([warning for pull in ran.report["pull-requests"] for warning in pull["warnings"]]) == 3
+    assert given(fleet) == (["flux"], ["alice"], ["bob"], [])
+    ran = fleet.run()
+    assert (ran.code, ran.outcome) == (0, "none")
+    assert set(ran.writes) == {"POST /issues/1/assignees", "POST /pulls/1/requested_reviewers"}
+    assert "carol" in ran.summary
+    fleet.repository.settings.collaborators += ("carol",)
+    fleet.repository.settings.teams += ("new",)
+    assert fleet.run().outcome == "updated"
+    assert given(fleet) == (["flux"], ["alice", "carol"], ["bob", "carol"], ["new"])
+    require_rest(fleet)
+
+
+def test_what_the_config_adds_is_given_to_open_pull_requests(patch: Fleet) -> None:
+    configure(patch, SUMMARY + NAMES)
+    patch.run()
+    assert given(patch) == (["flux"], ["alice"], ["bob"], ["platform"])
+    require_rest(patch)
+    patch.people.unlabel(1, "flux")
+    patch.repository.pulls[1].reviewers.clear()
+    require_rest(patch)
+    configure(patch, SUMMARY + NAMES.replace("[flux]", "[flux, more]"))
+    patch.run()
+    assert given(patch) == (["more"], ["alice"], [], ["platform"])
+    require_rest(patch)
+    newer(patch)
+    patch.run()
+    assert given(patch) == (["more"], ["alice"], [], ["platform"])
+
+
+@pytest.mark.parametrize("how", ["ready", "label", "dispatch", "one version"])
+def test_nobody_is_asked_to_review_a_draft_before_it_is_ready(how: str, opens: Opens) -> None:
+    fleet = opens("v2.8.8", NAMES, ("v2.8.8", "v2.9.3"))
+    fleet.run()
+    assert given(fleet) == (["flux"], ["alice"], [], [])
+    require_rest(fleet)
+    if how == "ready":
+        fleet.people.mark_ready(1)
+    elif how == "label":
+        fleet.people.label(1, "flux-upgrade/approved")
+    fleet.run(approve={"dispatch": "2.9", "one version": "v2.9.3"}.get(how, ""))
+    assert not fleet.repository.pulls[1].is_draft
+    assert given(fleet) == (["flux"], ["alice"], ["bob"], ["platform"])
+    require_rest(fleet)
+
+
+def test_nobody_is_asked_to_review_an_own_pull_request(opens: Opens) -> None:
+    fleet = opens(config=SUMMARY + "reviewers: [Bob, alice]\n")
+    fleet.token = fleet.hub.token("classic", login="bob", scopes=("repo",))
+    fleet.repository.settings.collaborators += ("Bob",)
+    fleet.run()
+    assert given(fleet) == ([], [], ["alice"], [])
+    require_rest(fleet)
+
+
 # Refusal
 
 

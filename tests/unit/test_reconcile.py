@@ -364,13 +364,14 @@ def test_a_commit_has_the_base_as_its_parent_and_its_modes() -> None:
         (
             Group(governance=Governance(labels=("flux",), reviewers=("acme/platform",), assignees=("ann",))),
             DRAFT,
-            Extras(("flux",), ("ann",), ("acme/platform",)),
+            Extras(("flux",), ("ann",)),
         ),
+        (Group(governance=Governance(reviewers=("acme/platform",))), PATCH, Extras(reviewers=("acme/platform",))),
         (Group(governance=Governance(auto_merge=True)), PATCH, Extras(auto_merge=True)),
         (Group(governance=Governance(auto_merge=True)), DRAFT, Extras()),
         (Group(governance=Governance(auto_merge=True)), READY, Extras()),
     ],
-    ids=["none", "people", "a patch merges by itself", "a draft does not", "a minor does not"],
+    ids=["none", "people", "reviewers", "a patch merges by itself", "a draft does not", "a minor does not"],
 )
 def test_extras(group: Group, proposed: Proposal, extras: Extras) -> None:
     (step,) = reconciled(forge_for(proposed), replace(proposed, group=group)).steps

@@ -171,7 +171,12 @@ GOVERNING = (
         "Default: the value in the config file, or none.",
     ),
     Key("labels", ListShape(_LABEL), "Labels for each pull request.", "[]"),
-    Key("reviewers", ListShape(_REVIEWER), "Reviewers of each pull request: logins, and teams as `org/team`.", "[]"),
+    Key(
+        "reviewers",
+        ListShape(_REVIEWER),
+        "Reviewers of each pull request that is no draft: logins, and teams as `org/team`.",
+        "[]",
+    ),
     Key("assignees", ListShape(_PERSON), "Assignees of each pull request.", "[]"),
     Key(
         "auto-merge",

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -154,6 +154,26 @@ class Extras(NamedTuple):
     reviewers: tuple[str, ...] = ()  # Logins, and teams as `org/team`
     auto_merge: bool = False
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """``label:flux``, ``reviewer:org/team``: all but auto-merge, as ``MarkerState.given`` has them."""
+        return tuple(f"{kind}:{name}" for kind, names in zip(_KINDS, self[:3], strict=True) for name in names)
+
+    def without(self, names: Collection[str]) -> Extras:
+        """Those that are not among ``names``."""
+        labels, assignees, reviewers = (
+            tuple(each for each in values if f"{kind}:{each}" not in names)
+            for kind, values in zip(_KINDS, self[:3], strict=True)
+        )
+        return Extras(labels, assignees, reviewers, self.auto_merge)
+
+    def each(self) -> Iterator[Extras]:
+        """Every name by itself."""
+        return (self.without({other for other in self.names if other != name}) for name in self.names)
+
+
+_KINDS = ("label", "assignee", "reviewer")
+
 
 class OpenPull(NamedTuple):
     """Make the commit and the branch where they are missing, and open the pull request."""
@@ -181,7 +201,7 @@ class UpdatePull(NamedTuple):
     make_ready: bool = False
     make_draft: bool = False
     status: Status | None = None
-    extras: Extras | None = None  # What a run that was cut off may not have come to; added to what is there
+    extras: Extras | None = None  # What is missing by now, or a run that was cut off may not have come to
     drop_labels: tuple[str, ...] = ()
 
 
@@ -217,3 +237,4 @@ class Done(NamedTuple):
     head: str = ""  # Oid of the branch's head now
     warnings: tuple[str, ...] = ()
     """What did not work and does not matter enough to fail: labels, reviewers, auto-merge, the status."""
+    refused: tuple[str, ...] = ()  # ``Extras.names`` that the forge did not take

@@ -17,7 +17,7 @@ from flux_upgrade.model.versions import Version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from flux_upgrade.model.forge import Commit
 
@@ -55,6 +55,8 @@ class MarkerState(NamedTuple):
     stored: tuple[str, ...] = ()  # What was read in the history, see `stored.memory`
     held: str = ""  # That it must not be merged now: `draft` where we made it one for that, else `said`
     moved: tuple[str, ...] = ()  # `content_entry` of each file whose resources are moved, as far as there is room
+    given: tuple[str, ...] = ()
+    """`label:flux`: what it was given, see ``Extras.names``. What a person takes away later is not given again."""
 
 
 def content_entry(path: str, content: bytes) -> str:
@@ -128,14 +130,14 @@ def state_of(body: str) -> MarkerState | None:
     except (ValueError, RecursionError):
         return None
     known = {name: content[name] for name in MarkerState._fields if name in content}
-    paths, stored, moved = (known.pop(name, []) for name in ("paths", "stored", "moved"))
+    paths, stored, moved, given = (known.pop(name, []) for name in ("paths", "stored", "moved", "given"))
     kinds: dict[str, type] = {"pending": bool}
     if not {"group", "subject", "target"} <= set(known) or not isinstance(paths, list):
         return None
     if any(not isinstance(value, kinds.get(name, str)) for name, value in known.items()):
         return None
     known["target"] = Version(known["target"])
-    return MarkerState(**known, paths=_texts(paths), stored=_texts(stored), moved=_texts(moved))
+    return MarkerState(**known, paths=_texts(paths), stored=_texts(stored), moved=_texts(moved), given=_texts(given))
 
 
 def _texts(value: object) -> tuple[str, ...]:
@@ -153,6 +155,20 @@ def replaced(body: str, ours: str) -> str | None:
         return None
     after = body[end + len(_END) :]
     return body[: begin.start()] + ours.rstrip("\n") + after
+
+
+def without_given(body: str, names: Collection[str]) -> str:
+    """``body``, whose state claims that ``names`` were given, without this claim."""
+    state, text = state_of(body), text_of(body)
+    if state is None or text is None or not set(names) & set(state.given):
+        return body
+    kept = tuple(each for each in state.given if each not in names)
+    return replaced(body, block(text, state._replace(given=kept))) or body
+
+
+def is_same(body: str, other: str) -> bool:
+    """Whether two bodies differ by line ends at most, which forges change."""
+    return body.replace("\r\n", "\n").strip() == other.replace("\r\n", "\n").strip()
 
 
 def text_of(body: str) -> str | None:

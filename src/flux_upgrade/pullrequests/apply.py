@@ -123,10 +123,12 @@ def _unseen(idle: Result) -> Hold:
 
 
 def _is_refused(step: Step, done: Done) -> bool:
-    """Whether nothing was changed: the status was to be set, no more, and could not be."""
+    """Whether nothing was changed: the status, a label or a person were to be set, no more, and could not be."""
     if not isinstance(step, UpdatePull) or not done.warnings:
         return False
-    return step == UpdatePull(step.pull, step.branch, step.before, status=step.status, extras=step.extras)
+    body = step.pull.body if step.body is None else markers.without_given(step.body, done.refused)
+    only = UpdatePull(step.pull, step.branch, step.before, status=step.status, extras=step.extras)
+    return step._replace(body=None) == only and markers.is_same(body, step.pull.body)
 
 
 class _Reconciler:

@@ -63,10 +63,14 @@ class DesiredPull:
     opening: str = ""  # What the message ends with where a pull request is opened with the commit
     answered: tuple[str, ...] = (REBASE,)  # Labels with which a person asks for what is done now: they are dropped
 
-    def state_on(self, pull: PullRequest) -> MarkerState:
-        """The state, once it is written into ``pull``: a title that a person has changed stays theirs."""
+    def state_on(self, pull: PullRequest, missing: Extras | None = None) -> MarkerState:
+        """The state, once it is written into ``pull``: a title that a person has changed stays theirs.
+
+        ``missing``: what it is given along with it.
+        """
         before = state_before(pull)
-        return self.state if _is_titled_by_us(pull) else self.state._replace(title=before.title)
+        state = self.state._replace(given=_sorted((*before.given, *(missing.names if missing else ()))))
+        return state if _is_titled_by_us(pull) else state._replace(title=before.title)
 
 
 def state_before(pull: PullRequest) -> MarkerState:
@@ -102,16 +106,17 @@ def _open(desired: DesiredPull, repository: Repository) -> OpenPull:
         and is_planned(head.message, desired.digest)
         and not is_merged(branch)  # merged and reverted: the same commit once more would change nothing
     )
+    extras = _wanted(desired, repository, is_draft=desired.is_draft)
     return OpenPull(
         branch=branch.name,
         base=repository.base,
         before="" if head is None else head.oid,
         commit=None if fits else _commit(desired, repository, desired.opening),
         title=desired.title,
-        body=desired.body(desired.state),
+        body=desired.body(desired.state._replace(given=_sorted(extras.names))),
         is_draft=desired.is_draft,
         status=desired.status,
-        extras=desired.extras,
+        extras=extras,
     )
 
 
@@ -127,7 +132,11 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
     is_mergeable = not pull.is_draft or desired.make_ready
     is_outdated = pull.is_outdated and is_mergeable and not repository.branches[desired.branch].is_frozen
     remake = asked or pull.is_conflicting or is_outdated or not is_planned(head.message, desired.digest)
-    body = desired.body(desired.state_on(pull))
+    extras = _wanted(desired, repository, is_draft=not is_mergeable or desired.make_draft)
+    # Where people have taken our text away, or nobody can read it, there is no place to remember what was given.
+    is_kept = repository.lists_pulls and markers.state_of(pull.body) is not None
+    missing = extras.without(state_before(pull).given)._replace(auto_merge=False) if is_kept else Extras()
+    body = desired.body(desired.state_on(pull, missing))
     status = desired.status
     is_bare = repository.sees_statuses and head.statuses.get(status.context) != status.state
     idle = UpdatePull(pull=pull, branch=desired.branch, before=head.oid)
@@ -140,11 +149,26 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
         make_draft=desired.make_draft,
         status=status if remake or is_bare else None,
         drop_labels=tuple(label for label in desired.answered if label in pull.labels),
+        extras=missing if missing.names else None,
     )
     if step == idle._replace(status=status) and status.context not in head.statuses and not head.merged:
         # The status is the last thing that a new pull request gets: that run was cut off.
-        step = step._replace(extras=desired.extras)
+        step = step._replace(extras=extras)
     return Reconciliation((step,) if step != idle else (), pull=pull)
+
+
+def _sorted(names: Iterable[str]) -> tuple[str, ...]:
+    """In whatever order they were given, the text is the same."""
+    return tuple(sorted(set(names)))
+
+
+def _wanted(desired: DesiredPull, repository: Repository, *, is_draft: bool) -> Extras:
+    """Nobody is asked to review a draft, as GitHub does not ask code owners, nor us for what we open ourselves.
+
+    Source: https://docs.github.com/articles/about-code-owners#about-code-owners.
+    """
+    reviewers = (name for name in desired.extras.reviewers if name.lower() != repository.viewer.lower())
+    return desired.extras._replace(reviewers=() if is_draft else tuple(reviewers))
 
 
 def _commit(desired: DesiredPull, repository: Repository, opening: str = "") -> NewCommit:
@@ -160,9 +184,7 @@ def _commit(desired: DesiredPull, repository: Repository, opening: str = "") -> 
 def new_body(body: str, ours: str) -> str | None:
     """The body with our block replaced; None where that changes nothing, or a person has removed it."""
     new = markers.replaced(body, ours)
-    if new is None or new.replace("\r\n", "\n").strip() == body.replace("\r\n", "\n").strip():
-        return None
-    return new
+    return None if new is None or markers.is_same(new, body) else new
 
 
 def is_planned(message: str, digest: str) -> bool:

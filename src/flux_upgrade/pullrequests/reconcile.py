@@ -138,7 +138,7 @@ def _with_approval(step: Step, desired: DesiredPull) -> Iterator[Step]:
     if not isinstance(step, UpdatePull) or not step.make_ready:
         yield step
         return
-    step = step._replace(extras=Extras(auto_merge=desired.extras.auto_merge))
+    step = step._replace(extras=(step.extras or Extras())._replace(auto_merge=desired.extras.auto_merge))
     pull, state = step.pull, desired.state_on(step.pull)
     body = None
     if state.approval.startswith("v") and state_before(pull).approval != state.approval:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import assert_never
 from urllib.parse import quote
 
@@ -20,12 +21,13 @@ from github.Repository import Repository
 
 from flux_upgrade.adapters.github import refusals
 from flux_upgrade.adapters.github.api import GitHubApi, translated_errors
+from flux_upgrade.adapters.github.extras import ExtrasGiver, Unacceptable
 from flux_upgrade.adapters.github.query import Json
 from flux_upgrade.adapters.github.transport import Transport
-from flux_upgrade.model import forge
-from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken
+from flux_upgrade.model import forge, markers
+from flux_upgrade.model.errors import FluxUpgradeError, ForgeUnavailable, Overtaken
 from flux_upgrade.model.forge import Done
-from flux_upgrade.model.markers import sealed
+from flux_upgrade.model.markers import is_same, sealed
 
 MAX_INLINE = 5 * 1024 * 1024
 """Bytes of contents in one request to make a tree: https://docs.github.com/rest/git/trees#create-a-tree."""
@@ -99,8 +101,13 @@ class GitHubWrites:
             )
         # The status comes last: where it is missing, a run was cut off, and the next one completes it. And
         # auto-merge is refused where nothing is waited for any more.
-        warnings = (*self._extras(pull, head, step.extras, is_new=True), *self._status(head, step.status))
-        return Done(pull.number, pull.html_url, head, warnings)
+        done = self._extras(pull, head, step.extras, is_new=True)
+        body = markers.without_given(step.body, done.refused)
+        if body != step.body:
+            with self._telling("change the pull request", _PULLS):
+                pull.edit(body=body)
+        warnings = (*done.warnings, *self._status(head, step.status))
+        return Done(pull.number, pull.html_url, head, warnings, tuple(done.refused))
 
     def _update(self, step: forge.UpdatePull) -> Done:
         pull = self._pull(step.pull)
@@ -109,20 +116,28 @@ class GitHubWrites:
             with self._telling("convert the pull request to a draft", _PULLS):
                 pull.convert_to_draft()
         head = self._moved(step.branch, step.before, step.commit)
-        warnings = () if step.status is None else self._status(head, step.status)
+        warnings: tuple[str, ...] = () if step.status is None else self._status(head, step.status)
+        refused: tuple[str, ...] = ()
+        new = step.body
         # The body will say that it waits for nobody: until it is ready, that is not true.
         if step.make_ready:
             with self._telling("mark the pull request as ready for review", _PULLS):
                 pull.mark_ready_for_review()
         # Nothing merges by itself while it is a draft.
-        if step.extras is not None and not warnings:
-            warnings = self._extras(pull, head, step.extras, is_new=False)
-        if step.title is not None or step.body is not None:
-            self._edit("change the pull request", step.pull, title=step.title, body=step.body)
+        if step.extras is not None:
+            if warnings:
+                refused = step.extras.names
+            else:
+                done = self._extras(pull, head, step.extras, is_new=False)
+                warnings, refused = tuple(done.warnings), tuple(done.refused)
+            body = markers.without_given(step.pull.body if new is None else new, refused)
+            new = None if is_same(body, step.pull.body) else body
+        if step.title is not None or new is not None:
+            self._edit("change the pull request", step.pull, title=step.title, body=new)
         # Last: a label that asked for this is gone only once all of it was done.
         for label in step.drop_labels:
             warnings += self._dropped(step.pull.number, label)
-        return Done(step.pull.number, step.pull.url, head, warnings)
+        return Done(step.pull.number, step.pull.url, head, warnings, refused)
 
     def _edit(
         self,
@@ -198,37 +213,16 @@ class GitHubWrites:
 
         return self._tried(f"set the status {status.context}", _STATUSES, post)
 
-    def _extras(self, pull: PullRequest, head: str, extras: forge.Extras, *, is_new: bool) -> tuple[str, ...]:
-        def put() -> None:
-            issue = self._issue(pull.number)
-            if is_new:  # in one call: there is nothing yet that it would replace
-                issue.edit(labels=list(extras.labels) or NotSet, assignees=list(extras.assignees) or NotSet)
-                return
-            if extras.labels:
-                issue.add_to_labels(*extras.labels)
-            if extras.assignees:
-                issue.add_to_assignees(*extras.assignees)
-
-        warnings: tuple[str, ...] = ()
-        if extras.labels or extras.assignees:
-            what = " and ".join(
-                word for word, given in (("labels", extras.labels), ("assignees", extras.assignees)) if given
-            )
-            warnings += self._tried(f"set the {what} of the pull request", _PULLS, put)
-        if extras.reviewers:
-            people = [name for name in extras.reviewers if "/" not in name]
-            teams = [name.partition("/")[2] for name in extras.reviewers if "/" in name]
-            warnings += self._tried(
-                f"ask {', '.join(extras.reviewers)} for a review",
-                _PULLS,
-                lambda: pull.create_review_request(people or NotSet, teams or NotSet),
-            )
+    def _extras(self, pull: PullRequest, head: str, extras: forge.Extras, *, is_new: bool) -> ExtrasGiver:
+        """Give them: what did not work is in the answer."""
+        giver = ExtrasGiver(pull, self._issue(pull.number), partial(self._failure, permission=_PULLS))
+        giver.give(extras, is_new=is_new)
         if extras.auto_merge:
             method = self._facts["viewerDefaultMergeMethod"]
-            warnings += self._tried(
+            giver.warnings += self._tried(
                 "turn on auto-merge", _CONTENTS, lambda: pull.enable_automerge(method, expected_head_oid=head)
             )
-        return warnings
+        return giver
 
     def _dropped(self, number: int, label: str) -> tuple[str, ...]:
         """PyGithub leaves the slash in a label's name as it is."""
@@ -238,10 +232,15 @@ class GitHubWrites:
         )
 
     def _tried(self, doing: str, permission: str, action: Callable[[], object]) -> tuple[str, ...]:
+        """A warning of what went wrong, if it did."""
+        error = self._failure(doing, action, permission=permission)
+        return () if error is None else (f"{error.message} ({error.hint})",)
+
+    def _failure(self, doing: str, action: Callable[[], object], *, permission: str) -> FluxUpgradeError | None:
         """What went wrong, if it did. All of these may be repeated: that changes nothing more."""
         for is_last in (False, True):
             try:
-                with self._telling(doing, permission, otherwise=ForbiddenByForge):
+                with self._telling(doing, permission, otherwise=Unacceptable):
                     action()
             except Overtaken:
                 break
@@ -249,11 +248,11 @@ class GitHubWrites:
                 is_limit = isinstance(error, refusals.LimitReached)
                 may_pass = isinstance(error, ForgeUnavailable) and not is_limit
                 if is_last or not may_pass:
-                    return (f"{error.message} ({error.hint})",)
+                    return error
                 self._github.timing.sleep(_AGAIN)
             else:
                 break
-        return ()
+        return None
 
     # How
 
