@@ -189,6 +189,8 @@ DEEDS: dict[str, tuple[Deed, ...]] = {
     "approving one version": (PUSHES, MERGES, READIES, WRITES, UPGRADES, WORKS),
     "approving by label": (PUSHES, MERGES, CLOSES, DELETES, READIES, WRITES, TICKS, UPGRADES, WORKS),
     "rebasing": (MERGES, CLOSES, DELETES, READIES, WRITES, TICKS),
+    "giving labels and people later": (PUSHES, CLOSES, WRITES, WORKS),
+    "updating what GitHub updated": (PUSHES, CLOSES, DELETES, WORKS),
     "closing": (PUSHES, CLOSES, DELETES, WORKS),
     "an issue for a draft": (PUSHES, DELETES, UPGRADES, WORKS),
     "opening in place of the issue": (PUSHES, MERGES, CLOSES, DELETES, UPGRADES, WORKS),

@@ -15,7 +15,7 @@ from stand_in.checked import Checks, description, published_schema
 
 NAME = "acme/fleet"
 _DIGITS = re.compile(rb"\d+")
-_OBJECT = re.compile(r"/[0-9a-f]{40}$")
+_OBJECT = re.compile(r"\b[0-9a-f]{40}\b")
 _MASK = re.compile(r"^::add-mask::.*$", re.MULTILINE)
 
 
@@ -43,7 +43,7 @@ def name_of(call: Call) -> str:
     """``POST /git/trees``, ``POST /statuses/{sha}``, ``GRAPHQL updateRefs``."""
     if call.path == "/graphql":
         return f"GRAPHQL {call.operation}"
-    return f"{call.method} {_OBJECT.sub('/{sha}', call.path.removeprefix(f'/repos/{NAME}'))}"
+    return f"{call.method} {_OBJECT.sub('{sha}', call.path.removeprefix(f'/repos/{NAME}'))}"
 
 
 class Validation:

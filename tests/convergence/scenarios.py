@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from convergence.fleet import MINOR, PATCH, PATH, Fleet, fleet_at, installation, manifest
+from convergence.fleet import CONFIG, MINOR, PATCH, PATH, Fleet, fleet_at, installation, manifest
 from convergence.pictures import Picture, Snapshot
 from convergence.runs import Ran
 
@@ -91,6 +91,19 @@ def _labelled(fleet: Fleet) -> None:
     fleet.people.label(1, "flux-upgrade/approved")
 
 
+def _configured(fleet: Fleet) -> None:
+    """The config file names people and labels by now."""
+    _proposed(fleet)
+    fleet.people.push("main", {CONFIG: _EXTRAS.encode()}, "Ask people\n")
+
+
+def _updated_and_released(fleet: Fleet) -> None:
+    """GitHub merged the base into the branch, and then there is a newer release."""
+    _newer_patch(fleet)
+    fleet.people.advance_base()
+    fleet.people.update_branch(1)
+
+
 def _rebase_asked(fleet: Fleet) -> None:
     """Somebody pushed, and then asked for the commit to be made anew."""
     _proposed(fleet)
@@ -137,6 +150,24 @@ SCENARIOS = (
         (_LOOK, _READY, *_EDIT, "DELETE /issues/1/labels/flux-upgrade%2Fapproved"),
     ),
     Scenario("rebasing", "v2.8.8", _rebase_asked, (_LOOK, *_UPDATE, *_EDIT)),
+    Scenario(
+        "giving labels and people later",
+        "v2.8.7",
+        _configured,
+        (*(_LOOK, "POST /issues/1/labels", "POST /issues/1/assignees"), *("POST /pulls/1/requested_reviewers", *_EDIT)),
+        PATCH,
+        "v2.8.8",
+        config=_SUMMARY,
+    ),
+    Scenario(
+        "updating what GitHub updated",
+        "v2.8.6",
+        _updated_and_released,
+        (_LOOK, *["GET /compare/{sha}...{sha}"] * 2, *_UPDATE, *_EDIT),
+        PATCH,
+        "v2.8.8",
+        config=_SUMMARY,
+    ),
     Scenario("closing", "v2.8.7", _done_by_hand, (_LOOK, *_EDIT), PATCH, "v2.8.8", config=_SUMMARY),
     Scenario(
         "an issue for a draft",
