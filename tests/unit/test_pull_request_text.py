@@ -65,7 +65,7 @@ def test_the_order_in_which_things_were_found_changes_nothing() -> None:
 
 def test_who_is_held_is_named_with_the_reason() -> None:
     text = body(group())
-    assert "5 of 7 installations" in text
+    assert "5 of 7 clusters" in text
     assert "`c` stays at the current version: no (`edit-conflict`)." in text
     assert "`d` stays at the current version: broken, until 2026-08-09 (`unreadable`)." in text
 
@@ -73,10 +73,10 @@ def test_who_is_held_is_named_with_the_reason() -> None:
 @pytest.mark.parametrize("limit", [6_000, 20_000, 65_536])
 def test_two_hundred_installations_with_edits_of_their_own_fit(limit: int) -> None:
     one = proposal(Stated(edits=[("memory: 1Gi", "memory: 2Gi")])).upgrades[0]
-    many = replace(group(), upgrades=tuple(map(_moved, [one] * 200, range(200))))
+    many = replace(group(), upgrades=tuple(map(_moved, [one] * 200, range(200))), clusters=(200, 202))
     text = body(many, limit=limit)
     assert len(text) <= limit
-    assert "200 of 202 installations" in text
+    assert "200 of 202 clusters" in text
     assert re.search(r"… and \d+ more", text)
     assert text.count("<details>") == text.count("</details>")
 

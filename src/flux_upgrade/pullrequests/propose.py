@@ -14,13 +14,14 @@ from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import PinState
-from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
+from flux_upgrade.planning.plan import Plan, UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.planning.preflight import JOBS_OWN
 from flux_upgrade.planning.proposal import Proposal, ProposalContext, RunDetails
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import state_of
 from flux_upgrade.policy.hold_reasons import HoldReason, OpenPullRequest
+from flux_upgrade.pullrequests.left_out import is_before, left_out
 
 _ORDER = tuple(BumpKind)
 _ANSWERS = (HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED)  # Of a person
@@ -45,6 +46,7 @@ def proposals_of(planned: UpdateGroupPlan, config: Config, approve: tuple[str, .
         # What is approved does not wait for the rest, and approves nothing else.
         upgrades = tuple(each for each in all_of_them if each[1].approved) or all_of_them
         if upgrades:
+            left = left_out(planned, upgrades)
             found[bump_kind] = Proposal(
                 slug=update_group.slug,
                 name=update_group.name,
@@ -54,17 +56,11 @@ def proposals_of(planned: UpdateGroupPlan, config: Config, approve: tuple[str, .
                 upgrades=upgrades,
                 is_asked=any(upgrade.bump.approval in approve for _, upgrade in upgrades),
                 drifting=tuple(cluster for cluster in update_group.clusters if drift_of(cluster)),
-                held=tuple(_left(planned, upgrades)),
+                held=left.held,
+                elsewhere=left.elsewhere,
+                clusters=left.clusters,
             )
     return found
-
-
-def _left(planned: UpdateGroupPlan, upgrades: Sequence[tuple[Plan, Upgrade]]) -> Iterator[Plan]:
-    """``Proposal.held``; if manifests are moved, the installations that wait for that."""
-    waiting = {path for _, each in upgrades for path in each.waiting}
-    for plan in planned.plans:
-        if plan.path in waiting if waiting else not plan.upgrades and is_held(plan):
-            yield plan
 
 
 def context_of(
@@ -86,11 +82,6 @@ def context_of(
         waits_for_checks=repository.viewer == JOBS_OWN,
         run_url=run.run_url,
     )
-
-
-def is_held(plan: Plan) -> bool:
-    """Whether something is in the way that a person should know of."""
-    return any(not hold.reason.effect.is_expected for hold in plan.holds)
 
 
 def in_the_way(planned: UpdateGroupPlan, bump_kind: BumpKind, target: Version) -> Hold | None:
@@ -148,7 +139,7 @@ def _moved(plans: Sequence[Plan], target: Version) -> tuple[str, str] | None:
 
 def _finished(plans: Sequence[Plan], target: Version) -> tuple[str, str] | None:
     """``no_longer_needed``, where nothing is in the way of ``target``."""
-    behind = [plan for plan in plans if target and _is_before(plan.pin.version, target)]
+    behind = [plan for plan in plans if target and is_before(plan.pin.version, target)]
     # What is where it should be, as a CLI within one minor of its cluster is, waits for nothing.
     waiting = [plan for plan in behind if plan.upgrades or {hold.reason for hold in plan.holds} != _AT_REST]
     # Pins catch up with a cluster that is there already, as another kind of bump.
@@ -158,11 +149,6 @@ def _finished(plans: Sequence[Plan], target: Version) -> tuple[str, str] | None:
     if waiting:
         return "superseded", "Another pull request has the remaining changes."
     return "done", "It is no longer needed: the base branch is at this version or a later one."
-
-
-def _is_before(version: str, target: Version) -> bool:
-    own, proposed = Version.parse(version), Version.parse(target)
-    return own is None or proposed is None or own < proposed
 
 
 def _is_about(hold: Hold, bump_kind: BumpKind, target: Version) -> bool:

@@ -13,7 +13,7 @@ from flux_upgrade.policy.feedback import APPROVED
 from flux_upgrade.pullrequests.text import cluster_changes, flux_migrate, migration, verification
 from flux_upgrade.pullrequests.text.boxes import held_checks, rebase
 from flux_upgrade.pullrequests.text.breaking_changes import acceptance, unaccepted
-from flux_upgrade.pullrequests.text.checklist import tasks
+from flux_upgrade.pullrequests.text.checklist import left_out, tasks
 from flux_upgrade.pullrequests.text.commit import title
 from flux_upgrade.pullrequests.text.notes import notes
 from flux_upgrade.pullrequests.text.view import View
@@ -74,6 +74,7 @@ def _beginning(view: View, approval: str) -> Iterator[str]:
     if todo:
         yield f"**Action required**\n{numbered(todo)}"
     yield from cluster_changes.upgrade_path(view)
+    yield from left_out(view)
     yield from acceptance(view)
     yield from flux_migrate.kept_box(view)
     yield from verification.drift(view)
@@ -101,8 +102,8 @@ def _where(view: View) -> Iterator[str]:
         yield "the Flux CLI"
     if view.name:
         yield code(view.name)
-    if not view.is_migration and (count > 1 or view.held):
-        yield (
+    if not view.is_migration and (count > 1 or view.held or view.share):
+        yield view.share or (
             counted(count, "pin" if view.pins else "installation")
             if not view.held
             else f"{count} of {count + len(view.held)} {'pins' if view.pins else 'installations'}"

@@ -68,7 +68,7 @@ def headline(proposal: Proposal, context: ProposalContext, *, where: bool) -> st
     place = view.name if where else ""
     text = migration.what(view, place) if view.is_migration else _what(view)
     if place and not view.is_migration:
-        text += f" in {place}"
+        text += f" in {place}" + (f" ({view.share})" if view.share else "")
     return as_in_history(text, context)
 
 
