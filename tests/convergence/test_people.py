@@ -55,6 +55,21 @@ def test_a_minor_is_approved_by_dispatch_with_its_later_patches(draft: Fleet) ->
     require_rest(draft)
 
 
+@pytest.mark.parametrize("approve", ["production=2.9", "clusters/production=2.9", "2.9, production=v2.9.3"])
+def test_an_approval_by_dispatch_can_name_the_cluster(approve: str, draft: Fleet) -> None:
+    assert "-f approve=clusters/production=2.9`" in draft.repository.pulls[1].body
+    draft.run(approve=approve, event="workflow_dispatch")
+    assert not draft.repository.pulls[1].is_draft
+    require_rest(draft)
+
+
+def test_an_approval_for_a_cluster_that_is_not_there_changes_nothing(draft: Fleet) -> None:
+    ran = draft.run(approve="prodution=2.9", event="workflow_dispatch")
+    assert (ran.code, ran.writes) == (2, ())
+    assert "there is no group or cluster 'prodution', did you mean 'production'?" in ran.log
+    assert draft.repository.pulls[1].is_draft
+
+
 @pytest.mark.parametrize("approve", ["v2.9.3", "2.9.3"])
 def test_one_version_is_approved_by_dispatch_and_no_other(approve: str, draft: Fleet) -> None:
     draft.run(approve=approve, event="workflow_dispatch")

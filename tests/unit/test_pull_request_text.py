@@ -178,13 +178,15 @@ def test_an_issue_says_how_to_approve_where_there_are_no_drafts() -> None:
     title, text = pull_request.issue(of, proposal_context(approve_command="gh run -f approve="), state(of))
     assert title == pull_request.title(of, proposal_context())
     assert markers.state_of(text) == state(of)
-    assert "add the label `flux-upgrade/approved` to this issue, or run `gh run -f approve=2.9`" in text
+    assert (
+        "add the label `flux-upgrade/approved` to this issue, or run `gh run -f approve=clusters/staging=2.9`" in text
+    )
     assert "Ready for review" not in text
     assert "- [ ]" not in text
 
 
 @pytest.mark.parametrize(
-    ("subject", "command"), [(BumpKind.MINOR, "approve=2.9`"), (BumpKind.MAJOR, "approve=2.9`"), (BumpKind.PATCH, "approve=v2.9.4`")]
+    ("subject", "command"), [(BumpKind.MINOR, "approve=clusters/staging=2.9`"), (BumpKind.MAJOR, "approve=clusters/staging=2.9`"), (BumpKind.PATCH, "approve=clusters/staging=v2.9.4`")]
 )  # fmt: skip
 def test_what_is_approved_is_the_minor_or_the_patch(subject: BumpKind, command: str) -> None:
     of = proposal(approved=False, subject=subject)

@@ -14,6 +14,7 @@ from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import PinState
+from flux_upgrade.planning.approvals import versions_in
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.planning.preflight import JOBS_OWN
@@ -34,8 +35,9 @@ _SETTINGS = {
 
 
 def proposals_of(planned: UpdateGroupPlan, config: Config, approve: tuple[str, ...]) -> dict[BumpKind, Proposal]:
-    """What is proposed for an update group. ``approve``: what the user approves in this run."""
+    """What is proposed for an update group. ``approve``: what the user approves in this run, as ``UpgradeRequest``."""
     update_group, found = planned.update_group, {}
+    asked = versions_in(approve, update_group)
     for bump_kind in BumpKind:
         all_of_them = tuple(
             (plan, upgrade)
@@ -54,7 +56,7 @@ def proposals_of(planned: UpdateGroupPlan, config: Config, approve: tuple[str, .
                 bump_kind=bump_kind,
                 branch=branch_name(config.branch_prefix, update_group.slug, bump_kind),
                 upgrades=upgrades,
-                is_asked=any(upgrade.bump.approval in approve for _, upgrade in upgrades),
+                is_asked=any(upgrade.bump.approval in asked for _, upgrade in upgrades),
                 drifting=tuple(cluster for cluster in update_group.clusters if drift_of(cluster)),
                 held=left.held,
                 elsewhere=left.elsewhere,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 
 from flux_upgrade.model import markers
@@ -62,7 +63,8 @@ def _pull_request(view: View) -> tuple[list[str], list[str]]:
 def _issue(view: View) -> tuple[list[str], list[str]]:
     ways = [f"add the label {code(APPROVED)} to this issue", *_command(view)]
     approval = (
-        f"**Approve:** {', or '.join(ways)}. flux-upgrade then opens a pull request. This repository has no drafts. "
+        f"**Approve:** {', or '.join(ways)}. {_everywhere(view)}flux-upgrade then opens a pull request. "
+        "This repository has no drafts. "
         f"The commit is already on the branch {code(view.proposal.branch)}."
     )
     return [*_beginning(view, approval), *_middle(view), *_verified(view), f"**Why now:** {_why(view)}"], []
@@ -121,12 +123,18 @@ def _from_to(view: View) -> str:
 
 def _approval(view: View) -> str:
     ways = ["click **Ready for review**", f"add the label {code(APPROVED)}", *_command(view)]
-    return f"**Approve:** {enumeration(ways, 'or')}. Until then, this draft is kept up to date."
+    return f"**Approve:** {enumeration(ways, 'or')}. {_everywhere(view)}Until then, this draft is kept up to date."
 
 
 def _command(view: View) -> list[str]:
-    command = view.context.approve_command
-    return [f"run {code(command + view.answer)}"] if command else []
+    command, named = view.context.approve_command, f"{view.proposal.name}={view.answer}"
+    return [f"run {code(command + shlex.quote(named))}"] if command else []
+
+
+def _everywhere(view: View) -> str:
+    if not view.context.approve_command:
+        return ""
+    return f"Without {code(f'{view.proposal.name}=')}, the command approves {view.answer} in every cluster. "
 
 
 def _middle(view: View) -> Iterator[str]:
