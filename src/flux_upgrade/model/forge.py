@@ -105,6 +105,9 @@ class Repository(NamedTuple):
     recent: tuple[str, ...] = ()  # Headlines of the last twenty commits of the base
     ancestry: tuple[str, ...] = ()  # Oids of the last hundred commits of the base; none where the forge does not tell
     others: tuple[str, ...] = ()  # Branches with the question's prefix that it does not name, at most a hundred
+    closed: tuple[str, ...] = ()
+    """The same of branches that closed pull requests had, gone or not: of the last hundred that were not merged."""
+    former: tuple[Branch, ...] = ()  # Of these, what was asked for later
     viewer: str = ""  # Login that the token acts as; empty where the forge does not tell
     warnings: tuple[str, ...] = ()
     """What a person should know before a write, like a rule that demands signed commits of a PAT."""

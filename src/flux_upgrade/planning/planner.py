@@ -202,6 +202,7 @@ class _UpdateGroups:
                 path=member.path,
                 current=pin.version,
                 asked=asked,
+                former=self._repository.former,
             )
         if request.migrated:
             feedback = feedback._replace(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from flux_upgrade.clusters.clusters import OF_CLUSTERS
 from flux_upgrade.clusters.groups import branch_name, drift_of, is_seen_to
@@ -11,7 +11,6 @@ from flux_upgrade.config.config import Config
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, Question, Repository
 from flux_upgrade.model.markers import MarkerState
-from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import PinState
 from flux_upgrade.planning.approvals import versions_in
@@ -168,19 +167,19 @@ def question_about(repository: Repository, inventory: Inventory) -> Question | N
     return Question(repository.others, (), repository.base)
 
 
-def stale_pull_requests(forge: Forge, question: Question, inventory: Inventory) -> Iterator[tuple[Branch, MarkerState]]:
-    """Branches with an open pull request that is no longer needed.
+def stale_pull_requests(branches: Iterable[Branch], inventory: Inventory) -> Iterator[tuple[Branch, MarkerState]]:
+    """Those with an open pull request that is no longer needed.
 
     One that is about an installation that this run ignores is left alone:
     another workflow, with another config file, may see to it. Runs about an artifact see to their own
-    branches, and the ordinary run to all others. Raises what ``Forge.fetch`` raises.
+    branches, and the ordinary run to all others.
     """
     own = inventory.pin_context.own
     repository = own.address.repository if own is not None else ""
     found = inventory.all_paths or frozenset()
     members = {member.path for update_group in inventory.update_groups for member in update_group.members}
     others = {markers.digest_of(path) for path in found - members}
-    for branch in forge.fetch(question).branches.values():
+    for branch in branches:
         pull = branch.open_pull
         state = state_of(pull) if pull is not None else None
         if state is None or not state.paths or state.subject not in set(BumpKind):

@@ -93,6 +93,7 @@ class GitHubForge:
             issues=queries.issues_of(seen),
             sees_statuses=self._parts.statuses,
             others=queries.others_of(seen, question),
+            closed=queries.closed_of(seen, question),
             viewer=seen["viewer"],
             recent=tuple(each["messageHeadline"] for each in commit["recent"]["nodes"][:_RECENT]),
             ancestry=tuple(each["oid"] for each in commit["recent"]["nodes"]),

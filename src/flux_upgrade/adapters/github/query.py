@@ -57,6 +57,9 @@ _BASE = """{
       } }
     }"""
 _OTHERS = "refs(refPrefix: $prefix, first: 100) { nodes { prefix name } }"
+_CLOSED = f"closed: pullRequests(states: [CLOSED], first: 100, orderBy: {_NEWEST}) {{ nodes {{ %s }} }}" % (
+    "headRefName isCrossRepository"
+)
 _PULLS_OF = f"pullRequests(headRefName: $%s, first: %s, orderBy: {_NEWEST}%s) {{ ...Pulls }}"
 
 BRANCHES = """query($owner: String!, $name: String!) {
@@ -95,7 +98,7 @@ def permission_for(answer: object) -> str:
     """What a token needs to see the first thing that an answer's errors are about."""
     errors = answer.get("errors") if isinstance(answer, dict) else None
     for error in errors if isinstance(errors, list) else ():
-        if isinstance(error, dict) and any(re.fullmatch(r"q\d+", place) for place in _places(error)):
+        if isinstance(error, dict) and any(re.fullmatch(r"q\d+|closed", place) for place in _places(error)):
             return "pull-requests: read"
     return "contents: read"
 
@@ -159,6 +162,8 @@ def first(who: Who, question: Question, parts: Parts) -> Query:
         field = "ref(qualifiedName: $base)"
     files, branches = builder.files(question, 0), builder.branches(question, 0)
     body = f"{_REPOSITORY}\n    base: {field} {_BASE % files}\n    {branches}"
+    if question.prefix:
+        body += f"\n    {_CLOSED}"
     if "/" in question.prefix:
         builder.variable("prefix", f"refs/heads/{question.prefix.rpartition('/')[0]}/")
         body += f"\n    {_OTHERS}"
@@ -249,6 +254,13 @@ def others_of(repository: Json, question: Question) -> tuple[str, ...]:
     nodes = (repository.get("refs") or {"nodes": ()})["nodes"]
     names = (f"{node['prefix']}{node['name']}".removeprefix("refs/heads/") for node in nodes)
     return tuple(n for n in names if n.startswith(question.prefix) and n not in question.branches)
+
+
+def closed_of(repository: Json, question: Question) -> tuple[str, ...]:
+    """Branches with the prefix that the question does not name, of pull requests that were closed."""
+    nodes = (repository.get("closed") or {"nodes": ()})["nodes"]
+    names = dict.fromkeys(node["headRefName"] for node in nodes if not node["isCrossRepository"])
+    return tuple(name for name in names if name.startswith(question.prefix) and name not in question.branches)
 
 
 def demands_signatures(ref: Json | None) -> bool:
