@@ -192,6 +192,23 @@ def test_the_box_closes_and_mutes(draft: Fleet) -> None:
     assert open_in(draft) == [2]
 
 
+@pytest.mark.parametrize("is_pushed", [False, True])
+def test_a_pull_request_that_the_box_closed_goes_on_once_it_is_opened_again(draft: Fleet, *, is_pushed: bool) -> None:
+    if is_pushed:
+        draft.people.push(MINOR, {"NOTES.md": b"mine\n"})
+    draft.people.tick(1, "skip")
+    draft.run()
+    assert open_in(draft) == []
+    assert not markers.is_ticked(draft.repository.pulls[1].body, markers.SKIP)
+    draft.people.reopen(1)
+    draft.run()
+    assert (open_in(draft), draft.repository.pulls[1].is_draft) == ([1], True)
+    require_rest(draft)
+    newer(draft)
+    draft.run()
+    assert (open_in(draft), state_of(draft).target) == ([1], "v2.9.3" if is_pushed else "v2.9.4")
+
+
 def test_the_box_closes_a_branch_that_another_user_pushed_to(patch: Fleet) -> None:
     pushed = patch.people.push(PATCH, {"NOTES.md": b"mine\n"})
     patch.people.tick(1, "skip")

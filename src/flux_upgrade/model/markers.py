@@ -167,6 +167,13 @@ def checkbox(name: str, text: str, *, is_ticked: bool = False) -> str:
     return f"- [{'x' if is_ticked else ' '}] <!-- flux-upgrade:{name} --> {text}"
 
 
+def unticked(body: str, name: str) -> str:
+    """``body`` with a box open again: whoever opens a pull request again wants it to stay."""
+    return re.sub(
+        rf"^([ \t]*- )\[[xX]\]( <!-- flux-upgrade:{re.escape(name)} -->)", r"\1[ ]\2", body, flags=re.MULTILINE
+    )
+
+
 def accepted(body: str) -> list[str]:
     """Of the boxes that say what breaks, the entries of those that are ticked."""
     return _ACCEPTED.findall(body)

@@ -66,7 +66,7 @@ def reconcile_without(branch: Branch, issue: Issue | None, closed: str, why: str
         if closed != markers.SKIP and (pull.head is None or not markers.is_ours(pull.head)):
             return Reconciliation(hold=_touched(pull), pull=pull)
         body = text.closing(pull.body, state._replace(closed=closed), why)
-        steps = (ClosePull(pull, body),)
+        steps = (ClosePull(pull, markers.unticked(body, markers.SKIP)),)
     issues = () if issue is None else (issue,)
     return Reconciliation((*steps, *_closed(issues, closed, why)), pull=pull)
 
