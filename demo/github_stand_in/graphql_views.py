@@ -107,6 +107,7 @@ class Views(GitViews):
             "mergedAt": pull.merged_at or None,
             "mergeCommit": lambda _: self.git_object(pull.merge_commit) if pull.merge_commit else None,
             "closed": pull.state != "open",
+            "timelineItems": connection("timelineItems", lambda: pull.labelings, _labeling),
             "autoMergeRequest": {"mergeMethod": pull.auto_merge.upper()} if pull.auto_merge else None,
             "commits": connection(
                 "commits",
@@ -114,6 +115,12 @@ class Views(GitViews):
                 lambda oid: {"id": f"PRC_{oid}", "commit": self.git_object(oid)},
             ),
         }
+
+
+def _labeling(labeling: tuple[str, str]) -> View:
+    name, at = labeling
+    label = {"id": f"LA_{name}", "name": name}
+    return {"__typename": "LabeledEvent", "id": f"LE_{number_of(name + at)}", "createdAt": at, "label": label}
 
 
 def actor(login: str, web: str) -> View:

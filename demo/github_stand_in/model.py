@@ -114,6 +114,8 @@ class Issue:
     closed_at: str = ""
     labels: list[str] = field(default_factory=list)
     assignees: list[str] = field(default_factory=list)
+    labelings: list[tuple[str, str]] = field(default_factory=list)
+    """Which label was put on, and when."""
 
 
 @dataclass

@@ -233,6 +233,14 @@ class Repository:
         issue.body = issue.body if body is None else body
         issue.updated_at = self.clock.text
 
+    def label(self, issue: Issue, names: Iterable[str]) -> None:
+        """Put labels on; those that the repository does not have yet are made."""
+        for name in dict.fromkeys(names):
+            self.labels.add(name)
+            if name not in issue.labels:
+                issue.labels.append(name)
+                issue.labelings.append((name, self.clock.text))
+
     def close(self, issue: Issue) -> None:
         """Close an issue or a pull request."""
         if issue.state == "open":

@@ -158,8 +158,7 @@ def _require_assignable(context: Context, logins: list[str]) -> None:
 def _put_labels(context: Context, issue: Issue, labels: list[Any]) -> None:
     """Labels that the repository does not have yet are made."""
     names = [each["name"] if isinstance(each, dict) else str(each) for each in labels]
-    context.repository.labels |= set(names)
-    issue.labels += [name for name in dict.fromkeys(names) if name not in issue.labels]
+    context.repository.label(issue, names)
 
 
 def add_labels(context: Context) -> Response:

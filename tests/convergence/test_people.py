@@ -216,6 +216,32 @@ def test_the_box_closes_a_branch_that_another_user_pushed_to(patch: Fleet) -> No
     assert patch.repository.head(PATCH) == pushed
 
 
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_the_label_on_a_closed_draft_approves_it(draft: Fleet, *, is_deleted: bool) -> None:
+    draft.people.close(1)
+    if is_deleted:
+        draft.people.delete_branch(MINOR)
+    assert reasons(draft) == {"v2.9.3": "closed-by-human"}
+    draft.hub.clock.advance(hours=1)
+    draft.people.label(1, "flux-upgrade/approved")
+    assert draft.run().outcome == "opened"
+    assert (open_in(draft), draft.repository.pulls[2].is_draft) == ([2], False)
+    assert state_of(draft, 2).approval == "2.9"
+    require_rest(draft)
+    # The label is still there, and what was done since is newer.
+    draft.people.close(2)
+    assert reasons(draft) == {"v2.9.3": "closed-by-human"}
+    assert open_in(draft) == []
+
+
+def test_who_closes_what_is_labelled_has_changed_their_mind(draft: Fleet) -> None:
+    draft.people.label(1, "flux-upgrade/approved")
+    draft.hub.clock.advance(hours=1)
+    draft.people.close(1)
+    assert reasons(draft) == {"v2.9.3": "closed-by-human"}
+    assert open_in(draft) == []
+
+
 # Merge and revert
 
 

@@ -128,3 +128,23 @@ def test_a_group_that_was_never_renamed_asks_once(patch: Fleet) -> None:
     assert _calls(patch.run()) == (_LOOK,)
     patch.people.close(1)
     assert _calls(patch.run()) == (_LOOK,)
+
+
+def test_what_comes_under_ignore_is_closed_with_a_word(draft: Fleet) -> None:
+    draft.people.push("main", {CONFIG: b"ignore: ['clusters/production/']\n"}, "Ignore a cluster\n")
+    ran = draft.run()
+    assert (ran.outcome, open_in(draft), state_of(draft).closed) == ("closed", [], "ignored")
+    assert "**Closed:** The config file lists what it changes under" in draft.repository.pulls[1].body
+    assert ran.report["pull-requests"][0]["number"] == 1
+    require_rest(draft)
+    draft.people.push("main", {CONFIG: b"{}\n"}, "No more\n")
+    draft.run()
+    assert open_in(draft) == [2], "it was no refusal"
+
+
+def test_what_another_config_file_ignores_is_left_to_its_own_workflow(draft: Fleet) -> None:
+    draft.people.push("main", {"ci/other.yaml": b"ignore: ['clusters/production/']\n"}, "A second workflow\n")
+    for _ in range(2):
+        ran = draft.run(config="ci/other.yaml")
+        assert (ran.code, ran.writes, open_in(draft)) == (0, (), [1])
+    require_rest(draft)

@@ -164,4 +164,6 @@ def build_config(place: CheckoutLocation, named: str = "", governing: Mapping[st
     from flux_upgrade.config.reader import load
 
     text = read_text(path, "check --config, or leave it out") if is_there else ""
-    return load(text, named or PATH, KEY_READERS, governing)
+    name = os.path.relpath(path, place.root).replace(os.sep, "/")
+    name = name.rpartition("/")[2] if name.startswith("../") else name
+    return load(text, named or PATH, KEY_READERS, governing)._replace(name="" if name == PATH else name)

@@ -45,6 +45,8 @@ class PullRequest(NamedTuple):
     is_conflicting: bool  # It cannot be merged as it is. False while the forge does not know yet.
     created_at: str
     closed_at: str = ""  # RFC 3339, UTC; of a closed or merged one
+    labeled: Mapping[str, str] = {}
+    """Label → when it was put on, RFC 3339, UTC: of the last few that were, where the forge tells."""
 
 
 class Issue(NamedTuple):

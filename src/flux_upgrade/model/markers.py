@@ -54,6 +54,7 @@ class MarkerState(NamedTuple):
     migrate: str = ""  # The releases at which `flux migrate` has run once the box is ticked, tags with commas between
     stored: tuple[str, ...] = ()  # What was read in the history, see `stored.memory`
     held: str = ""  # That it must not be merged now: `draft` where we made it one for that, else `said`
+    config: str = ""  # The config file that it was made under; empty for the usual one
     moved: tuple[str, ...] = ()  # `content_entry` of each file whose resources are moved, as far as there is room
 
 

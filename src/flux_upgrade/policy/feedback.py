@@ -40,7 +40,7 @@ def feedback_of(  # noqa: PLR0913 three sources, and the four facts that select 
     all_pulls = [each for _, pulls in known for each in pulls]
     approved = [*asked, *_carried(all_pulls, path, current)]
     for branch, pulls in known:
-        approved += _cut_off(branch)
+        approved += (*_cut_off(branch), *_approved_since(pulls, path))
         stored += next((state.stored for pull, state in pulls if pull is branch.open_pull), ())
         reopened: set[str] = set()
         for pull, state in pulls:
@@ -214,6 +214,22 @@ def _approvals(state: markers.MarkerState, pull: PullRequest) -> Iterator[str]:
     elif state.pending and state.approval:
         # A run approved it, and was cut off before it had marked it ready.
         yield state.approval
+
+
+def _approved_since(pulls: Iterable[tuple[PullRequest, markers.MarkerState]], path: str) -> Iterator[str]:
+    """What got our label after it was closed. Who closes what has the label already has changed their mind.
+
+    Only the newest pull request about a minor counts: the label stays on the others.
+    """
+    seen: set[str] = set()
+    for pull, state in pulls:
+        minor = state.target.minor
+        if not markers.target_of(state, path) or minor in seen:
+            continue
+        seen.add(minor)
+        is_labelled = pull.state is PullState.CLOSED and APPROVED in pull.labels
+        if is_labelled and pull.labeled.get(APPROVED, "") > pull.closed_at:
+            yield minor
 
 
 def _refusals(state: markers.MarkerState, pull: PullRequest, path: str, current: Version) -> Iterator[Rejection]:

@@ -195,14 +195,13 @@ class _Reconciler:
         # Late: as above.
         from flux_upgrade.pullrequests.reconcile import reconcile_without
 
-        why = "What it changes is no longer in the repository, or is proposed in another pull request."
         try:
             known = {each.name: each for each in self._repository.former}
             branches = known if known.keys() >= set(about.branches) else self._forge.fetch(about).branches
-            for branch, state in stale_pull_requests(branches.values(), self._inventory):
-                group = UpdateGroup(state.group, state.group, self._inventory.config.default, ())
-                idle = Result(group, BumpKind(state.subject), branch.name, Action.NONE)
-                yield self._take(reconcile_without(branch, None, "gone", why), idle)
+            for each in stale_pull_requests(branches.values(), self._inventory):
+                group = UpdateGroup(each.state.group, each.state.group, self._inventory.config.default, ())
+                idle = Result(group, BumpKind(each.state.subject), each.branch.name, Action.NONE)
+                yield self._take(reconcile_without(each.branch, None, each.closed, each.why), idle)
         except FluxUpgradeError as error:
             # All else was done, and the next run sees to this.
             warn(f"open pull requests of former installations could not be read: {error.message}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import OF_CLUSTERS
 from flux_upgrade.clusters.groups import branch_name, drift_of, is_seen_to
@@ -31,6 +32,8 @@ _SETTINGS = {
     HoldReason.NEEDS_APPROVAL: ("summary", "What needs approval is shown in the job summary, as you configured."),
 }
 """What the settings say of a proposal that was open before them."""
+_GONE = "What it changes is no longer in the repository, or is proposed in another pull request."
+_IGNORED = "The config file lists what it changes under `ignore`."
 
 
 def proposals_of(planned: UpdateGroupPlan, config: Config, approve: tuple[str, ...]) -> dict[BumpKind, Proposal]:
@@ -81,6 +84,7 @@ def context_of(
         conventional=text.conventional_prefix(repository.recent),
         approve_command=run.approve_command,
         waits_for_checks=repository.viewer == JOBS_OWN,
+        config=inventory.config.name,
         run_url=run.run_url,
     )
 
@@ -167,24 +171,37 @@ def question_about(repository: Repository, inventory: Inventory) -> Question | N
     return Question(repository.others, (), repository.base)
 
 
-def stale_pull_requests(branches: Iterable[Branch], inventory: Inventory) -> Iterator[tuple[Branch, MarkerState]]:
-    """Those with an open pull request that is no longer needed.
+class Stale(NamedTuple):
+    """A branch with an open pull request that is no longer needed, and why: a slug and a sentence."""
 
-    One that is about an installation that this run ignores is left alone:
-    another workflow, with another config file, may see to it. Runs about an artifact see to their own
-    branches, and the ordinary run to all others.
+    branch: Branch
+    state: MarkerState
+    closed: str
+    why: str
+
+
+def stale_pull_requests(branches: Iterable[Branch], inventory: Inventory) -> Iterator[Stale]:
+    """Those of the branches that no update group has, and nobody else looks after.
+
+    What is about an installation that this run ignores is closed if it was made under the same config file: another
+    workflow with another one may look after it. Runs about an artifact look after their own branches, and the
+    ordinary run after all others.
     """
     own = inventory.pin_context.own
     repository = own.address.repository if own is not None else ""
-    found = inventory.all_paths or frozenset()
     members = {member.path for update_group in inventory.update_groups for member in update_group.members}
-    others = {markers.digest_of(path) for path in found - members}
+    others = (inventory.all_paths or frozenset()) - members
+    ignored = {markers.digest_of(path) for path in others if inventory.config.is_ignored(path)}
+    left = {markers.digest_of(path) for path in others} - ignored
     for branch in branches:
         pull = branch.open_pull
         state = state_of(pull) if pull is not None else None
         if state is None or not state.paths or state.subject not in set(BumpKind):
             continue
-        if not is_seen_to(state.group, repository):
+        about = {entry.partition("@")[0] for entry in state.paths}
+        if not is_seen_to(state.group, repository) or not left.isdisjoint(about):
             continue
-        if others.isdisjoint(entry.partition("@")[0] for entry in state.paths):
-            yield branch, state
+        if ignored.isdisjoint(about):
+            yield Stale(branch, state, "gone", _GONE)
+        elif state.config == inventory.config.name:
+            yield Stale(branch, state, "ignored", _IGNORED)

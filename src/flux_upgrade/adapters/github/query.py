@@ -33,6 +33,9 @@ fragment Pulls on PullRequestConnection {
   nodes {
     id number url state isDraft isCrossRepository baseRefName title body mergeable createdAt closedAt
     labels(first: 50) { nodes { name } }
+    labeled: timelineItems(last: 10, itemTypes: [LABELED_EVENT]) {
+      nodes { ... on LabeledEvent { createdAt label { name } } }
+    }
     commits(last: 1) { nodes { commit { ...Head } } }
   }
 }"""
@@ -57,7 +60,7 @@ _BASE = """{
       } }
     }"""
 _OTHERS = "refs(refPrefix: $prefix, first: 100) { nodes { prefix name } }"
-_CLOSED = f"closed: pullRequests(states: [CLOSED], first: 100, orderBy: {_NEWEST}) {{ nodes {{ %s }} }}" % (
+_CLOSED_HEADS = f"closed: pullRequests(states: [CLOSED], first: 100, orderBy: {_NEWEST}) {{ nodes {{ %s }} }}" % (
     "headRefName isCrossRepository"
 )
 _PULLS_OF = f"pullRequests(headRefName: $%s, first: %s, orderBy: {_NEWEST}%s) {{ ...Pulls }}"
@@ -163,7 +166,7 @@ def first(who: Who, question: Question, parts: Parts) -> Query:
     files, branches = builder.files(question, 0), builder.branches(question, 0)
     body = f"{_REPOSITORY}\n    base: {field} {_BASE % files}\n    {branches}"
     if question.prefix:
-        body += f"\n    {_CLOSED}"
+        body += f"\n    {_CLOSED_HEADS}"
     if "/" in question.prefix:
         builder.variable("prefix", f"refs/heads/{question.prefix.rpartition('/')[0]}/")
         body += f"\n    {_OTHERS}"
@@ -287,6 +290,7 @@ def _pull(node: Json) -> PullRequest:
         is_conflicting=node["mergeable"] == "CONFLICTING",
         created_at=node["createdAt"],
         closed_at=node["closedAt"] or "",
+        labeled={each["label"]["name"]: each["createdAt"] for each in node["labeled"]["nodes"] if each},
     )
 
 

@@ -174,6 +174,7 @@ def state_for(proposal: Proposal, context: ProposalContext) -> MarkerState:
         ),
         migrate=",".join(proposal.migrates_at),
         stored=tuple(_stored(proposal)),
+        config=context.config,
         moved=tuple(_moved(proposal))[:_MOST_MOVED],
     )
 
