@@ -13,6 +13,7 @@ from flux_upgrade.model.forge import (
     BaseFile,
     Branch,
     ClosePull,
+    CommentPull,
     Commit,
     Done,
     Issue,
@@ -50,6 +51,8 @@ class MemoryForge:
     issues: dict[int, Issue] = field(default_factory=dict)
     commits: dict[str, Commit] = field(default_factory=dict)
     trees: dict[str, Mapping[str, bytes]] = field(default_factory=dict)
+    comments: list[tuple[int, str]] = field(default_factory=list)
+    """Number of the pull request, and text."""
     made: set[str] = field(default_factory=set)
     """Oids of the commits that were made through the port."""
     calls: int = 0
@@ -91,6 +94,10 @@ class MemoryForge:
             case ClosePull():
                 self._touch(step.pull.number, body=step.body)
                 self.close_pull(step.pull.number)
+                return Done(step.pull.number, step.pull.url)
+            case CommentPull():
+                self.comments.append((step.pull.number, step.comment))
+                self._touch(step.pull.number, body=step.body)
                 return Done(step.pull.number, step.pull.url)
             case OpenIssue():
                 number = next(self._numbers)

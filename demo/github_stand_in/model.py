@@ -100,6 +100,16 @@ class Status:
     at: str
 
 
+@dataclass(frozen=True)
+class Comment:
+    """A comment on an issue or a pull request."""
+
+    id: int
+    body: str
+    author: str
+    at: str
+
+
 @dataclass
 class Issue:
     """An issue, or the part of a pull request that is one."""
@@ -114,6 +124,7 @@ class Issue:
     closed_at: str = ""
     labels: list[str] = field(default_factory=list)
     assignees: list[str] = field(default_factory=list)
+    comments: list[Comment] = field(default_factory=list)
     labelings: list[tuple[str, str]] = field(default_factory=list)
     """Which label was put on, and when."""
 

@@ -189,6 +189,7 @@ DEEDS: dict[str, tuple[Deed, ...]] = {
     "approving one version": (PUSHES, MERGES, READIES, WRITES, UPGRADES, WORKS),
     "approving by label": (PUSHES, MERGES, CLOSES, DELETES, READIES, WRITES, TICKS, UPGRADES, WORKS),
     "rebasing": (MERGES, CLOSES, DELETES, READIES, WRITES, TICKS),
+    "saying that a push stops us": (PUSHES, CLOSES, DELETES, READIES, WRITES, TICKS),
     "closing": (PUSHES, CLOSES, DELETES, WORKS),
     "an issue for a draft": (PUSHES, DELETES, UPGRADES, WORKS),
     "opening in place of the issue": (PUSHES, MERGES, CLOSES, DELETES, UPGRADES, WORKS),

@@ -183,6 +183,17 @@ class ClosePull(NamedTuple):
     body: str
 
 
+class CommentPull(NamedTuple):
+    """Comment on an open pull request, once: ``body`` remembers it.
+
+    The first line of ``comment`` is a marker. A run that was cut off before it wrote the body left one with it.
+    """
+
+    pull: PullRequest
+    comment: str
+    body: str
+
+
 class OpenIssue(NamedTuple):
     """Where the forge has no drafts: an issue says what a draft would."""
 
@@ -199,7 +210,7 @@ class UpdateIssue(NamedTuple):
     close: bool = False
 
 
-Step = OpenPull | UpdatePull | ClosePull | OpenIssue | UpdateIssue
+Step = OpenPull | UpdatePull | ClosePull | CommentPull | OpenIssue | UpdateIssue
 
 
 class Done(NamedTuple):

@@ -51,6 +51,7 @@ class MarkerState(NamedTuple):
     paths: tuple[str, ...] = ()
     """``digest_of`` each file that it changes, and ``@v2.8.8`` where that one goes to another release."""
     closed: str = ""  # Why we closed it; empty for one that a person closed
+    stopped: bool = False  # A comment says that we no longer keep it current
     migrate: str = ""  # The releases at which `flux migrate` has run once the box is ticked, tags with commas between
     stored: tuple[str, ...] = ()  # What was read in the history, see `stored.memory`
     held: str = ""  # That it must not be merged now: `draft` where we made it one for that, else `said`
@@ -130,7 +131,7 @@ def state_of(body: str) -> MarkerState | None:
         return None
     known = {name: content[name] for name in MarkerState._fields if name in content}
     paths, stored, moved = (known.pop(name, []) for name in ("paths", "stored", "moved"))
-    kinds: dict[str, type] = {"pending": bool}
+    kinds: dict[str, type] = {"pending": bool, "stopped": bool}
     if not {"group", "subject", "target"} <= set(known) or not isinstance(paths, list):
         return None
     if any(not isinstance(value, kinds.get(name, str)) for name, value in known.items()):

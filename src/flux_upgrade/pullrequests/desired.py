@@ -6,12 +6,14 @@ where the plan is another one, it conflicts, or a person asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import (
     Branch,
+    CommentPull,
+    Commit,
     Extras,
     Issue,
     NewCommit,
@@ -30,12 +32,17 @@ from flux_upgrade.policy.feedback import REBASE, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 
 _PLAN = "Flux-Upgrade-Plan"
+_STOPPED = (
+    "flux-upgrade no longer updates this pull request, because another user pushed to its branch. You can merge or "
+    "close it as it is.\n\nTo have it updated again, tick **rebase** in the description or add the label "
+    f"`{REBASE}`. flux-upgrade then recreates the branch without the pushed commits."
+)
 
 
 @dataclass(frozen=True)
 class Reconciliation:
     steps: tuple[Step, ...] = ()
-    hold: Hold | None = None  # Hands off, and why
+    hold: Hold | None = None  # Hands off, and why; then the steps only say so
     pull: PullRequest | None = None  # The open pull request, should there be one
     issue: Issue | None = None  # The issue that stands in for it, should it stay open
 
@@ -112,7 +119,7 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
         # The branch is gone, and the forge has not closed the pull request yet: a person's answer.
         return Reconciliation(pull=pull)
     if not markers.is_ours(head) and not asked:
-        return Reconciliation(hold=_edited(pull.url), pull=pull)
+        return Reconciliation(tuple(_stopped(pull, head, repository)), hold=_edited(pull.url), pull=pull)
     remake = asked or pull.is_conflicting or not is_planned(head.message, desired.digest)
     body = desired.body(desired.state_on(pull))
     status = desired.status
@@ -164,6 +171,18 @@ def _is_titled_by_us(pull: PullRequest) -> bool:
 def _is_merged(branch: Branch) -> bool:
     merged = (pull.head for pull in branch.pulls if pull.state is PullState.MERGED)
     return any(each is not None and branch.head is not None and each.oid == branch.head.oid for each in merged)
+
+
+def _stopped(pull: PullRequest, head: Commit, repository: Repository) -> Iterator[CommentPull]:
+    """One comment, for those who subscribed: nothing else in the pull request says why it is no longer updated."""
+    state = markers.state_of(pull.body)
+    text = markers.text_of(pull.body)
+    # Where people have taken our text away, they have taken it over.
+    if state is None or text is None or state.stopped or not repository.lists_pulls:
+        return
+    body = markers.replaced(pull.body, markers.block(text, state._replace(stopped=True)))
+    if body is not None:
+        yield CommentPull(pull, f"<!-- flux-upgrade:stopped {head.oid} -->\n{_STOPPED}\n", body)
 
 
 def _edited(where: str) -> Hold:
