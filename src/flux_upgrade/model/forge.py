@@ -131,7 +131,7 @@ class NewCommit(NamedTuple):
 
 
 class Status(NamedTuple):
-    """A commit status, so that branch protection has something to require."""
+    """A commit status of a pull request of ours; no other has it, so that no rule should require it."""
 
     context: str
     state: str  # `success` or `failure`

@@ -133,7 +133,7 @@ def changes_digest(changes: Iterable[tuple[str, bytes | None, bytes]]) -> str:
 
 
 def status(proposal: Proposal) -> Status:
-    """The proof, where branch protection can require it."""
+    """The verification, beside the checks. No rule should require it: other pull requests do not have it."""
     summary = _verification(View(proposal, ProposalContext(())))
     return Status(markers.PROOF, "success", shortened(summary, DESCRIPTION))
 
