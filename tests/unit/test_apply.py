@@ -489,6 +489,24 @@ def test_a_cluster_that_joins_a_group_is_not_approved_with_it() -> None:
         assert state.paths == (markers.digest_of(path_in("clusters/a")),)
 
 
+@pytest.mark.parametrize("is_there", [False, True])
+def test_an_approval_of_one_version_outlives_the_text_of_the_body(*, is_there: bool) -> None:
+    world, forge = one_cluster("v2.8.8")
+    world.releases = listed("v2.8.8", "v2.9.3", *(["v2.9.4"] if is_there else []))
+    world.run(forge)
+    number = forge.open_pulls()[0].number
+    forge.edit(number, body="Mine.")
+    world.asked = UpgradeRequest(approve=("v2.9.3",))
+    world.run(forge)
+    world.asked, world.releases = UpgradeRequest(), listed("v2.8.8", "v2.9.3", "v2.9.4")
+    for _ in range(2):
+        world.run(forge)
+        (pull,) = forge.open_pulls()
+        assert (pull.number, pull.is_draft, pull.body) == (number, False, "Mine.")
+        assert forge.trees[forge.heads[MINOR]][PATH] == manifest("v2.9.3")
+    assert actions(world.run(forge)) == {MINOR: "unchanged"}
+
+
 def _two_clusters(**config: Any) -> tuple[World, MemoryForge]:
     files = fleet({"clusters/production": "v2.8.8", "clusters/staging": "v2.8.8"})
     return World(files, Config(**config)), MemoryForge(dict(files))

@@ -63,8 +63,14 @@ class DesiredPull:
     is_draft: bool = False  # For a pull request that is opened
     make_ready: bool = False  # For one that is open, as is `make_draft`
     make_draft: bool = False
+    approval: str = ""  # What was approved, if the message says so
     opening: str = ""  # What the message ends with where a pull request is opened with the commit
     answered: tuple[str, ...] = (REBASE,)  # Labels with which a person asks for what is done now: they are dropped
+
+    def is_forgotten(self, pull: PullRequest, head: Commit) -> bool:
+        """Whether neither body nor commit tell that one version was approved: what is ready speaks for its minor."""
+        is_one = self.approval.startswith("v") and markers.state_of(pull.body) is None
+        return is_one and markers.trailers(head.message).get(markers.APPROVAL) != self.approval
 
     def state_on(self, pull: PullRequest) -> MarkerState:
         """The state, once it is written into ``pull``: a title that a person has changed stays theirs."""
@@ -121,6 +127,7 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
     if not markers.is_ours(head) and not asked:
         return Reconciliation(tuple(_stopped(pull, head, repository)), hold=_edited(pull.url), pull=pull)
     remake = asked or pull.is_conflicting or not is_planned(head.message, desired.digest)
+    remake |= desired.is_forgotten(pull, head)
     body = desired.body(desired.state_on(pull))
     status = desired.status
     is_bare = repository.sees_statuses and head.statuses.get(status.context) != status.state

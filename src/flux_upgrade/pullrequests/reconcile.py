@@ -112,6 +112,7 @@ def _desired(proposal: Proposal, context: ProposalContext, repository: Repositor
         digest=text.plan_digest(proposal),
         # Should the body be lost, the commit tells.
         message=f"{message.rstrip()}\n{markers.APPROVAL}: {approval}\n" if approval else message,
+        approval=approval,
         opening=f"{markers.OPENING}: {approval}\n" if approval else "",
         files=files_after(proposal.upgrades),
         title=text.title(proposal, context),
