@@ -245,7 +245,7 @@ def test_when_the_running_release_is_withdrawn_a_newer_one_is_proposed(tags: tup
     assert (ran.code, ran.outcome) == (0, "opened")
     pull = fleet.repository.pulls[1]
     assert pull.title == "Upgrade Flux to v2.8.8 in clusters/production"
-    assert "Flux v2.8.7 is no longer in the release source. Your file has the objects of what Flux v2.8." in pull.body
+    assert "generates with your flags; v2.8.7 is no longer in the release source" in pull.body
     assert fleet.repository.files(PATCH)[PATH] == manifest("v2.8.8")
     require_rest(fleet)
     # Once that one is refused, the file does not go back to the release that it was compared with.

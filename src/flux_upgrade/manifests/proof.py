@@ -101,7 +101,9 @@ def prove(manifest: Manifest, regenerator: Regenerator) -> Proof:
 def _withdrawn(candidates: Candidates) -> Proof | None:
     """A release that is gone, by the nearest of its minor: if their objects are the same, the file has no edits."""
     version = candidates.withdrawn()
-    for base in candidates.regenerations(candidates.neighbors(version)) if version is not None else ():
+    if version is None:
+        return None
+    for base in candidates.regenerations(candidates.neighbors(version)):
         proof = _proof(candidates, base, Verdict.EDITED)
         if not proof.edits and base.foreign is None:
             return replace(proof, version=version)

@@ -140,8 +140,9 @@ class Candidates:
         stated = {*self.inferred.versions, self.manifest.header_version} - {""}
         version = Version.parse(next(iter(stated))) if len(stated) == 1 else None
         stable = self.regenerator.stable_tags()
-        is_listed = version is None or not version.is_flux_2 or version in stable
-        return None if is_listed or not any(tag > version for tag in stable) else version
+        if version is None or not version.is_flux_2 or version in stable:
+            return None
+        return version if any(tag > version for tag in stable) else None
 
     def neighbors(self, version: Version) -> list[Version]:
         """Releases of the same minor, older ones first, and the nearest first."""
