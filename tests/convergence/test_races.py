@@ -36,4 +36,4 @@ def test_every_pair_of_calls_is_stopped_at() -> None:
     places = {(pair.scenario.name, pair.first, pair.second) for pair in pairs(both_ways=False)}
     assert len(places) == len(list(pairs(both_ways=False))) == 602
     assert {(each.scenario.name, each.first, each.second) for each in pairs(both_ways=True)} == places
-    assert len(list(pairs(both_ways=True))) == 694
+    assert len(list(pairs(both_ways=True))) == 736
