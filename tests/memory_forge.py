@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from flux_upgrade.model import markers
@@ -13,6 +13,7 @@ from flux_upgrade.model.forge import (
     BaseFile,
     Branch,
     ClosePull,
+    CommentPull,
     Commit,
     Done,
     Issue,
@@ -50,6 +51,8 @@ class MemoryForge:
     issues: dict[int, Issue] = field(default_factory=dict)
     commits: dict[str, Commit] = field(default_factory=dict)
     trees: dict[str, Mapping[str, bytes]] = field(default_factory=dict)
+    comments: list[tuple[int, str]] = field(default_factory=list)
+    """Number of the pull request, and text."""
     made: set[str] = field(default_factory=set)
     """Oids of the commits that were made through the port."""
     calls: int = 0
@@ -75,6 +78,8 @@ class MemoryForge:
             branches={name: self._branch(name) for name in question.branches},
             issues=tuple(self.issues.values()),
             recent=self.recent,
+            others=self._others(question, self.heads),
+            closed=self._others(question, (of for of, pull in self.pulls.values() if pull.state is PullState.CLOSED)),
         )
 
     def apply(self, step: Step) -> Done:
@@ -89,6 +94,10 @@ class MemoryForge:
             case ClosePull():
                 self._touch(step.pull.number, body=step.body)
                 self.close_pull(step.pull.number)
+                return Done(step.pull.number, step.pull.url)
+            case CommentPull():
+                self.comments.append((step.pull.number, step.comment))
+                self._touch(step.pull.number, body=step.body)
                 return Done(step.pull.number, step.pull.url)
             case OpenIssue():
                 number = next(self._numbers)
@@ -228,6 +237,11 @@ class MemoryForge:
         head = self.heads.get(name)
         pulls = [self._shown(pull, name) for of, pull in reversed(self.pulls.values()) if of == name]
         return Branch(name, self.commits[head] if head else None, tuple(pulls[:_MOST_PULLS]))
+
+    @staticmethod
+    def _others(question: Question, names: Iterable[str]) -> tuple[str, ...]:
+        found = (name for name in names if question.prefix and name.startswith(question.prefix))
+        return tuple(dict.fromkeys(name for name in found if name not in question.branches))
 
     def _shown(self, pull: PullRequest, branch: str) -> PullRequest:
         """An open one has the head of its branch, and the statuses that this has by now."""

@@ -105,6 +105,7 @@ def proposal(
         branch=f"flux-upgrade/{slug}-{subject}",
         upgrades=tuple(upgrades),
         held=tuple(held),
+        clusters=(len(upgrades), len(upgrades) + len(held)),
     )
 
 

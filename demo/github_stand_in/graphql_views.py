@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from github_stand_in.graphql_git import GitViews, View, connection
@@ -79,17 +80,26 @@ class Views(GitViews):
             "createdAt": issue.created_at,
             "updatedAt": issue.updated_at,
             "closedAt": issue.closed_at or None,
-            "timelineItems": connection("timelineItems", lambda: issue.closings, self._closing),
+            "timelineItems": self._timeline(issue),
         }
 
-    def _closing(self, closing: tuple[str, str]) -> View:
-        login, at = closing
-        return {
-            "__typename": "ClosedEvent",
-            "id": f"CE_{number_of(login + at)}",
-            "actor": actor(login, self.web),
-            "createdAt": at,
-        }
+    def _timeline(self, issue: Issue) -> Callable[..., View]:
+        """What happened to it, oldest first; only events of ``itemTypes``, if the query has any."""
+
+        def resolve(parent: object, itemTypes: Sequence[str] = (), **arguments: Any) -> View:  # noqa: N803 GitHub's name
+            closed = [self._closing(login, at) for login, at in issue.closings]
+            events = sorted(
+                [*closed, *itertools.starmap(_labeling, issue.labelings)], key=lambda each: each["createdAt"]
+            )
+            wanted = [each for each in events if not itemTypes or _EVENTS[each["__typename"]] in itemTypes]
+            page: View = connection("timelineItems", lambda: wanted, lambda each: each)(parent, **arguments)
+            return page
+
+        return resolve
+
+    def _closing(self, login: str, at: str) -> View:
+        actor_view = actor(login, self.web)
+        return {"__typename": "ClosedEvent", "id": f"CE_{number_of(login + at)}", "actor": actor_view, "createdAt": at}
 
     def pull(self, issue: Issue) -> View:
         """A pull request."""
@@ -125,6 +135,14 @@ class Views(GitViews):
                 lambda oid: {"id": f"PRC_{oid}", "commit": self.git_object(oid)},
             ),
         }
+
+
+_EVENTS = {"ClosedEvent": "CLOSED_EVENT", "LabeledEvent": "LABELED_EVENT"}
+
+
+def _labeling(name: str, at: str) -> View:
+    label = {"id": f"LA_{name}", "name": name}
+    return {"__typename": "LabeledEvent", "id": f"LE_{number_of(name + at)}", "createdAt": at, "label": label}
 
 
 def actor(login: str, web: str) -> View:

@@ -104,6 +104,16 @@ class Status:
     at: str
 
 
+@dataclass(frozen=True)
+class Comment:
+    """A comment on an issue or a pull request."""
+
+    id: int
+    body: str
+    author: str
+    at: str
+
+
 @dataclass
 class Issue:
     """An issue, or the part of a pull request that is one."""
@@ -120,6 +130,9 @@ class Issue:
     assignees: list[str] = field(default_factory=list)
     closings: list[tuple[str, str]] = field(default_factory=list)
     """Who closed it, and when."""
+    comments: list[Comment] = field(default_factory=list)
+    labelings: list[tuple[str, str]] = field(default_factory=list)
+    """Which label was put on, and when."""
 
 
 @dataclass

@@ -104,9 +104,7 @@ class People:
     def label(self, number: int, name: str) -> None:
         """Put a label on."""
         issue = self._issue(number)
-        self._repository.labels.add(name)
-        if name not in issue.labels:
-            issue.labels.append(name)
+        self._repository.label(issue, [name])
 
     def unlabel(self, number: int, name: str) -> None:
         """Take a label off."""

@@ -12,7 +12,7 @@ from github_stand_in import access
 from github_stand_in.branch_rules import RefUpdate, refuse_by_rules
 from github_stand_in.gitstore import NO_OBJECT, Entry, GitStore, Person
 from github_stand_in.hosting import DeployKey, Vault
-from github_stand_in.model import Asset, Clock, Issue, Pull, Release, Settings, Status, Token
+from github_stand_in.model import Asset, Clock, Comment, Issue, Pull, Release, Settings, Status, Token
 from github_stand_in.refusals import Refused, custom, invalid, require_text, unchangeable
 
 if TYPE_CHECKING:
@@ -237,6 +237,21 @@ class Repository:
         issue.title = issue.title if title is None else title
         issue.body = issue.body if body is None else body
         issue.updated_at = self.clock.text
+
+    def comment(self, issue: Issue, body: str, author: str) -> Comment:
+        """Comment on an issue or a pull request. Raises Refused."""
+        require_text(issue.title, body)
+        number = self.id * 100_000 + issue.number * 100 + 1 + max((each.id % 100 for each in issue.comments), default=0)
+        issue.comments.append(Comment(number, body, author, self.clock.text))
+        return issue.comments[-1]
+
+    def label(self, issue: Issue, names: Iterable[str]) -> None:
+        """Put labels on; those that the repository does not have yet are made."""
+        for name in dict.fromkeys(names):
+            self.labels.add(name)
+            if name not in issue.labels:
+                issue.labels.append(name)
+                issue.labelings.append((name, self.clock.text))
 
     def close(self, issue: Issue, by: str = "alice") -> None:
         """Close an issue or a pull request."""

@@ -158,8 +158,31 @@ def _require_assignable(context: Context, logins: list[str]) -> None:
 def _put_labels(context: Context, issue: Issue, labels: list[Any]) -> None:
     """Labels that the repository does not have yet are made."""
     names = [each["name"] if isinstance(each, dict) else str(each) for each in labels]
-    context.repository.labels |= set(names)
-    issue.labels += [name for name in dict.fromkeys(names) if name not in issue.labels]
+    context.repository.label(issue, names)
+
+
+def list_comments(context: Context) -> Response:
+    """GET /issues/{issue_number}/comments, oldest first."""
+    issue = _issue(context)
+    return paged(context, [context.shaped(PullShapes).comment(issue, each) for each in issue.comments])
+
+
+def add_comment(context: Context) -> Response:
+    """POST /issues/{issue_number}/comments."""
+    issue = _issue(context)
+    comment = context.repository.comment(issue, str(context.json.get("body") or ""), context.token.login)
+    return Response(201, context.shaped(PullShapes).comment(issue, comment))
+
+
+def delete_comment(context: Context) -> Response:
+    """DELETE /issues/comments/{comment_id}."""
+    number = int(context.parameters["id"])
+    for issue in (*context.repository.pulls.values(), *context.repository.issues.values()):
+        for comment in issue.comments:
+            if comment.id == number:
+                issue.comments.remove(comment)
+                return Response(204)
+    raise Refused(404, "Not Found")
 
 
 def add_labels(context: Context) -> Response:
@@ -198,6 +221,9 @@ ROUTES = (
     Route("POST", _ISSUES, "issues", create_issue),
     Route("GET", f"{_ISSUES}/{{number}}", _EITHER, read_issue),
     Route("PATCH", f"{_ISSUES}/{{number}}", _EITHER, update_issue),
+    Route("GET", f"{_ISSUES}/{{number}}/comments", _EITHER, list_comments),
+    Route("POST", f"{_ISSUES}/{{number}}/comments", _EITHER, add_comment),
+    Route("DELETE", f"{_ISSUES}/comments/{{id}}", _EITHER, delete_comment),
     Route("POST", f"{_ISSUES}/{{number}}/labels", _EITHER, add_labels),
     Route("DELETE", f"{_ISSUES}/{{number}}/labels/{{name}}", _EITHER, remove_label),
     Route("POST", f"{_ISSUES}/{{number}}/assignees", _EITHER, add_assignees),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from github_stand_in.gitstore import NO_OBJECT
-from github_stand_in.model import Issue, Pull
+from github_stand_in.model import Comment, Issue, Pull
 from github_stand_in.shapes import Json, Shapes, number_of
 
 _MERGEABLE = {"MERGEABLE": True, "CONFLICTING": False, "UNKNOWN": None}
@@ -58,13 +58,29 @@ class PullShapes(Shapes):
             "labels_url": f"{url}/labels{{/name}}",
             "comments_url": f"{url}/comments",
             "events_url": f"{url}/events",
-            "comments": 0,
+            "comments": len(issue.comments),
         }
         if is_pull:
             html = f"{self.html}/pull/{issue.number}"
             links = {"url": f"{self.url}/pulls/{issue.number}", "html_url": html}
             shown["pull_request"] = {**links, "diff_url": f"{html}.diff", "patch_url": f"{html}.patch"}
         return shown
+
+    def comment(self, issue: Issue, comment: Comment) -> Json:
+        """A comment on an issue or a pull request."""
+        web = f"{self.html}/{'pull' if isinstance(issue, Pull) else 'issues'}/{issue.number}"
+        return {
+            "id": comment.id,
+            "node_id": f"IC_{comment.id}",
+            "url": f"{self.url}/issues/comments/{comment.id}",
+            "html_url": f"{web}#issuecomment-{comment.id}",
+            "issue_url": f"{self.url}/issues/{issue.number}",
+            "user": self.user(comment.author),
+            "body": comment.body,
+            "author_association": "NONE",
+            "created_at": comment.at,
+            "updated_at": comment.at,
+        }
 
     def pull(self, pull: Pull) -> Json:
         """A pull request as lists show it."""
@@ -144,7 +160,7 @@ class PullShapes(Shapes):
             "mergeable": mergeable,
             "mergeable_state": "unknown" if mergeable is None else "draft" if pull.is_draft else is_dirty,
             "merged_by": self.user(pull.merged_by) if pull.merged_by else None,
-            "comments": 0,
+            "comments": len(pull.comments),
             "review_comments": 0,
             "maintainer_can_modify": False,
             "commits": len(store.ahead(base, pull.head_sha)),

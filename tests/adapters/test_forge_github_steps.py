@@ -564,7 +564,7 @@ def test_what_may_be_repeated_is_repeated_once(on: World) -> None:
     ("extras", "settings", "hint"),
     [
         (Extras(auto_merge=True), {}, "Allow auto-merge"),
-        (Extras(auto_merge=True), {"auto_merge": True}, "require the status flux-upgrade/proof"),
+        (Extras(auto_merge=True), {"auto_merge": True}, "require a check of your CI or a review"),
         (Extras(reviewers=("stranger",)), {}, "collaborators"),
     ],
 )

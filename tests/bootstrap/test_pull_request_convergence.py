@@ -11,7 +11,17 @@ from flux_upgrade.bootstrap.apply import Published, run_bootstrap
 from flux_upgrade.bootstrap.proposed import Bootstrap, Handover, PlaceKind
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken
-from flux_upgrade.model.forge import ClosePull, Done, Extras, OpenPull, Question, Repository, Step, UpdatePull
+from flux_upgrade.model.forge import (
+    ClosePull,
+    CommentPull,
+    Done,
+    Extras,
+    OpenPull,
+    Question,
+    Repository,
+    Step,
+    UpdatePull,
+)
 from flux_upgrade.planning.proposal import Action, ProposalContext
 from flux_upgrade.policy.feedback import REBASE
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -102,7 +112,9 @@ def test_texts_of_people_stay(opened: MemoryForge) -> None:
 def test_a_branch_that_another_user_pushed_to_is_left_alone(opened: MemoryForge) -> None:
     opened.push(BRANCH, {"extra.yaml": b"mine\n"})
     done = run(opened, OTHER)
-    assert (done.action, opened.steps) == (Action.HELD, [])
+    assert (done.action, [type(step) for step in opened.steps]) == (Action.HELD, [CommentPull])
+    assert run(opened, OTHER).action is Action.HELD
+    assert len(opened.comments) == 1
     assert done.hold is not None
     assert done.hold.reason is HoldReason.BRANCH_EDITED
 

@@ -51,6 +51,13 @@ def reasons(fleet: Fleet, inputs: Mapping[str, str] | None = None) -> dict[str, 
     return held | {each["branch"]: each["reason"] for each in ran.report["pull-requests"] if each["reason"]}
 
 
+def edited(fleet: Fleet, branch: str) -> bool:
+    """Whether a run leaves an edited branch alone. It says so in a comment, once, and writes nothing else."""
+    ran = fleet.run()
+    assert (ran.code, ran.writes) == (0, ("POST /issues/1/comments", "PATCH /pulls/1")), ran.log
+    return reasons(fleet)[branch] == "branch-edited"
+
+
 def require_rest(fleet: Fleet) -> None:
     """A further run does nothing."""
     before = fleet.picture()

@@ -191,6 +191,7 @@ DEEDS: dict[str, tuple[Deed, ...]] = {
     "rebasing": (MERGES, CLOSES, DELETES, READIES, WRITES, TICKS),
     "giving labels and people later": (PUSHES, CLOSES, WRITES, WORKS),
     "updating what GitHub updated": (PUSHES, CLOSES, DELETES, WORKS),
+    "saying that a push stops us": (PUSHES, CLOSES, DELETES, READIES, WRITES, TICKS),
     "closing": (PUSHES, CLOSES, DELETES, WORKS),
     "an issue for a draft": (PUSHES, DELETES, UPGRADES, WORKS),
     "opening in place of the issue": (PUSHES, MERGES, CLOSES, DELETES, UPGRADES, WORKS),

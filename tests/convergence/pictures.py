@@ -91,7 +91,8 @@ _PASSING = (markers.APPROVAL, markers.OPENING, markers.DIGEST)
 
 def _pull(pull: Any) -> dict[str, Any]:
     shown = {name: getattr(pull, name) for name in _SHOWN}
-    return {**shown, "labels": sorted(pull.labels), "merged": bool(pull.merged_at)}
+    comments = [each.body for each in pull.comments]
+    return {**shown, "comments": comments, "labels": sorted(pull.labels), "merged": bool(pull.merged_at)}
 
 
 def without_extras(whole: Picture) -> Picture:

@@ -27,6 +27,7 @@ _COMMIT = ("POST /git/trees", "POST /git/commits")
 _OPEN = ("POST /git/refs", "POST /pulls")
 _UPDATE = (*_COMMIT, "GRAPHQL updateRefs", "POST /statuses/{sha}")
 _READY = "GRAPHQL markPullRequestReadyForReview"
+_COMMENTS = "GET /issues/1/comments"
 _EDIT = ("GET /pulls/1", "PATCH /pulls/1")
 
 
@@ -111,6 +112,12 @@ def _rebase_asked(fleet: Fleet) -> None:
     fleet.people.tick(1, "rebase")
 
 
+def _pushed(fleet: Fleet) -> None:
+    """Somebody pushed."""
+    _proposed(fleet)
+    fleet.people.push(MINOR, {"NOTES.md": b"mine\n"})
+
+
 def _done_by_hand(fleet: Fleet) -> None:
     _proposed(fleet)
     fleet.people.push("main", {PATH: manifest("v2.8.8")}, "Upgrade Flux by hand\n")
@@ -167,6 +174,12 @@ SCENARIOS = (
         PATCH,
         "v2.8.8",
         config=_SUMMARY,
+    ),
+    Scenario(
+        "saying that a push stops us",
+        "v2.8.8",
+        _pushed,
+        (_LOOK, _COMMENTS, "POST /issues/1/comments", _COMMENTS, *_EDIT),
     ),
     Scenario("closing", "v2.8.7", _done_by_hand, (_LOOK, *_EDIT), PATCH, "v2.8.8", config=_SUMMARY),
     Scenario(

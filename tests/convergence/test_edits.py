@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from github_stand_in import Rule
+from github_stand_in import FAULTS, Rule, to
 from github_stand_in.flux import publish_releases
 from github_stand_in.people import People
 
@@ -13,6 +13,7 @@ from convergence.asking import (
     OLD,
     SUMMARY,
     Opens,
+    edited,
     held_by,
     installations,
     newer,
@@ -94,7 +95,7 @@ def test_text_inside_the_markers_is_ours(patch: Fleet) -> None:
 
 def test_a_push_is_respected_until_a_rebase_is_asked_for(patch: Fleet) -> None:
     pushed = patch.people.push(PATCH, {"NOTES.md": b"mine\n"})
-    assert reasons(patch)[PATCH] == "branch-edited"
+    assert edited(patch, PATCH)
     newer(patch)
     assert reasons(patch)[PATCH] == "branch-edited"
     assert patch.repository.head(PATCH) == pushed
@@ -121,7 +122,7 @@ def test_an_amended_commit_is_an_edit(patch: Fleet) -> None:
         commit.tree, commit.parents, f"Flux!\n\n{commit.message}", commit.author, commit.author
     )
     patch.people.force_push(PATCH, amended)
-    assert reasons(patch)[PATCH] == "branch-edited"
+    assert edited(patch, PATCH)
 
 
 def test_a_merge_of_the_base_into_the_branch_is_an_edit(patch: Fleet) -> None:
@@ -130,7 +131,7 @@ def test_a_merge_of_the_base_into_the_branch_is_an_edit(patch: Fleet) -> None:
     person = patch.repository.person("alice")
     merged = store.commit(store.merged_tree(base, head), [head, base], "Merge main\n", person, person)
     patch.people.force_push(PATCH, merged)
-    assert reasons(patch)[PATCH] == "branch-edited"
+    assert edited(patch, PATCH)
 
 
 def test_a_branch_that_github_updated_is_still_kept_current(patch: Fleet) -> None:
@@ -180,7 +181,7 @@ def test_a_branch_that_github_updated_is_merged(method: str, patch: Fleet) -> No
 def test_what_a_person_changes_in_the_merge_is_an_edit(files: dict[str, bytes | None], patch: Fleet) -> None:
     patch.people.advance_base()
     merge = patch.people.update_branch(1, files)
-    assert reasons(patch)[PATCH] == "branch-edited"
+    assert edited(patch, PATCH)
     assert patch.repository.head(PATCH) == merge
 
 
@@ -188,7 +189,7 @@ def test_a_commit_below_the_merge_is_an_edit(patch: Fleet) -> None:
     patch.people.push(PATCH, {"NOTES.md": b"mine\n"})
     patch.people.advance_base()
     patch.people.update_branch(1)
-    assert reasons(patch)[PATCH] == "branch-edited"
+    assert edited(patch, PATCH)
 
 
 @pytest.mark.parametrize("is_classic", [True, False])
@@ -485,3 +486,56 @@ def test_a_dispatch_opens_the_pull_request_too(issue: Fleet) -> None:
     issue.run(approve="2.9")
     assert (open_in(issue), issue.repository.issues[1].state) == ([2], "closed")
     require_rest(issue)
+
+
+# What is said about it
+
+
+def test_one_comment_says_that_a_push_stops_us_and_how_to_go_on(draft: Fleet) -> None:
+    draft.people.push(MINOR, {"NOTES.md": b"mine\n"})
+    ran = draft.run()
+    assert (ran.code, ran.outcome) == (0, "held")
+    (comment,) = draft.repository.pulls[1].comments
+    assert "no longer updates this pull request, because another user pushed to its branch" in comment.body
+    assert "tick **rebase** in the description or add the label `flux-upgrade/rebase`" in comment.body
+    require_rest(draft)
+    draft.people.push(MINOR, {"NOTES.md": b"mine, still\n"}, "More\n")
+    newer(draft)
+    require_rest(draft)
+    # Once it was recreated, the next push is another one.
+    draft.people.tick(1, "rebase")
+    assert draft.run().outcome == "updated"
+    require_rest(draft)
+    draft.people.push(MINOR, {"NOTES.md": b"mine\n"})
+    draft.run()
+    assert len(draft.repository.pulls[1].comments) == 2
+    require_rest(draft)
+
+
+def test_a_locked_conversation_is_a_warning(draft: Fleet) -> None:
+    draft.people.push(MINOR, {"NOTES.md": b"mine\n"})
+    draft.hub.fail(FAULTS["403 permission"], to("POST", "/comments"))
+    ran = draft.run()
+    assert (ran.code, ran.outcome) == (0, "held")
+    assert "comment on the pull request" in ran.log
+    draft.undisturbed()
+    draft.run()
+    assert len(draft.repository.pulls[1].comments) == 1
+    require_rest(draft)
+
+
+def test_a_run_that_ends_between_comment_and_note_does_not_repeat_it(draft: Fleet) -> None:
+    draft.people.push(MINOR, {"NOTES.md": b"mine\n"})
+    draft.hub.fail(FAULTS["403 permission"], to("PATCH", "/pulls/"))
+    assert draft.run().code == 14
+    draft.undisturbed()
+    draft.run()
+    assert len(draft.repository.pulls[1].comments) == 1
+    require_rest(draft)
+
+
+def test_nothing_is_said_where_people_have_taken_our_text_away(draft: Fleet) -> None:
+    draft.people.push(MINOR, {"NOTES.md": b"mine\n"})
+    draft.people.edit(1, body="Mine.")
+    require_rest(draft)
+    assert not draft.repository.pulls[1].comments

@@ -56,6 +56,21 @@ def test_a_minor_is_approved_by_dispatch_with_its_later_patches(draft: Fleet) ->
     require_rest(draft)
 
 
+@pytest.mark.parametrize("approve", ["production=2.9", "clusters/production=2.9", "2.9, production=v2.9.3"])
+def test_an_approval_by_dispatch_can_name_the_cluster(approve: str, draft: Fleet) -> None:
+    assert "-f approve=clusters/production=2.9`" in draft.repository.pulls[1].body
+    draft.run(approve=approve, event="workflow_dispatch")
+    assert not draft.repository.pulls[1].is_draft
+    require_rest(draft)
+
+
+def test_an_approval_for_a_cluster_that_is_not_there_changes_nothing(draft: Fleet) -> None:
+    ran = draft.run(approve="prodution=2.9", event="workflow_dispatch")
+    assert (ran.code, ran.writes) == (2, ())
+    assert "there is no group or cluster 'prodution', did you mean 'production'?" in ran.log
+    assert draft.repository.pulls[1].is_draft
+
+
 @pytest.mark.parametrize("approve", ["v2.9.3", "2.9.3"])
 def test_one_version_is_approved_by_dispatch_and_no_other(approve: str, draft: Fleet) -> None:
     draft.run(approve=approve, event="workflow_dispatch")
@@ -271,11 +286,54 @@ def test_the_box_closes_and_mutes(draft: Fleet) -> None:
     assert open_in(draft) == [2]
 
 
+@pytest.mark.parametrize("is_pushed", [False, True])
+def test_a_pull_request_that_the_box_closed_goes_on_once_it_is_opened_again(draft: Fleet, *, is_pushed: bool) -> None:
+    if is_pushed:
+        draft.people.push(MINOR, {"NOTES.md": b"mine\n"})
+    draft.people.tick(1, "skip")
+    draft.run()
+    assert open_in(draft) == []
+    assert not markers.is_ticked(draft.repository.pulls[1].body, markers.SKIP)
+    draft.people.reopen(1)
+    draft.run()
+    assert (open_in(draft), draft.repository.pulls[1].is_draft) == ([1], True)
+    require_rest(draft)
+    newer(draft)
+    draft.run()
+    assert (open_in(draft), state_of(draft).target) == ([1], "v2.9.3" if is_pushed else "v2.9.4")
+
+
 def test_the_box_closes_a_branch_that_another_user_pushed_to(patch: Fleet) -> None:
     pushed = patch.people.push(PATCH, {"NOTES.md": b"mine\n"})
     patch.people.tick(1, "skip")
     assert patch.run().outcome == "closed"
     assert patch.repository.head(PATCH) == pushed
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_the_label_on_a_closed_draft_approves_it(draft: Fleet, *, is_deleted: bool) -> None:
+    draft.people.close(1)
+    if is_deleted:
+        draft.people.delete_branch(MINOR)
+    assert reasons(draft) == {"v2.9.3": "closed-by-human"}
+    draft.hub.clock.advance(hours=1)
+    draft.people.label(1, "flux-upgrade/approved")
+    assert draft.run().outcome == "opened"
+    assert (open_in(draft), draft.repository.pulls[2].is_draft) == ([2], False)
+    assert state_of(draft, 2).approval == "2.9"
+    require_rest(draft)
+    # The label is still there, and what was done since is newer.
+    draft.people.close(2)
+    assert reasons(draft) == {"v2.9.3": "closed-by-human"}
+    assert open_in(draft) == []
+
+
+def test_who_closes_what_is_labelled_has_changed_their_mind(draft: Fleet) -> None:
+    draft.people.label(1, "flux-upgrade/approved")
+    draft.hub.clock.advance(hours=1)
+    draft.people.close(1)
+    assert reasons(draft) == {"v2.9.3": "closed-by-human"}
+    assert open_in(draft) == []
 
 
 # Merge and revert

@@ -244,3 +244,36 @@ def test_a_token_without_statuses_does_without(is_private: object, opens: Opens)
     assert (ran.code, ran.outcome) == (0, "none")
     # Where anybody may see that there is none, it is tried again.
     assert ("statuses: write" in ran.log) is not is_private
+
+
+# A release that was withdrawn
+
+
+@pytest.mark.parametrize("tags", [("v2.8.6", "v2.8.8", "v2.9.3"), ("v2.8.8", "v2.9.3")])
+def test_when_the_running_release_is_withdrawn_a_newer_one_is_proposed(tags: tuple[str, ...], opens: Opens) -> None:
+    fleet = opens("v2.8.7", SUMMARY, tags)
+    ran = fleet.run()
+    assert (ran.code, ran.outcome) == (0, "opened")
+    pull = fleet.repository.pulls[1]
+    assert pull.title == "Upgrade Flux to v2.8.8 in clusters/production"
+    assert "generates with your flags; v2.8.7 is no longer in the release source" in pull.body
+    assert fleet.repository.files(PATCH)[PATH] == manifest("v2.8.8")
+    require_rest(fleet)
+    # Once that one is refused, the file does not go back to the release that it was compared with.
+    fleet.people.close(1)
+    assert reasons(fleet) == {"v2.8.8": "closed-by-human", "v2.9.3": "needs-approval"}
+
+
+@pytest.mark.parametrize("tags", [("v2.8.6",), ("v2.9.3",)])
+def test_a_source_that_cannot_tell_about_the_running_release_is_red(tags: tuple[str, ...], opens: Opens) -> None:
+    """It ends before that release, as a mirror does that lags behind, or has none of its minor."""
+    ran = opens("v2.8.7", SUMMARY, tags).run()
+    assert (ran.code, ran.writes) == (11, ())
+
+
+def test_a_withdrawn_release_with_edits_is_red(opens: Opens) -> None:
+    fleet = opens("v2.8.7", SUMMARY, ("v2.8.6", "v2.8.8"))
+    edited = manifest("v2.8.7").replace(b"replicas: 1", b"replicas: 2")
+    fleet.people.push("main", {PATH: edited}, "Edit\n")
+    ran = fleet.run()
+    assert (ran.code, ran.writes) == (11, ())

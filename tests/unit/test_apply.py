@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,15 +14,23 @@ from flows import PATH, World, fleet, listed, manifest, path_in
 from flux_upgrade.adapters.recording import RecordingForge
 from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.model import markers
-from flux_upgrade.model.errors import CheckoutDiffers, FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken
+from flux_upgrade.model.errors import (
+    CheckoutDiffers,
+    FluxUpgradeError,
+    ForbiddenByForge,
+    ForgeUnavailable,
+    Overtaken,
+    UsageError,
+)
 from flux_upgrade.model.forge import Done, OpenPull, PullState, Question, Repository, Step, UpdatePull
+from flux_upgrade.planning.approvals import resolved
 from flux_upgrade.planning.plan import UpgradeRequest
-from flux_upgrade.planning.proposal import Action, Round
+from flux_upgrade.planning.proposal import Action, Round, RunDetails
 from flux_upgrade.policy.decision import BumpKind
 from flux_upgrade.policy.feedback import APPROVED, REBASE, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy
-from flux_upgrade.pullrequests.apply import question_of
+from flux_upgrade.pullrequests.apply import fetch_plans, question_of, reconcile_pull_requests
 from memory_forge import MemoryForge
 from replacing import replace
 
@@ -478,6 +487,102 @@ def test_a_cluster_that_joins_a_group_is_not_approved_with_it() -> None:
         state = state_of(pull)
         assert state is not None
         assert state.paths == (markers.digest_of(path_in("clusters/a")),)
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_an_approval_of_one_version_outlives_the_text_of_the_body(*, is_there: bool) -> None:
+    world, forge = one_cluster("v2.8.8")
+    world.releases = listed("v2.8.8", "v2.9.3", *(["v2.9.4"] if is_there else []))
+    world.run(forge)
+    number = forge.open_pulls()[0].number
+    forge.edit(number, body="Mine.")
+    world.asked = UpgradeRequest(approve=("v2.9.3",))
+    world.run(forge)
+    world.asked, world.releases = UpgradeRequest(), listed("v2.8.8", "v2.9.3", "v2.9.4")
+    for _ in range(2):
+        world.run(forge)
+        (pull,) = forge.open_pulls()
+        assert (pull.number, pull.is_draft, pull.body) == (number, False, "Mine.")
+        assert forge.trees[forge.heads[MINOR]][PATH] == manifest("v2.9.3")
+    assert actions(world.run(forge)) == {MINOR: "unchanged"}
+
+
+def _two_clusters(**config: Any) -> tuple[World, MemoryForge]:
+    files = fleet({"clusters/production": "v2.8.8", "clusters/staging": "v2.8.8"})
+    return World(files, Config(**config)), MemoryForge(dict(files))
+
+
+def _drafts(forge: MemoryForge) -> dict[str, bool]:
+    return {branch: pull.is_draft for branch, pull in forge.pulls.values() if pull.state is PullState.OPEN}
+
+
+@pytest.mark.parametrize("approve", ["staging=2.9", "clusters/staging=2.9", "clusters/staging=v2.9.4"])
+def test_an_approval_can_name_a_cluster(approve: str) -> None:
+    world, forge = _two_clusters()
+    world.run(forge)
+    world.asked = UpgradeRequest(approve=resolved((approve,), world.gathered().update_groups))
+    world.run(forge)
+    staging, production = "flux-upgrade/clusters.staging/minor", "flux-upgrade/clusters.production/minor"
+    assert _drafts(forge) == {staging: False, production: True}
+    assert not world.warned
+    world.asked = UpgradeRequest()
+    world.run(forge)
+    assert _drafts(forge) == {staging: False, production: True}
+
+
+def test_an_approval_can_name_a_group_and_one_cluster_of_it() -> None:
+    world, forge = _two_clusters(groups=(Group("all", ("clusters/",)),))
+    world.run(forge)
+    world.asked = UpgradeRequest(approve=("clusters/staging=2.9",))
+    world.run(forge)
+    pull = forge.open_pull("flux-upgrade/all/minor")
+    assert pull is not None
+    assert (pull.is_draft, pull.title) == (False, "Upgrade Flux to v2.9.4 in all (1 of 2 clusters)")
+    assert "`clusters/production`: v2.9.4 needs approval" in pull.body
+    world.asked = UpgradeRequest(approve=("all=2.9",))
+    world.run(forge)
+    assert forge.open_pulls()[0].title == "Upgrade Flux to v2.9.4 in all"
+
+
+def test_the_command_in_a_draft_names_its_own_cluster() -> None:
+    world, forge = _two_clusters()
+    inventory = world.gathered()
+    run = RunDetails("gh workflow run flux-upgrade.yaml -f approve=")
+    reconcile_pull_requests(inventory, fetch_plans(inventory, forge), forge, run, world.warned.append)
+    for _, pull in forge.pulls.values():
+        name = pull.title.rpartition(" in ")[2]
+        assert f"`gh workflow run flux-upgrade.yaml -f approve={name}=2.9`" in pull.body
+        assert f"Without `{name}=`, the command approves 2.9 in every cluster." in pull.body
+
+
+def test_an_approval_of_a_cluster_that_nothing_waits_for_is_said() -> None:
+    world, forge = _two_clusters()
+    world.asked = UpgradeRequest(approve=("clusters/staging=2.10",))
+    world.run(forge)
+    (warning,) = world.warned
+    assert "the approval of 2.10 in clusters/staging has no effect" in warning
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("stagin", "there is no group or cluster 'stagin', did you mean 'staging'?"),
+        ("clusters/stagng", "there is no group or cluster 'clusters/stagng', did you mean 'clusters/staging'?"),
+        ("x", "there is no group or cluster 'x'"),
+    ],
+)
+def test_a_wrong_name_is_one_error_with_the_nearest(name: str, message: str) -> None:
+    world, _ = _two_clusters()
+    with pytest.raises(UsageError) as raised:
+        resolved(("2.9", f"{name}=2.9"), world.gathered().update_groups)
+    assert raised.value.message == f"--approve: {message}"
+    assert "clusters/production, clusters/staging" in raised.value.hint
+
+
+def test_the_end_of_two_names_is_none_of_them() -> None:
+    world = World(fleet({"a/prod": "v2.8.8", "b/prod": "v2.8.8"}))
+    with pytest.raises(UsageError, match="'prod' is the end of several names: a/prod and b/prod"):
+        resolved(("prod=2.9",), world.gathered().update_groups)
 
 
 def test_flags_come_along_with_a_patch_that_waits() -> None:

@@ -13,12 +13,14 @@ from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade, UpgradeRequest
 from flux_upgrade.planning.planner import plan_update_groups
-from flux_upgrade.planning.proposal import Proposal
+from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy
 from flux_upgrade.policy.semver_range import Constraint
-from flux_upgrade.pullrequests.propose import is_held, no_longer_needed, proposals_of
+from flux_upgrade.pullrequests import text
+from flux_upgrade.pullrequests.left_out import is_held
+from flux_upgrade.pullrequests.propose import no_longer_needed, proposals_of
 from memory import rendered
 from pinned import base, tools
 from replacing import replace
@@ -54,6 +56,53 @@ def test_targets_may_differ_within_a_group() -> None:
     assert targets(found[PATCH]) == {"a": "v2.6.4", "b": "v2.8.8", "c": "v2.9.4"}
     assert found[PATCH].target == "v2.9.4"
     assert targets(found[MINOR]) == {"a": "v2.9.4", "b": "v2.9.4"}
+
+
+def _texts(found: Proposal) -> tuple[str, str, str]:
+    """Title, first line, and all that follows."""
+    first, _, rest = text.body(found, ProposalContext(()), text.state_for(found, ProposalContext(()))).partition("\n\n")
+    return text.title(found, ProposalContext(())), first.rpartition("\n")[2], rest
+
+
+def test_a_cluster_that_another_pull_request_upgrades_is_named() -> None:
+    found = proposals(World(fleet({"clusters/a": "v2.8.8", "clusters/b": "v2.9.3"}), ALL))
+    title, first, rest = _texts(found[MINOR])
+    assert title == "Upgrade Flux to v2.9.4 in all (1 of 2 clusters)"
+    assert "· 1 of 2 clusters ·" in first
+    assert rest.count("`clusters/b`: v2.9.3 → v2.9.4 is a patch, which has its own pull request") == 1
+    assert _texts(found[PATCH])[0] == "Upgrade Flux to v2.9.4 in all (1 of 2 clusters)"
+
+
+def test_a_cluster_that_is_held_at_one_size_is_named_though_it_has_another() -> None:
+    files = fleet({"clusters/a": "v2.8.7", "clusters/b": "v2.8.7"})
+    (planned,) = plan_update_groups(World(files, ALL).gathered())
+    a, b = planned.plans
+    hold = Hold(HoldReason.EDIT_CONFLICT, "you edited it", "drop the edits", None, MINOR, Version("v2.9.4"))
+    b = b._replace(decisions=(*(each for each in b.upgrades if each.bump_kind is PATCH), hold))
+    found = proposals_of(planned._replace(plans=(a, b)), ALL, ())
+    title, first, rest = _texts(found[MINOR])
+    assert title == "Upgrade Flux to v2.9.4 in all (1 of 2 clusters)"
+    assert "· 1 of 2 clusters ·" in first
+    assert "`clusters/b` is not in this pull request: you edited it (`edit-conflict`). Drop the edits." in rest
+    assert "of 2" not in _texts(found[PATCH])[0]
+
+
+def test_a_cluster_that_joins_and_is_not_approved_is_named() -> None:
+    world = World(fleet({"clusters/a": "v2.8.8", "clusters/b": "v2.8.8"}), ALL)
+    (planned,) = plan_update_groups(world.gathered())
+    a, b = planned.plans
+    a = a._replace(
+        decisions=tuple(each._replace(bump=each.bump._replace(approved=True, approval="2.9")) for each in a.upgrades)
+    )
+    found = proposals_of(planned._replace(plans=(a, b)), ALL, ())
+    assert _texts(found[MINOR])[0] == "Upgrade Flux to v2.9.4 in all (1 of 2 clusters)"
+    assert "`clusters/b`: v2.9.4 needs approval" in _texts(found[MINOR])[2]
+
+
+def test_a_cluster_that_is_there_already_is_not_left_out() -> None:
+    found = proposals(World(fleet({"clusters/a": "v2.8.7", "clusters/b": "v2.8.8", "clusters/c": "v2.9.4"}), ALL))
+    assert _texts(found[PATCH])[0] == "Upgrade Flux to v2.8.8 in all"
+    assert _texts(found[MINOR])[0] == "Upgrade Flux to v2.9.4 in all"
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_the_order_in_which_things_were_found_changes_nothing() -> None:
 
 def test_who_is_held_is_named_with_the_reason() -> None:
     text = body(group())
-    assert "5 of 7 installations" in text
+    assert "5 of 7 clusters" in text
     assert "`c` stays at the current version: no (`edit-conflict`)." in text
     assert "`d` stays at the current version: broken, until 2026-08-09 (`unreadable`)." in text
 
@@ -73,10 +73,10 @@ def test_who_is_held_is_named_with_the_reason() -> None:
 @pytest.mark.parametrize("limit", [6_000, 20_000, 65_536])
 def test_two_hundred_installations_with_edits_of_their_own_fit(limit: int) -> None:
     one = proposal(Stated(edits=[("memory: 1Gi", "memory: 2Gi")])).upgrades[0]
-    many = replace(group(), upgrades=tuple(map(_moved, [one] * 200, range(200))))
+    many = replace(group(), upgrades=tuple(map(_moved, [one] * 200, range(200))), clusters=(200, 202))
     text = body(many, limit=limit)
     assert len(text) <= limit
-    assert "200 of 202 installations" in text
+    assert "200 of 202 clusters" in text
     assert re.search(r"… and \d+ more", text)
     assert text.count("<details>") == text.count("</details>")
 
@@ -178,13 +178,15 @@ def test_an_issue_says_how_to_approve_where_there_are_no_drafts() -> None:
     title, text = pull_request.issue(of, proposal_context(approve_command="gh run -f approve="), state(of))
     assert title == pull_request.title(of, proposal_context())
     assert markers.state_of(text) == state(of)
-    assert "add the label `flux-upgrade/approved` to this issue, or run `gh run -f approve=2.9`" in text
+    assert (
+        "add the label `flux-upgrade/approved` to this issue, or run `gh run -f approve=clusters/staging=2.9`" in text
+    )
     assert "Ready for review" not in text
     assert "- [ ]" not in text
 
 
 @pytest.mark.parametrize(
-    ("subject", "command"), [(BumpKind.MINOR, "approve=2.9`"), (BumpKind.MAJOR, "approve=2.9`"), (BumpKind.PATCH, "approve=v2.9.4`")]
+    ("subject", "command"), [(BumpKind.MINOR, "approve=clusters/staging=2.9`"), (BumpKind.MAJOR, "approve=clusters/staging=2.9`"), (BumpKind.PATCH, "approve=clusters/staging=v2.9.4`")]
 )  # fmt: skip
 def test_what_is_approved_is_the_minor_or_the_patch(subject: BumpKind, command: str) -> None:
     of = proposal(approved=False, subject=subject)

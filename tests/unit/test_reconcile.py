@@ -10,6 +10,7 @@ from flux_upgrade.config.config import Governance, Group
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import (
     ClosePull,
+    CommentPull,
     Extras,
     OpenIssue,
     OpenPull,
@@ -94,6 +95,8 @@ def _in_words(step: Step) -> str:
             ]
         case ClosePull():
             parts = ["close"]
+        case CommentPull():
+            parts = ["comment"]
         case OpenIssue():
             parts = ["open issue"]
         case UpdateIssue():
@@ -290,11 +293,11 @@ def _branch_gone(forge: MemoryForge) -> None:
         (_marked_ready, "update draft", "update body"),  # what is ready and waits was never approved
         (_labelled, "update -approved", "update body ready -approved"),
         (_other_labels, "", "update body ready"),
-        (_pushed, "hold branch-edited", "hold branch-edited"),
+        (_pushed, "hold branch-edited; comment", "hold branch-edited; comment"),
         (_pushed_and_rebase_asked_by_box, "update commit body status", "update commit body status ready"),
         (_pushed_and_rebase_asked_by_label, "update commit status -rebase", "update commit body status ready -rebase"),
         (_conflicting, "update commit status", "update commit body status ready"),
-        (_conflicting_by_a_push, "hold branch-edited", "hold branch-edited"),
+        (_conflicting_by_a_push, "hold branch-edited; comment", "hold branch-edited; comment"),
         (_base_moved_elsewhere, "", "update body ready"),
         (_status_lost, "update status", "update body status ready"),
         (_status_red, "update status", "update body status ready"),

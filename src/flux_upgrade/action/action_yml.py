@@ -43,7 +43,9 @@ INPUTS = (
     _OF_KEYS.pop("policy"),
     _OF_KEYS.pop("range"),
     Input(
-        "approve", "A minor (`2.9`, with its later patches) or an exact version (`v2.9.4`) to approve. Default: none."
+        "approve",
+        "A minor (`2.9`, with its later patches) or an exact version (`v2.9.4`) to approve in every cluster. With the "
+        "name of a group or cluster, only there: `staging=2.9`. Several are separated by commas. Default: none.",
     ),
     Input("config", "The config file, relative to the workspace. Default: `.github/flux-upgrade.yaml` if it exists."),
     Input(

@@ -166,19 +166,28 @@ def _approvals(done: Round, command: str, workflow_url: str) -> Iterator[str]:
     if any(result.is_issue for result in there):
         ways.append(f"add the label `{APPROVED}` to the issue")
     decisions = (each for plan in all_plans(done.plans) for each in plan.decisions)
-    return approvals(decisions, ways, command, workflow_url)
+    return approvals(decisions, ways, command, workflow_url, of_several=len(done.plans) > 1)
 
 
 def approvals(
-    decisions: Iterable[Upgrade | Hold], ways: Sequence[str], command: str, workflow_url: str
+    decisions: Iterable[Upgrade | Hold],
+    ways: Sequence[str],
+    command: str,
+    workflow_url: str,
+    *,
+    of_several: bool = False,
 ) -> Iterator[str]:
-    """What waits, and the one click or command that lets it go on. ``ways``: those besides the usual ones."""
+    """What waits, and the one click or command that lets it go on. ``ways``: those besides the usual ones.
+
+    ``of_several``: there are several groups or clusters, and each may be approved for itself.
+    """
     waiting = {(each.bump_kind, each.target) for each in decisions if _waits(each)}
     if not waiting:
         return
     versions = dict.fromkeys(kind.approval(target) for kind, target in sorted(waiting, key=lambda each: each[1]))
     others = [f"[run the workflow]({workflow_url}) with `approve`"] if workflow_url else []
-    others += ["run:"] if command else []
+    if command:
+        others.append("run (all clusters; put `NAME=` before the version for one):" if of_several else "run:")
     how = ", or ".join([*ways, *others]) or (f"run it with {' or '.join(f'`approve: {each}`' for each in versions)}")
     yield f"**To approve**, {how}" + ("" if command else ".")
     if command:

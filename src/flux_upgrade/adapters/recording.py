@@ -65,7 +65,7 @@ class RecordingForge:
         match step:
             case forge.UpdatePull():
                 return Done(step.pull.number, step.pull.url, step.before)
-            case forge.ClosePull():
+            case forge.ClosePull() | forge.CommentPull():
                 return Done(step.pull.number, step.pull.url)
             case forge.UpdateIssue():
                 return Done(step.issue.number, step.issue.url)

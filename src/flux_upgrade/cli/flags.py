@@ -153,7 +153,9 @@ def _policy() -> Arguments:
         "--repository": text("NAME", "owner/name or URL of the remote (default: the remote of the checkout)"),
         "--base": text("BRANCH", "branch that pull requests target (default: the default branch of the repository)"),
         "--approve": repeated(
-            "VERSION", "approve a minor with its later patches (2.9), or a single version (v2.9.4); repeatable"
+            "[NAME=]VERSION",
+            "approve a minor with its patches (2.9) or a single version (v2.9.4) in every cluster, or only in one "
+            "(staging=2.9); repeatable",
         ),
         **of_keys(),
         "--flux-migrate-done": truth(

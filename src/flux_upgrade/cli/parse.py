@@ -167,7 +167,7 @@ def _upgrade(args: Namespace, *, writes: bool) -> UpgradeOptions:
         raise UsageError("--accept-breaks works only in a checkout", hint="tick the box in the pull request")
     request = UpgradeRequest(
         to=Version(tag(given.get("to", ""))),
-        approve=tuple(map(_approval, args.approve)),
+        approve=tuple(_approval(each) for text in args.approve for each in text.split(",")),
         base=args.base,
         writes=writes,
         migrated=args.flux_migrate_done,
@@ -200,15 +200,17 @@ def _governing(args: Namespace) -> Mapping[str, object]:
 
 
 def _approval(text: str) -> str:
-    """``2.9``, or a tag. Raises UsageError."""
-    plain = text.strip().removeprefix("v")
-    if is_tag(f"v{plain}"):
-        return f"v{plain}"
-    if is_tag(f"v{plain}.0"):
-        return plain
+    """``2.9``, or a tag, with the name of a group or cluster before it: ``staging=2.9``. Raises UsageError."""
+    name, separator, version = text.strip().rpartition("=")
+    plain = version.strip().removeprefix("v")
+    place = f"{name.strip()}=" if name.strip() else ""
+    if is_tag(f"v{plain}") and bool(place) is bool(separator):
+        return f"{place}v{plain}"
+    if is_tag(f"v{plain}.0") and bool(place) is bool(separator):
+        return f"{place}{plain}"
     raise UsageError(
         f"--approve '{text}' is neither a minor nor a version",
-        hint="approve a minor with its later patches (2.9), or a single version (v2.9.4)",
+        hint="approve a minor with its later patches (2.9) or one version (v2.9.4), or name a cluster (staging=2.9)",
     )
 
 

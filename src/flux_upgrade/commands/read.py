@@ -35,6 +35,7 @@ from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.discover import discover, looked_at, may_pin
 from flux_upgrade.pins.pin import Role
 from flux_upgrade.planning.api_uses import Sources
+from flux_upgrade.planning.approvals import resolved
 from flux_upgrade.planning.planner import Inventory
 
 TYPE_CHECKING = False
@@ -60,18 +61,19 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
     require_any(found, options.path)
     checkout = build_checkout(environment, place)
     repository = RepositorySource(options.path, options.repository, config.forge)
+    update_groups = assign(found, below, config, scope.whole)
     members = [Member(each, below + each.path) for each in found]
     governed = [each for each in members if not config.is_ignored(each.path)]
     reported_only = [each for each in governed if each.pin.role is Role.REPORTED]
     paths = [each.path for each in members]
     return Inventory(
-        update_groups=assign(found, below, config, scope.whole),
+        update_groups=update_groups,
         config=config,
         releases=releases,
         pin_context=context,
         ownership=Ownership(scope.whole, is_named=scope.is_file),
         reported_only=tuple(reported_only),
-        request=options.request,
+        request=options.request._replace(approve=resolved(options.request.approve, update_groups)),
         now=datetime.fromtimestamp(build_timing(environment).now(), UTC),
         head=head_of(place.root),
         all_paths=frozenset(paths) if scope.is_whole else None,
@@ -162,4 +164,6 @@ def build_config(place: CheckoutLocation, named: str = "", governing: Mapping[st
     from flux_upgrade.config.reader import load
 
     text = read_text(path, "check --config, or omit it") if is_there else ""
-    return load(text, named or PATH, KEY_READERS, governing)
+    name = os.path.relpath(path, place.root).replace(os.sep, "/")
+    name = name.rpartition("/")[2] if name.startswith("../") else name
+    return load(text, named or PATH, KEY_READERS, governing)._replace(name="" if name == PATH else name)

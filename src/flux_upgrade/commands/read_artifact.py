@@ -45,6 +45,7 @@ from flux_upgrade.model.ports import Releases
 from flux_upgrade.pins.own_artifact import pin
 from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
 from flux_upgrade.planning.api_uses import Sources
+from flux_upgrade.planning.approvals import resolved
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.pin_planner import PinPlanner
 from flux_upgrade.planning.plan import OnBreak, Terms, UpgradeRequest
@@ -84,7 +85,8 @@ def read_artifact(
     releases = source.list()
     means = build_means(environment, address, spool, source, writes=options.request.writes)
     planner = ManifestPlanner(means.regenerator, build_artifacts(environment), releases, means.now)
-    feedback = Feedback(approved=options.request.approve)
+    # A tag is one for all clusters that follow it.
+    feedback = Feedback(approved=resolved(options.request.approve, ()))
     on_break, tree = _on_break(options.request), build_tree(place.root)
     pulled = pull(address, means)
     terms = Terms(config.default.governance, feedback, options.request.to, on_break)
@@ -163,7 +165,7 @@ def read_artifact_pins(
         pin_context=context,
         ownership=Ownership(tree),
         reported_only=(),
-        request=request,
+        request=request._replace(approve=resolved(request.approve, update_groups)),
         now=datetime.fromtimestamp(build_timing(environment).now(), UTC),
         head=head_of(place.root),
         all_paths=None if is_sparse(place.root) else frozenset(each.path for each in found),

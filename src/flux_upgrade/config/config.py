@@ -87,6 +87,7 @@ class Config(NamedTuple):
     forge: str = ""  # `github`, `gitlab`, `gitea`, `forgejo`, `git`; empty: the remote's host decides
     moves_operator: bool = False  # Whether the flux-operator's own pins move along with Flux; else they are named alone
     bootstrap: BootstrapConfig | None = None
+    name: str = ""  # Of the file, from the repository's root; empty for the usual one
 
     def group_of(self, path: str) -> Group | None:
         """The group of a file, by its path from the repository's root, with ``/``; None: the defaults apply."""

@@ -51,13 +51,18 @@ class Proof:
     manifest: Manifest | None = None
     """None where the file is unreadable."""
     version: Version = NO_VERSION
-    """The body's release, a tag; empty where it is not known."""
+    """The body's release, a tag; empty where it is not known. Of a release that was withdrawn, ``base`` is another."""
     inferred: Inferred | None = None
     base: Regenerated | None = None
     controllers: tuple[Controller, ...] = ()
     edits: tuple[Edit, ...] = ()
     reason: str = ""
     hint: str = ""
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether its release is gone, so that it was compared with another one of the same minor."""
+        return self.base is not None and bool(self.version) and self.base.options.version != self.version
 
     @property
     def options(self) -> InstallOptions | None:
@@ -78,7 +83,7 @@ def prove(manifest: Manifest, regenerator: Regenerator) -> Proof:
         inferred = infer(manifest)
         candidates = Candidates(manifest, inferred, regenerator)
         tags, problem = candidates.recorded_releases()
-        proof = _quick(candidates, tags) or _thorough(candidates, tags) if tags else None
+        proof = _quick(candidates, tags) or _thorough(candidates, tags) if tags else _withdrawn(candidates)
         if proof is None or (problem is not None and proof.edits):
             return Proof(
                 Verdict.UNVERIFIED,
@@ -91,6 +96,18 @@ def prove(manifest: Manifest, regenerator: Regenerator) -> Proof:
     except Unreadable as error:
         return Proof(Verdict.UNREADABLE, manifest, inferred=inferred, reason=error.message, hint=error.hint)
     return proof
+
+
+def _withdrawn(candidates: Candidates) -> Proof | None:
+    """A release that is gone, by the nearest of its minor: if their objects are the same, the file has no edits."""
+    version = candidates.withdrawn()
+    if version is None:
+        return None
+    for base in candidates.regenerations(candidates.neighbors(version)):
+        proof = _proof(candidates, base, Verdict.EDITED)
+        if not proof.edits and base.foreign is None:
+            return replace(proof, version=version)
+    return None
 
 
 def _quick(candidates: Candidates, tags: list[str]) -> Proof | None:

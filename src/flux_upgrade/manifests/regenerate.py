@@ -132,6 +132,24 @@ class Candidates:
                 problems[version] = error
         return [version for version in recorded if version not in problems], problems.get(recorded[0])
 
+    def withdrawn(self) -> Version | None:
+        """The release that the file states, if the source no longer lists it but a newer one; else None.
+
+        A source that ends before it, such as a mirror that lags behind, says nothing about it.
+        """
+        stated = {*self.inferred.versions, self.manifest.header_version} - {""}
+        version = Version.parse(next(iter(stated))) if len(stated) == 1 else None
+        stable = self.regenerator.stable_tags()
+        if version is None or not version.is_flux_2 or version in stable:
+            return None
+        return version if any(tag > version for tag in stable) else None
+
+    def neighbors(self, version: Version) -> list[Version]:
+        """Releases of the same minor, older ones first, and the nearest first."""
+        of_minor = [tag for tag in self.regenerator.stable_tags() if tag.minor == version.minor]
+        older = [tag for tag in of_minor if tag < version][:_MOST_BODIES]
+        return [*older, *reversed([tag for tag in of_minor if tag > version][-_MOST_BODIES:])]
+
     def _require(self, version: str) -> None:
         if re.match(r"v?0\.", version) and not re.match(r"v?0\.0\.0-", version):
             raise UnsupportedRelease(

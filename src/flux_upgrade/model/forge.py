@@ -49,6 +49,8 @@ class PullRequest(NamedTuple):
     closed_at: str = ""  # RFC 3339, UTC; of a closed or merged one
     is_closed_by_bot: bool = False  # An app closed it, not a person: one that looks for what is stale, or we
     is_outdated: bool = False  # It has to be up to date with its base before it is merged, and is not
+    labeled: Mapping[str, str] = {}
+    """Label → when it was put on, RFC 3339, UTC: of the last few that were, where the forge tells."""
 
 
 class Issue(NamedTuple):
@@ -119,6 +121,9 @@ class Repository(NamedTuple):
     ancestry: tuple[str, ...] = ()  # Oids of the last hundred commits of the base; none where the forge does not tell
     others: tuple[str, ...] = ()  # Branches with the question's prefix that it does not name, at most a hundred
     is_enterprise_server: bool = False
+    closed: tuple[str, ...] = ()
+    """The same of branches that closed pull requests had, gone or not: of the last hundred that were not merged."""
+    former: tuple[Branch, ...] = ()  # Of these, what was asked for later
     viewer: str = ""  # Login that the token acts as; empty where the forge does not tell
     warnings: tuple[str, ...] = ()
     """What a person should know before a write, like a rule that demands signed commits of a PAT."""
@@ -140,7 +145,7 @@ class NewCommit(NamedTuple):
 
 
 class Status(NamedTuple):
-    """A commit status, so that branch protection has something to require."""
+    """A commit status of a pull request of ours; no other has it, so that no rule should require it."""
 
     context: str
     state: str  # `success` or `failure`
@@ -212,6 +217,17 @@ class ClosePull(NamedTuple):
     body: str
 
 
+class CommentPull(NamedTuple):
+    """Comment on an open pull request, once: ``body`` remembers it.
+
+    The first line of ``comment`` is a marker. A run that was cut off before it wrote the body left one with it.
+    """
+
+    pull: PullRequest
+    comment: str
+    body: str
+
+
 class OpenIssue(NamedTuple):
     """Where the forge has no drafts: an issue says what a draft would."""
 
@@ -228,7 +244,7 @@ class UpdateIssue(NamedTuple):
     close: bool = False
 
 
-Step = OpenPull | UpdatePull | ClosePull | OpenIssue | UpdateIssue
+Step = OpenPull | UpdatePull | ClosePull | CommentPull | OpenIssue | UpdateIssue
 
 
 class Done(NamedTuple):

@@ -51,9 +51,11 @@ class MarkerState(NamedTuple):
     paths: tuple[str, ...] = ()
     """``digest_of`` each file that it changes, and ``@v2.8.8`` where that one goes to another release."""
     closed: str = ""  # Why we closed it; empty for one that a person closed
+    stopped: bool = False  # A comment says that we no longer keep it current
     migrate: str = ""  # The releases at which `flux migrate` has run once the box is ticked, tags with commas between
     stored: tuple[str, ...] = ()  # What was read in the history, see `stored.memory`
     held: str = ""  # That it must not be merged now: `draft` where we made it one for that, else `said`
+    config: str = ""  # The config file that it was made under; empty for the usual one
     moved: tuple[str, ...] = ()  # `content_entry` of each file whose resources are moved, as far as there is room
     given: tuple[str, ...] = ()
     """`label:flux`: what it was given, see ``Extras.names``. What a person takes away later is not given again."""
@@ -131,7 +133,7 @@ def state_of(body: str) -> MarkerState | None:
         return None
     known = {name: content[name] for name in MarkerState._fields if name in content}
     paths, stored, moved, given = (known.pop(name, []) for name in ("paths", "stored", "moved", "given"))
-    kinds: dict[str, type] = {"pending": bool}
+    kinds: dict[str, type] = {"pending": bool, "stopped": bool}
     if not {"group", "subject", "target"} <= set(known) or not isinstance(paths, list):
         return None
     if any(not isinstance(value, kinds.get(name, str)) for name, value in known.items()):
@@ -181,6 +183,13 @@ def text_of(body: str) -> str | None:
 def checkbox(name: str, text: str, *, is_ticked: bool = False) -> str:
     """A box that a person may tick, or has ticked."""
     return f"- [{'x' if is_ticked else ' '}] <!-- flux-upgrade:{name} --> {text}"
+
+
+def unticked(body: str, name: str) -> str:
+    """``body`` with a box open again: whoever opens a pull request again wants it to stay."""
+    return re.sub(
+        rf"^([ \t]*- )\[[xX]\]( <!-- flux-upgrade:{re.escape(name)} -->)", r"\1[ ]\2", body, flags=re.MULTILINE
+    )
 
 
 def accepted(body: str) -> list[str]:

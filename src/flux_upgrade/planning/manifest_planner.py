@@ -162,6 +162,8 @@ def _completed(target: PlannedTarget) -> Bump | Hold | None:
     version, terms, proof = target.pin.version, target.terms, target.pin.proof
     if proof.options is not None and applied(terms.governance.flags, proof.options) != proof.options:
         why = "your install flags change"
+    elif proof.is_withdrawn:
+        return None
     elif is_behind(proof, version):
         why = f"the objects are those of {version}, but its header, labels or images differ"
     else:

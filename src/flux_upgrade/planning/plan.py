@@ -26,7 +26,7 @@ class UpgradeRequest(NamedTuple):
     """What the user asked of this run, beyond the config."""
 
     to: Version = NO_VERSION  # A tag, whatever the policy says
-    approve: tuple[str, ...] = ()  # `2.9` or `v2.9.4`
+    approve: tuple[str, ...] = ()  # `2.9` or `v2.9.4`, or in one group or cluster: `clusters/staging=2.9`
     base: str = ""  # Branch that pull requests go into; empty: the default branch
     writes: bool = True  # False: what would be done is shown, from any checkout
     migrated: bool = False  # Whether `flux migrate` ran in the clusters, at the releases that they are at

@@ -16,6 +16,7 @@ from flux_upgrade.model.files import Checkout
 from flux_upgrade.model.versions import NO_VERSION, Release, Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.planning.api_uses import Sources
+from flux_upgrade.planning.approvals import split, versions_in
 from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 from flux_upgrade.planning.impact_gate import ImpactGate, only_patches, patches_alone
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
@@ -58,12 +59,21 @@ def plan_update_groups(inventory: Inventory, repository: Repository | None = Non
 
 def unused_approvals(inventory: Inventory, plans: Iterable[UpdateGroupPlan]) -> Iterator[str]:
     """A warning for each approval that nothing was waiting for."""
-    decisions = [each for group_plan in plans for plan in group_plan.plans for each in plan.decisions]
-    used = {each.bump.approval for each in decisions if isinstance(each, Upgrade)}
-    held = {each.target for each in decisions if isinstance(each, Hold)}
+    decided = [
+        (decision, group_plan.update_group, cluster)
+        for group_plan in plans
+        for cluster, its in zip(group_plan.update_group.clusters, group_plan.sets, strict=False)
+        for plan in its
+        for decision in plan.decisions
+    ]
     for approval in inventory.request.approve:
-        if approval not in used and not any(approval in (tag, tag.minor) for tag in held):
-            yield f"the approval of {approval} has no effect: no installation can be upgraded to it"
+        name, version = split(approval)
+        mine = [each for each, group, cluster in decided if versions_in((approval,), group, (cluster,))]
+        used = {each.bump.approval for each in mine if isinstance(each, Upgrade)}
+        held = {each.target for each in mine if isinstance(each, Hold)}
+        if version not in used and not any(version in (tag, tag.minor) for tag in held):
+            where = f" in {name}" if name else ""
+            yield f"the approval of {version}{where} has no effect: no installation can be upgraded to it"
 
 
 class _UpdateGroups:
@@ -121,7 +131,7 @@ class _UpdateGroups:
         plans: list[Plan] = []
         lead: Plan | None = None
         for member in cluster.members:
-            target = self._target(update_group, member)
+            target = self._target(update_group, cluster, member)
             plan = self._member(target, cluster, lead)
             if member.pin.is_manifest or (lead is None and not cluster.is_tools):
                 plan = self._after_impact_gate(plan, target, update_group, cluster)
@@ -177,9 +187,10 @@ class _UpdateGroups:
         moves = leads[0].approved if self._repository is None else None
         return moves.target if moves is not None else leads[0].pin.version
 
-    def _target(self, update_group: UpdateGroup, member: Member) -> PlannedTarget:
+    def _target(self, update_group: UpdateGroup, cluster: Cluster, member: Member) -> PlannedTarget:
         pin, request = member.pin, self._inventory.request
-        feedback = Feedback(approved=request.approve)
+        asked = versions_in(request.approve, update_group, (cluster,))
+        feedback = Feedback(approved=asked)
         if self._repository is not None:
             # Late: of a tree nobody was asked.
             from flux_upgrade.policy.feedback import feedback_of
@@ -190,7 +201,8 @@ class _UpdateGroups:
                 group=update_group.slug,
                 path=member.path,
                 current=pin.version,
-                asked=request.approve,
+                asked=asked,
+                former=self._repository.former,
             )
         if request.migrated:
             feedback = feedback._replace(

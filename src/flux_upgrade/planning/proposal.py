@@ -33,6 +33,8 @@ class Proposal(NamedTuple):
     is_asked: bool = False  # This run approves it: the user asked for that
     drifting: tuple[Cluster, ...] = ()  # Clusters of the group whose pins disagree
     held: tuple[Plan, ...] = ()  # Installations of the group that stay as they are, and not because they are up to date
+    elsewhere: tuple[Plan, ...] = ()  # One of each cluster that is older, and goes on in another pull request or waits
+    clusters: tuple[int, int] = (0, 0)  # How many it upgrades, and how many with those that it leaves out
 
     @property
     def target(self) -> Version:
@@ -102,6 +104,7 @@ class ProposalContext(NamedTuple):
     waits_for_checks: bool = False
     """The token is GITHUB_TOKEN, whose pull requests run no workflows until a person lets them."""
     is_enterprise_server: bool = False  # Where nobody can let them: there is no button for it
+    config: str = ""  # `Config.name`
     run_url: str = ""  # Of the run, for the status alone: texts are the same every day
     limit: int = 65_536  # Characters that the forge takes in a body (GitHub: 65,536)
 

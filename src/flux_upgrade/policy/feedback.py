@@ -18,7 +18,7 @@ APPROVED = "flux-upgrade/approved"  # The label that approves a bump; a reviewer
 REBASE = "flux-upgrade/rebase"  # The label that has an edited branch recreated; a reviewer sets it
 
 
-def feedback_of(  # noqa: PLR0913 two sources, and the four facts that select from them
+def feedback_of(  # noqa: PLR0913 three sources, and the four facts that select from them
     branches: Iterable[Branch],
     issues: Iterable[Issue],
     *,
@@ -26,19 +26,21 @@ def feedback_of(  # noqa: PLR0913 two sources, and the four facts that select fr
     path: str,
     current: Version,
     asked: Iterable[str],
+    former: Sequence[Branch] = (),
 ) -> Feedback:
     """The feedback on the installation at ``path``, whose manifest content is ``current``.
 
     ``branches``: those of its update group, one for each kind of bump. ``asked``: what this run approves.
+    ``former``: those of groups that are gone: what is about this file counts as if it was of its group.
     """
     rejections: list[Rejection] = []
     moved: list[markers.MarkerState] = []
     stored: list[str] = []
-    known = [(branch, [(pull, state) for pull in branch.pulls if (state := state_of(pull))]) for branch in branches]
+    known = [(branch, _pulls_of(branch, former, path)) for branch in branches]
     all_pulls = [each for _, pulls in known for each in pulls]
     approved = [*asked, *_carried(all_pulls, path, current)]
     for branch, pulls in known:
-        approved += _cut_off(branch)
+        approved += (*_cut_off(branch), *_approved_since(pulls, path))
         stored += next((state.stored for pull, state in pulls if pull is branch.open_pull), ())
         reopened: set[str] = set()
         for pull, state in pulls:
@@ -52,11 +54,11 @@ def feedback_of(  # noqa: PLR0913 two sources, and the four facts that select fr
                 reopened.add(state.target.minor)
             elif pull.state is PullState.MERGED:
                 moved.append(state)
-    for issue, state in _newest(issues, group):
-        if issue.is_open:
+    for issue, state in _newest(issues, group, path):
+        if issue.is_open and state.group == group:
             stored += state.stored
             approved += [state.target.minor] if APPROVED in issue.labels else []
-        elif _is_refused(state, issue):
+        elif not issue.is_open and _is_refused(state, issue):
             rejections.append(_closed(BumpKind(state.subject), state.target, issue))
     migrated, since, unmigrated = _migrated(all_pulls, path, current)
     return Feedback(
@@ -70,6 +72,21 @@ def feedback_of(  # noqa: PLR0913 two sources, and the four facts that select fr
         tuple(entry for pull, _ in all_pulls if pull.state is PullState.OPEN for entry in markers.accepted(pull.body)),
         tuple(dict.fromkeys(state.target for state in moved if state.subject == BumpKind.MIGRATION)),
     )
+
+
+def _pulls_of(branch: Branch, former: Iterable[Branch], path: str) -> list[tuple[PullRequest, markers.MarkerState]]:
+    """The pull requests of a branch, newest first, and those of former branches that are about ``path``."""
+    own = [(pull, state) for pull in branch.pulls if (state := state_of(pull))]
+    kind = branch.name.rpartition("/")[2]
+    theirs = [
+        (pull, state)
+        for each in former
+        if each.name.rpartition("/")[2] == kind
+        for pull in each.pulls
+        # One without paths may be about any file.
+        if (state := state_of(pull)) and state.paths and markers.target_of(state, path)
+    ]
+    return sorted([*own, *theirs], key=lambda each: each[0].number, reverse=True) if theirs else own
 
 
 def _carried(pulls: Sequence[tuple[PullRequest, markers.MarkerState]], path: str, current: Version) -> Iterator[str]:
@@ -120,12 +137,16 @@ def _is_merged_migration(pull: PullRequest, state: markers.MarkerState, path: st
     return is_migration and bool(markers.target_of(state, path))
 
 
-def _newest(issues: Iterable[Issue], group: str) -> Iterable[tuple[Issue, markers.MarkerState]]:
-    """The newest issue of an update group for each kind of bump."""
+def _newest(issues: Iterable[Issue], group: str, path: str) -> Iterable[tuple[Issue, markers.MarkerState]]:
+    """The newest issue for each kind of bump: of an update group, or about a file that had another group."""
     found: dict[str, tuple[Issue, markers.MarkerState]] = {}
     for issue in sorted(issues, key=lambda issue: issue.number):
         state = markers.state_of(issue.body)
-        if state is not None and state.group == group and state.subject in set(BumpKind):
+        if state is None or state.subject not in set(BumpKind):
+            continue
+        # A run about an artifact has groups of its own, see ``clusters.groups.of_artifact``.
+        is_of_run = state.group.partition(".oci-")[2] == group.partition(".oci-")[2]
+        if state.group == group or (is_of_run and state.paths and markers.target_of(state, path)):
             found[state.subject] = (issue, state)
     return found.values()
 
@@ -202,6 +223,22 @@ def _approvals(state: markers.MarkerState, pull: PullRequest) -> Iterator[str]:
     elif state.pending and state.approval:
         # A run approved it, and was cut off before it had marked it ready.
         yield state.approval
+
+
+def _approved_since(pulls: Iterable[tuple[PullRequest, markers.MarkerState]], path: str) -> Iterator[str]:
+    """What got our label after it was closed. Who closes what has the label already has changed their mind.
+
+    Only the newest pull request about a minor counts: the label stays on the others.
+    """
+    seen: set[str] = set()
+    for pull, state in pulls:
+        minor = state.target.minor
+        if not markers.target_of(state, path) or minor in seen:
+            continue
+        seen.add(minor)
+        is_labelled = pull.state is PullState.CLOSED and APPROVED in pull.labels
+        if is_labelled and pull.labeled.get(APPROVED, "") > pull.closed_at:
+            yield minor
 
 
 def _refusals(state: markers.MarkerState, pull: PullRequest, path: str, current: Version) -> Iterator[Rejection]:

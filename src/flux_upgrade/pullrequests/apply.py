@@ -19,6 +19,7 @@ from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import issue_of, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.pullrequests.desired import Reconciliation
+from flux_upgrade.pullrequests.former import question_of_former
 from flux_upgrade.pullrequests.propose import (
     context_of,
     in_the_way,
@@ -44,11 +45,15 @@ def fetch_plans(inventory: Inventory, forge: Forge) -> FetchedPlans:
     """
     repository = forge.fetch(question_of(inventory))
     plans = plan_update_groups(inventory, repository)
+    about = question_of_former(inventory, repository, plans)
+    if about is not None:
+        repository = repository._replace(former=tuple(forge.fetch(about).branches.values()))
+        plans = plan_update_groups(inventory, repository)
     more = {path for planned in plans for path in planned.moved} - repository.files.keys()
     if not more:
         return FetchedPlans(repository, plans)
     # Which files have to be moved is known once it is known what is proposed: nearly never any.
-    repository = forge.fetch(question_of(inventory, sorted(more)))
+    repository = forge.fetch(question_of(inventory, sorted(more)))._replace(former=repository.former)
     return FetchedPlans(repository, plan_update_groups(inventory, repository))
 
 
@@ -192,12 +197,13 @@ class _Reconciler:
         # Late: as above.
         from flux_upgrade.pullrequests.reconcile import reconcile_without
 
-        why = "What it changes is no longer in the repository, or is proposed in another pull request."
         try:
-            for branch, state in stale_pull_requests(self._forge, about, self._inventory):
-                group = UpdateGroup(state.group, state.group, self._inventory.config.default, ())
-                idle = Result(group, BumpKind(state.subject), branch.name, Action.NONE)
-                yield self._take(reconcile_without(branch, None, "gone", why), idle)
+            known = {each.name: each for each in self._repository.former}
+            branches = known if known.keys() >= set(about.branches) else self._forge.fetch(about).branches
+            for each in stale_pull_requests(branches.values(), self._inventory):
+                group = UpdateGroup(each.state.group, each.state.group, self._inventory.config.default, ())
+                idle = Result(group, BumpKind(each.state.subject), each.branch.name, Action.NONE)
+                yield self._take(reconcile_without(each.branch, None, each.closed, each.why), idle)
         except FluxUpgradeError as error:
             # All else was done, and the next run sees to this.
             warn(f"open pull requests of former installations could not be read: {error.message}")

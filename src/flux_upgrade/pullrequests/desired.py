@@ -6,12 +6,14 @@ where the plan is another one, it conflicts, or a person asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import (
     Branch,
+    CommentPull,
+    Commit,
     Extras,
     Issue,
     NewCommit,
@@ -34,12 +36,17 @@ _UNFREEZE = (
     "exclude the branches of flux-upgrade from that rule (Settings > Rules or Branches), or add its token to the"
     " bypass list"
 )
+_STOPPED = (
+    "flux-upgrade no longer updates this pull request, because another user pushed to its branch. You can merge or "
+    "close it as it is.\n\nTo have it updated again, tick **rebase** in the description or add the label "
+    f"`{REBASE}`. flux-upgrade then recreates the branch without the pushed commits."
+)
 
 
 @dataclass(frozen=True)
 class Reconciliation:
     steps: tuple[Step, ...] = ()
-    hold: Hold | None = None  # Hands off, and why
+    hold: Hold | None = None  # Hands off, and why; then the steps only say so
     pull: PullRequest | None = None  # The open pull request, should there be one
     issue: Issue | None = None  # The issue that stands in for it, should it stay open
 
@@ -60,8 +67,14 @@ class DesiredPull:
     is_draft: bool = False  # For a pull request that is opened
     make_ready: bool = False  # For one that is open, as is `make_draft`
     make_draft: bool = False
+    approval: str = ""  # What was approved, if the message says so
     opening: str = ""  # What the message ends with where a pull request is opened with the commit
     answered: tuple[str, ...] = (REBASE,)  # Labels with which a person asks for what is done now: they are dropped
+
+    def is_forgotten(self, pull: PullRequest, head: Commit) -> bool:
+        """Whether neither body nor commit tell that one version was approved: what is ready speaks for its minor."""
+        is_one = self.approval.startswith("v") and markers.state_of(pull.body) is None
+        return is_one and markers.trailers(head.message).get(markers.APPROVAL) != self.approval
 
     def state_on(self, pull: PullRequest, missing: Extras | None = None) -> MarkerState:
         """The state, once it is written into ``pull``: a title that a person has changed stays theirs.
@@ -127,11 +140,12 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
         # The branch is gone, and the forge has not closed the pull request yet: a person's answer.
         return Reconciliation(pull=pull)
     if not markers.is_ours(head) and not asked:
-        return Reconciliation(hold=_edited(pull.url, _IN_A_PULL), pull=pull)
+        return Reconciliation(tuple(_stopped(pull, head, repository)), hold=_edited(pull.url, _IN_A_PULL), pull=pull)
     # A draft is merged by nobody: that it is out of date need not start its checks again.
     is_mergeable = not pull.is_draft or desired.make_ready
     is_outdated = pull.is_outdated and is_mergeable and not repository.branches[desired.branch].is_frozen
     remake = asked or pull.is_conflicting or is_outdated or not is_planned(head.message, desired.digest)
+    remake |= desired.is_forgotten(pull, head)
     extras = _wanted(desired, repository, is_draft=not is_mergeable or desired.make_draft)
     # Where people have taken our text away, or nobody can read it, there is no place to remember what was given.
     is_kept = repository.lists_pulls and markers.state_of(pull.body) is not None
@@ -197,6 +211,18 @@ def _is_titled_by_us(pull: PullRequest) -> bool:
 
 
 _IN_A_PULL = f"merge or close it; to discard these commits, tick its rebase box or add the label {REBASE}"
+
+
+def _stopped(pull: PullRequest, head: Commit, repository: Repository) -> Iterator[CommentPull]:
+    """One comment, for those who subscribed: nothing else in the pull request says why it is no longer updated."""
+    state = markers.state_of(pull.body)
+    text = markers.text_of(pull.body)
+    # Where people have taken our text away, they have taken it over.
+    if state is None or text is None or state.stopped or not repository.lists_pulls:
+        return
+    body = markers.replaced(pull.body, markers.block(text, state._replace(stopped=True)))
+    if body is not None:
+        yield CommentPull(pull, f"<!-- flux-upgrade:stopped {head.oid} -->\n{_STOPPED}\n", body)
 
 
 def _edited(where: str, hint: str) -> Hold:

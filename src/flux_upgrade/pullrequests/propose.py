@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import OF_CLUSTERS
 from flux_upgrade.clusters.groups import branch_name, drift_of, is_seen_to
@@ -11,16 +12,17 @@ from flux_upgrade.config.config import Config
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, Question, Repository
 from flux_upgrade.model.markers import MarkerState
-from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import PinState
-from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
+from flux_upgrade.planning.approvals import versions_in
+from flux_upgrade.planning.plan import Plan, UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.planning.preflight import JOBS_OWN
 from flux_upgrade.planning.proposal import Proposal, ProposalContext, RunDetails
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import state_of
 from flux_upgrade.policy.hold_reasons import HoldReason, OpenPullRequest
+from flux_upgrade.pullrequests.left_out import is_before, left_out
 
 _ORDER = tuple(BumpKind)
 _ANSWERS = (HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED)  # Of a person
@@ -30,11 +32,14 @@ _SETTINGS = {
     HoldReason.NEEDS_APPROVAL: ("summary", "What needs approval is shown in the job summary, as you configured."),
 }
 """What the settings say of a proposal that was open before them."""
+_GONE = "What it changes is no longer in the repository, or is proposed in another pull request."
+_IGNORED = "The config file lists what it changes under `ignore`."
 
 
 def proposals_of(planned: UpdateGroupPlan, config: Config, approve: tuple[str, ...]) -> dict[BumpKind, Proposal]:
-    """What is proposed for an update group. ``approve``: what the user approves in this run."""
+    """What is proposed for an update group. ``approve``: what the user approves in this run, as ``UpgradeRequest``."""
     update_group, found = planned.update_group, {}
+    asked = versions_in(approve, update_group)
     for bump_kind in BumpKind:
         all_of_them = tuple(
             (plan, upgrade)
@@ -45,6 +50,7 @@ def proposals_of(planned: UpdateGroupPlan, config: Config, approve: tuple[str, .
         # What is approved does not wait for the rest, and approves nothing else.
         upgrades = tuple(each for each in all_of_them if each[1].approved) or all_of_them
         if upgrades:
+            left = left_out(planned, upgrades)
             found[bump_kind] = Proposal(
                 slug=update_group.slug,
                 name=update_group.name,
@@ -52,19 +58,13 @@ def proposals_of(planned: UpdateGroupPlan, config: Config, approve: tuple[str, .
                 bump_kind=bump_kind,
                 branch=branch_name(config.branch_prefix, update_group.slug, bump_kind),
                 upgrades=upgrades,
-                is_asked=any(upgrade.bump.approval in approve for _, upgrade in upgrades),
+                is_asked=any(upgrade.bump.approval in asked for _, upgrade in upgrades),
                 drifting=tuple(cluster for cluster in update_group.clusters if drift_of(cluster)),
-                held=tuple(_left(planned, upgrades)),
+                held=left.held,
+                elsewhere=left.elsewhere,
+                clusters=left.clusters,
             )
     return found
-
-
-def _left(planned: UpdateGroupPlan, upgrades: Sequence[tuple[Plan, Upgrade]]) -> Iterator[Plan]:
-    """``Proposal.held``; if manifests are moved, the installations that wait for that."""
-    waiting = {path for _, each in upgrades for path in each.waiting}
-    for plan in planned.plans:
-        if plan.path in waiting if waiting else not plan.upgrades and is_held(plan):
-            yield plan
 
 
 def context_of(
@@ -85,13 +85,9 @@ def context_of(
         approve_command=run.approve_command,
         waits_for_checks=repository.viewer == JOBS_OWN,
         is_enterprise_server=repository.is_enterprise_server,
+        config=inventory.config.name,
         run_url=run.run_url,
     )
-
-
-def is_held(plan: Plan) -> bool:
-    """Whether something is in the way that a person should know of."""
-    return any(not hold.reason.effect.is_expected for hold in plan.holds)
 
 
 def in_the_way(planned: UpdateGroupPlan, bump_kind: BumpKind, target: Version) -> Hold | None:
@@ -149,7 +145,7 @@ def _moved(plans: Sequence[Plan], target: Version) -> tuple[str, str] | None:
 
 def _finished(plans: Sequence[Plan], target: Version) -> tuple[str, str] | None:
     """``no_longer_needed``, where nothing is in the way of ``target``."""
-    behind = [plan for plan in plans if target and _is_before(plan.pin.version, target)]
+    behind = [plan for plan in plans if target and is_before(plan.pin.version, target)]
     # What is where it should be, as a CLI within one minor of its cluster is, waits for nothing.
     waiting = [plan for plan in behind if plan.upgrades or {hold.reason for hold in plan.holds} != _AT_REST]
     # Pins catch up with a cluster that is there already, as another kind of bump.
@@ -159,11 +155,6 @@ def _finished(plans: Sequence[Plan], target: Version) -> tuple[str, str] | None:
     if waiting:
         return "superseded", "Another pull request has the remaining changes."
     return "done", "It is no longer needed: the base branch is at this version or a later one."
-
-
-def _is_before(version: str, target: Version) -> bool:
-    own, proposed = Version.parse(version), Version.parse(target)
-    return own is None or proposed is None or own < proposed
 
 
 def _is_about(hold: Hold, bump_kind: BumpKind, target: Version) -> bool:
@@ -181,24 +172,37 @@ def question_about(repository: Repository, inventory: Inventory) -> Question | N
     return Question(repository.others, (), repository.base)
 
 
-def stale_pull_requests(forge: Forge, question: Question, inventory: Inventory) -> Iterator[tuple[Branch, MarkerState]]:
-    """Branches with an open pull request that is no longer needed.
+class Stale(NamedTuple):
+    """A branch with an open pull request that is no longer needed, and why: a slug and a sentence."""
 
-    One that is about an installation that this run ignores is left alone:
-    another workflow, with another config file, may see to it. Runs about an artifact see to their own
-    branches, and the ordinary run to all others. Raises what ``Forge.fetch`` raises.
+    branch: Branch
+    state: MarkerState
+    closed: str
+    why: str
+
+
+def stale_pull_requests(branches: Iterable[Branch], inventory: Inventory) -> Iterator[Stale]:
+    """Those of the branches that no update group has, and nobody else looks after.
+
+    What is about an installation that this run ignores is closed if it was made under the same config file: another
+    workflow with another one may look after it. Runs about an artifact look after their own branches, and the
+    ordinary run after all others.
     """
     own = inventory.pin_context.own
     repository = own.address.repository if own is not None else ""
-    found = inventory.all_paths or frozenset()
     members = {member.path for update_group in inventory.update_groups for member in update_group.members}
-    others = {markers.digest_of(path) for path in found - members}
-    for branch in forge.fetch(question).branches.values():
+    others = (inventory.all_paths or frozenset()) - members
+    ignored = {markers.digest_of(path) for path in others if inventory.config.is_ignored(path)}
+    left = {markers.digest_of(path) for path in others} - ignored
+    for branch in branches:
         pull = branch.open_pull
         state = state_of(pull) if pull is not None else None
         if state is None or not state.paths or state.subject not in set(BumpKind):
             continue
-        if not is_seen_to(state.group, repository):
+        about = {entry.partition("@")[0] for entry in state.paths}
+        if not is_seen_to(state.group, repository) or not left.isdisjoint(about):
             continue
-        if others.isdisjoint(entry.partition("@")[0] for entry in state.paths):
-            yield branch, state
+        if ignored.isdisjoint(about):
+            yield Stale(branch, state, "gone", _GONE)
+        elif state.config == inventory.config.name:
+            yield Stale(branch, state, "ignored", _IGNORED)

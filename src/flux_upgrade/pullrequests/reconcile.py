@@ -66,7 +66,7 @@ def reconcile_without(branch: Branch, issue: Issue | None, closed: str, why: str
         if closed != markers.SKIP and (pull.head is None or not markers.is_ours(pull.head)):
             return Reconciliation(hold=_touched(pull), pull=pull)
         body = text.closing(pull.body, state._replace(closed=closed), why)
-        steps = (ClosePull(pull, body),)
+        steps = (ClosePull(pull, markers.unticked(body, markers.SKIP)),)
     issues = () if issue is None else (issue,)
     return Reconciliation((*steps, *_closed(issues, closed, why)), pull=pull)
 
@@ -112,6 +112,7 @@ def _desired(proposal: Proposal, context: ProposalContext, repository: Repositor
         digest=text.plan_digest(proposal),
         # Should the body be lost, the commit tells.
         message=f"{message.rstrip()}\n{markers.APPROVAL}: {approval}\n" if approval else message,
+        approval=approval,
         opening=f"{markers.OPENING}: {approval}\n" if approval else "",
         files=files_after(proposal.upgrades),
         title=text.title(proposal, context),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol, Self, TypeVar
 
 from flux_upgrade.model.errors import FluxUpgradeError, ForgeUnavailable, Overtaken
-from flux_upgrade.model.forge import ClosePull, Done, OpenIssue, OpenPull, Step, UpdateIssue, UpdatePull
+from flux_upgrade.model.forge import ClosePull, CommentPull, Done, OpenIssue, OpenPull, Step, UpdateIssue, UpdatePull
 from flux_upgrade.planning.proposal import Action
 from flux_upgrade.pullrequests.desired import Reconciliation
 
@@ -17,6 +17,7 @@ ACTIONS: dict[type[Step], Action] = {
     OpenPull: Action.OPENED,
     OpenIssue: Action.OPENED,
     UpdatePull: Action.UPDATED,
+    CommentPull: Action.UPDATED,
     UpdateIssue: Action.UPDATED,
     ClosePull: Action.CLOSED,
 }
@@ -76,9 +77,7 @@ def carry_out(reconciliation: Reconciliation, idle: _Result, apply: Callable[[St
 
     ``apply`` returns the result after a step, see ``after``; what it raises becomes the result's error.
     """
-    if reconciliation.hold is not None:
-        return idle._replace(action=Action.HELD, hold=reconciliation.hold)
-    result = idle
+    result, hold = idle, reconciliation.hold
     for step in reconciliation.steps:
         try:
             result = apply(step, result)
@@ -86,7 +85,7 @@ def carry_out(reconciliation: Reconciliation, idle: _Result, apply: Callable[[St
             return result._replace(action=Action.FAILED, error=error, attempted=ACTIONS[type(step)])
         if result.action is Action.HELD:
             break
-    return result
+    return result if hold is None else result._replace(action=Action.HELD, hold=hold)
 
 
 def after(step: Step, done: Done, result: _Result) -> _Result:

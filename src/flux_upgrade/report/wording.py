@@ -55,7 +55,8 @@ class Annotation(NamedTuple):
 
 def proof_phrase(proof: Proof) -> str:
     """How the file was proved, without markup."""
-    generated = f"what Flux {proof.version} generates with your flags"
+    base: str = proof.base.options.version if proof.base is not None else proof.version
+    generated = f"what Flux {base} generates with your flags"
     if proof.edits:
         return f"Your file is {generated}, except for {counted(len(proof.edits), 'manual edit')}"
     match proof.verdict:
@@ -69,7 +70,8 @@ def proof_phrase(proof: Proof) -> str:
             )
         case Verdict.FORMATTING:
             return f"Your file is {generated}, formatted differently; flux-upgrade writes Flux's format"
-    return f"Your file has the objects of {generated}"
+    gone = f"; {proof.version} is no longer in the release source" if proof.is_withdrawn else ""
+    return f"Your file has the objects of {generated}{gone}"
 
 
 def edit_phrase(edit: Edit, place: Callable[[str], str], value: Callable[[Any], str]) -> str:

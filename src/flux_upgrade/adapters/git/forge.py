@@ -75,6 +75,8 @@ class GitForge:
                 return self._update(step)
             case forge.ClosePull():
                 return self._close(step)
+            case forge.CommentPull():
+                return Done(step.pull.number, step.pull.url)  # nobody can read its pull requests, so none is asked for
             case forge.OpenIssue():
                 return Done(warnings=(_NO_ISSUES,))
             case forge.UpdateIssue():

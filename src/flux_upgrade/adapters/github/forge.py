@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from http import HTTPStatus
 
 from flux_upgrade.adapters.github import branch_rules, refusals
 from flux_upgrade.adapters.github import query as queries
@@ -101,6 +102,7 @@ class GitHubForge:
             sees_statuses=self._parts.statuses,
             others=queries.others_of(seen, question),
             is_enterprise_server=self._is_enterprise,
+            closed=queries.closed_of(seen, question),
             viewer=seen["viewer"],
             recent=tuple(each["messageHeadline"] for each in commit["recent"]["nodes"][:_RECENT]),
             ancestry=tuple(each["oid"] for each in commit["recent"]["nodes"]),
@@ -164,8 +166,11 @@ class GitHubForge:
 
     def _compared(self, base_oid: str, oid: str) -> Json | None:
         path = f"/repos/{'/'.join(self._who)}/compare/{base_oid}...{oid}"
-        found = self._github.found(path, self._reading)
-        return None if found is None else json_object(found, self._reading)
+        found = self._github.answer(path, self._reading)
+        # Any other 404 is trouble: it must not turn what GitHub did into an edit by a user.
+        if found.status == HTTPStatus.NOT_FOUND and b"No common ancestor" in found.body:
+            return None
+        return json_object(self._github.require(found, self._reading), self._reading)
 
     def _require_fit(self, facts: Json, base: str) -> None:
         name = one_line(facts["nameWithOwner"])

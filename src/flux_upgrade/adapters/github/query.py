@@ -40,6 +40,9 @@ fragment Pulls on PullRequestConnection {{
     mergeStateStatus @include(if: $rules)
     labels(first: 50) {{ nodes {{ name }} }}
     {_CLOSED}
+    labeled: timelineItems(last: 10, itemTypes: [LABELED_EVENT]) {{
+      nodes {{ ... on LabeledEvent {{ createdAt label {{ name }} }} }}
+    }}
     commits(last: 1) {{ nodes {{ commit {{ ...Head }} }} }}
   }}
 }}"""
@@ -59,6 +62,9 @@ _BASE = """{
       } }
     }"""
 _OTHERS = "refs(refPrefix: $prefix, first: 100%s) { pageInfo { hasNextPage endCursor } nodes { prefix name } }"
+_CLOSED_HEADS = f"closed: pullRequests(states: [CLOSED], first: 100, orderBy: {_NEWEST}) {{ nodes {{ %s }} }}" % (
+    "headRefName isCrossRepository"
+)
 _PULLS_OF = f"pullRequests(headRefName: $%s, first: %s, orderBy: {_NEWEST}%s) {{ ...Pulls }}"
 
 BRANCHES = """query($owner: String!, $name: String!) {
@@ -97,7 +103,7 @@ def permission_for(answer: object) -> str:
     """What a token needs to see the first thing that an answer's errors are about."""
     errors = answer.get("errors") if isinstance(answer, dict) else None
     for error in errors if isinstance(errors, list) else ():
-        if isinstance(error, dict) and any(re.fullmatch(r"q\d+", place) for place in _places(error)):
+        if isinstance(error, dict) and any(re.fullmatch(r"q\d+|closed", place) for place in _places(error)):
             return "pull-requests: read"
     return "contents: read"
 
@@ -176,6 +182,8 @@ def first(who: Who, question: Question, parts: Parts) -> Query:
     lists = PAGED if "/" in question.prefix else PAGED[:1]
     pages = "\n    ".join(builder.list(name, question) for name in lists)
     body = f"{_REPOSITORY}\n    {pages}\n    base: {field} {_BASE % files}\n    {branches}"
+    if question.prefix:
+        body += f"\n    {_CLOSED_HEADS}"
     return builder.query(body, branch_rules.RULES + (_HEAD + _PULLS if branches else ""), builder.viewer)
 
 
@@ -287,6 +295,13 @@ def others_of(repository: Json, question: Question) -> tuple[str, ...]:
     return tuple(n for n in names if n.startswith(question.prefix) and n not in question.branches)
 
 
+def closed_of(repository: Json, question: Question) -> tuple[str, ...]:
+    """Branches with the prefix that the question does not name, of pull requests that were closed."""
+    nodes = (repository.get("closed") or {"nodes": ()})["nodes"]
+    names = dict.fromkeys(node["headRefName"] for node in nodes if not node["isCrossRepository"])
+    return tuple(name for name in names if name.startswith(question.prefix) and name not in question.branches)
+
+
 def parents_of(repository: Json) -> tuple[str, ...]:
     """Branches whose names are above those of the question."""
     return tuple(_name(node) for alias, node in repository.items() if re.fullmatch(r"w\d+_\d+", alias) and node)
@@ -313,6 +328,7 @@ def _pull(node: Json, base: Json) -> PullRequest:
         closed_at=node["closedAt"] or "",
         is_closed_by_bot=_is_closed_by_bot(node),
         is_outdated=branch_rules.is_outdated(base, node),
+        labeled={each["label"]["name"]: each["createdAt"] for each in node["labeled"]["nodes"] if each},
     )
 
 

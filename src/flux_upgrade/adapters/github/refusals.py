@@ -22,7 +22,6 @@ from flux_upgrade.model.errors import (
     RepositoryUnfit,
     SourceUnavailable,
 )
-from flux_upgrade.model.markers import PROOF
 from flux_upgrade.model.text import one_line
 
 _LATER = "run flux-upgrade again: it continues where this run ended"
@@ -34,8 +33,8 @@ _ACTIONS_SETTING = (
     "disabled, use an app token"
 )
 _WORKFLOWS = (
-    "use an app token with 'Workflows: read and write', a personal token with the scope 'workflow', or add the file "
-    "to `ignore`"
+    "GITHUB_TOKEN cannot change workflows: use an app token with 'Workflows: read and write', a personal token with "
+    "scope 'workflow', or add the file to `ignore`"
 )
 _SIGNING = (
     "use GITHUB_TOKEN or an app token, because the rules require signed commits; or exempt the branches of flux-upgrade"
@@ -43,7 +42,7 @@ _SIGNING = (
 _RULES = "exempt the branches of flux-upgrade from that rule: Settings > Rules, or Settings > Branches"
 _ISSUES = "tick Settings > General > Features > Issues, or set `pending: summary`"
 _AUTO_MERGE = "tick Settings > General > 'Allow auto-merge', or remove `auto-merge` from the config file"
-_CLEAN = f"require the status {PROOF} in the rules of the base branch: auto-merge has nothing to wait for"
+_CLEAN = "require a check of your CI or a review in the rules of the base branch: auto-merge has nothing to wait for"
 _SSO = "authorize the token for the organization: click Configure SSO in the list of your tokens"
 _ADDRESSES = "add the runner's address to the organization's IP allow list, or use a runner that is on it"
 _ARCHIVED = "unarchive the repository, or remove this workflow"

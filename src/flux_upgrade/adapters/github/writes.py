@@ -16,6 +16,7 @@ from github.GithubObject import NotSet
 from github.GitTree import GitTree
 from github.InputGitTreeElement import InputGitTreeElement
 from github.Issue import Issue
+from github.IssueComment import IssueComment
 from github.PullRequest import PullRequest
 from github.Repository import Repository
 
@@ -25,7 +26,7 @@ from flux_upgrade.adapters.github.extras import ExtrasGiver, Unacceptable
 from flux_upgrade.adapters.github.query import Json
 from flux_upgrade.adapters.github.transport import Transport
 from flux_upgrade.model import forge, markers
-from flux_upgrade.model.errors import FluxUpgradeError, ForgeUnavailable, Overtaken
+from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken
 from flux_upgrade.model.forge import Done
 from flux_upgrade.model.markers import is_same, sealed
 
@@ -80,6 +81,8 @@ class GitHubWrites:
             case forge.ClosePull():
                 self._edit("close the pull request", step.pull, body=step.body, state="closed")
                 return Done(step.pull.number, step.pull.url)
+            case forge.CommentPull():
+                return self._comment(step)
             case forge.OpenIssue():
                 with self._telling("open an issue", _ISSUES):
                     made = self._repository.create_issue(step.title, step.body, labels=list(step.labels))
@@ -138,6 +141,28 @@ class GitHubWrites:
         for label in step.drop_labels:
             warnings += self._dropped(step.pull.number, label)
         return Done(step.pull.number, step.pull.url, head, warnings, refused)
+
+    def _comment(self, step: forge.CommentPull) -> Done:
+        """GitHub takes a comment twice: of those that another run wrote at the same time, the first stays."""
+        issue, mark = self._issue(step.pull.number), step.comment.partition("\n")[0]
+
+        def found() -> list[IssueComment]:
+            return [each for each in issue.get_comments() if each.body.startswith(mark)]
+
+        doing = "comment on the pull request"
+        try:
+            with self._telling(doing, _PULLS, otherwise=ForbiddenByForge):
+                comments = found()
+                if not comments:
+                    issue.create_comment(step.comment)
+                    comments = found()
+                for each in comments[1:]:
+                    self._tried(doing, _PULLS, each.delete)  # the other run may have done that
+        except ForbiddenByForge as error:
+            # The conversation may be locked. The report says the same in every run.
+            return Done(step.pull.number, step.pull.url, warnings=(f"{error.message} ({error.hint})",))
+        self._edit("change the pull request", step.pull, body=step.body)
+        return Done(step.pull.number, step.pull.url)
 
     def _edit(
         self,

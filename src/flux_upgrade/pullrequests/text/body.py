@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 
 from flux_upgrade.model import markers
@@ -13,7 +14,7 @@ from flux_upgrade.policy.feedback import APPROVED
 from flux_upgrade.pullrequests.text import cluster_changes, flux_migrate, migration, verification
 from flux_upgrade.pullrequests.text.boxes import held_checks, rebase
 from flux_upgrade.pullrequests.text.breaking_changes import acceptance, unaccepted
-from flux_upgrade.pullrequests.text.checklist import tasks
+from flux_upgrade.pullrequests.text.checklist import left_out, tasks
 from flux_upgrade.pullrequests.text.commit import title
 from flux_upgrade.pullrequests.text.notes import notes
 from flux_upgrade.pullrequests.text.view import View
@@ -62,7 +63,8 @@ def _pull_request(view: View) -> tuple[list[str], list[str]]:
 def _issue(view: View) -> tuple[list[str], list[str]]:
     ways = [f"add the label {code(APPROVED)} to this issue", *_command(view)]
     approval = (
-        f"**Approve:** {', or '.join(ways)}. flux-upgrade then opens a pull request. This repository has no drafts. "
+        f"**Approve:** {', or '.join(ways)}. {_everywhere(view)}flux-upgrade then opens a pull request. "
+        "This repository has no drafts. "
         f"The commit is already on the branch {code(view.proposal.branch)}."
     )
     return [*_beginning(view, approval), *_middle(view), *_verified(view), f"**Why now:** {_why(view)}"], []
@@ -74,6 +76,7 @@ def _beginning(view: View, approval: str) -> Iterator[str]:
     if todo:
         yield f"**Action required**\n{numbered(todo)}"
     yield from cluster_changes.upgrade_path(view)
+    yield from left_out(view)
     yield from acceptance(view)
     yield from flux_migrate.kept_box(view)
     yield from verification.drift(view)
@@ -101,8 +104,8 @@ def _where(view: View) -> Iterator[str]:
         yield "the Flux CLI"
     if view.name:
         yield code(view.name)
-    if not view.is_migration and (count > 1 or view.held):
-        yield (
+    if not view.is_migration and (count > 1 or view.held or view.share):
+        yield view.share or (
             counted(count, "pin" if view.pins else "installation")
             if not view.held
             else f"{count} of {count + len(view.held)} {'pins' if view.pins else 'installations'}"
@@ -120,12 +123,18 @@ def _from_to(view: View) -> str:
 
 def _approval(view: View) -> str:
     ways = ["click **Ready for review**", f"add the label {code(APPROVED)}", *_command(view)]
-    return f"**Approve:** {enumeration(ways, 'or')}. Until then, this draft is kept up to date."
+    return f"**Approve:** {enumeration(ways, 'or')}. {_everywhere(view)}Until then, this draft is kept up to date."
 
 
 def _command(view: View) -> list[str]:
-    command = view.context.approve_command
-    return [f"run {code(command + view.answer)}"] if command else []
+    command, named = view.context.approve_command, f"{view.proposal.name}={view.answer}"
+    return [f"run {code(command + shlex.quote(named))}"] if command else []
+
+
+def _everywhere(view: View) -> str:
+    if not view.context.approve_command:
+        return ""
+    return f"Without {code(f'{view.proposal.name}=')}, the command approves {view.answer} in every cluster. "
 
 
 def _middle(view: View) -> Iterator[str]:

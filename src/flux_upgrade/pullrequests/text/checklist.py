@@ -136,8 +136,33 @@ def _held(view: View) -> Iterator[str]:
         for hold in _holds(view, plan):
             reasons.setdefault(_why(view, plan, hold), []).append(plan)
     for why, plans in reasons.items():
-        stay = "stays" if len(plans) == 1 else "stay"
-        yield f"{view.places(plans)} {stay} at the current version: {why}"
+        is_one = len(plans) == 1
+        stay = f"{'stays' if is_one else 'stay'} at the current version"
+        if any(plan.upgrades for plan in plans):  # it has an upgrade of another size
+            stay = f"{'is' if is_one else 'are'} not in this pull request"
+        yield f"{view.places(plans)} {stay}: {why}"
+
+
+def left_out(view: View) -> Iterator[str]:
+    """The clusters of the group that are upgraded by another pull request, or wait: there is nothing to do here."""
+    reasons: dict[str, list[Plan]] = {}
+    for plan in sorted(view.proposal.elsewhere, key=lambda plan: (plan.path, plan.line)):
+        reasons.setdefault(_elsewhere(view, plan), []).append(plan)
+    lines = [f"{view.places(plans)}: {why}" for why, plans in reasons.items()]
+    if lines:
+        yield f"**Not in this pull request**\n{bullets(view.limited(lines))}"
+
+
+def _elsewhere(view: View, plan: Plan) -> str:
+    kind = view.proposal.bump_kind
+    hold = next((hold for hold in _holds(view, plan) if hold.bump_kind is kind and hold.target), None)
+    own = next((upgrade for upgrade in plan.upgrades if upgrade.bump_kind is kind), None)
+    if own is not None:
+        return f"{own.target} needs approval"
+    if hold is not None:
+        return f"{hold.target} is held ({code(hold.reason)})"
+    kinds = " and ".join(f"{plan.pin.version} → {each.target} is a {each.bump_kind}" for each in plan.upgrades)
+    return f"{kinds}, which has its own pull request"
 
 
 def _holds(view: View, plan: Plan) -> list[Hold]:

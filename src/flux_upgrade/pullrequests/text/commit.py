@@ -68,7 +68,7 @@ def headline(proposal: Proposal, context: ProposalContext, *, where: bool) -> st
     place = view.name if where else ""
     text = migration.what(view, place) if view.is_migration else _what(view)
     if place and not view.is_migration:
-        text += f" in {place}"
+        text += f" in {place}" + (f" ({view.share})" if view.share else "")
     return as_in_history(text, context)
 
 
@@ -133,7 +133,7 @@ def changes_digest(changes: Iterable[tuple[str, bytes | None, bytes]]) -> str:
 
 
 def status(proposal: Proposal) -> Status:
-    """The proof, where branch protection can require it."""
+    """The verification, beside the checks. No rule should require it: other pull requests do not have it."""
     summary = _verification(View(proposal, ProposalContext(())))
     return Status(markers.PROOF, "success", shortened(summary, DESCRIPTION))
 
@@ -174,6 +174,7 @@ def state_for(proposal: Proposal, context: ProposalContext) -> MarkerState:
         ),
         migrate=",".join(proposal.migrates_at),
         stored=tuple(_stored(proposal)),
+        config=context.config,
         moved=tuple(_moved(proposal))[:_MOST_MOVED],
     )
 

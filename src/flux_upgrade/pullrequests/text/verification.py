@@ -125,7 +125,7 @@ def _untrue(proof: Proof) -> Iterator[str]:
         shown = ", ".join(code(f"{VERSION_LABEL}: {label}") for label in labels[:_KINDS])
         yield f"{shown} is wrong: the content is {proof.version}"
     bumped = [each for each in proof.controllers if each.state is ImageState.AHEAD]
-    if bumped:
+    if bumped and not proof.is_withdrawn:
         names = ", ".join(f"{code(each.name)} {each.image.tag}" for each in bumped)
         yield f"{names} {'was' if len(bumped) == 1 else 'were'} already newer than the manifest"
 

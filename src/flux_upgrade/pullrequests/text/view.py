@@ -105,12 +105,19 @@ class View:
 
     @cached_property
     def _labels(self) -> Mapping[str, str]:
-        return labels([plan.path for plan, _ in self.upgrades] + [plan.path for plan in self.held])
+        left = (*self.held, *self.proposal.elsewhere)
+        return labels([plan.path for plan, _ in self.upgrades] + [plan.path for plan in left])
 
     @property
     def is_one(self) -> bool:
         """Whether the whole is about one installation, which then need not be named again."""
-        return len(self.upgrades) == 1 and not self.held
+        return len(self.upgrades) == 1 and not self.held and not self.proposal.elsewhere
+
+    @property
+    def share(self) -> str:
+        """Of the clusters, how many it upgrades; empty if it leaves none out."""
+        count, whole = self.proposal.clusters
+        return f"{count} of {whole} clusters" if 0 < count < whole else ""
 
     @property
     def is_tools(self) -> bool:

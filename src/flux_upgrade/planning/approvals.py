@@ -1,0 +1,53 @@
+"""What a run approves: a version in every cluster (``2.9``), or in a group or cluster (``staging=2.9``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from flux_upgrade.clusters.clusters import Cluster
+from flux_upgrade.clusters.groups import UpdateGroup
+from flux_upgrade.manifests.options import nearest
+from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.text import enumeration
+
+_FEW = 5
+
+
+def split(approval: str) -> tuple[str, str]:
+    """Name and version; the name is empty where none is given."""
+    name, _, version = approval.rpartition("=")
+    return name, version
+
+
+def versions_in(
+    approve: Iterable[str], update_group: UpdateGroup, clusters: Sequence[Cluster] | None = None
+) -> tuple[str, ...]:
+    """The versions that are approved in an update group, or in some of its ``clusters``."""
+    names = {"", update_group.name, *(each.name for each in (update_group.clusters if clusters is None else clusters))}
+    return tuple(version for name, version in map(split, approve) if name in names)
+
+
+def resolved(approve: Iterable[str], update_groups: Iterable[UpdateGroup]) -> tuple[str, ...]:
+    """The same with whole names: ``staging=2.9`` → ``clusters/staging=2.9``. Raises UsageError for an unknown name."""
+    names = {name for group in update_groups for name in (group.name, *(each.name for each in group.clusters))}
+    return tuple(f"{_whole(name, names)}={version}" if name else version for name, version in map(split, approve))
+
+
+def _whole(name: str, names: Iterable[str]) -> str:
+    known = sorted(names)
+    wanted = name.strip("/")
+    found = [each for each in known if each == wanted] or [each for each in known if each.endswith(f"/{wanted}")]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UsageError(
+            f"--approve: '{name}' is the end of several names: {enumeration(found[:_FEW])}",
+            hint=f"write the whole name: {found[0]}=VERSION",
+        )
+    # The last part of a path is what a typo is compared with, too.
+    close = nearest(wanted, known) or nearest(wanted, {each.rpartition("/")[2] for each in known})
+    shown = ", ".join(known[:_FEW]) + (f" and {len(known) - _FEW} more" if len(known) > _FEW else "")
+    raise UsageError(
+        f"--approve: there is no group or cluster '{name}'{close}",
+        hint=f"give the name of a group or cluster: {shown}" if known else "leave the name out",
+    )
