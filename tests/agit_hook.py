@@ -1,7 +1,7 @@
 """A ``proc-receive`` hook that does what Gitea and Forgejo do with ``refs/for/<base>``.
 
-The topic's pull request is made, or moved; ``refs/topics`` holds its number, and
-``agit.txt`` the options of each push. The protocol is that of githooks(5).
+The topic's pull request is made, or moved; ``refs/topics`` holds its number as long as it is
+open, and ``agit.txt`` the options of each push. The protocol is that of githooks(5).
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ def receive(new: str, ref: str, options: dict[str, str]) -> None:
     kept = "refs/topics/" + options["topic"].replace("/", "-")
     number = git("cat-file", "blob", kept)
     known = git("rev-parse", f"refs/pull/{number}/head") if number else ""
+    if known == new:
+        say(f"ng {ref} new commit is same with old commit\n")
+        return
     if known and options.get("force-push") != "true" and git("rev-list", "--max-count=1", known, f"^{new}"):
         say(f"ng {ref} request `force-push` push option\n")
         return

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import base64
 import os
 import random
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from flux_upgrade.adapters.git.checkout import Checkout
+from adapters.on_git import BODY, BRANCH, NOW, PATH, QUESTION, STATE, World, make, opening, updating
 from flux_upgrade.adapters.git.forge import GitForge
 from flux_upgrade.adapters.git.remotes import RemoteAccess
 from flux_upgrade.model import markers
@@ -27,76 +25,9 @@ from flux_upgrade.model.errors import (
     UsageError,
 )
 from flux_upgrade.model.files import blob_id
-from flux_upgrade.model.forge import (
-    ClosePull,
-    Done,
-    Extras,
-    NewCommit,
-    OpenIssue,
-    OpenPull,
-    PullState,
-    Question,
-    Repository,
-    Status,
-    UpdatePull,
-)
-from flux_upgrade.model.versions import Version
+from flux_upgrade.model.forge import ClosePull, Done, Extras, OpenIssue, PullState
 from git_servers import PERSON, READ, WRITE, Bare, HttpHost, SshHost, git, give_away
 from replacing import replace
-
-PATH = "clusters/production/flux-system/gotk-components.yaml"
-BRANCH = "flux-upgrade/clusters-production-patch"
-QUESTION = Question((BRANCH, "flux-upgrade/other"), (PATH, "missing.yaml"))
-STATE = markers.MarkerState("clusters-production", "patch", Version("v2.9.4"), title="abc")
-BODY = markers.block("# Flux v2.9.4\n\n- before merging", STATE) + "\n## Notes\n/merge\na \\n b"
-NOW = 1_700_000_000.0
-
-
-@dataclass
-class World:
-    """A server with a repository, a person's clone of it, and forges that work on it."""
-
-    bare: Bare
-    person: Path
-    host: HttpHost
-    stack: ExitStack
-
-    @property
-    def url(self) -> str:
-        return f"{self.host.url}/fleet/infra.git"
-
-    def forge(
-        self,
-        flavour: str = "git",
-        *,
-        token: str = WRITE,
-        checkout: Path | None = None,
-        environment: dict[str, str] | None = None,
-        url: str = "",
-    ) -> GitForge:
-        every = {name: value for name, value in PERSON.items() if name not in _IDENTITY} | (environment or {})
-        forge = GitForge(
-            RemoteAccess(url or self.url, flavour, token=token),
-            every,
-            lambda: NOW,
-            None if checkout is None else Checkout(str(checkout), every),
-        )
-        return self.stack.enter_context(closing(forge))
-
-    def commit(self, text: str, message: str = "A change", branch: str = "main", path: str = PATH) -> str:
-        """A person commits and pushes."""
-        git("fetch", "--quiet", "origin", at=self.person)
-        if branch in git("branch", "--remotes", "--format=%(refname:lstrip=3)", at=self.person).split():
-            git("checkout", "--quiet", "-B", branch, f"origin/{branch}", at=self.person)
-        (self.person / path).parent.mkdir(parents=True, exist_ok=True)
-        (self.person / path).write_text(text)
-        git("add", "--all", at=self.person)
-        git("commit", "--quiet", "-m", message, at=self.person)
-        git("push", "--quiet", "origin", f"HEAD:refs/heads/{branch}", at=self.person)
-        return git("rev-parse", "HEAD", at=self.person)
-
-
-_IDENTITY = {name for name in PERSON if name.startswith(("GIT_AUTHOR", "GIT_COMMITTER"))}
 
 
 @pytest.fixture
@@ -108,44 +39,6 @@ def stack() -> Iterator[ExitStack]:
 @pytest.fixture
 def world(tmp_path: Path, stack: ExitStack) -> World:
     return make(tmp_path, stack)
-
-
-def make(tmp_path: Path, stack: ExitStack, *, sha256: bool = False, with_filter: bool = True) -> World:
-    root = tmp_path / "served"
-    root.mkdir()
-    bare = Bare.make(root / "fleet" / "infra.git", sha256=sha256, with_filter=with_filter)
-    person = tmp_path / "person"
-    git("init", "--quiet", "--initial-branch=main", f"--object-format={'sha256' if sha256 else 'sha1'}", person)
-    git("remote", "add", "origin", bare.folder, at=person)
-    world = World(bare, person, stack.enter_context(HttpHost(root)), stack)
-    world.commit("v2.9.3\n", "First")
-    (bare.folder / "pushes.txt").unlink()
-    return world
-
-
-def opening(
-    seen: Repository, text: str = "v2.9.4\n", *, is_draft: bool = False, extras: Extras | None = None
-) -> OpenPull:
-    head = seen.branches[BRANCH].head
-    message = f"chore(deps): update Flux to {text.strip()}\n\nWhy not.\n\nFlux-Upgrade-Target: {text.strip()}"
-    return OpenPull(
-        branch=BRANCH,
-        base=seen.base,
-        before="" if head is None else head.oid,
-        commit=NewCommit(message, seen.base_oid, seen.base_tree, {PATH: ("100644", text.encode())}),
-        title=f"Update Flux to {text.strip()}",
-        body=BODY,
-        is_draft=is_draft,
-        status=Status("flux-upgrade/proof", "success", "proved"),
-        extras=extras or Extras(),
-    )
-
-
-def updating(seen: Repository, text: str | None, *, make_ready: bool = False) -> UpdatePull:
-    branch = seen.branches[BRANCH]
-    assert branch.head is not None
-    commit = None if text is None else opening(seen, text).commit
-    return UpdatePull(branch.pulls[0], BRANCH, branch.head.oid, commit, make_ready=make_ready)
 
 
 def test_looks_without_a_write(world: World) -> None:
@@ -358,58 +251,6 @@ def test_a_text_that_is_too_long_is_cut_at_a_line(world: World) -> None:
     (described,) = [option for option in world.bare.options() if "description=" in option]
     assert 50_000 < len(described.encode()) < 65_000
     assert described.endswith("\\nanother line\\n\\n… (cut: the server limits the length of this text)\\n")
-
-
-@pytest.mark.parametrize("flavour", ["gitea", "forgejo"])
-def test_agit_opens_and_moves_one_pull_request(world: World, flavour: str) -> None:
-    world.bare.take_agit()
-    forge = world.forge(flavour)
-    done = forge.apply(opening(forge.fetch(QUESTION), is_draft=True))
-    assert (done.number, done.url) == (1, f"{world.host.url}/fleet/infra/pulls/1")
-    assert sorted(world.bare.refs()) == [
-        "refs/heads/main",
-        "refs/pull/1/head",
-        f"refs/topics/{BRANCH.replace('/', '-')}",
-    ]
-    options = ast.literal_eval((world.bare.folder / "agit.txt").read_text())
-    assert options["topic"] == BRANCH
-    assert options["title"] == "WIP: Update Flux to v2.9.4"
-    assert "force-push" not in options
-    if flavour == "gitea":
-        assert base64.b64decode(options["description"].removeprefix("{base64}")).decode() == BODY
-    else:
-        assert "description" not in options
-
-    forge = world.forge(flavour)
-    seen = forge.fetch(QUESTION)
-    (pull,) = seen.branches[BRANCH].pulls
-    assert (pull.number, pull.url, pull.is_draft) == (1, done.url, True)
-    again = forge.apply(updating(seen, "v2.9.5\n", make_ready=True))
-    assert (again.number, world.bare.refs()["refs/pull/1/head"]) == (1, again.head)
-    assert "remove WIP: from its title yourself" in again.warnings[0]
-    assert "close it yourself" in forge.apply(ClosePull(pull, "")).warnings[0]
-
-
-@pytest.mark.parametrize("amended", [True, False])
-def test_agit_leaves_a_pull_request_that_a_person_changed(world: World, *, amended: bool) -> None:
-    world.bare.take_agit()
-    forge = world.forge("gitea")
-    forge.apply(opening(forge.fetch(QUESTION)))
-    forge = world.forge("gitea")
-    before = forge.fetch(QUESTION)
-    git("fetch", "--quiet", "origin", "refs/pull/1/head", at=world.person)
-    git("checkout", "--quiet", "FETCH_HEAD", at=world.person)
-    (world.person / PATH).write_text("mine\n")
-    git("commit", "--quiet", "--all", *(["--amend", "--no-edit"] if amended else ["-m", "Mine"]), at=world.person)
-    theirs = git("rev-parse", "HEAD", at=world.person)
-    git("push", "--quiet", world.bare.folder, "+HEAD:refs/pull/1/head", at=world.person)
-    with pytest.raises(Overtaken):
-        forge.apply(updating(before, "v2.9.5\n"))
-    assert world.bare.refs()["refs/pull/1/head"] == theirs
-    branch = world.forge("gitea").fetch(QUESTION).branches[BRANCH]
-    assert branch.head is not None
-    assert (branch.head.oid, branch.pulls) == (theirs, ())
-    assert not markers.is_ours(branch.head)
 
 
 # -- what is refused

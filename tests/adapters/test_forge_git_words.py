@@ -182,7 +182,7 @@ def test_what_is_not_asked_for_stays_as_it_is() -> None:
         "merge_request.target=main",
         "merge_request.remove_source_branch",
     )
-    assert pull_requests_by_push.options("gitea", asked) == ("topic=topic",)
+    assert pull_requests_by_push.options("gitea", asked) == ("topic=topic", "force-push=true")
     assert pull_requests_by_push.options("git", asked) == ()
 
 
@@ -200,6 +200,8 @@ def test_names_what_a_push_cannot_ask_for() -> None:
         ("!\ta:b\t[remote rejected] (cannot lock ref 'x': is at 1 but expected 2)\n", "", Overtaken, "cannot lock"),
         ("!\ta:b\t[remote rejected] (reference already exists)\n", "", Overtaken, "already exists"),
         ("!\ta:b\t[remote rejected] (request `force-push` push option)\n", "", Overtaken, "force-push"),
+        ("!\ta:b\t[remote rejected] (new commit is same with old commit)\n", "", Overtaken, "is same"),
+        ("!\ta:b\t[rejected] (atomic push failed)\n!\ta:c\t[rejected] (stale info)\n", "", Overtaken, "stale info"),
         (
             "!\ta:b\t[remote rejected] (protected branch hook declined)\n",
             "remote: GitLab: not allowed",
@@ -287,17 +289,15 @@ def test_finds_the_merge_request_in_what_the_server_says(lines: list[str], numbe
 
 
 def test_a_commit_remembers_what_a_server_does_not_tell() -> None:
-    memory = Memory(
-        "topic", 'A "title" --> <!--', is_draft=True, state="<!-- flux-upgrade {} -->", statuses={"proof": "x"}
-    )
+    memory = Memory('A "title" --> <!--', is_draft=True, state="<!-- flux-upgrade {} -->", statuses={"proof": "x"})
     message = pull_requests_by_push.written("Title\n\nText\n\nFlux-Upgrade-Target: v2.9.4", memory)
     assert pull_requests_by_push.read(markers.sealed(message, "tree")) == memory
     assert (
         pull_requests_by_push.without(markers.sealed(message, "tree"))
         == "Title\n\nText\n\nFlux-Upgrade-Target: v2.9.4\n"
     )
-    again = pull_requests_by_push.written(markers.sealed(message, "tree"), Memory("topic"))
-    assert pull_requests_by_push.read(again) == Memory("topic")
+    again = pull_requests_by_push.written(markers.sealed(message, "tree"), Memory("Title"))
+    assert pull_requests_by_push.read(again) == Memory("Title")
 
 
 @pytest.mark.parametrize(

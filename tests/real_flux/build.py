@@ -1,4 +1,4 @@
-"""Build kube-apiserver, etcd, Flux's controllers and its CLI from Go modules, as far as they are not built yet.
+"""Build kube-apiserver, etcd, Flux's controllers and its CLI, and Gitea, from Go modules, if they are not built yet.
 
 Half an hour on two cores if nothing is cached. `make test-flux` runs it.
 """
@@ -72,6 +72,7 @@ def build(program: Program) -> None:
         "build",
         "-mod=mod",
         "-trimpath",
+        f"-tags={program.tags}",
         f"-ldflags=-s -w {settings}",
         "-o",
         str(work / program.name),
@@ -79,6 +80,8 @@ def build(program: Program) -> None:
     )
     for left in (each for each in work.iterdir() if each.name != program.name):
         shutil.rmtree(left) if left.is_dir() else left.unlink()
+    for each in program.reads:
+        shutil.copytree(Path(module["Dir"], each), work / each, copy_function=shutil.copyfile)
     shutil.rmtree(folder, ignore_errors=True)
     work.rename(folder)
 

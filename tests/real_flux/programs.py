@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -45,6 +45,8 @@ class Program:
     replaced: tuple[tuple[str, str, str], ...] = ()  # Module, the module that takes its place, version
     staged: str = ""  # Version of the modules that the program's own go.mod replaces by `./staging/src/…`
     embeds_manifests: bool = False  # Whether the manifests of its release have to lie in `cmd/flux/manifests`
+    tags: str = field(default="", repr=False)  # Of the build
+    reads: tuple[str, ...] = field(default=(), repr=False)  # Folders of its module that are put beside it
 
     @property
     def path(self) -> Path:
@@ -52,7 +54,7 @@ class Program:
 
     @property
     def _recipe(self) -> str:
-        return hashlib.sha256(repr(self).encode()).hexdigest()[:8]
+        return hashlib.sha256("".join((repr(self), self.tags, *self.reads)).encode()).hexdigest()[:8]
 
 
 # v0.18.2 cannot be had; the two differ in go.mod alone.
@@ -96,6 +98,15 @@ KUBECTL_PROVIDER = Program(
     "v1.19.0",
     "github.com/gavinbunney/terraform-provider-kubectl",
 )
+# A server with AGit: test_gitea.py. It needs a C compiler, for SQLite. Its module has no web assets: its API needs none.
+GITEA = Program(
+    "gitea",
+    "code.gitea.io/gitea",
+    "v1.26.0",
+    "code.gitea.io/gitea",
+    tags="sqlite sqlite_unlock_notify",
+    reads=("options", "public", "templates"),
+)
 PROGRAMS = (
     APISERVER,
     ETCD_SERVER,
@@ -105,6 +116,7 @@ PROGRAMS = (
     HELM,
     TOFU,
     KUBECTL_PROVIDER,
+    GITEA,
 )
 
 

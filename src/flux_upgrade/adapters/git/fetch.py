@@ -8,19 +8,20 @@ Nothing lists its pull requests:
   unknown: the proposal is made again as long as the base does not have it.
 - Closed without deleting the branch looks open: nothing happens to it before the
   proposal changes. Marked ready, labels, conflicts are not seen; ``approve`` is.
-- AGit (Gitea, Forgejo) has no branches: its pull requests are found by the topic in
-  their commits. The server compares nothing: we do, immediately before.
+- AGit (Gitea, Forgejo) has no branches, and anybody can open a pull request with any commit. Ours is the one
+  whose number is in a ref below ``refs/flux-upgrade/``: to push that takes write access, and to push to the
+  pull request itself takes its user. The server compares nothing: we do, immediately before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from flux_upgrade.adapters.git import pull_requests_by_push, remotes
 from flux_upgrade.adapters.git.git_command import rfc3339
 from flux_upgrade.adapters.git.git_repository import GitRepository, Refs
-from flux_upgrade.adapters.git.pull_requests_by_push import AGIT
+from flux_upgrade.adapters.git.pull_requests_by_push import AGIT, OURS
 from flux_upgrade.adapters.git.remotes import RemoteAccess
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import Overtaken, RepositoryUnfit
@@ -28,15 +29,15 @@ from flux_upgrade.model.forge import Branch, PullState, Question, Repository
 from flux_upgrade.model.text import one_line
 
 HEADS = "refs/heads/"
-_NEWEST_PULLS = 100  # how many of AGit's pull requests are searched for ours
 _TRIES = 3
 
 
 @dataclass(frozen=True)
 class ServerRef:
-    ref: str  # `refs/heads/…`, or `refs/pull/…/head`
+    ref: str  # `refs/heads/…`, `refs/pull/…/head`, or a mark
     oid: str
     number: int = 0
+    is_cut_off: bool = False  # a mark alone: that run ended before it knew the pull request's number
 
 
 class GitFetch:
@@ -46,6 +47,7 @@ class GitFetch:
         self._remote = remote
         self._git = git
         self.refs_of_ours: dict[str, ServerRef] = {}  # branch, or topic → where it is
+        self.marks: dict[str, dict[str, str]] = {}  # topic → its marks, and where they are
         self.base = ""
 
     def fetch(self, question: Question) -> Repository:
@@ -58,22 +60,18 @@ class GitFetch:
         """One read; None where something went away in the meantime."""
         is_agit = self._remote.flavour in AGIT
         branches = [] if is_agit else [HEADS + name for name in question.branches]
-        patterns = ["refs/pull/*/head"] if is_agit else branches
+        patterns = [f"{OURS}*", "refs/pull/*/head"] if is_agit else branches
         refs = self._git.refs([*patterns, *([HEADS + question.base] if question.base else [])])
         base = HEADS + (question.base or refs.head)
         if (there := refs.oids.get(base if question.base else "HEAD")) is None:
             raise self._unfit(question.base, refs)
-        ours = {name: refs.oids[name] for name in branches if name in refs.oids}
+        ours = {ref.removeprefix(HEADS): ServerRef(ref, refs.oids[ref]) for ref in branches if ref in refs.oids}
         if is_agit:
-            pulls = (pair for pair in refs.oids.items() if _number(pair[0]))
-            ours = dict(sorted(pulls, key=lambda pair: _number(pair[0]), reverse=True)[:_NEWEST_PULLS])
-        if not self._git.fetch({base: there, **ours}):
+            ours = self._by_mark(refs.oids, question.branches)
+        if not self._git.fetch({base: there, **{each.ref: each.oid for each in ours.values()}}):
             return None
         oid = self._git.oid(base)
-        if is_agit:
-            self.refs_of_ours = self._by_topic(ours, oid)
-        else:
-            self.refs_of_ours = {ref.removeprefix(HEADS): ServerRef(ref, self._git.oid(ref)) for ref in ours}
+        self.refs_of_ours = {name: replace(each, oid=self._git.oid(each.ref)) for name, each in ours.items()}
         self.base = base.removeprefix(HEADS)
         return Repository(
             name=remotes.repository_of(self._remote.url) or remotes.masked(self._remote.url),
@@ -98,18 +96,18 @@ class GitFetch:
             hint="set the target branch with --base",
         )
 
-    def _by_topic(self, refs: Iterable[str], base: str) -> dict[str, ServerRef]:
-        """Topic → its pull request; ``refs`` are the newest first.
-
-        A person's commits on top of ours do not make it another one.
-        """
+    def _by_mark(self, oids: Mapping[str, str], topics: Iterable[str]) -> dict[str, ServerRef]:
+        """Topic → its pull request; whatever else the server has of pull requests is not even fetched."""
+        marked = pull_requests_by_push.marked(oids)
+        self.marks = {topic: {ref: oids[ref] for ref in marked.get(topic, {}).values()} for topic in topics}
         found: dict[str, ServerRef] = {}
-        for ref in refs:
-            oid = self._git.oid(ref)
-            for message in self._git.messages(oid, base):
-                memory = pull_requests_by_push.read(message)
-                if memory is not None and memory.topic:
-                    found.setdefault(memory.topic, ServerRef(ref, oid, _number(ref)))
+        for topic, marks in self.marks.items():
+            opening = pull_requests_by_push.mark(topic)
+            pulls = {f"refs/pull/{number}/head": number for number in sorted(marked.get(topic, {})) if number}
+            if opening in marks:
+                found[topic] = ServerRef(opening, marks[opening], is_cut_off=True)
+            elif there := [ref for ref in pulls if ref in oids]:
+                found[topic] = ServerRef(there[-1], oids[there[-1]], pulls[there[-1]])
         return found
 
     def _branch(self, name: str, base_oid: str) -> Branch:
@@ -117,7 +115,7 @@ class GitFetch:
             return Branch(name, None)
         head = self._git.commit(found.oid)
         memory = pull_requests_by_push.read(head.message)
-        if memory is None or not markers.is_ours(head):
+        if memory is None or not markers.is_ours(head) or found.is_cut_off:
             return Branch(name, head)
         head = head._replace(statuses=memory.statuses)
         pull = pull_requests_by_push.pull_of(head, memory, rfc3339(self._git.made_at(found.oid)))
@@ -127,8 +125,3 @@ class GitFetch:
         if self._git.is_ancestor(found.oid, base_oid):
             pull = pull._replace(state=PullState.MERGED)
         return Branch(name, head, (pull,))
-
-
-def _number(ref: str) -> int:
-    number = ref.removeprefix("refs/pull/").removesuffix("/head")
-    return int(number) if number.isascii() and number.isdigit() else 0

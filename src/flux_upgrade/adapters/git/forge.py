@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from flux_upgrade.adapters.git import pull_requests_by_push, remotes
 from flux_upgrade.adapters.git.fetch import HEADS, GitFetch
 from flux_upgrade.adapters.git.git_command import unattended
-from flux_upgrade.adapters.git.git_repository import GitRepository, Signature
-from flux_upgrade.adapters.git.pull_requests_by_push import AGIT, Memory, MergeRequest
+from flux_upgrade.adapters.git.git_repository import GitRepository, RefUpdate, Signature
+from flux_upgrade.adapters.git.pull_requests_by_push import AGIT, OURS, Memory, MergeRequest
+from flux_upgrade.adapters.git.push_answer import PushAnswer
 from flux_upgrade.adapters.git.remotes import RemoteAccess
 from flux_upgrade.model import forge, markers
 from flux_upgrade.model.errors import DraftsUnavailable, Overtaken
@@ -87,39 +88,36 @@ class GitForge:
         lost = pull_requests_by_push.ignored(self._remote.flavour, step.extras)
         old = self._memory(step.before)
         memory = Memory(
-            topic=step.branch,
             title=step.title,
             is_draft=step.is_draft,
             state=pull_requests_by_push.comment_of(step.body),
             statuses={step.status.context: step.status.state},
         )
-        if step.commit is None and old is not None and old.is_draft == step.is_draft:
+        is_pushed = step.commit is None and old is not None and old.is_draft == step.is_draft
+        if is_pushed and self._remote.flavour not in AGIT:
             return Done(head=step.before)
-        request = MergeRequest(
-            step.base, step.branch, step.title, step.body, step.is_draft, bool(step.before), step.extras
-        )
+        request = MergeRequest(step.base, step.branch, step.title, step.body, step.is_draft, step.extras)
         oid = self._made(step.commit, step.before, memory)
-        return self._pushed(request, oid, step.before, lost)
+        return self._pushed(request, oid, step.before, lost, opens=True)
 
     def _update(self, step: forge.UpdatePull) -> Done:
         """A new title or body alone goes along with the next push: without one, no server reads them."""
         if step.commit is None and not step.make_ready and not step.make_draft:
             return Done(step.pull.number, step.pull.url, step.before)
-        old = self._memory(step.before) or Memory(step.branch, step.pull.title, step.pull.is_draft)
+        old = self._memory(step.before) or Memory(step.pull.title, step.pull.is_draft)
         is_draft = step.make_draft or (old.is_draft and not step.make_ready)
         self._require_drafts(is_draft=is_draft)
         state = pull_requests_by_push.comment_of(step.body) or old.state
         if step.body is None and step.commit is not None:
             state = pull_requests_by_push.updated(state, step.commit)
         memory = Memory(
-            topic=step.branch,
             title=old.title if step.title is None else step.title,
             is_draft=is_draft,
             state=state,
             statuses=old.statuses if step.status is None else {step.status.context: step.status.state},
         )
         title = memory.title or None
-        request = MergeRequest(self._fetch.base, step.branch, title, _description(step), memory.is_draft, replaces=True)
+        request = MergeRequest(self._fetch.base, step.branch, title, _description(step), memory.is_draft)
         by_hand = step.make_ready and old.is_draft and self._remote.flavour in AGIT
         warnings = (f"{_named(step)}: remove {pull_requests_by_push.WIP} from its title yourself",) if by_hand else ()
         oid = self._made(step.commit, step.before, memory)
@@ -132,7 +130,7 @@ class GitForge:
         found = next((each for each in self._fetch.refs_of_ours.values() if each.oid == head), None)
         if found is None:
             raise Overtaken("the branch changed in the meantime", hint="run flux-upgrade again")
-        self._git.push("", found.ref, found.oid)
+        self._git.push(RefUpdate("", found.ref, found.oid))
         return Done(step.pull.number, step.pull.url)
 
     def _require_drafts(self, *, is_draft: bool) -> None:
@@ -158,23 +156,48 @@ class GitForge:
         by = Signature(self._remote.name or name or NAME, self._remote.email or email or EMAIL, int(self._now()))
         return self._git.write(tree, [parent], markers.sealed(message, tree), by)
 
-    def _pushed(self, request: MergeRequest, oid: str, before: str, warnings: tuple[str, ...]) -> Done:
+    def _pushed(
+        self, request: MergeRequest, oid: str, before: str, warnings: tuple[str, ...], *, opens: bool = False
+    ) -> Done:
         flavour = self._remote.flavour
         options = pull_requests_by_push.options(flavour, request)
         if flavour in AGIT:
             self._compare(request.topic, before)
-            said = self._git.push(oid, f"refs/for/{request.base}", None, options)
+            said = self._by_agit(request, oid, options, opens=opens)
         else:
-            said = self._git.push(oid, HEADS + request.topic, before, options)
-        if flavour == "gitlab" and not said.number:
+            said = self._git.push(RefUpdate(oid, HEADS + request.topic, before), options=options)
+        if flavour in ("gitlab", *AGIT) and not said.number:
             warnings += (f"the server did not confirm the merge request: {said.lines or 'no answer'}",)
         return Done(said.number, said.url, oid, warnings)
+
+    def _by_agit(self, request: MergeRequest, oid: str, options: tuple[str, ...], *, opens: bool) -> PushAnswer:
+        """Push to the user's pull request, and mark it with its number, which the server tells only then.
+
+        One that is opened is marked before, in the same push: without write access there is none, and the next run
+        goes on from there. The server opens another one if the marked one was closed.
+        """
+        marks = self._fetch.marks.get(request.topic, {})
+        opening = pull_requests_by_push.mark(request.topic)
+        first = (RefUpdate(oid, opening, marks.get(opening, "")),) if opens else ()
+        said = self._git.push(RefUpdate(oid, f"refs/for/{request.base}", None), *first, options=options)
+        if not said.number:
+            return said
+        mark = pull_requests_by_push.mark(request.topic, said.number)
+        left = dict.fromkeys((*marks, *(each.ref for each in first)))
+        updates = [RefUpdate("", ref, None) for ref in left if ref != mark]
+        if mark not in marks:
+            updates.insert(0, RefUpdate(oid, mark, None))
+        if updates:
+            self._git.push(*updates)
+        return said
 
     def _compare(self, topic: str, before: str) -> None:
         """AGit has no lease: the nearest to one is to look again."""
         found = self._fetch.refs_of_ours.get(topic)
-        now = self._git.refs([found.ref]).oids.get(found.ref, "") if found is not None else ""
-        if now != before:
+        now = self._git.refs([f"{OURS}*/{topic}", *([found.ref] if found is not None else [])]).oids
+        head = now.get(found.ref, "") if found is not None else ""
+        marks = {ref: now[ref] for ref in pull_requests_by_push.marked(now).get(topic, {}).values()}
+        if head != before or marks != self._fetch.marks.get(topic, {}):
             raise Overtaken(f"the pull request of {topic} changed in the meantime", hint="run flux-upgrade again")
 
 

@@ -25,7 +25,6 @@ _SHA256_DIGITS = 64
 _NAME = "flux-upgrade"  # of the remote: one that nobody has in a configuration of their own
 _HISTORY = 5
 _RECENT = 20
-_ON_TOP = 20
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,14 @@ class Signature:
             for role in ("AUTHOR", "COMMITTER")
             for part, text in (("NAME", self.name), ("EMAIL", self.email), ("DATE", f"@{self.when} +0000"))
         }
+
+
+class RefUpdate(NamedTuple):
+    """What a push makes of ``ref``: ``oid``, or nothing with an empty one."""
+
+    oid: str
+    ref: str
+    before: str | None  # what it must be at, empty: not be there; None: anything, or a ref that is only pretended
 
 
 class TreeEntry(NamedTuple):
@@ -131,11 +138,6 @@ class GitRepository:
         parents = tuple(value for key, value in headers if key == "parent")
         return Commit(oid, tree, parents, message.encode(errors="surrogateescape").decode(errors="replace"))
 
-    def messages(self, oid: str, base: str) -> tuple[str, ...]:
-        """Messages of a few commits that ``oid`` has and ``base`` has not; at least its own."""
-        messages = self._must("log", f"-{_ON_TOP}", "-z", "--format=%B", oid, f"^{base}").text
-        return tuple(messages.split("\0")) if messages else (self.commit(oid).message,)
-
     def made_at(self, oid: str) -> int:
         """When a commit was made, in seconds since the epoch."""
         return int(self._must("log", "-1", "--format=%ct", oid).text)
@@ -204,16 +206,14 @@ class GitRepository:
         words = [word for parent in parents for word in ("-p", parent)]
         return self._must("commit-tree", tree, *words, "-F", scratch, more=by.environment()).text
 
-    def push(self, oid: str, ref: str, before: str | None, options: Sequence[str] = ()) -> push_answer.PushAnswer:
-        """Push ``oid`` (empty: delete) to ``ref``, which must be at ``before`` (empty: not be there).
-
-        ``before`` None: a ref that the server only pretends to have. Raises Overtaken,
-        ForbiddenByForge, ForgeUnavailable.
-        """
-        lease = [] if before is None else [f"--force-with-lease={ref}:{before}"]
+    def push(self, *updates: RefUpdate, options: Sequence[str] = ()) -> push_answer.PushAnswer:
+        """Make all the updates, or none of them. Raises Overtaken, ForbiddenByForge, ForgeUnavailable."""
+        lease = [f"--force-with-lease={each.ref}:{each.before}" for each in updates if each.before is not None]
+        atomic = ["--atomic"] if len(updates) > 1 else []
         push_options = [f"--push-option={option}" for option in options]
+        refspecs = [f"{each.oid}:{each.ref}" for each in updates]
         self.calls += 1
-        ran = self._run("push", "--porcelain", "--no-verify", *lease, *push_options, _NAME, f"{oid}:{ref}")
+        ran = self._run("push", "--porcelain", "--no-verify", *atomic, *lease, *push_options, _NAME, *refspecs)
         out = ran.out.decode(errors="replace")
         if ran.status:
             raise push_answer.refused(out, ran.err, self.url)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from flux_upgrade.model import markers
@@ -16,6 +17,9 @@ from flux_upgrade.model.forge import Commit, Extras, NewCommit, PullRequest, Pul
 from flux_upgrade.model.versions import Version
 
 AGIT = ("gitea", "forgejo")
+OURS = "refs/flux-upgrade/"
+"""Where AGit's pull requests of ours are marked: only a user with write access can push there."""
+_MARK = re.compile(rf"{OURS}(0|[1-9][0-9]{{0,8}})/(.+)")
 WIP = "WIP:"  # what titles of drafts begin with, in Gitea and Forgejo as they come (GitLab: `Draft:`)
 MAX_OPTION = 60_000  # bytes; a push option is one pkt-line of Git's protocol, of at most 65,516
 _MAX_TITLE = 255  # characters; both GitLab and Gitea refuse longer ones
@@ -33,8 +37,21 @@ class MergeRequest:
     title: str | None = None
     body: str | None = None
     is_draft: bool = False
-    replaces: bool = False  # whether there is a commit already, which the new one does not follow
     extras: Extras = field(default_factory=Extras)
+
+
+def mark(topic: str, number: int = 0) -> str:
+    """The ref which says that a pull request is ours; without ``number``, that we were about to open it."""
+    return f"{OURS}{number}/{topic}"
+
+
+def marked(refs: Iterable[str]) -> dict[str, dict[int, str]]:
+    """Topic → number → the ref that says so."""
+    found: dict[str, dict[int, str]] = {}
+    for ref in refs:
+        if match := _MARK.fullmatch(ref):
+            found.setdefault(match[2], {})[int(match[1])] = ref
+    return found
 
 
 def options(flavour: str, request: MergeRequest) -> tuple[str, ...]:
@@ -77,10 +94,11 @@ def _gitlab(request: MergeRequest) -> tuple[str, ...]:
 def _agit(flavour: str, request: MergeRequest) -> tuple[str, ...]:
     """AGit: title and description count when the pull request is opened, and not again.
 
-    A draft is one by its title. Gitea (1.24.3 and later) takes a description of many lines
+    The commit replaces the one before, if the server has the topic of this user already. A draft
+    is one by its title. Gitea (1.24.3 and later) takes a description of many lines
     in base64. Forgejo does not; without an option it takes the commit's message.
     """
-    options = [f"topic={request.topic}", *(["force-push=true"] if request.replaces else [])]
+    options = [f"topic={request.topic}", "force-push=true"]
     if request.title is not None:
         options.append(f"title={_line((f'{WIP} ' if request.is_draft else '') + request.title)}")
     if request.body is not None and flavour == "gitea":
@@ -113,7 +131,6 @@ _COMMENT = re.compile(r"<!-- flux-upgrade \{.*?\} -->")
 
 @dataclass(frozen=True)
 class Memory:
-    topic: str = ""  # the branch's name: AGit has no branches
     title: str = ""
     is_draft: bool = False
     state: str = ""  # The opening comment of our block in the body, with a `MarkerState`; empty if there is none
@@ -128,13 +145,7 @@ def comment_of(body: str | None) -> str:
 
 def written(message: str, memory: Memory) -> str:
     """``message`` with the memory as a trailer, and not yet sealed."""
-    fields = {
-        "topic": memory.topic,
-        "title": memory.title,
-        "draft": memory.is_draft,
-        "state": memory.state,
-        "statuses": memory.statuses,
-    }
+    fields = {"title": memory.title, "draft": memory.is_draft, "state": memory.state, "statuses": memory.statuses}
     kept = json.dumps({key: value for key, value in fields.items() if value})
     plain = without(message).rstrip("\n")
     last = plain.rsplit("\n", 1)[-1]
@@ -166,7 +177,7 @@ def read(message: str) -> Memory | None:
         return None
     if not isinstance(fields, dict):
         return None
-    texts = {key: value for key in ("topic", "title", "state") if isinstance(value := fields.get(key, ""), str)}
+    texts = {key: value for key in ("title", "state") if isinstance(value := fields.get(key, ""), str)}
     statuses = fields.get("statuses", {})
     if not isinstance(statuses, dict) or not all(isinstance(state, str) for state in statuses.values()):
         statuses = {}

@@ -28,6 +28,7 @@ _OVERTAKEN = (
     "reference already exists",
     "failed to lock",
     "force-push",  # AGit of Gitea and Forgejo: the topic's commit is not an ancestor
+    "new commit is same",  # and here another run has pushed it
 )
 _DENIED = (
     "Authentication failed",
@@ -82,9 +83,9 @@ def remote_lines(err: str) -> list[str]:
 
 def refused(out: str, err: str, url: str) -> FluxUpgradeError:
     """The error for a push or fetch that failed. ``out``: of ``git push --porcelain``, else empty."""
-    rejected = _REJECTED.search(out)
-    if rejected is not None:
-        return _rejection(rejected[1] or "", err)
+    if reasons := [rejected[1] or "" for rejected in _REJECTED.finditer(out)]:
+        # Where it is all or nothing, one ref is the cause.
+        return _rejection(next((each for each in reasons if not each.startswith("atomic")), reasons[0]), err)
     if _NO_OPTIONS in err:
         return ForbiddenByForge(
             f"{remotes.masked(url)} does not accept push options, which a merge request needs",

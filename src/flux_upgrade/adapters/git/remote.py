@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from flux_upgrade.adapters.git import remotes
 from flux_upgrade.adapters.git.git_command import unattended
-from flux_upgrade.adapters.git.git_repository import GitRepository, Signature, TreeEntry
+from flux_upgrade.adapters.git.git_repository import GitRepository, RefUpdate, Signature, TreeEntry
 from flux_upgrade.adapters.local.files import MAX_FILE, NAMED, SKIPPED
 from flux_upgrade.model.errors import (
     ForbiddenByForge,
@@ -180,7 +180,7 @@ class GitRemote:
         by = Signature(self._server.name, self._server.email, int(self._now()))
         oid = self._repository.write(tree, parents, message, by)
         try:
-            self._repository.push(oid, _HEADS + self._branch, self._head)
+            self._repository.push(RefUpdate(oid, _HEADS + self._branch, self._head))
         except ForbiddenByForge as error:
             if not self._head:  # no pull request without a branch to merge into
                 raise
