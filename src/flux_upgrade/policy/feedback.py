@@ -36,6 +36,7 @@ def feedback_of(  # noqa: PLR0913 two sources, and the four facts that select fr
     stored: list[str] = []
     known = [(branch, [(pull, state) for pull in branch.pulls if (state := state_of(pull))]) for branch in branches]
     all_pulls = [each for _, pulls in known for each in pulls]
+    asked = tuple(asked)
     approved = [*asked, *_carried(all_pulls, path, current)]
     for branch, pulls in known:
         approved += _cut_off(branch)
@@ -59,9 +60,11 @@ def feedback_of(  # noqa: PLR0913 two sources, and the four facts that select fr
         elif _is_refused(state, issue):
             rejections.append(_closed(BumpKind(state.subject), state.target, issue))
     migrated, since, unmigrated = _migrated(all_pulls, path, current)
+    # An approved minor that runs by now, upgraded elsewhere, does not approve a patch of it that is refused later.
+    valid = (each for each in approved if each != current.minor or each in asked)
     return Feedback(
         tuple(dict.fromkeys(rejections)),
-        tuple(dict.fromkeys(approved)),
+        tuple(dict.fromkeys(valid)),
         tuple(migrated),
         tuple(since),
         unmigrated,
