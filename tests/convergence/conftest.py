@@ -21,6 +21,8 @@ from convergence.scenarios import staged
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test for each disturbance, and the judge of its scenario."""
+    if "seed" in metafunc.fixturenames:
+        metafunc.parametrize("seed", range(metafunc.config.getoption("--years")))
     both_ways = metafunc.config.getoption("--all-faults")
     disturbances: Mapping[str, Iterable[Cell | Kill | Pair | Surprise]] = {
         "cell": cells(both_ways=both_ways),

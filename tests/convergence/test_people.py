@@ -408,3 +408,38 @@ def test_what_was_done_by_hand_is_closed_and_no_refusal(patch: Fleet) -> None:
     newer(patch)
     patch.run()
     assert state_of(patch, 2).target == "v2.8.8"
+
+
+def test_a_patch_is_closed_when_the_minor_that_it_is_of_is_reverted(draft: Fleet) -> None:
+    draft.people.mark_ready(1)
+    draft.run()
+    merged = draft.people.merge(1, "squash")
+    newer(draft)
+    draft.run()
+    assert (open_in(draft), state_of(draft, 2).target) == ([2], "v2.9.4")
+    draft.people.revert(merged)
+    assert draft.run().outcome == "closed"
+    assert (open_in(draft), state_of(draft, 2).closed) == ([], "other-size")
+
+
+def test_a_patch_that_is_refused_stays_refused_after_another_tool_upgraded_to_an_approved_minor(draft: Fleet) -> None:
+    draft.people.mark_ready(1)
+    draft.run()
+    draft.people.push(MINOR, {"NOTES.md": b"mine\n"})
+    draft.people.push("main", {PATH: manifest("v2.9.3")}, "Upgrade Flux\n")
+    newer(draft)
+    draft.run()
+    assert state_of(draft, 2).target == "v2.9.4"
+    draft.people.close(2)
+    draft.run()
+    assert open_in(draft) == [1], "the approval of 2.9 that #1 carries is older than the refusal of v2.9.4"
+
+
+def test_a_rebase_of_what_is_no_longer_needed_closes_it(draft: Fleet) -> None:
+    draft.people.push(MINOR, {"NOTES.md": b"mine\n"})
+    draft.people.push("main", {PATH: manifest("v2.9.3")}, "Upgrade Flux\n")
+    draft.run()
+    assert open_in(draft) == [1], "the commit of another user is on it"
+    draft.people.tick(1, "rebase")
+    assert draft.run().outcome == "closed"
+    assert state_of(draft).closed == "done"

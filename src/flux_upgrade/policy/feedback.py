@@ -38,6 +38,7 @@ def feedback_of(  # noqa: PLR0913 three sources, and the four facts that select 
     stored: list[str] = []
     known = [(branch, _pulls_of(branch, former, path)) for branch in branches]
     all_pulls = [each for _, pulls in known for each in pulls]
+    asked = tuple(asked)
     approved = [*asked, *_carried(all_pulls, path, current)]
     for branch, pulls in known:
         approved += (*_cut_off(branch), *_approved_since(pulls, path))
@@ -61,9 +62,11 @@ def feedback_of(  # noqa: PLR0913 three sources, and the four facts that select 
         elif not issue.is_open and _is_refused(state, issue):
             rejections.append(_closed(BumpKind(state.subject), state.target, issue))
     migrated, since, unmigrated = _migrated(all_pulls, path, current)
+    # An approved minor that runs by now, upgraded elsewhere, does not approve a patch of it that is refused later.
+    valid = (each for each in approved if each != current.minor or each in asked)
     return Feedback(
         tuple(dict.fromkeys(rejections)),
-        tuple(dict.fromkeys(approved)),
+        tuple(dict.fromkeys(valid)),
         tuple(migrated),
         tuple(since),
         unmigrated,

@@ -133,8 +133,13 @@ def _open(desired: DesiredPull, repository: Repository) -> OpenPull:
     )
 
 
+def asks_for_rebase(pull: PullRequest) -> bool:
+    """Whether a user allows us to discard what others pushed to the branch."""
+    return REBASE in pull.labels or markers.is_ticked(pull.body, markers.REBASE)
+
+
 def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> Reconciliation:
-    asked = REBASE in pull.labels or markers.is_ticked(pull.body, markers.REBASE)
+    asked = asks_for_rebase(pull)
     head = repository.branches[desired.branch].head
     if head is None:
         # The branch is gone, and the forge has not closed the pull request yet: a person's answer.

@@ -129,7 +129,7 @@ def no_longer_needed(
     own = next((hold.reason for hold in holds if hold.bump_kind is bump_kind and hold.reason in _SETTINGS), None)
     if own is not None:
         return _SETTINGS[own]
-    return _finished(plans, target)
+    return _finished(plans, bump_kind, target)
 
 
 def _moved(plans: Sequence[Plan], target: Version) -> tuple[str, str] | None:
@@ -143,9 +143,13 @@ def _moved(plans: Sequence[Plan], target: Version) -> tuple[str, str] | None:
     return "done", f"No migration is left for {target}, or it is no longer proposed."
 
 
-def _finished(plans: Sequence[Plan], target: Version) -> tuple[str, str] | None:
+def _finished(plans: Sequence[Plan], bump_kind: BumpKind, target: Version) -> tuple[str, str] | None:
     """``no_longer_needed``, where nothing is in the way of ``target``."""
     behind = [plan for plan in plans if target and is_before(plan.pin.version, target)]
+    clusters = [Version.parse(plan.pin.version) for plan in behind if plan.pin.role in OF_CLUSTERS]
+    if clusters and not any(own and BumpKind.between(own, target) is bump_kind for own in clusters):
+        # After a revert, merging an open patch would be a minor upgrade; after an upgrade elsewhere, the reverse.
+        return "other-size", f"The base branch changed: {target} is no longer a {bump_kind} upgrade of it."
     # What is where it should be, as a CLI within one minor of its cluster is, waits for nothing.
     waiting = [plan for plan in behind if plan.upgrades or {hold.reason for hold in plan.holds} != _AT_REST]
     # Pins catch up with a cluster that is there already, as another kind of bump.

@@ -30,7 +30,14 @@ from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import APPROVED, REBASE, issues_of, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.pullrequests import text
-from flux_upgrade.pullrequests.desired import DesiredPull, Reconciliation, new_body, reconcile_branch, state_before
+from flux_upgrade.pullrequests.desired import (
+    DesiredPull,
+    Reconciliation,
+    asks_for_rebase,
+    new_body,
+    reconcile_branch,
+    state_before,
+)
 from flux_upgrade.pullrequests.text.commit import state_for
 
 _MADE_DRAFT = "draft"
@@ -62,8 +69,9 @@ def reconcile_without(branch: Branch, issue: Issue | None, closed: str, why: str
         state = state_of(pull)
         if state is None:
             return Reconciliation(pull=pull)
-        # Whoever pushed to it may want to keep that; whoever ticked the box does not.
-        if closed != markers.SKIP and (pull.head is None or not markers.is_ours(pull.head)):
+        # Whoever pushed to it may want to keep that; whoever ticked one of the boxes does not.
+        is_given_up = closed == markers.SKIP or asks_for_rebase(pull)
+        if not is_given_up and (pull.head is None or not markers.is_ours(pull.head)):
             return Reconciliation(hold=_touched(pull), pull=pull)
         body = text.closing(pull.body, state._replace(closed=closed), why)
         steps = (ClosePull(pull, markers.unticked(body, markers.SKIP)),)
