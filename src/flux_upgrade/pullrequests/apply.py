@@ -82,7 +82,7 @@ def reconcile_pull_requests(
         if not any(may_change(result.error, number) for result in results.values()):
             break
     results |= {each.branch: each for each in reconciler.close_stale(warn)}
-    return Round(repository, chosen, tuple(results.values()), inventory.void)
+    return Round(repository, chosen, tuple(results.values()), inventory.void, branch)
 
 
 def _require_base(inventory: Inventory, repository: Repository) -> None:
