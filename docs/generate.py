@@ -123,7 +123,11 @@ RUNNER = (
     ("GITHUB_WORKSPACE", "Directory of the checkout. `path` must be in it."),
     ("GITHUB_REPOSITORY", "Repository of the pull requests. The input `repository` overrides it."),
     ("GITHUB_API_URL, GITHUB_GRAPHQL_URL, GITHUB_SERVER_URL", "Addresses of the GitHub server."),
-    ("GITHUB_EVENT_NAME", "If it is `pull_request`, flux-upgrade opens no pull requests."),
+    (
+        "GITHUB_EVENT_NAME",
+        "`pull_request`: nothing is opened. `pull_request_target`: only its cluster or group is acted on.",
+    ),
+    ("GITHUB_EVENT_PATH", "File that has the pull request of `pull_request_target`."),
     ("GITHUB_WORKFLOW_REF", "Workflow shown in the command for an approval."),
     ("GITHUB_OUTPUT, GITHUB_STEP_SUMMARY", "Files for the outputs and the job summary."),
     ("RUNNER_TEMP", "Directory of the report file."),

@@ -188,6 +188,7 @@ DEEDS: dict[str, tuple[Deed, ...]] = {
     "approving by dispatch": (PUSHES, MERGES, READIES, WRITES, UPGRADES, WORKS),
     "approving one version": (PUSHES, MERGES, READIES, WRITES, UPGRADES, WORKS),
     "approving by label": (PUSHES, MERGES, CLOSES, DELETES, READIES, WRITES, TICKS, UPGRADES, WORKS),
+    "answering a label": (PUSHES, MERGES, CLOSES, DELETES, READIES, WRITES, TICKS, UPGRADES, WORKS),
     "rebasing": (MERGES, CLOSES, DELETES, READIES, WRITES, TICKS),
     "giving labels and people later": (PUSHES, CLOSES, WRITES, WORKS),
     "updating what GitHub updated": (PUSHES, CLOSES, DELETES, WORKS),

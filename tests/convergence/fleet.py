@@ -33,6 +33,8 @@ PATCH, MINOR = "flux-upgrade/clusters.production/patch", "flux-upgrade/clusters.
 CONFIG = ".github/flux-upgrade.yaml"
 EXIT_CODES = frozenset((0, *range(2, 28)))
 """Those of docs/reference/exit-codes.md, but for 1: a defect."""
+Event = str | Mapping[str, Any]
+"""The name of an event; or of ``pull_request_target`` the payload."""
 _KUSTOMIZATION = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [{}]\n"
 
 
@@ -94,7 +96,7 @@ class Fleet:
         self,
         inputs: Mapping[str, str] | None = None,
         *,
-        event: str = "schedule",
+        event: Event = "schedule",
         token: Token | None = None,
         home: Path | None = None,
         checkout: Path | None = None,
@@ -108,7 +110,7 @@ class Fleet:
         self,
         inputs: Mapping[str, str],
         *,
-        event: str = "schedule",
+        event: Event = "schedule",
         token: Token | None = None,
         home: Path | None = None,
     ) -> Ran:
@@ -124,10 +126,12 @@ class Fleet:
             variables = {**self._variables("", temp, Path.cwd()), "GITHUB_TOKEN": self.token.value}
             return self._ran([*argv, *options], variables, temp)
 
-    def killed(self, fork_server: ForkServer, at_call: int, inputs: Mapping[str, str]) -> None:
+    def killed(
+        self, fork_server: ForkServer, at_call: int, inputs: Mapping[str, str], event: Event = "schedule"
+    ) -> None:
         """The action, in a process that is killed when it is about to make a call."""
         temp, checkout = self._temp(), self.checkout()
-        variables = {**self._variables("schedule", temp, checkout), **self._inputs(inputs, None)}
+        variables = {**self._variables(event, temp, checkout), **self._inputs(inputs, None)}
         process = Queue[int]()
 
         def kill(number: int, _: Request) -> None:
@@ -159,14 +163,17 @@ class Fleet:
         given = {"token": (token or self.token).value, "release-source": str(self.source), **inputs}
         return {f"INPUT_{name.replace('_', '-').upper()}": value for name, value in given.items()}
 
-    def _variables(self, event: str, temp: Path, workspace: Path) -> dict[str, str]:
+    def _variables(self, event: Event, temp: Path, workspace: Path) -> dict[str, str]:
+        payload = temp / "event.json"
+        payload.write_text(json.dumps({} if isinstance(event, str) else event))
         return {
             "GITHUB_WORKSPACE": str(workspace),
             "GITHUB_REPOSITORY": NAME,
             "GITHUB_SERVER_URL": self.hub.url,
             "GITHUB_API_URL": self.hub.api_url,
             "GITHUB_GRAPHQL_URL": self.hub.graphql_url,
-            "GITHUB_EVENT_NAME": event,
+            "GITHUB_EVENT_NAME": event if isinstance(event, str) else "pull_request_target",
+            "GITHUB_EVENT_PATH": str(payload),
             "GITHUB_WORKFLOW_REF": f"{NAME}/.github/workflows/flux-upgrade.yaml@refs/heads/main",
             "GITHUB_RUN_ID": "7",
             "GITHUB_OUTPUT": str(temp / "output"),

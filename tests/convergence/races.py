@@ -55,7 +55,7 @@ class Pair:
     """Of the other."""
 
     def __str__(self) -> str:
-        other = "one of the schedule" if self.inputs != self.scenario.inputs else "the same"
+        other = "one of the schedule" if self.scenario.answer or self.inputs != self.scenario.inputs else "the same"
         return f"{self.scenario.name}-{self.first}-{self.second}-{other}"
 
     def exit_codes(self, fleet: Fleet) -> tuple[int, int]:
@@ -86,7 +86,7 @@ class Pair:
         fleet.hub.before_call = watch
         with contextlib.chdir(fleet.checkout()):
             try:
-                one = fleet.run_here(self.scenario.inputs)
+                one = fleet.run_here(self.scenario.inputs, event=self.scenario.event(fleet))
             finally:
                 ended.set()
                 thread.join(_PATIENCE)

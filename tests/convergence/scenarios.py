@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from convergence.fleet import CONFIG, MINOR, PATCH, PATH, Fleet, fleet_at, installation, manifest
+from convergence.events import payload_of
+from convergence.fleet import CONFIG, MINOR, PATCH, PATH, Event, Fleet, fleet_at, installation, manifest
 from convergence.pictures import Picture, Snapshot
 from convergence.runs import Ran
 
@@ -43,8 +44,14 @@ class Scenario:
     branch: str = MINOR
     target: str = "v2.9.4"
     inputs: Mapping[str, str] = field(default_factory=dict)
+    answer: str = ""
+    """What a user did to the first pull request, if that starts the run and not the schedule."""
     config: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def event(self, fleet: Fleet) -> Event:
+        """What starts the run."""
+        return payload_of(fleet, fleet.repository.pulls[1], self.answer) if self.answer else "schedule"
 
 
 @dataclass(frozen=True)
@@ -156,6 +163,13 @@ SCENARIOS = (
         _labelled,
         (_LOOK, _READY, *_EDIT, "DELETE /issues/1/labels/flux-upgrade%2Fapproved"),
     ),
+    Scenario(
+        "answering a label",
+        "v2.8.8",
+        _labelled,
+        (_LOOK, _READY, *_EDIT, "DELETE /issues/1/labels/flux-upgrade%2Fapproved"),
+        answer="labeled",
+    ),
     Scenario("rebasing", "v2.8.8", _rebase_asked, (_LOOK, *_UPDATE, *_EDIT)),
     Scenario(
         "giving labels and people later",
@@ -209,7 +223,7 @@ def staged(scenario: Scenario, folder: Path) -> Iterator[Staged]:
         fleet.run()
         unasked = fleet.picture()
         fleet.restore(start)
-        acting = fleet.run(scenario.inputs)
+        acting = fleet.run(scenario.inputs, event=scenario.event(fleet))
         after = fleet.picture()
         idle = fleet.run()
         assert fleet.picture() == after

@@ -10,7 +10,8 @@ from convergence.races import Kill, Pair, Surprise, pairs
 
 
 def test_a_run_that_was_killed_is_completed_by_the_next(judge: Judge, kill: Kill, fork_server: ForkServer) -> None:
-    judge.begin().killed(fork_server, kill.call, kill.scenario.inputs)
+    fleet = judge.begin()
+    fleet.killed(fork_server, kill.call, kill.scenario.inputs, kill.scenario.event(fleet))
     judge.require_convergence(is_green=False)
 
 
@@ -27,13 +28,13 @@ def test_what_a_person_does_in_between_is_neither_lost_nor_mistaken(judge: Judge
 
     fleet = judge.begin()
     fleet.hub.before_call = watch
-    fleet.run(surprise.scenario.inputs)
+    fleet.run(surprise.scenario.inputs, event=surprise.scenario.event(fleet))
     fleet.undisturbed()
     judge.require_rest(surprise.deed)
 
 
 def test_every_pair_of_calls_is_stopped_at() -> None:
     places = {(pair.scenario.name, pair.first, pair.second) for pair in pairs(both_ways=False)}
-    assert len(places) == len(list(pairs(both_ways=False))) == 734
+    assert len(places) == len(list(pairs(both_ways=False))) == 764
     assert {(each.scenario.name, each.first, each.second) for each in pairs(both_ways=True)} == places
-    assert len(list(pairs(both_ways=True))) == 868
+    assert len(list(pairs(both_ways=True))) == 898

@@ -15,7 +15,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 OURS = "OWNER/flux-upgrade@"
 _EXPRESSION = re.compile(r"\$\{\{((?:(?!\}\}).)*)\}\}")
-_WORD = re.compile(r"\s*(?:(&&|\|\||==|!|\(|\))|'([^']*)'|([a-zA-Z_][\w.-]*))")
+_WORD = re.compile(r"\s*(?:(&&|\|\||==|!=|!|\(|\)|,)|'([^']*)'|([a-zA-Z_][\w.-]*))")
 
 
 def given(example: str, event: str, contexts: Mapping[str, Any]) -> dict[str, str] | None:
@@ -97,9 +97,9 @@ def _both(words: list[tuple[str, str | None, str]], contexts: Mapping[str, Any])
 
 def _equal(words: list[tuple[str, str | None, str]], contexts: Mapping[str, Any]) -> Any:
     value = _one(words, contexts)
-    if words and words[0][0] == "==":
-        words.pop(0)
-        return value == _one(words, contexts)
+    if words and words[0][0] in ("==", "!="):
+        is_equal = words.pop(0)[0] == "=="
+        return (value == _one(words, contexts)) == is_equal
     return value
 
 
@@ -114,10 +114,23 @@ def _one(words: list[tuple[str, str | None, str]], contexts: Mapping[str, Any]) 
         return value
     if text is not None:
         return text
+    if name == "startsWith":
+        return _starts_with(words, contexts)
     found: Any = contexts
     for part in name.split("."):
         found = found[part]
     return found
+
+
+def _starts_with(words: list[tuple[str, str | None, str]], contexts: Mapping[str, Any]) -> bool:
+    expected = ["(", ",", ")"]
+    values: list[str] = []
+    for sign in expected:
+        if not words or words.pop(0)[0] != sign:
+            raise ValueError(f"startsWith lacks a '{sign}'")
+        if sign != ")":
+            values.append(_text(_either(words, contexts)).lower())
+    return values[0].startswith(values[1])
 
 
 def _text(value: object) -> str:

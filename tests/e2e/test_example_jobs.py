@@ -24,6 +24,8 @@ CONTEXTS: dict[str, Any] = {
         ("${{ github.event_name == 'schedule' || github.event.created }}", True),
         ("${{ !github.event.created || !github.event.forced && 'x' == 'x' }}", True),
         ("${{ !(github.event.created || github.event.forced) }}", False),
+        ("${{ github.event_name != 'push' || startsWith(inputs.name, 'INF') }}", True),
+        ("${{ startsWith(inputs.name, 'fra') }}", False),
     ],
 )
 def test_an_expression(text: str, value: object) -> None:
@@ -36,6 +38,7 @@ def test_an_expression(text: str, value: object) -> None:
         ("${{ a ? b }}", "no part of an expression"),
         ("${{ 'a' 'b' }}", "goes on after its end"),
         ("${{ ('a' }}", "not closed"),
+        ("${{ startsWith('a') }}", "lacks"),
     ],
 )
 def test_what_is_no_expression(text: str, message: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from config_files import load
+from e2e import example_jobs
 from flux_upgrade.action import inputs as action
 from flux_upgrade.action.action_yml import INPUTS, OUTPUTS
 from flux_upgrade.cli.options import ApiUsesOptions
@@ -25,6 +26,7 @@ OF_ACTION = [path for path in EXAMPLES if path not in OF_CHECKS]
 OF_BOOTSTRAPS = [path for path in EXAMPLES if path.stem.startswith("bootstrap-")]
 OF_UPGRADES = [path for path in OF_ACTION if path not in OF_BOOTSTRAPS]
 OF_ARTIFACTS = [path for path in EXAMPLES if path.stem.startswith("oci-")]
+ANSWERS = next(path for path in OF_UPGRADES if path.stem == "answers")
 BY_PULL_REQUEST = [path for path in OF_ACTION if path not in OF_ARTIFACTS or path.stem == "oci-pull-request"]
 
 
@@ -75,10 +77,15 @@ def test_an_example_runs_daily_by_approval_and_one_at_a_time(path: Path) -> None
     on = workflow[True]  # YAML 1.1 takes the key `on` for a boolean
     assert on["schedule"]
     assert "approve" in on["workflow_dispatch"]["inputs"]
+    assert workflow["concurrency"]["cancel-in-progress"] is False
+    assert workflow["permissions"] == {}
+
+
+@each([path for path in OF_UPGRADES if path != ANSWERS])
+def test_runs_of_an_example_wait_for_each_other(path: Path) -> None:
     # One that waits is dropped where another of its group comes: what is about an artifact has its own.
     group = "flux-upgrade-oci" if path.name.startswith("oci-") else "flux-upgrade"
-    assert workflow["concurrency"] == {"group": group, "cancel-in-progress": False}
-    assert workflow["permissions"] == {}
+    assert yaml.safe_load(path.read_text())["concurrency"]["group"] == group
 
 
 @each_example
@@ -196,3 +203,66 @@ def test_an_example_that_checks_runs_on_pull_requests_and_may_only_read(path: Pa
     (command,) = (step["run"] for step in steps(path) if "run" in step)
     words = command.partition(" flux-upgrade ")[2].split()
     assert parsed(ApiUsesOptions, words, {"GITHUB_ACTIONS": "true"}).annotates
+
+
+# The one that a pull request starts
+
+
+def answering(sender: str = "User", head: str = "acme/fleet", ref: str = "flux-upgrade/a/patch") -> dict[str, Any]:
+    """The contexts of an event of a pull request."""
+    pull = {"number": 7, "head": {"repo": {"full_name": head}, "ref": ref}}
+    event = {"sender": {"type": sender}, "pull_request": pull, "schedule": None}
+    return contexts("pull_request_target", event)
+
+
+def contexts(event_name: str, event: dict[str, Any]) -> dict[str, Any]:
+    github = {"event_name": event_name, "event": event, "repository": "acme/fleet", "run_id": 42}
+    return {"github": github, "inputs": {"approve": ""}}
+
+
+NO_PULL = {"number": None, "head": {"repo": {"full_name": None}, "ref": None}}
+SCHEDULED = contexts("schedule", {"sender": {"type": None}, "pull_request": NO_PULL, "schedule": "17 5 * * *"})
+DISPATCHED = contexts("workflow_dispatch", {"sender": {"type": "User"}, "pull_request": NO_PULL, "schedule": None})
+
+
+@pytest.mark.parametrize("given", [answering(), SCHEDULED, DISPATCHED], ids=["answer", "schedule", "dispatch"])
+def test_what_a_user_did_to_a_pull_request_of_ours_starts_a_run(given: dict[str, Any]) -> None:
+    assert example_jobs.given("answers.yaml", given["github"]["event_name"], given) == {"approve": ""}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param(answering(sender="Bot"), id="what-we-did-ourselves"),
+        pytest.param(answering(head="mallory/fleet"), id="a-fork"),
+        pytest.param(answering(head=""), id="a-fork-that-is-gone"),
+        pytest.param(answering(ref="feature"), id="another-branch"),
+        pytest.param(answering(ref="x/flux-upgrade/a/patch"), id="another-branch-that-ends-as-ours"),
+    ],
+)
+def test_nothing_else_starts_a_run(given: dict[str, Any]) -> None:
+    assert example_jobs.given("answers.yaml", "pull_request_target", given) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "group"),
+    [
+        pytest.param(answering(), "flux-upgrade-7", id="one-for-each-pull-request"),
+        pytest.param(SCHEDULED, "flux-upgrade-schedule", id="schedule"),
+        # Nobody would repeat an approval that is dropped.
+        pytest.param(DISPATCHED, "flux-upgrade-42", id="dispatch-by-itself"),
+        pytest.param(answering(sender="Bot"), "flux-upgrade-42", id="a-bot-replaces-nobodys-run"),
+    ],
+)
+def test_no_waiting_run_is_dropped_for_one_that_looks_at_less(given: dict[str, Any], group: str) -> None:
+    workflow = yaml.safe_load(ANSWERS.read_text())
+    assert example_jobs.evaluated(workflow["concurrency"]["group"], given) == group
+
+
+def test_the_pull_request_is_neither_checked_out_nor_put_into_a_script() -> None:
+    checkout = next(each for each in steps(ANSWERS) if each["uses"].startswith("actions/checkout@"))
+    assert "ref" not in checkout["with"]
+    assert [each for each in steps(ANSWERS) if "run" in each or "github.event" in str(each)] == []
+    types = yaml.safe_load(ANSWERS.read_text())[True]["pull_request_target"]["types"]
+    states = ("closed", "reopened", "ready_for_review", "converted_to_draft")
+    assert sorted(types) == sorted(("labeled", "unlabeled", "edited", *states))

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from flux_upgrade.action.action_yml import INPUTS
+from flux_upgrade.action.event import PULL_REQUEST_TARGET
 from flux_upgrade.action.runner import Runner
 from flux_upgrade.config.keys import GOVERNING
 from flux_upgrade.manifests.options import nearest
@@ -128,7 +129,13 @@ def check(env: Mapping[str, str], runner: Runner, *, has_checkout: bool) -> None
             hint="check that the secret exists and that this event can read it; or remove the input to use "
             "GITHUB_TOKEN",
         )
-    writes = given.get("mode", "upgrade") != "plan" and not _is_true(given, "dry-run")
+    mode = given.get("mode", "upgrade")
+    if runner.event == PULL_REQUEST_TARGET and mode in ("bootstrap", "rollback"):
+        raise UsageError(
+            f"a run for a {PULL_REQUEST_TARGET} event acts on one pull request: mode cannot be {mode}",
+            hint="run it on workflow_dispatch",
+        )
+    writes = mode != "plan" and not _is_true(given, "dry-run")
     if writes and runner.event == "pull_request":
         raise UsageError(
             "a run for a pull_request event opens no pull requests and moves no tags: "

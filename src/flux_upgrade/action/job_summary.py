@@ -12,10 +12,10 @@ from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import APPROVED
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.report.overview import ALL_IGNORED, Overview, overview
+from flux_upgrade.report.overview import Overview, overview
 from flux_upgrade.report.overview_rows import Row, State
 from flux_upgrade.report.plans import dates, step
-from flux_upgrade.report.pull_requests import all_plans, would_be
+from flux_upgrade.report.pull_requests import all_plans, without_plans, would_be
 from flux_upgrade.report.steps import Remark, Step
 
 MOST_ROWS = 500  # Of the table; the report file has all of them
@@ -31,8 +31,8 @@ def summary(done: Round, *, written: bool, approve_command: str, workflow_url: s
     and the page with the button "Run workflow": empty where there is none.
     """
     found = overview(done.plans)
-    parts = ["## Flux"]
-    parts += [_verdict(found, done.results, written=written)] if found.rows else [f"{ALL_IGNORED.capitalize()}."]
+    verdict = _verdict(found, done.results, written=written) if found.rows else f"{without_plans(done).capitalize()}."
+    parts = ["## Flux", verdict]
     parts += [f"> **Drift**: {plain(each)}" for each in found.drift]
     rows = list(_rows(found, done.results, written=written))
     parts += [table(_HEAD, rows[:MOST_ROWS])] if rows else []

@@ -27,6 +27,7 @@ class Runner(NamedTuple):
     repository: str
     server: str  # `https://github.com`, or a GitHub Enterprise Server; no trailing slash
     event: str
+    event_path: str  # File with the event's payload
     workflow_ref: str  # `owner/name/.github/workflows/x.yaml@refs/heads/main`
     run_id: str
     output: str
@@ -78,6 +79,7 @@ def runner_of(env: Mapping[str, str]) -> Runner:
         repository=value_of("GITHUB_REPOSITORY"),
         server=value_of("GITHUB_SERVER_URL", GITHUB).rstrip("/"),
         event=value_of("GITHUB_EVENT_NAME"),
+        event_path=value_of("GITHUB_EVENT_PATH"),
         workflow_ref=value_of("GITHUB_WORKFLOW_REF"),
         run_id=value_of("GITHUB_RUN_ID"),
         output=value_of("GITHUB_OUTPUT"),

@@ -149,6 +149,11 @@ def agrees(pin: Pin, version: str) -> bool:
     return pin.version == version or (pin.state is PinState.RANGE and allows(pin.raw, version))
 
 
+def is_chosen(update_group: UpdateGroup, config: Config, branch: str) -> bool:
+    """Whether a run that is about one ``branch`` acts on the update group; ``branch`` empty: on all of them."""
+    return not branch or branch in branches_of(update_group, config)
+
+
 def branches_of(update_group: UpdateGroup, config: Config) -> tuple[str, ...]:
     """The names of an update group's branches, one for each kind of bump."""
     return tuple(branch_name(config.branch_prefix, update_group.slug, bump_kind) for bump_kind in BumpKind)

@@ -11,7 +11,7 @@ from flux_upgrade.cli.options import BootstrapCommand, Invocation, RollbackOptio
 from flux_upgrade.commands.action_log import RunnerLog
 from flux_upgrade.commands.action_result import ActionResult, result_of, rolled_back
 from flux_upgrade.commands.output import Console
-from flux_upgrade.commands.read_action import read_invocation
+from flux_upgrade.commands.read_action import read_event, read_invocation, reason_to_pass
 from flux_upgrade.commands.sinks import sink_of
 from flux_upgrade.config.environment import secrets_of
 from flux_upgrade.model.errors import FluxUpgradeError
@@ -61,6 +61,11 @@ def _perform(invocation: Invocation, where: Runner, log: RunnerLog) -> ActionRes
     if isinstance(options, RollbackOptions):
         return rolled_back(options, environment)
     assert isinstance(options, UpgradeOptions)  # noqa: S101 no input asks for another command
+    event = read_event(where)
+    if event is not None:
+        if reason := reason_to_pass(event, options):
+            return ActionResult(f"nothing to do: {reason}\n", "", {"outcome": str(Outcome.NONE)})
+        options = options._replace(request=options.request._replace(branch=event.branch))
     details = RunDetails(where.approve_command(options.repository), where.run_url)
     with sink_of(options, environment, log.warn, details) as sink:
         inventory = sink.read()

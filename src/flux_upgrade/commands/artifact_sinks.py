@@ -19,6 +19,7 @@ from flux_upgrade.commands.reports import artifact_plan_report, artifact_report
 from flux_upgrade.commands.sink import Applied, Sink
 from flux_upgrade.commands.tree_sink import TreeSink
 from flux_upgrade.config.environment import Environment
+from flux_upgrade.model.errors import UsageError
 from flux_upgrade.planning.proposal import RunDetails
 
 
@@ -35,6 +36,11 @@ def artifact_sink(  # noqa: PLR0913 those of `sink_of`, and what closes at its e
     found = references_here(options.path, options.address)
     spool = stack.enter_context(Spool())
     if (options.promote or promotion_of(found, options.address)) != Promotion.PULL_REQUEST:
+        if options.request.branch:
+            raise UsageError(
+                "a run for a pull_request_target event moves no tags",
+                hint="run it on schedule or workflow_dispatch, or set `promote: pull-request`",
+            )
         return TagSink(options, environment, partial(read_artifact, options, environment, found, spool))
     # Pull requests are about what pins the artifact alone, and name what is pushed first.
     read = partial(read_artifact_pins, options, environment, found, spool)

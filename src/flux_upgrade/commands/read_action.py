@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from flux_upgrade.action import inputs
+from flux_upgrade.action.event import PULL_REQUEST_TARGET, PullRequestEvent, event_of
 from flux_upgrade.action.runner import Runner
 from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.cli.options import BootstrapCommand, Invocation, OutputOptions, UpgradeOptions
 from flux_upgrade.cli.parse import parse_command
+from flux_upgrade.commands.read import build_config
+from flux_upgrade.commands.wiring import read_text
 from flux_upgrade.model.oci import SCHEME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.model.ports import Timing
+
+_MAX_PAYLOAD = 32 << 20  # Bytes; GitHub sends at most 25 MB
 
 
 def read_invocation(env: Mapping[str, str], where: Runner, tokens: inputs.Secrets, timing: Timing | None) -> Invocation:
@@ -33,6 +38,20 @@ def read_invocation(env: Mapping[str, str], where: Runner, tokens: inputs.Secret
     if isinstance(options, (UpgradeOptions, BootstrapCommand)) and not options.repository:
         options = options._replace(repository=where.repository)
     return found._replace(options=options)
+
+
+def read_event(where: Runner) -> PullRequestEvent | None:
+    """The pull request that this run is about; None: about all of them. Raises UsageError."""
+    if where.event != PULL_REQUEST_TARGET:
+        return None
+    hint = "mount the runner's file into the container, as GitHub Actions does"
+    return event_of(read_text(where.event_path, hint, _MAX_PAYLOAD))
+
+
+def reason_to_pass(event: PullRequestEvent, options: UpgradeOptions) -> str:
+    """Why nothing is to be done about it, before any server is asked; empty: it is to be looked at."""
+    config = build_config(find(options.path), options.config, options.governing)
+    return event.left_alone(options.repository, config.branch_prefix)
 
 
 def _has_checkout(where: Runner, path: str) -> bool:

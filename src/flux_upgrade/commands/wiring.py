@@ -247,12 +247,12 @@ KEY_READERS: dict[str, KeyReader] = {"bootstrap": _read_bootstrap_key}
 """Of the config file: what reads the keys that another room owns, imported where a file has them."""
 
 
-def read_text(path: str, hint: str) -> str:
+def read_text(path: str, hint: str, limit: int = _MAX_CONFIG) -> str:
     """A file of the user's that has to be there; bytes that are no UTF-8 as PEP 383. Raises UsageError."""
     from flux_upgrade.adapters.local.files import read_regular
 
     try:
-        return read_regular(path, _MAX_CONFIG).decode("utf-8", "surrogateescape")
+        return read_regular(path, limit).decode("utf-8", "surrogateescape")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", hint=hint) from error
 

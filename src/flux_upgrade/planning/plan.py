@@ -30,6 +30,7 @@ class UpgradeRequest(NamedTuple):
     base: str = ""  # Branch that pull requests go into; empty: the default branch
     writes: bool = True  # False: what would be done is shown, from any checkout
     migrated: bool = False  # Whether `flux migrate` ran in the clusters, at the releases that they are at
+    branch: str = ""  # Only the pull requests of the update group that has this branch; empty: all
     accept_breaks: bool = False  # What a patch over the manifest would break is accepted, in a checkout
 
 

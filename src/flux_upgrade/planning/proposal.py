@@ -142,3 +142,4 @@ class Round(NamedTuple):
     plans: tuple[UpdateGroupPlan, ...]
     results: tuple[Result, ...]
     void: tuple[Void, ...] = ()  # Groups of the config file that match nothing
+    branch: str = ""  # The run was only about the update group that has this branch; empty: about all

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from flux_upgrade.clusters.groups import UpdateGroup, branch_name, branches_of
+from flux_upgrade.clusters.groups import UpdateGroup, branch_name, branches_of, is_chosen
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import CheckoutDiffers, DraftsUnavailable, FluxUpgradeError
 from flux_upgrade.model.forge import Done, OpenIssue, OpenPull, Question, Repository, Step, UpdateIssue, UpdatePull
@@ -66,6 +66,7 @@ def reconcile_pull_requests(
     Raises CheckoutDiffers.
     """
     results: dict[str, Result] = {}
+    branch = inventory.request.branch
     for number, (repository, plans) in rounds(fetched, lambda: fetch_plans(inventory, forge)):
         if number == 1:
             _require_base(inventory, repository)
@@ -73,7 +74,9 @@ def reconcile_pull_requests(
             for warning in (*void, *repository.warnings, *unused_approvals(inventory, plans)):
                 warn(warning)
         reconciler = _Reconciler(inventory, forge, run, repository)
-        for planned in plans:
+        # What is decided about one depends on all of them: a file is migrated once, tools follow their clusters.
+        chosen = tuple(each for each in plans if is_chosen(each.update_group, inventory.config, branch))
+        for planned in chosen:
             proposals = proposals_of(planned, inventory.config, inventory.request.approve)
             for bump_kind in BumpKind:
                 name = branch_name(inventory.config.branch_prefix, planned.update_group.slug, bump_kind)
@@ -84,7 +87,7 @@ def reconcile_pull_requests(
         if not any(may_change(result.error, number) for result in results.values()):
             break
     results |= {each.branch: each for each in reconciler.close_stale(warn)}
-    return Round(repository, plans, tuple(results.values()), inventory.void)
+    return Round(repository, chosen, tuple(results.values()), inventory.void, branch)
 
 
 def _require_base(inventory: Inventory, repository: Repository) -> None:

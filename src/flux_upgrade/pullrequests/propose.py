@@ -171,9 +171,11 @@ def _is_about(hold: Hold, bump_kind: BumpKind, target: Version) -> bool:
 def question_about(repository: Repository, inventory: Inventory) -> Question | None:
     """What is to be asked about branches that no update group has; None in nearly every run."""
     # Only the newest commit of the base tells what is gone.
-    if inventory.all_paths is None or not repository.others or inventory.head != repository.base_oid:
+    branch = inventory.request.branch
+    others = tuple(each for each in repository.others if branch in ("", each))
+    if inventory.all_paths is None or not others or inventory.head != repository.base_oid:
         return None
-    return Question(repository.others, (), repository.base)
+    return Question(others, (), repository.base)
 
 
 class Stale(NamedTuple):

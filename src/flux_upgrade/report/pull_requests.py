@@ -9,13 +9,19 @@ from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import printable_lines
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan
 from flux_upgrade.planning.proposal import Action, Result, Round
-from flux_upgrade.report.plans import plans_text
+from flux_upgrade.report.plans import ALL_IGNORED, plans_text
 
 
 def round_text(done: Round, *, calls: int, written: bool) -> str:
     """Plans first, then what was done about each pull request. ``calls``: to the forge."""
     lines = [*results_lines(done, written=written), f"{counted(calls, 'call')} to {done.repository.name}"]
-    return f"{plans_text(done.plans)}\n{printable_lines(lines)}"
+    plans = plans_text(done.plans) if done.plans else f"{without_plans(done)}\n"
+    return f"{plans}\n{printable_lines(lines)}"
+
+
+def without_plans(done: Round) -> str:
+    """Why there are none."""
+    return "no cluster or group has the branch of this pull request" if done.branch else ALL_IGNORED
 
 
 def results_lines(done: Round, *, written: bool) -> list[str]:

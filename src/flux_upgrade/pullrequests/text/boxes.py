@@ -1,4 +1,4 @@
-"""What every pull request ends with: a box to rebase it, and a note if GitHub holds its checks."""
+"""What every pull request ends with: a box to rebase it, and notes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ def rebase() -> str:
     return markers.checkbox(
         markers.REBASE, "rebase: recreate this branch from the base branch, discarding other commits on it"
     )
+
+
+def taking_effect() -> str:
+    """When an answer counts. The same text whatever starts a run, and wherever: else runs would rewrite it in turn."""
+    return "Boxes and labels take effect at the next run. To start one in GitHub Actions, click **Run workflow**."
 
 
 def held_checks(context: ProposalContext) -> Iterator[str]:
