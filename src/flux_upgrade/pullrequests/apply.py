@@ -19,6 +19,7 @@ from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import issue_of, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.pullrequests.desired import Reconciliation
+from flux_upgrade.pullrequests.limits import Allowance, Room, Subject, openings_last
 from flux_upgrade.pullrequests.propose import (
     context_of,
     in_the_way,
@@ -61,25 +62,37 @@ def reconcile_pull_requests(
     Raises CheckoutDiffers.
     """
     results: dict[str, Result] = {}
+    allowance = Allowance(inventory, forge, run)
     for number, (repository, plans) in rounds(fetched, lambda: fetch_plans(inventory, forge)):
         if number == 1:
             _require_base(inventory, repository)
             void = (each.text for each in inventory.void)
             for warning in (*void, *repository.warnings, *unused_approvals(inventory, plans)):
                 warn(warning)
-        reconciler = _Reconciler(inventory, forge, run, repository)
-        for planned in plans:
-            proposals = proposals_of(planned, inventory.config, inventory.request.approve)
-            for bump_kind in BumpKind:
-                name = branch_name(inventory.config.branch_prefix, planned.update_group.slug, bump_kind)
-                before = results.get(name)
-                if before is None or may_change(before.error, number - 1):
-                    result = reconciler.act(planned, bump_kind, proposals.get(bump_kind))
-                    results[name] = with_lost_answer(before, result, Action.UNCHANGED, Action.UPDATED)
+        reconciler = _Reconciler(inventory, forge, run, repository, allowance)
+        subjects = list(_subjects(inventory, plans))
+        again = {name: each for name, each in results.items() if may_change(each.error, number - 1)}
+        results = {name: each for name, each in results.items() if name not in again}
+        room = Room(inventory.config.limits, results.values())
+        for subject in openings_last([each for each in subjects if each.branch not in results], repository):
+            before, result = again.get(subject.branch), reconciler.act(subject, room)
+            result = with_lost_answer(before, result, Action.UNCHANGED, Action.UPDATED)
+            # An error is not forgotten because the run ends.
+            result = before if before is not None and result.is_waiting else result
+            room.count(result)
+            results[subject.branch] = result
         if not any(may_change(result.error, number) for result in results.values()):
             break
-    results |= {each.branch: each for each in reconciler.close_stale(warn)}
-    return Round(repository, plans, tuple(results.values()), inventory.void)
+    done = [results[each.branch] for each in subjects]
+    return Round(repository, plans, (*done, *reconciler.close_stale(warn)), inventory.void)
+
+
+def _subjects(inventory: Inventory, plans: Iterable[UpdateGroupPlan]) -> Iterator[Subject]:
+    for planned in plans:
+        proposals = proposals_of(planned, inventory.config, inventory.request.approve)
+        for bump_kind in BumpKind:
+            name = branch_name(inventory.config.branch_prefix, planned.update_group.slug, bump_kind)
+            yield Subject(planned, bump_kind, proposals.get(bump_kind), name)
 
 
 def _require_base(inventory: Inventory, repository: Repository) -> None:
@@ -134,18 +147,23 @@ def _is_refused(step: Step, done: Done) -> bool:
 class _Reconciler:
     """One round: everything is as it was looked at."""
 
-    def __init__(self, inventory: Inventory, forge: Forge, run: RunDetails, repository: Repository) -> None:
+    def __init__(
+        self, inventory: Inventory, forge: Forge, run: RunDetails, repository: Repository, allowance: Allowance
+    ) -> None:
         self._inventory, self._forge, self._run, self._repository = inventory, forge, run, repository
+        self._allowance = allowance
         # What the texts say of an update group is read from files: once, for all of its pull requests.
         self._contexts: dict[str, ProposalContext] = {}
 
-    def act(self, planned: UpdateGroupPlan, bump_kind: BumpKind, proposal: Proposal | None) -> Result:
-        name = branch_name(self._inventory.config.branch_prefix, planned.update_group.slug, bump_kind)
+    def act(self, subject: Subject, room: Room) -> Result:
+        planned, bump_kind, proposal, name = subject
         idle = Result(planned.update_group, bump_kind, name, Action.NONE)
         # Another target may be proposed by now: what was refused is closed all the same.
         is_refused = self._is_refused(idle) and not (proposal is not None and proposal.is_asked)
         if proposal is None or is_refused:
             return self._end(planned, bump_kind, idle)
+        if subject.is_new(self._repository) and (hold := room.hold_of(subject)) is not None:
+            return idle._replace(action=Action.HELD, hold=hold, proposal=proposal)
         slug = planned.update_group.slug
         if slug not in self._contexts:
             self._contexts[slug] = context_of(self._inventory, self._run, self._repository, planned)
@@ -209,7 +227,8 @@ class _Reconciler:
         elif reconciliation.issue is not None:
             issue = reconciliation.issue
             idle = idle._replace(action=Action.UNCHANGED, number=issue.number, url=issue.url, is_issue=True)
-        failed = self._unprepared(reconciliation, idle)
+        begins = reconciliation.hold is None and reconciliation.steps
+        failed = (self._allowance.end(idle) if begins else None) or self._unprepared(reconciliation, idle)
         if failed is not None:
             return failed
 
