@@ -22,6 +22,10 @@ class Limits:
         """Use up what is left of a token's hour."""
         self._exhausted.add(token.value)
 
+    def use(self, token: Token, calls: int) -> None:
+        """Count calls of others with a token."""
+        self._used[token.value] = self._used.get(token.value, 0) + calls
+
     def count(self, token: Token | None) -> bool:
         """Count a call. Whether the limit was used up before."""
         if self._clock.epoch >= self.ends:

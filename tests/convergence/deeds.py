@@ -194,4 +194,6 @@ DEEDS: dict[str, tuple[Deed, ...]] = {
     "closing": (PUSHES, CLOSES, DELETES, WORKS),
     "an issue for a draft": (PUSHES, DELETES, UPGRADES, WORKS),
     "opening in place of the issue": (PUSHES, MERGES, CLOSES, DELETES, UPGRADES, WORKS),
+    "opening one of two": (PUSHES, MERGES, WORKS),
+    "closing one to open the other": (CLOSES, WORKS),
 }

@@ -49,7 +49,7 @@ def summary(done: Round, *, written: bool, approve_command: str, workflow_url: s
     if found.remarks:
         parts += ["### Good to know", "\n".join(map(_remark, found.remarks))]
     warnings = (*done.repository.warnings, *(text for result in done.results for text in result.warnings))
-    waits = (f"{each.why} ({first_few(each.names, MOST_NAMES)}). {each.hint}" for each in waiting(done.results))
+    waits = (f"{each.why} ({first_few(each.names, MOST_NAMES)}) → {each.hint}" for each in waiting(done.results))
     notes = [*waits, *(each.text.replace("\n", " → ") for each in done.void), *dict.fromkeys(warnings)]
     parts += [f"> {plain(note)}" for note in notes]
     return "\n\n".join(parts) + "\n"

@@ -75,16 +75,20 @@ def reconcile_pull_requests(
         results = {name: each for name, each in results.items() if name not in again}
         room = Room(inventory.config.limits, results.values())
         for subject in openings_last([each for each in subjects if each.branch not in results], repository):
-            before, result = again.get(subject.branch), reconciler.act(subject, room)
-            result = with_lost_answer(before, result, Action.UNCHANGED, Action.UPDATED)
-            # An error is not forgotten because the run ends.
-            result = before if before is not None and result.is_waiting else result
-            room.count(result)
-            results[subject.branch] = result
+            # In no variable of its own: an error knows this frame, and would keep itself and its connection.
+            results[subject.branch] = _after_again(again.pop(subject.branch, None), reconciler.act(subject, room))
+            room.count(results[subject.branch])
         if not any(may_change(result.error, number) for result in results.values()):
             break
     done = [results[each.branch] for each in subjects]
     return Round(repository, plans, (*done, *reconciler.close_stale(warn)), inventory.void)
+
+
+def _after_again(before: Result | None, result: Result) -> Result:
+    """``before``: what came of it in the round before, if it was tried."""
+    if before is not None and result.is_waiting:
+        return before  # There is no time to try it again, and that is no success
+    return with_lost_answer(before, result, Action.UNCHANGED, Action.UPDATED)
 
 
 def _subjects(inventory: Inventory, plans: Iterable[UpdateGroupPlan]) -> Iterator[Subject]:
