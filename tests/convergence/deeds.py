@@ -89,11 +89,17 @@ def _problems(stage: Staged, rest: Ran) -> Iterator[str]:
         if state is None:
             yield "the body has no block"
         elif "Flux-Upgrade" in head.message and (
-            fleet.repository.files(pull.head)[PATH] != manifest(state.target) or len(head.parents) != 1
+            fleet.repository.files(pull.head)[_path_of(pull.head)] != manifest(state.target) or len(head.parents) != 1
         ):
             yield "the commit holds something else"
     if rest.code != 0:
         yield f"it ends with {rest.code}: {rest.log}"
+
+
+def _path_of(branch: str) -> str:
+    """The manifest that a pull request of ours is about."""
+    cluster = branch.split("/")[1].replace(".", "/")
+    return f"{cluster}/flux-system/gotk-components.yaml"
 
 
 def _sane(stage: Staged, rest: Ran) -> str:
