@@ -284,7 +284,7 @@ _OWN = (
     Key(
         "limits",
         MappingShape(LIMITS),
-        "How much there is to review at a time: see [many clusters](../how-to/use-the-action.md#many-clusters). "
+        "How much there is to review at a time: see [many clusters](../how-to/many-clusters.md). "
         "Open pull requests are updated and closed whatever their number.",
         "{open: 10, new: 5, drafts: 10, new-drafts: 5, minutes: 7}",
     ),

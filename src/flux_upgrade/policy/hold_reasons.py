@@ -149,7 +149,7 @@ class HoldReason(StrEnum):
         "limited",
         "The pull request waits for room under `limits`, for the next run, or for GitHub's rate limit.",
         "Merge or close open pull requests, or change [`limits`](config.md#keys).",
-        Effect(is_wait=True, is_expected=True),
+        Effect(is_wait=True),
     )
     BRANCH_EDITED = (
         "branch-edited",
