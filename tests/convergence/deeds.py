@@ -134,7 +134,7 @@ def _refused(stage: Staged, rest: Ran) -> str:
         return _sane(stage, rest)
     states = [state for pull in pulls.values() if (state := markers.state_of(pull.body))]
     # Who refuses a minor refuses its later patches, too.
-    targets = [each.target if each.subject == "patch" else Version(each.target).minor for each in states]
+    targets = [(each.group, each.target if each.subject == "patch" else Version(each.target).minor) for each in states]
     if len(targets) != len(set(targets)):
         return f"it was proposed again: {targets}"
     return _sane(stage, rest)
