@@ -30,6 +30,7 @@ from clusters import clusters  # noqa: E402
 from graph import graph  # noqa: E402
 from history import history  # noqa: E402
 from idle import idle  # noqa: E402
+from many_clusters import many_clusters  # noqa: E402
 from overlaid import overlay  # noqa: E402
 from promote import promote  # noqa: E402
 from rebase import LAYER, rebase  # noqa: E402
@@ -61,8 +62,8 @@ def main() -> int:
     compileall.compile_dir(str(ROOT / "src"), quiet=1)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        for name in ("idle", "artifact", "include", "clusters", "history"):
-            (work / name).mkdir()
+        for name in ("idle", "artifact", "include", "clusters", "history", "fleet/limited", "fleet/unlimited"):
+            (work / name).mkdir(parents=True)
         source = REAL if REAL.is_dir() else written_release.write_source(work / "releases")
         releases = DirectoryReleases(str(source))
         options = InstallOptions(TAG, components=releases.manifests(TAG).components)
@@ -73,6 +74,7 @@ def main() -> int:
             _inside(releases, options),
             _trees(work, source),
             clusters(work / "clusters", source, TAG, ROOT / "src"),
+            many_clusters(work / "fleet"),
             history(work / "history", source, TAG, ROOT / "src"),
             scan(work / "include", source, TAG, ROOT / "src"),
             graph(work / "include", source, TAG, ROOT / "src"),

@@ -56,6 +56,7 @@ class MemoryForge:
     made: set[str] = field(default_factory=set)
     """Oids of the commits that were made through the port."""
     calls: int = 0
+    exhausted: str = ""
     _base: str = ""
     _numbers: Iterator[int] = field(default_factory=lambda: iter(range(1, 10_000)))
 

@@ -18,16 +18,24 @@ class Limits:
         self.ends = clock.epoch + 3600
         """Epoch seconds."""
 
+    def begin(self) -> None:
+        """Begin another hour."""
+        self._used.clear()
+        self._exhausted.clear()
+        self.ends = self._clock.epoch + 3600
+
     def exhaust(self, token: Token) -> None:
         """Use up what is left of a token's hour."""
         self._exhausted.add(token.value)
 
+    def use(self, token: Token, calls: int) -> None:
+        """Count calls of others with a token."""
+        self._used[token.value] = self._used.get(token.value, 0) + calls
+
     def count(self, token: Token | None) -> bool:
         """Count a call. Whether the limit was used up before."""
         if self._clock.epoch >= self.ends:
-            self._used.clear()
-            self._exhausted.clear()
-            self.ends = self._clock.epoch + 3600
+            self.begin()
         value = token.value if token else ""
         self._used[value] = self._used.get(value, 0) + 1
         return value in self._exhausted

@@ -417,3 +417,18 @@ print(forge.fetch(Question((), ())).base, "github" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603  (ours)
     assert done.stdout == "main False\n"
+
+
+def test_calls_that_are_nearly_used_up_are_known_from_any_answer(on: World) -> None:
+    assert on.forge.exhausted == ""
+    on.fetch()
+    assert on.forge.exhausted == ""
+    on.hub.limits.use(on.token, 1000 - 60)
+    on.fetch()
+    assert on.forge.exhausted == ""
+    on.hub.limits.use(on.token, 10)
+    on.apply(on.opening())
+    until = "2026-03-02 07:00:00 UTC"
+    assert on.forge.exhausted == f"GitHub's API rate limit is nearly used up until {until}"
+    on.clock.now += 3600
+    assert on.forge.exhausted == ""

@@ -89,11 +89,17 @@ def _problems(stage: Staged, rest: Ran) -> Iterator[str]:
         if state is None:
             yield "the body has no block"
         elif "Flux-Upgrade" in head.message and (
-            fleet.repository.files(pull.head)[PATH] != manifest(state.target) or len(head.parents) != 1
+            fleet.repository.files(pull.head)[_path_of(pull.head)] != manifest(state.target) or len(head.parents) != 1
         ):
             yield "the commit holds something else"
     if rest.code != 0:
         yield f"it ends with {rest.code}: {rest.log}"
+
+
+def _path_of(branch: str) -> str:
+    """The manifest that a pull request of ours is about."""
+    cluster = branch.split("/")[1].replace(".", "/")
+    return f"{cluster}/flux-system/gotk-components.yaml"
 
 
 def _sane(stage: Staged, rest: Ran) -> str:
@@ -128,7 +134,7 @@ def _refused(stage: Staged, rest: Ran) -> str:
         return _sane(stage, rest)
     states = [state for pull in pulls.values() if (state := markers.state_of(pull.body))]
     # Who refuses a minor refuses its later patches, too.
-    targets = [each.target if each.subject == "patch" else Version(each.target).minor for each in states]
+    targets = [(each.group, each.target if each.subject == "patch" else Version(each.target).minor) for each in states]
     if len(targets) != len(set(targets)):
         return f"it was proposed again: {targets}"
     return _sane(stage, rest)
@@ -196,4 +202,6 @@ DEEDS: dict[str, tuple[Deed, ...]] = {
     "closing": (PUSHES, CLOSES, DELETES, WORKS),
     "an issue for a draft": (PUSHES, DELETES, UPGRADES, WORKS),
     "opening in place of the issue": (PUSHES, MERGES, CLOSES, DELETES, UPGRADES, WORKS),
+    "opening one of two": (PUSHES, MERGES, WORKS),
+    "closing one to open the other": (CLOSES, WORKS),
 }

@@ -37,7 +37,7 @@ def snapshot(hub: StandIn, repository: Repository) -> Snapshot:
 
 
 def restore(hub: StandIn, repository: Repository, to: Snapshot) -> None:
-    """Back to a snapshot; faults and log are gone."""
+    """Back to a snapshot; faults and log are gone, and no call of this hour was made."""
     now = repository.store.refs()
     names = [name for name in {**now, **to.refs} if now.get(name) != to.refs.get(name)]
     if names:
@@ -45,6 +45,7 @@ def restore(hub: StandIn, repository: Repository, to: Snapshot) -> None:
     for name, value in copy.deepcopy(dict(to.records)).items():
         setattr(repository, name, value)
     hub.clock.set(to.now)
+    hub.limits.begin()
     hub.heal()
     hub.forget()
 

@@ -20,6 +20,8 @@ assignees: [alice]
 reviewers: [bob, acme/platform]
 auto-merge: patch
 """
+_ONE_AT_A_TIME = "pending: summary\nlimits: {open: 1}\n"
+_TWO = ("production", "staging")
 _NO_DRAFTS = {"drafts": False}
 _LOOK = "GRAPHQL query"
 _HISTORY = (_LOOK, "GET /git/blobs/{sha}")
@@ -48,6 +50,13 @@ class Scenario:
     """What a user did to the first pull request, if that starts the run and not the schedule."""
     config: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    clusters: tuple[str, ...] = ("production",)
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """Its installations, all of them at ``tag``."""
+        folders = (f"clusters/{name}" for name in self.clusters)
+        return {path: content for each in folders for path, content in installation(self.tag, each).items()}
 
     def event(self, fleet: Fleet) -> Event:
         """What starts the run."""
@@ -210,13 +219,33 @@ SCENARIOS = (
         (_LOOK, "POST /pulls", "POST /statuses/{sha}", "PATCH /issues/1"),
         settings=_NO_DRAFTS,
     ),
+    Scenario(
+        "opening one of two",
+        "v2.8.7",
+        _nothing,
+        (_LOOK, *_COMMIT, *_OPEN, "POST /statuses/{sha}"),
+        PATCH,
+        "v2.8.8",
+        config=_ONE_AT_A_TIME,
+        clusters=_TWO,
+    ),
+    Scenario(
+        "closing one to open the other",
+        "v2.8.7",
+        _done_by_hand,
+        (_LOOK, *_EDIT, *_COMMIT, *_OPEN, "POST /statuses/{sha}"),
+        PATCH,
+        "v2.8.8",
+        config=_ONE_AT_A_TIME,
+        clusters=_TWO,
+    ),
 )
 
 
 @contextmanager
 def staged(scenario: Scenario, folder: Path) -> Iterator[Staged]:
     """The scenario, played once without a fault."""
-    with fleet_at(folder, installation(scenario.tag), scenario.config, **scenario.settings) as fleet:
+    with fleet_at(folder, scenario.files, scenario.config, **scenario.settings) as fleet:
         fleet.hub.drop_seconds = 0.0
         scenario.prepare(fleet)
         start = fleet.snapshot()

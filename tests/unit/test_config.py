@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import config_files
 from flux_upgrade.config import reader
-from flux_upgrade.config.config import PATH, Config, Governance, Migrate
+from flux_upgrade.config.config import PATH, Config, Governance, Limits, Migrate
 from flux_upgrade.config.config import slug as slug_of
 from flux_upgrade.config.keys import TOP
 from flux_upgrade.model.errors import InvalidConfig
@@ -41,6 +41,7 @@ needs-approval: [rbac, network-policy]
 branch-prefix: deps/flux-
 forge: gitea
 flux-operator: change
+limits: {open: 20, new: 0, minutes: 30}
 ignore: ["archive/**"]
 groups:
   staging:
@@ -80,6 +81,7 @@ def test_every_key_is_read() -> None:
     assert not default.check_images
     assert (loaded.branch_prefix, loaded.forge, loaded.ignore) == ("deps/flux-", "gitea", ("archive/**",))
     assert loaded.moves_operator
+    assert loaded.limits == Limits(open=20, new=0, drafts=10, new_drafts=5, minutes=30)
     assert (default.migrate, default.multi_step, default.include) == (
         Migrate.WITH_UPGRADE,
         False,
@@ -294,6 +296,7 @@ all other installations: a pull request each
   always needs approval: network-policy, rbac
 ignored: archive/**
 branches: deps/flux-…
+limits: open 20, new 0, drafts 10, new-drafts 5, minutes 30
 flux-operator: its own version is updated in the same pull request
 Git host: gitea
 """
@@ -307,6 +310,7 @@ all installations: a pull request each
   upgrades that need approval: shown in a draft pull request
   minimum age: patch 0, minor 7d
 branches: flux-upgrade/…
+limits: open 10, new 5, drafts 10, new-drafts 5, minutes 7
 """
     )
 

@@ -8,6 +8,7 @@ import pytest
 
 from flows import PATH, World, fleet
 from flux_upgrade.action.job_summary import MOST_ROWS, summary
+from flux_upgrade.config.config import Config, Limits
 from flux_upgrade.model.errors import EditConflict, ForbiddenByForge
 from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan
@@ -15,6 +16,7 @@ from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
+from memory_forge import MemoryForge
 from pinned import base
 from replacing import replace
 from rounds import holding, planned, result, round_of, team_of
@@ -262,3 +264,15 @@ def test_drift_comes_first_and_a_row_links_to_what_moves_it() -> None:
     drift = f"clusters/staging: its version references disagree: v2.8.7 in {PATH}; v2.9.3 in {ahead}:3"
     assert f"\n\n> **Drift**: {drift}\n\n|" in text
     assert [links for _, links, *_ in rows(text)] == [f"[#1]({PULL}/1) opened", f"[#2]({PULL}/2) opened, draft"]
+
+
+def test_what_waits_for_room_is_said_once_and_needs_nobody() -> None:
+    world = World(fleet(dict.fromkeys(("a", "b", "c"), "v2.8.8")), Config(limits=Limits(drafts=1)))
+    text = summary_of(world.run(MemoryForge(dict(world.files))))
+    assert "**3 clusters: 3 need approval.** 1 pull request opened.\n" in text
+    assert [(row[1], row[-1]) for row in rows(text)] == [
+        ("[#1](https://git.example/acme/fleet/pull/1) opened, draft", "needs approval"),
+        *[("", "needs approval<br>waits: **limited**")] * 2,
+    ]
+    remedy = r"merge or close one, or raise \`drafts\` under \`limits\` in the config file"
+    assert f"> limited: 2 pull requests wait: at most 1 draft may be open (b (minor), c (minor)) → {remedy}\n" in text

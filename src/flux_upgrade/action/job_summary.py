@@ -15,7 +15,7 @@ from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.overview import Overview, overview
 from flux_upgrade.report.overview_rows import Row, State
 from flux_upgrade.report.plans import dates, step
-from flux_upgrade.report.pull_requests import all_plans, without_plans, would_be
+from flux_upgrade.report.pull_requests import MOST_NAMES, all_plans, waiting, without_plans, would_be
 from flux_upgrade.report.steps import Remark, Step
 
 MOST_ROWS = 500  # Of the table; the report file has all of them
@@ -49,19 +49,21 @@ def summary(done: Round, *, written: bool, approve_command: str, workflow_url: s
     if found.remarks:
         parts += ["### Good to know", "\n".join(map(_remark, found.remarks))]
     warnings = (*done.repository.warnings, *(text for result in done.results for text in result.warnings))
-    notes = [*(each.text.replace("\n", " → ") for each in done.void), *dict.fromkeys(warnings)]
+    waits = (f"{each.why} ({first_few(each.names, MOST_NAMES)}) → {each.hint}" for each in waiting(done.results))
+    notes = [*waits, *(each.text.replace("\n", " → ") for each in done.void), *dict.fromkeys(warnings)]
     parts += [f"> {plain(note)}" for note in notes]
     return "\n\n".join(parts) + "\n"
 
 
 def _verdict(found: Overview, results: Sequence[Result], *, written: bool) -> str:
     """``**2 clusters: 1 ready, 1 needs approval.** 1 pull request opened.`` and who needs you."""
-    made = Counter(f"{would_be(each, written=written)}{each.action}" for each in results if each.url)
-    shown = [f"{counted(count, 'pull request')} {action}" for action, count in made.items()]
-    names = dict.fromkeys(each.update_group.name for each in results if each.action in _TROUBLE)
+    shown = (each for each in results if each.url and not each.is_waiting)
+    made = Counter(f"{would_be(each, written=written)}{each.action}" for each in shown)
+    counts = [f"{counted(count, 'pull request')} {action}" for action, count in made.items()]
+    names = dict.fromkeys(each.update_group.name for each in results if each.action in _TROUBLE and not each.is_waiting)
     sentences = [
         f"**{found.counts}.**",
-        *([f"{enumeration(shown)}."] if shown else []),
+        *([f"{enumeration(counts)}."] if counts else []),
         *([f"Needs you: {', '.join(map(code, names))}."] if names else []),
     ]
     return " ".join(sentences)
@@ -137,6 +139,8 @@ def decision_cell(plan: Plan, decision: Upgrade | Hold) -> str:
 
 
 def _trouble(result: Result) -> str:
+    if result.is_waiting and result.hold is not None:
+        return f"waits: **{result.hold.reason}**"
     if result.hold is not None:
         return f"held: **{result.hold.reason}**: {prose(result.hold.detail)}{_remedy(result.hold.hint)}"
     if result.error is None:
@@ -151,7 +155,7 @@ def _remedy(hint: str) -> str:
 def _link(result: Result, *, written: bool) -> str:
     what = "issue " if result.is_issue else ""
     number = f"{what}[#{result.number}]({result.url})" if result.number else f"[{result.bump_kind}]({result.url})"
-    is_open = result.action is Action.UNCHANGED
+    is_open = result.action is Action.UNCHANGED or result.is_waiting
     state = "open" if is_open else f"{would_be(result, written=written)}{result.action}"
     return f"{number} {state}{', draft' if _is_draft(result) else ''}"
 

@@ -53,6 +53,10 @@ class RecordingForge:
     def calls(self) -> int:
         return self._forge.calls
 
+    @property
+    def exhausted(self) -> str:
+        return self._forge.exhausted
+
     def close(self) -> None:
         self._forge.close()
 

@@ -10,6 +10,7 @@ from flux_upgrade.adapters.recording import RecordingForge
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.commands.reports import plan_report, round_report
 from flux_upgrade.commands.sink import Applied
+from flux_upgrade.commands.wiring import build_timing
 from flux_upgrade.commands.wiring_repository import RepositorySource, build_forge
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.ports import Forge
@@ -45,7 +46,8 @@ class PullRequestSink:
         return plan_report(inventory, plans.plans, self.options, self.environment)
 
     def apply(self, inventory: Inventory, plans: FetchedPlans) -> Applied:
-        done = reconcile_pull_requests(inventory, plans, self.forge, self.details or RunDetails(), self.warn)
+        details = (self.details or RunDetails())._replace(now=build_timing(self.environment).now)
+        done = reconcile_pull_requests(inventory, plans, self.forge, details, self.warn)
         calls = self.forge.calls
         text = round_report(inventory, done, calls, self.options, self.environment)
         return Applied(text, tuple(round_failures(done)), tuple(round_errors(done)), done, calls)

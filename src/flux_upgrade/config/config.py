@@ -67,6 +67,16 @@ class Group(NamedTuple):
     governance: Governance = Governance()
 
 
+class Limits(NamedTuple):
+    """The most that there may be, each 0 for any number. A draft counts as a draft alone."""
+
+    open: int = 10  # Pull requests that can be merged
+    new: int = 5  # Of them, opened by one run
+    drafts: int = 10
+    new_drafts: int = 5
+    minutes: int = 7  # After which a run begins nothing more: less than `timeout-minutes` of the examples
+
+
 class BootstrapConfig(NamedTuple):
     """The key ``bootstrap``; flags of the command beat it."""
 
@@ -88,6 +98,7 @@ class Config(NamedTuple):
     moves_operator: bool = False  # Whether the flux-operator's own pins move along with Flux; else they are named alone
     bootstrap: BootstrapConfig | None = None
     name: str = ""  # Of the file, from the repository's root; empty for the usual one
+    limits: Limits = Limits()
 
     def group_of(self, path: str) -> Group | None:
         """The group of a file, by its path from the repository's root, with ``/``; None: the defaults apply."""

@@ -41,6 +41,7 @@ class PlainShape(StrEnum):
     BOOLEAN = "boolean"
     SWITCH = "`on`, `off`"
     DURATION = "duration: `0`, `12h`, `7d`, `2w`"
+    COUNT = "whole number, `0` for no limit"
     KUBERNETES_VERSION = "version: `1.33`, `v1.33.4`"
     INSTALL_FLAGS = "mapping of [flags](#flags)"
     GROUPS = "mapping of [groups](#groups)"  # Name → `GROUP`
@@ -124,6 +125,18 @@ _COOL_DOWN = (
 )
 _PATTERNS = ListShape(_PATTERN, "[patterns](#patterns)", are_patterns=True)
 _FILE = "(default: the value in the config file, else"
+LIMITS = (
+    Key("open", PlainShape.COUNT, "Open pull requests, without drafts.", "10"),
+    Key("new", PlainShape.COUNT, "Pull requests that one run opens, without drafts.", "5"),
+    Key("drafts", PlainShape.COUNT, "Open drafts.", "10"),
+    Key("new-drafts", PlainShape.COUNT, "Drafts that one run opens.", "5"),
+    Key(
+        "minutes",
+        PlainShape.COUNT,
+        "Minutes after which a run starts no further change. Set it below `timeout-minutes` of the job.",
+        "7",
+    ),
+)
 GOVERNING = (
     Key(
         "policy",
@@ -267,6 +280,13 @@ _OWN = (
         "a newer flux-operator.",
         "report",
         field="moves_operator",
+    ),
+    Key(
+        "limits",
+        MappingShape(LIMITS),
+        "How much there is to review at a time: see [many clusters](../how-to/many-clusters.md). "
+        "Open pull requests are updated and closed whatever their number.",
+        "{open: 10, new: 5, drafts: 10, new-drafts: 5, minutes: 7}",
     ),
     Key("bootstrap", PlainShape.BOOTSTRAP, "The settings of `flux-upgrade bootstrap`."),
     Key(

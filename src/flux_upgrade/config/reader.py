@@ -7,9 +7,9 @@ from typing import Any
 
 from yaml import MappingNode, Mark, ScalarNode, SequenceNode
 
-from flux_upgrade.config.config import Config, Governance, Group
+from flux_upgrade.config.config import Config, Governance, Group, Limits
 from flux_upgrade.config.flag_text import INSTALL_FLAGS, read_flag_text
-from flux_upgrade.config.keys import GOVERNING, TOP, Key
+from flux_upgrade.config.keys import GOVERNING, LIMITS, TOP, Key
 from flux_upgrade.config.values import read, read_mapping
 from flux_upgrade.config.yaml_text import KeyReader, YamlText
 from flux_upgrade.manifests.options import refuse
@@ -76,7 +76,10 @@ def _config(given: Mapping[str, Any], asked: Mapping[str, Any]) -> Config:
         for name, own in given.get("groups", {}).items()
     )
     default = Group(governance=_governance(_merged(given, asked)))
-    return Config(**{**_fields(given, TOP.keys, Config._fields), "default": default, "groups": groups})
+    limits = Limits(**_fields(given.get("limits", {}), LIMITS, Limits._fields))
+    return Config(
+        **{**_fields(given, TOP.keys, Config._fields), "default": default, "groups": groups, "limits": limits}
+    )
 
 
 def _merged(*layers: Mapping[str, Any]) -> dict[str, Any]:

@@ -95,6 +95,7 @@ _PLAIN: dict[PlainShape, Schema] = {
     # An editor that reads YAML 1.2 takes ``off`` for text.
     PlainShape.SWITCH: {"enum": [True, False, "on", "off"]},
     PlainShape.DURATION: {"anyOf": [{"type": "string", "pattern": "^(?:0|[0-9]{1,4}[hdw])$"}, {"const": 0}]},
+    PlainShape.COUNT: {"type": "integer", "minimum": 0, "maximum": 9999},
     # A schema reads 1.30 as the number 1.3, and cannot tell the two apart.
     PlainShape.KUBERNETES_VERSION: {
         "anyOf": [

@@ -20,6 +20,7 @@ from flux_upgrade.config.yaml_text import YamlText, is_text, kind, quoted, truth
 from flux_upgrade.manifests.options import nearest
 from flux_upgrade.model.errors import UsageError
 
+_INTEGER = "tag:yaml.org,2002:int"
 _FLOAT = "tag:yaml.org,2002:float"
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 KUBERNETES_PATCH = r"(?:\.[0-9]{1,3}(?:[-+][0-9A-Za-z.+-]{1,60})?)?"
@@ -158,6 +159,14 @@ def _read_duration(name: str, node: Node, source: YamlText) -> timedelta | None:
     return int(found[1]) * _UNITS[found[2]]
 
 
+def _read_count(name: str, node: Node, source: YamlText) -> int | None:
+    is_count = isinstance(node, ScalarNode) and node.tag == _INTEGER and re.fullmatch("0|[1-9][0-9]{0,3}", node.value)
+    if not is_count:
+        source.refuse(node, f"{name} expects a whole number from 0 to 9999, got {_shown(node)}")
+        return None
+    return int(node.value)
+
+
 def _read_kubernetes_version(name: str, node: Node, source: YamlText) -> str | None:
     """The text counts, in quotes or not."""
     is_version = isinstance(node, ScalarNode) and (is_text(node) or node.tag == _FLOAT)
@@ -225,6 +234,7 @@ _PLAIN: Mapping[PlainShape, Callable[[str, Node, YamlText], Any]] = {
     PlainShape.BOOLEAN: _read_boolean,
     PlainShape.SWITCH: _read_switch,
     PlainShape.DURATION: _read_duration,
+    PlainShape.COUNT: _read_count,
     PlainShape.KUBERNETES_VERSION: _read_kubernetes_version,
     PlainShape.INSTALL_FLAGS: read_install_flags,
     PlainShape.GROUPS: _read_groups,

@@ -205,5 +205,9 @@ class Forge(Protocol):
     def calls(self) -> int:
         """Calls made to the forge so far, for the report."""
 
+    @property
+    def exhausted(self) -> str:
+        """What is nearly used up, a sentence: another step might end halfway. Empty: nothing."""
+
     def close(self) -> None:
         """Let go of connections and temporary files; nothing is asked of it afterwards."""

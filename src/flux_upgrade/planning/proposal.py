@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -88,8 +88,11 @@ def _first_of(approval: str) -> Version:
 
 
 class RunDetails(NamedTuple):
+    """What a run knows of itself."""
+
     approve_command: str = "flux-upgrade upgrade --pull-request --approve="
     run_url: str = ""  # Of the workflow's run, for a browser
+    now: Callable[[], float] = lambda: 0.0  # Epoch seconds
 
 
 class ProposalContext(NamedTuple):
@@ -135,6 +138,11 @@ class Result(NamedTuple):
     attempted: Action = Action.NONE  # What failed
     is_issue: bool = False  # `number` and `url` are those of an issue that stands in for a draft
     is_draft: bool = False  # The pull request is a draft
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it is held for what passes without anybody's doing."""
+        return self.action is Action.HELD and self.hold is not None and self.hold.reason.effect.is_wait
 
 
 class Round(NamedTuple):

@@ -145,6 +145,12 @@ class HoldReason(StrEnum):
         "Upgrade Kubernetes first, or correct `kubernetes-version` in the config file.",
         Effect(holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
     )
+    LIMITED = (
+        "limited",
+        "The pull request waits for room under `limits`, for the next run, or for GitHub's rate limit.",
+        "Merge or close open pull requests, or change [`limits`](config.md#keys).",
+        Effect(is_wait=True),
+    )
     BRANCH_EDITED = (
         "branch-edited",
         "Another user pushed to the pull request's branch. flux-upgrade no longer updates it.",

@@ -20,6 +20,7 @@ from flux_upgrade.policy.feedback import issue_of, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.pullrequests.desired import Reconciliation
 from flux_upgrade.pullrequests.former import question_of_former
+from flux_upgrade.pullrequests.limits import Allowance, Room, Subject, openings_last
 from flux_upgrade.pullrequests.propose import (
     context_of,
     in_the_way,
@@ -67,27 +68,46 @@ def reconcile_pull_requests(
     """
     results: dict[str, Result] = {}
     branch = inventory.request.branch
+    allowance = Allowance(inventory, forge, run)
     for number, (repository, plans) in rounds(fetched, lambda: fetch_plans(inventory, forge)):
         if number == 1:
             _require_base(inventory, repository)
             void = (each.text for each in inventory.void)
             for warning in (*void, *repository.warnings, *unused_approvals(inventory, plans)):
                 warn(warning)
-        reconciler = _Reconciler(inventory, forge, run, repository)
+        reconciler = _Reconciler(inventory, forge, run, repository, allowance)
+        subjects = list(_subjects(inventory, plans))
         # What is decided about one depends on all of them: a file is migrated once, tools follow their clusters.
-        chosen = tuple(each for each in plans if is_chosen(each.update_group, inventory.config, branch))
-        for planned in chosen:
-            proposals = proposals_of(planned, inventory.config, inventory.request.approve)
-            for bump_kind in BumpKind:
-                name = branch_name(inventory.config.branch_prefix, planned.update_group.slug, bump_kind)
-                before = results.get(name)
-                if before is None or may_change(before.error, number - 1):
-                    result = reconciler.act(planned, bump_kind, proposals.get(bump_kind))
-                    results[name] = with_lost_answer(before, result, Action.UNCHANGED, Action.UPDATED)
+        seen = [each for each in plans if is_chosen(each.update_group, inventory.config, branch)]
+        names = {name for each in seen for name in branches_of(each.update_group, inventory.config)}
+        chosen = [each for each in subjects if each.branch in names]
+        again = {name: each for name, each in results.items() if may_change(each.error, number - 1)}
+        results = {name: each for name, each in results.items() if name not in again}
+        others = (each.untouched(repository) for each in subjects if each.branch not in names)
+        room = Room(inventory.config.limits, (*results.values(), *others))
+        for subject in openings_last([each for each in chosen if each.branch not in results], repository):
+            # In no variable of its own: an error knows this frame, and would keep itself and its connection.
+            results[subject.branch] = _after_again(again.pop(subject.branch, None), reconciler.act(subject, room))
+            room.count(results[subject.branch])
         if not any(may_change(result.error, number) for result in results.values()):
             break
-    results |= {each.branch: each for each in reconciler.close_stale(warn)}
-    return Round(repository, chosen, tuple(results.values()), inventory.void, branch)
+    done = [results[each.branch] for each in chosen]
+    return Round(repository, tuple(seen), (*done, *reconciler.close_stale(warn)), inventory.void, branch)
+
+
+def _after_again(before: Result | None, result: Result) -> Result:
+    """``before``: what came of it in the round before, if it was tried."""
+    if before is not None and result.is_waiting:
+        return before  # There is no time to try it again, and that is no success
+    return with_lost_answer(before, result, Action.UNCHANGED, Action.UPDATED)
+
+
+def _subjects(inventory: Inventory, plans: Iterable[UpdateGroupPlan]) -> Iterator[Subject]:
+    for planned in plans:
+        proposals = proposals_of(planned, inventory.config, inventory.request.approve)
+        for bump_kind in BumpKind:
+            name = branch_name(inventory.config.branch_prefix, planned.update_group.slug, bump_kind)
+            yield Subject(planned, bump_kind, proposals.get(bump_kind), name)
 
 
 def _require_base(inventory: Inventory, repository: Repository) -> None:
@@ -142,18 +162,23 @@ def _is_refused(step: Step, done: Done) -> bool:
 class _Reconciler:
     """One round: everything is as it was looked at."""
 
-    def __init__(self, inventory: Inventory, forge: Forge, run: RunDetails, repository: Repository) -> None:
+    def __init__(
+        self, inventory: Inventory, forge: Forge, run: RunDetails, repository: Repository, allowance: Allowance
+    ) -> None:
         self._inventory, self._forge, self._run, self._repository = inventory, forge, run, repository
+        self._allowance = allowance
         # What the texts say of an update group is read from files: once, for all of its pull requests.
         self._contexts: dict[str, ProposalContext] = {}
 
-    def act(self, planned: UpdateGroupPlan, bump_kind: BumpKind, proposal: Proposal | None) -> Result:
-        name = branch_name(self._inventory.config.branch_prefix, planned.update_group.slug, bump_kind)
+    def act(self, subject: Subject, room: Room) -> Result:
+        planned, bump_kind, proposal, name = subject
         idle = Result(planned.update_group, bump_kind, name, Action.NONE)
         # Another target may be proposed by now: what was refused is closed all the same.
         is_refused = self._is_refused(idle) and not (proposal is not None and proposal.is_asked)
         if proposal is None or is_refused:
             return self._end(planned, bump_kind, idle)
+        if subject.is_new(self._repository) and (hold := room.hold_of(subject)) is not None:
+            return idle._replace(action=Action.HELD, hold=hold, proposal=proposal)
         slug = planned.update_group.slug
         if slug not in self._contexts:
             self._contexts[slug] = context_of(self._inventory, self._run, self._repository, planned)
@@ -218,7 +243,8 @@ class _Reconciler:
         elif reconciliation.issue is not None:
             issue = reconciliation.issue
             idle = idle._replace(action=Action.UNCHANGED, number=issue.number, url=issue.url, is_issue=True)
-        failed = self._unprepared(reconciliation, idle)
+        begins = reconciliation.hold is None and reconciliation.steps
+        failed = (self._allowance.end(idle) if begins else None) or self._unprepared(reconciliation, idle)
         if failed is not None:
             return failed
 

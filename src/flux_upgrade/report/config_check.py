@@ -9,6 +9,7 @@ from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import UpdateGroup
 from flux_upgrade.clusters.void_groups import GroupPaths, Void, void_patterns
 from flux_upgrade.config.config import Config, Governance, Migrate
+from flux_upgrade.config.keys import LIMITS
 from flux_upgrade.model.text import printable
 from flux_upgrade.policy.policy import MaxBump, Pending
 
@@ -36,6 +37,8 @@ def check_report(config: Config, title: str, matches: Mapping[str, Sequence[str]
     if config.ignore:
         lines.append(f"ignored: {', '.join(config.ignore)}")
     lines.append(f"branches: {config.branch_prefix}…")
+    limits = (f"{key.name} {value}" for key, value in zip(LIMITS, config.limits, strict=True))
+    lines.append(f"limits: {', '.join(limits)}")
     if config.moves_operator:
         lines.append("flux-operator: its own version is updated in the same pull request")
     if config.forge:

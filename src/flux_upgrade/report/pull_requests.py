@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.markdown import counted
-from flux_upgrade.model.text import printable_lines
+from flux_upgrade.model.text import first_few, printable_lines
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan
 from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.report.plans import ALL_IGNORED, plans_text
+
+MOST_NAMES = 10
 
 
 def round_text(done: Round, *, calls: int, written: bool) -> str:
@@ -26,7 +29,34 @@ def without_plans(done: Round) -> str:
 
 def results_lines(done: Round, *, written: bool) -> list[str]:
     """What was done about each pull request."""
-    return [line for result in done.results for line in _result(result, written=written)]
+    acted = (line for each in done.results if not each.is_waiting for line in _result(each, written=written))
+    return [*acted, *(line for each in waiting(done.results) for line in _waiting(each))]
+
+
+class Waiting(NamedTuple):
+    """Pull requests that wait for the same."""
+
+    why: str  # With their number, a sentence without its end
+    hint: str
+    names: Sequence[str]
+
+
+def waiting(results: Iterable[Result]) -> Iterator[Waiting]:
+    """What waits because of the limits, once for each of them."""
+    names: dict[tuple[str, str, str], list[str]] = {}
+    for result in results:
+        if result.is_waiting and result.hold is not None:
+            reason, detail, hint, *_ = result.hold
+            names.setdefault((reason, detail, hint), []).append(f"{result.update_group.name} ({result.bump_kind})")
+    for (slug, why, remedy), each in names.items():
+        verb = "waits" if len(each) == 1 else "wait"
+        yield Waiting(f"{slug}: {counted(len(each), 'pull request')} {verb}: {why}", remedy, each)
+
+
+def _waiting(found: Waiting) -> Iterator[str]:
+    yield found.why
+    yield f"  {first_few(found.names, MOST_NAMES)}"
+    yield f"  to unblock: {found.hint}"
 
 
 def _result(result: Result, *, written: bool) -> Iterator[str]:

@@ -60,6 +60,10 @@ class GitForge:
         """Calls of ls-remote, fetch and push."""
         return self._git.calls
 
+    @property
+    def exhausted(self) -> str:
+        return ""
+
     def fetch(self, question: forge.Question) -> forge.Repository:
         return self._fetch.fetch(question)
 

@@ -19,6 +19,7 @@ from flux_upgrade.model.text import one_line
 
 _HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
 _OPTIONS = RequestOptions(headers=_HEADERS, accept_status=(400, 401, 403, 404, 409, 410, 422, 451))
+_RESERVE = 50  # Calls that a run leaves: other jobs share the limit, and a step of ours takes a dozen
 _MAX_PAGES = 20  # of 100 each: no repository has that many deploy keys
 
 
@@ -59,6 +60,15 @@ class GitHubApi:
         self.graphql_url = graphql_url
         self._pause = pause
         self._next_write = 0.0
+        self._left: dict[str, tuple[int, float]] = {}
+        """What each of GitHub's rate limits counts → the calls that are left, and until when."""
+
+    @property
+    def exhausted(self) -> str:
+        """As ``Forge.exhausted``."""
+        now = self.timing.now()
+        ends = [end for left, end in self._left.values() if left < _RESERVE and end > now]
+        return f"GitHub's API rate limit is nearly used up until {failures.utc(max(ends))}" if ends else ""
 
     def found(self, path: str, attempt: Attempt) -> Response | None:
         """The answer to a GET; None for 404. Raises what ``attempt`` makes of anything else."""
@@ -68,7 +78,7 @@ class GitHubApi:
     def answer(self, path: str, attempt: Attempt) -> Response:
         """The answer to a GET, whatever GitHub says. Raises ForgeUnavailable where it says nothing."""
         with translated_errors(attempt):
-            return self.client.get(f"{self.url}{path}", _OPTIONS)
+            return self._counted(self.client.get(f"{self.url}{path}", _OPTIONS))
 
     def require(self, response: Response, attempt: Attempt) -> Response:
         """An answer of success. Raises what ``attempt`` makes of another one."""
@@ -115,7 +125,7 @@ class GitHubApi:
         """The answer to a query, and what it holds as JSON. Raises ForgeUnavailable where there is none."""
         body = json.dumps({"query": query.text, "variables": query.variables}).encode()
         with translated_errors(attempt):
-            response = self.client.query(self.graphql_url, body, _OPTIONS)
+            response = self._counted(self.client.query(self.graphql_url, body, _OPTIONS))
         return response, _parsed(response)
 
     def write(self, verb: str, path: str, attempt: Attempt, body: object = None) -> Response:
@@ -138,7 +148,7 @@ class GitHubApi:
         for _ in range(failures.ATTEMPTS):
             if (pause := self._next_write - self.timing.now()) > 0:
                 self.timing.sleep(pause)
-            response = self.client.send(verb, url, body, options)
+            response = self._counted(self.client.send(verb, url, body, options))
             now = self.timing.now()
             self._next_write = now + self._pause
             if not failures.is_rate_limited(response.status, response.headers):
@@ -148,6 +158,12 @@ class GitHubApi:
                 break
             self.timing.sleep(wait)
             waited += wait
+        return response
+
+    def _counted(self, response: Response) -> Response:
+        found = failures.calls_left(response.headers)
+        if found is not None:
+            self._left[response.headers.get("x-ratelimit-resource", "")] = found
         return response
 
 

@@ -56,6 +56,10 @@ class GitHubForge:
         """Every request of the client counts, those of retries too."""
         return self._github.client.sent
 
+    @property
+    def exhausted(self) -> str:
+        return self._github.exhausted
+
     def close(self) -> None:
         self._github.client.close()
 

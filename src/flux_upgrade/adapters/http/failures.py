@@ -55,6 +55,12 @@ def asked_wait(headers: Mapping[str, str], now: float) -> float | None:
     return None
 
 
+def calls_left(headers: Mapping[str, str]) -> tuple[int, float] | None:
+    """How many calls the sender has left, and until when (epoch seconds); None where the server does not say."""
+    left, reset = (headers.get(f"x-ratelimit-{name}", "").strip() for name in ("remaining", "reset"))
+    return (int(left), float(reset)) if _is_count(left) and _is_count(reset) else None
+
+
 def utc(moment: float) -> str:
     """Epoch seconds as ``2026-01-31 12:00:00 UTC``."""
     try:
