@@ -56,7 +56,7 @@ def test_it_has_all_its_acts(acts: dict[str, str]) -> None:
 
 def test_a_scheduled_run_opens_the_patch_and_a_draft_for_the_pending_minor(acts: dict[str, str]) -> None:
     text = acts["1"]
-    assert states(text) == ["open", "draft", "open", "draft"]
+    assert states(text) == ["open", "open", "draft", "draft"]
     assert "calls: 1 read to fluxcd/flux2, 1 read to acme/fleet, 20 writes to acme/fleet" in text
     # The rendered pull request, and the summary.
     assert "**Minor** · `clusters/staging` · v2.8.7 → v2.9.3 · needs approval" in text
@@ -73,13 +73,13 @@ def test_a_second_run_reads_twice_and_writes_nothing(acts: dict[str, str]) -> No
 
 
 def test_a_draft_is_kept_current(acts: dict[str, str]) -> None:
-    assert states(acts["3"]) == ["open", "draft", "merged", "draft"]
+    assert states(acts["3"]) == ["open", "merged", "draft", "draft"]
     assert "#4 draft   Upgrade Flux to v2.9.4 in clusters/staging" in acts["3"]
 
 
 def test_an_approval_makes_drafts_ready_and_nothing_is_lost_in_what_is_merged(acts: dict[str, str]) -> None:
     assert "on: workflow_dispatch, approve: 2.9" in acts["4"]
-    assert states(acts["4"]) == ["open", "open", "merged", "open"]
+    assert states(acts["4"]) == ["open", "merged", "open", "open"]
     assert "memory: 2Gi # the charts are large" in acts["4"]
 
 
@@ -91,7 +91,7 @@ def test_a_revert_is_respected(acts: dict[str, str]) -> None:
 def test_a_conflict_is_held_and_ends_red(acts: dict[str, str]) -> None:
     assert "hold v2.9.4 · edit-conflict" in acts["6"]
     assert "exit code 9" in acts["6"]
-    assert states(acts["6"]) == ["open", "open", "merged", "merged"]
+    assert states(acts["6"]) == ["open", "merged", "open", "merged"]
 
 
 def test_the_laptop_shows_the_proof(acts: dict[str, str]) -> None:
@@ -157,7 +157,7 @@ def test_what_is_kept_is_what_there_was_to_look_at(acts: dict[str, str], kept: P
     assert json.loads((kept / runs[4] / "report.json").read_text())["outcome"] == "held"
     pulls = kept / "pull-requests"
     assert (
-        (pulls / "fleet-3.md").read_text().startswith("# Upgrade Flux to v2.8.8 in clusters/staging #3\n\n**merged**")
+        (pulls / "fleet-2.md").read_text().startswith("# Upgrade Flux to v2.8.8 in clusters/staging #2\n\n**merged**")
     )
     assert "+# Flux Version: v2.9.4\n" in (pulls / "fleet-4.diff").read_text()
     first_upgrade = "# Upgrade Flux to v2.9.4 in clusters/production #1\n\n**open**"
