@@ -276,9 +276,9 @@ def test_read_single_finds_one_file_in_any_folder() -> None:
 
 
 def test_read_single_refuses_none_and_two() -> None:
-    with pytest.raises(UntrustedArchive, match="holds 0 files"):
+    with pytest.raises(UntrustedArchive, match="contains 0 files"):
         reader.read_single(pack([member("other.yaml")]), "gotk-components.yaml", WHAT)
-    with pytest.raises(UntrustedArchive, match="holds 2 files"):
+    with pytest.raises(UntrustedArchive, match="contains 2 files"):
         reader.read_single(pack([member("a/x.yaml"), member("x.yaml")]), "x.yaml", WHAT)
 
 

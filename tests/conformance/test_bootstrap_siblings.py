@@ -68,7 +68,7 @@ def explanation(content: bytes) -> str:
     try:
         found = recover_sync(content)
     except Unreadable as error:
-        return "no sync: other objects" if "it holds no" in error.message else error.message
+        return "no sync: other objects" if error.message.startswith("no ") else error.message
     if found.is_exact:
         return "byte for byte"
     text = content.decode().replace("\r\n", "\n")

@@ -188,7 +188,7 @@ def _edited(version: str) -> bytes:
         ({"path": "no-such-folder"}, UsageError, "no-such-folder"),
         ({"path": "clusters/staging/flux-system/kustomization.yaml"}, NothingFound, "no Flux found"),
         ({"config": "no-such.yaml"}, UsageError, "no-such.yaml cannot be read"),
-        ({"release-source": "ftp://flux.example"}, UsageError, "neither github, a folder"),
+        ({"release-source": "ftp://flux.example"}, UsageError, "must be github, a directory"),
         ({"release-source": "http://127.0.0.1:9/flux"}, SourceUnavailable, "127.0.0.1:9"),
         ({"ca-file": "no-such.pem"}, UsageError, "no-such.pem"),
         ({"ca-file": "README.md"}, UsageError, "README.md"),

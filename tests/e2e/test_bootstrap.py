@@ -78,7 +78,7 @@ def test_a_repository_with_content_gets_one_pull_request(
         assert set(repository.files(BRANCH)) - set(repository.files()) == set(FILES)
         assert "**Action required**" in pull.body
         assert "gh repo deploy-key add identity.pub" in pull.body
-        assert "Once it is merged" in pull.body
+        assert "Merge this pull request." in pull.body
         assert first.outputs["pull-request-url"] == f"{site.hub.url}/{NAME}/pull/1"
         assert json.loads(first.outputs["pull-requests"])[0]["target"] == "v2.9.4"
         (status,) = repository.status(pull.head_sha).values()

@@ -120,7 +120,7 @@ def test_what_the_minor_does_not_serve_is_moved_first(acts: dict[str, str]) -> N
 def test_then_the_minor_says_what_it_changes_and_which_patch_keeps_it_out(acts: dict[str, str]) -> None:
     assert re.findall(r"^clusters/production · (.*): opened", acts["8"], re.MULTILINE) == ["minor"]
     assert "Not applied: `--requeue-dependency=5s`" in acts["8"]
-    assert "`NetworkPolicy/allow-webhooks`: lets in TCP 9292 only" in acts["8"]
+    assert "`NetworkPolicy/allow-webhooks`: lets in only TCP 9292" in acts["8"]
 
 
 def test_a_new_repository_has_flux_in_its_first_commit_and_access_to_itself(acts: dict[str, str]) -> None:

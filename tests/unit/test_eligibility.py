@@ -29,15 +29,20 @@ def bumped(image: bytes) -> Pin:
     return installation(PLAIN.replace(IMAGE, image))
 
 
+_WITHDRAWN = PLAIN.replace(b"v2.8.7", b"v2.8.6").replace(b"v1.8.7", b"v1.8.6")
+"""Of a release that the source lacks: its neighbor explains it, if nothing but versions differs."""
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
         (b"<<<<<<< HEAD\n" + PLAIN, HoldReason.UNREADABLE),
-        (PLAIN.replace(b"v2.8.7", b"v2.8.6").replace(b"v1.8.7", b"v1.8.6"), HoldReason.UNVERIFIED),
+        (_WITHDRAWN, None),
+        (_WITHDRAWN.replace(b"cpu: 1000m", b"cpu: 2000m"), HoldReason.UNVERIFIED),
         (PLAIN, None),
         (PLAIN.replace(b"cpu: 1000m", b"cpu: 2000m"), None),
     ],
-    ids=["broken", "of a release that is not there", "exact", "edited"],
+    ids=["broken", "of a release that is not there", "of such a release, edited", "exact", "edited"],
 )
 def test_what_cannot_be_proved_can_go_nowhere(content: bytes, reason: HoldReason | None) -> None:
     hold = installation(content).held
