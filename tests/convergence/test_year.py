@@ -7,7 +7,7 @@ from pathlib import Path
 from convergence.asking import installations
 from convergence.fleet import fleet_at
 from convergence.year import Year
-from convergence.year_user import CLUSTERS
+from convergence.year_memory import CLUSTERS
 
 
 def test_a_year_loses_nothing(seed: int, tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from github_stand_in.model import Pull
 
 from convergence.fleet import Fleet, manifest
 from convergence.runs import Ran
-from convergence.year_user import User, cluster_of, path_of, subject_of
+from convergence.year_memory import cluster_of, path_of, size_of, subject_of
+from convergence.year_user import User
 from flux_upgrade.model import markers
 
 DATES = {
@@ -109,13 +110,12 @@ class Year:
 
     def _problems(self) -> Iterator[str]:
         open_pulls = [pull for pull in self.user.pulls if pull.state == "open"]
-        for branch, count in Counter(pull.head for pull in open_pulls).items():
+        ours = [pull for pull in open_pulls if pull.head not in self.user.commits]
+        for subject, count in Counter((cluster_of(pull.head), size_of(pull.head)) for pull in ours).items():
             if count > 1:
-                yield f"{count} pull requests are open for {branch}"
-        for pull in open_pulls:
-            # What the user has pushed to is theirs.
-            if pull.head not in self.user.commits:
-                yield from self._wrong(pull)
+                yield f"{count} pull requests are open for {subject}"
+        for pull in ours:  # What the user has pushed to is theirs
+            yield from self._wrong(pull)
         yield from self._lost()
         for pull in self.user.pulls:
             if pull.number > self._newest and subject_of(pull) in self.user.refused:
@@ -126,16 +126,15 @@ class Year:
         state = markers.state_of(pull.body)
         assert state is not None, self._told(f"#{pull.number} has no block")
         cluster = cluster_of(pull.head)
-        head = self._fleet.repository.store.read(self._fleet.repository.head(pull.head))
         current = self.user.current(cluster)
+        if cluster == "staging" and self.user.is_ignored:
+            yield f"#{pull.number} is of a cluster that is ignored"
         if self._fleet.repository.files(pull.head)[path_of(cluster)] != manifest(state.target):
             yield f"#{pull.number} does not hold {state.target}"
-        if len(head.parents) != 1:
-            yield f"#{pull.number} has a merge"
         if state.target not in self._released or state.target <= current:
             yield f"#{pull.number} proposes {state.target} over {current}"
         is_minor = state.target.minor != current.minor
-        if is_minor is not pull.head.endswith("/minor"):
+        if is_minor is not (size_of(pull.head) == "minor"):
             yield f"#{pull.number} proposes {state.target} over {current} on {pull.head}"
         is_approved = subject_of(pull) in self.user.ready
         if is_minor and not pull.is_draft and not is_approved:

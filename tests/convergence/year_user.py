@@ -1,78 +1,28 @@
-"""What the user of a simulated year does, and what they expect to find afterwards."""
+"""What the user of a simulated year does."""
 
 from __future__ import annotations
 
-import random
-from collections import Counter
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable
 
 from github_stand_in.model import Pull
 from github_stand_in.refusals import Refused
 
-from convergence.fleet import Fleet, manifest
+from convergence.fleet import CONFIG, manifest
+from convergence.year_memory import CLUSTERS, GROUP, Memory, path_of, subject_of
 from flux_upgrade.model import markers
 from flux_upgrade.model.versions import Version
 
-CLUSTERS = ("production", "staging")
-Subject = tuple[str, str]
-"""What an answer is about: a branch, and a minor with all its patches or one patch."""
 
-
-def path_of(cluster: str) -> str:
-    return f"clusters/{cluster}/flux-system/gotk-components.yaml"
-
-
-def cluster_of(branch: str) -> str:
-    return branch.split("/")[1].removeprefix("clusters.")
-
-
-def subject_of(pull: Pull) -> Subject:
-    target = target_of(pull)
-    return pull.head, target.minor if pull.head.endswith("/minor") else target
-
-
-def target_of(pull: Pull) -> Version:
-    state = markers.state_of(pull.body)
-    assert state is not None, f"#{pull.number} has no block"
-    return state.target
-
-
-class User:
-    """``released``: the releases so far."""
-
-    def __init__(self, fleet: Fleet, seed: int, released: Sequence[str]) -> None:
-        self.fleet, self.released = fleet, released
-        self.people = fleet.people
-        self.chance = random.Random(seed)  # noqa: S311 a walk that can be repeated
-        self.day = datetime.fromtimestamp(0, UTC)
-        self.log: list[str] = []
-        self.seen: Counter[str] = Counter()
-        """Name of a deed → how often it was done."""
-        self.dispatched: list[str] = []
-        """What the next run is started with."""
-        self.texts: dict[int, str] = {}
-        self.titles: dict[int, str] = {}
-        self.commits: dict[str, str] = {}
-        """Branch → the last commit that was pushed to it, and may not be lost."""
-        self.ready: set[Subject] = set()
-        self.refused: set[Subject] = set()
-        self._merged: list[str] = []
-
-    @property
-    def pulls(self) -> list[Pull]:
-        return [each for _, each in sorted(self.fleet.repository.pulls.items())]
-
-    def current(self, cluster: str) -> Version:
-        """The release on the base branch."""
-        content = self.fleet.repository.files()[path_of(cluster)]
-        return next(Version(tag) for tag in self.released if manifest(tag) == content)
+class User(Memory):
+    """Does one thing at a time, by chance."""
 
     def act(self) -> None:
         deeds: tuple[Callable[[], str], ...] = (
             *(self._merge, self._merge, self._merge, self._mark_ready, self._mark_ready, self._to_draft),
             *(self._label, self._close, self._reopen, self._skip, self._rebase, self._push, self._write, self._rename),
             *(self._delete_branch, self._revert, self._work, self._work, self._upgrade, self._dispatch),
+            *(self._dispatch_for_one, self._update_branch, self._update_branch, self._let_a_bot_close),
+            *(self._rename_the_group, self._ignore),
         )
         deed = self.chance.choice(deeds)
         try:
@@ -97,13 +47,9 @@ class User:
         if pull is None:
             return ""
         method = self.chance.choice(("merge", "squash", "rebase"))
-        self._merged.append(self.people.merge(pull.number, method))
-        self._forget(pull.head)
+        self.merged.append(self.people.merge(pull.number, method))
+        self.forget(pull.head)
         return f"#{pull.number} by {method}"
-
-    def _forget(self, branch: str) -> None:
-        """What was pushed there is merged, or nobody wants it."""
-        self.commits.pop(branch, None)
 
     def _mark_ready(self) -> str:
         pull = self._any(is_draft=True)
@@ -118,7 +64,7 @@ class User:
         if pull is None:
             return ""
         self.people.to_draft(pull.number)
-        self.ready.discard(subject_of(pull))
+        self.put_back(pull)
         return f"#{pull.number}"
 
     def _label(self) -> str:
@@ -129,16 +75,12 @@ class User:
         self.ready.add(subject_of(pull))
         return f"#{pull.number}"
 
-    def _refuse(self, pull: Pull) -> None:
-        self.refused.add(subject_of(pull))
-        self.ready.discard(subject_of(pull))
-
     def _close(self) -> str:
         pull = self._any()
         if pull is None:
             return ""
         self.people.close(pull.number)
-        self._refuse(pull)
+        self.refuse(pull)
         return f"#{pull.number}"
 
     def _reopen(self) -> str:
@@ -156,7 +98,7 @@ class User:
         if pull is None or markers.is_ticked(pull.body, markers.SKIP):
             return ""
         self.people.tick(pull.number, "skip")
-        self._refuse(pull)
+        self.refuse(pull)
         return f"#{pull.number}"
 
     def _rebase(self) -> str:
@@ -164,7 +106,7 @@ class User:
         if pull is None or markers.is_ticked(pull.body, markers.REBASE):
             return ""
         self.people.tick(pull.number, "rebase")
-        self._forget(pull.head)
+        self.forget(pull.head)
         return f"#{pull.number}"
 
     def _push(self) -> str:
@@ -196,16 +138,16 @@ class User:
         pull = self._any()
         if pull is None:
             return ""
-        self._refuse(pull)
-        self._forget(pull.head)
+        self.refuse(pull)
+        self.forget(pull.head)
         self.people.delete_branch(pull.head)
         return pull.head
 
     def _revert(self) -> str:
-        if not self._merged:
+        if not self.merged:
             return ""
-        self.people.revert(self._merged[-1])
-        return self._merged.pop()[:7]
+        self.people.revert(self.merged[-1])
+        return self.merged.pop()[:7]
 
     def _work(self) -> str:
         return self.people.advance_base(content=str(self.day).encode())[:7]
@@ -225,12 +167,47 @@ class User:
         if all(self.current(cluster).minor >= minor for cluster in CLUSTERS):
             return ""
         self.dispatched.append(minor)
-        for cluster in CLUSTERS:
-            slug = f"flux-upgrade/clusters.{cluster}/"
-            self.refused = {each for each in self.refused if not self._is_approved(each, slug, minor)}
-            self.ready.add((f"{slug}minor", minor))
+        self.approve(minor, *CLUSTERS)
         return minor
 
-    def _is_approved(self, refused: tuple[str, str], slug: str, minor: str) -> bool:
-        """An approval of a minor includes its patches, refused ones as well."""
-        return refused[0].startswith(slug) and (refused[1] == minor or Version(refused[1]).minor == minor)
+    def _dispatch_for_one(self) -> str:
+        cluster = self.chance.choice(CLUSTERS)
+        minor = Version(self.chance.choice(self.released)).minor
+        if self.current(cluster).minor >= minor or (cluster == "staging" and self.is_ignored):
+            return ""
+        name = GROUP if cluster == "production" and self.is_grouped else f"clusters/{cluster}"
+        self.dispatched.append(f"{name}={minor}")
+        self.approve(minor, cluster)
+        return self.dispatched[-1]
+
+    def _update_branch(self) -> str:
+        pull = self._any()
+        if pull is None:
+            return ""
+        self.people.update_branch(pull.number)
+        return f"#{pull.number}"
+
+    def _let_a_bot_close(self) -> str:
+        pull = self._any(is_draft=True)
+        if pull is None:
+            return ""
+        self.fleet.repository.close(pull, by="stale[bot]")
+        self.ready.discard(subject_of(pull))
+        return f"#{pull.number}"
+
+    def _configure(self, **changed: bool) -> str:
+        """Write the config file with the group, or what it ignores, the other way round."""
+        self.is_grouped = changed.get("is_grouped", self.is_grouped)
+        self.is_ignored = changed.get("is_ignored", self.is_ignored)
+        text = "ignore: [clusters/staging/**]\n" if self.is_ignored else ""
+        text += f"groups: {{{GROUP}: {{paths: [clusters/production/**]}}}}\n" if self.is_grouped else ""
+        self.people.push("main", {CONFIG: (text or "{}\n").encode()}, "Configure\n")
+        return f"grouped {self.is_grouped}, ignored {self.is_ignored}"
+
+    def _rename_the_group(self) -> str:
+        return self._configure(is_grouped=not self.is_grouped)
+
+    def _ignore(self) -> str:
+        kept = {subject_of(pull) for pull in self.pulls if pull.state == "open" and pull.head in self.commits}
+        self.ready = {each for each in self.ready if each[0] != "staging" or each in kept}
+        return self._configure(is_ignored=not self.is_ignored)

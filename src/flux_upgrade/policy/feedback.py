@@ -47,7 +47,11 @@ def feedback_of(  # noqa: PLR0913 three sources, and the four facts that select 
         for pull, state in pulls:
             if not markers.target_of(state, path):
                 continue
-            approved += _approvals(state, pull)
+            # One that is still open on a former branch does not approve what was refused after it.
+            is_older = pull not in branch.pulls and any(
+                each.bump_kind == state.subject and each.target.minor == state.target.minor for each in rejections
+            )
+            approved += () if is_older else _approvals(state, pull)
             if state.target.minor not in reopened:
                 rejections += _refusals(state, pull, path, current)
             if pull.state is PullState.OPEN:

@@ -1,0 +1,101 @@
+"""What the user of a simulated year remembers, and expects to find again."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from github_stand_in.model import Pull
+
+from convergence.fleet import Fleet, manifest
+from flux_upgrade.model import markers
+from flux_upgrade.model.versions import Version
+
+CLUSTERS = ("production", "staging")
+GROUP = "prod"  # As the user sometimes calls production
+Subject = tuple[str, str, str]
+"""What an answer is about: a cluster, the size, and a minor with all its patches or one patch."""
+
+
+def path_of(cluster: str) -> str:
+    return f"clusters/{cluster}/flux-system/gotk-components.yaml"
+
+
+def cluster_of(branch: str) -> str:
+    slug = branch.split("/")[1].removeprefix("clusters.")
+    return "production" if slug == GROUP else slug
+
+
+def size_of(branch: str) -> str:
+    return branch.rpartition("/")[2]
+
+
+def subject_of(pull: Pull) -> Subject:
+    state = markers.state_of(pull.body)
+    assert state is not None, f"#{pull.number} has no block"
+    size = size_of(pull.head)
+    return cluster_of(pull.head), size, state.target.minor if size == "minor" else state.target
+
+
+class Memory:
+    """``released``: the releases so far."""
+
+    def __init__(self, fleet: Fleet, seed: int, released: Sequence[str]) -> None:
+        self.fleet, self.released = fleet, released
+        self.people = fleet.people
+        self.chance = random.Random(seed)  # noqa: S311 a walk that can be repeated
+        self.day = datetime.fromtimestamp(0, UTC)
+        self.log: list[str] = []
+        self.seen: Counter[str] = Counter()
+        """Name of a deed → how often it was done."""
+        self.dispatched: list[str] = []
+        """What the next run is started with."""
+        self.texts: dict[int, str] = {}
+        self.titles: dict[int, str] = {}
+        self.commits: dict[str, str] = {}
+        """Branch → the last commit that was pushed to it, and may not be lost."""
+        self.ready: set[Subject] = set()
+        self.refused: set[Subject] = set()
+        self.merged: list[str] = []
+        self.is_ignored = False
+        """Whether the config file ignores staging."""
+        self.is_grouped = False
+        """Whether the config file has a group for production."""
+
+    @property
+    def pulls(self) -> list[Pull]:
+        return [each for _, each in sorted(self.fleet.repository.pulls.items())]
+
+    def current(self, cluster: str) -> Version:
+        """The release on the base branch."""
+        content = self.fleet.repository.files()[path_of(cluster)]
+        return next(Version(tag) for tag in self.released if manifest(tag) == content)
+
+    def refuse(self, pull: Pull) -> None:
+        if not self._is_replaced(pull):
+            self.refused.add(subject_of(pull))
+            self.ready.discard(subject_of(pull))
+
+    def put_back(self, pull: Pull) -> None:
+        if not self._is_replaced(pull):
+            self.ready.discard(subject_of(pull))
+
+    def _is_replaced(self, pull: Pull) -> bool:
+        """Whether a newer one about the same is open, on the branch of another group."""
+        newer = (each for each in self.pulls if each.state == "open" and each.number > pull.number)
+        return any(subject_of(each) == subject_of(pull) for each in newer)
+
+    def approve(self, minor: str, *clusters: str) -> None:
+        """A minor includes its patches, refused ones as well."""
+        self.refused = {
+            each
+            for each in self.refused
+            if each[0] not in clusters or (each[2] if each[1] == "minor" else Version(each[2]).minor) != minor
+        }
+        self.ready |= {(cluster, "minor", minor) for cluster in clusters}
+
+    def forget(self, branch: str) -> None:
+        """What was pushed there is merged, or not wanted any more."""
+        self.commits.pop(branch, None)
