@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
 
-from flux_upgrade.adapters.github import branch_rules, refusals
+from flux_upgrade.adapters.github import answers, branch_rules, refusals
 from flux_upgrade.adapters.github import query as queries
 from flux_upgrade.adapters.github.api import GitHubApi, json_object, owner_and_name
 from flux_upgrade.adapters.github.query import Json, Parts, Query
@@ -81,7 +81,7 @@ class GitHubForge:
                 answer = self._asked(partial(queries.more, self._who, question, merged, number))
                 merged = queries.joined(merged, answer)
                 files |= answer.get("object") or {}
-            branches = {name: queries.branch_of(merged, number, name) for number, name in enumerate(question.branches)}
+            branches = {name: answers.branch_of(merged, number, name) for number, name in enumerate(question.branches)}
             branches |= self._behind_forks(merged, branches)
             branches |= self._updated(merged, branches)
             branches |= self._blocked(question, merged, branches)
@@ -100,13 +100,13 @@ class GitHubForge:
             base=base["name"],
             base_oid=commit["oid"],
             base_tree=commit["tree"]["oid"],
-            files={path: queries.file_of(files, number) for number, path in enumerate(question.paths)},
+            files={path: answers.file_of(files, number) for number, path in enumerate(question.paths)},
             branches=branches,
-            issues=queries.issues_of(seen),
+            issues=answers.issues_of(seen),
             sees_statuses=self._parts.statuses,
-            others=queries.others_of(seen, question),
+            others=answers.others_of(seen, question),
             is_enterprise_server=self._is_enterprise,
-            closed=queries.closed_of(seen, question),
+            closed=answers.closed_of(seen, question),
             viewer=seen["viewer"],
             recent=tuple(each["messageHeadline"] for each in commit["recent"]["nodes"][:_RECENT]),
             ancestry=tuple(each["oid"] for each in commit["recent"]["nodes"]),
@@ -122,7 +122,7 @@ class GitHubForge:
             cursors = {
                 number: (names[number], cursor)
                 for number, connection in connections.items()
-                if (cursor := queries.cursor_of(connection))
+                if (cursor := answers.cursor_of(connection))
                 and len(found.get(names[number], branches[names[number]]).pulls) < queries.MAX_PULLS
             }
             if not cursors:
@@ -131,7 +131,7 @@ class GitHubForge:
             connections = {number: answer[f"q{number}"] for number in cursors}
             for number, connection in connections.items():
                 known = found.get(names[number], branches[names[number]])
-                pulls = (*known.pulls, *queries.pulls_of(connection, base))[: queries.MAX_PULLS]
+                pulls = (*known.pulls, *answers.pulls_of(connection, base))[: queries.MAX_PULLS]
                 found[names[number]] = known._replace(pulls=pulls)
         return found
 
@@ -149,7 +149,7 @@ class GitHubForge:
 
     def _blocked(self, question: Question, seen: Json, branches: Mapping[str, Branch]) -> Iterator[tuple[str, Branch]]:
         """Branches that cannot be created, or whose commit cannot be replaced."""
-        others = (*queries.parents_of(seen), *queries.others_of(seen, question))
+        others = (*answers.parents_of(seen), *answers.others_of(seen, question))
         for number, branch in enumerate(branches.values()):
             ref = seen[f"b{number}"]
             # GITHUB_TOKEN can be exempted from rulesets only. Of any other token GitHub knows better.
