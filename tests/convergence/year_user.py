@@ -13,6 +13,9 @@ from flux_upgrade.model import markers
 from flux_upgrade.model.versions import Version
 
 
+_APPROVED = "flux-upgrade/approved"
+
+
 class User(Memory):
     """Does one thing at a time, by chance."""
 
@@ -71,7 +74,7 @@ class User(Memory):
         pull = self._any(is_draft=True)
         if pull is None or not pull.head.endswith("/minor"):
             return ""
-        self.people.label(pull.number, "flux-upgrade/approved")
+        self.people.label(pull.number, _APPROVED)
         self.ready.add(subject_of(pull))
         return f"#{pull.number}"
 
@@ -89,8 +92,11 @@ class User(Memory):
             return ""
         self.people.reopen(pull.number)
         self.refused.discard(subject_of(pull))
-        if not pull.is_draft:
+        if not pull.is_draft or _APPROVED in pull.labels:
             self.ready.add(subject_of(pull))  # As it was when it was closed
+        head = self.fleet.repository.head(pull.head)
+        if len(self.fleet.repository.store.read(head).parents) > 1:
+            self.commits[pull.head] = head  # Another one was updated by GitHub, and merged: that is not ours any more
         return f"#{pull.number}"
 
     def _skip(self) -> str:
