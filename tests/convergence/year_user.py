@@ -12,7 +12,6 @@ from convergence.year_memory import CLUSTERS, GROUP, Memory, path_of, subject_of
 from flux_upgrade.model import markers
 from flux_upgrade.model.versions import Version
 
-
 _APPROVED = "flux-upgrade/approved"
 
 
