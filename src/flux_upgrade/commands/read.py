@@ -66,6 +66,9 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
     governed = [each for each in members if not config.is_ignored(each.path)]
     reported_only = [each for each in governed if each.pin.role is Role.REPORTED]
     paths = [each.path for each in members]
+    request = options.request
+    if request.approve:
+        request = request._replace(approve=resolved(request.approve, update_groups))
     return Inventory(
         update_groups=update_groups,
         config=config,
@@ -73,7 +76,7 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
         pin_context=context,
         ownership=Ownership(scope.whole, is_named=scope.is_file),
         reported_only=tuple(reported_only),
-        request=options.request._replace(approve=resolved(options.request.approve, update_groups)),
+        request=request,
         now=datetime.fromtimestamp(build_timing(environment).now(), UTC),
         head=head_of(place.root),
         all_paths=frozenset(paths) if scope.is_whole else None,

@@ -189,7 +189,7 @@ class _UpdateGroups:
 
     def _target(self, update_group: UpdateGroup, cluster: Cluster, member: Member) -> PlannedTarget:
         pin, request = member.pin, self._inventory.request
-        asked = versions_in(request.approve, update_group, (cluster,))
+        asked = versions_in(request.approve, update_group, (cluster,)) if request.approve else ()
         feedback = Feedback(approved=asked)
         if self._repository is not None:
             # Late: of a tree nobody was asked.
