@@ -43,9 +43,9 @@ OLD = re.compile(rb"\.toolkit\.fluxcd\.io/v[12]beta[12]\b|version: .?v[12]beta[1
 PATCHED = ["file", "file", "inline", "json-6902", "json-file", "json-inline", "strategic-list"]
 EXPECTED = {
     "before": [
-        f"Move 19 places in {FOLDER} to API versions that Flux {STOP} serves",
+        f"Migrate 19 places in {FOLDER} to API versions that Flux {STOP} serves",
         f"Upgrade Flux to {STOP} in {FOLDER}",
-        f"Move 23 places in {FOLDER} to API versions that Flux {LAST} serves",
+        f"Migrate 23 places in {FOLDER} to API versions that Flux {LAST} serves",
         f"Upgrade Flux to {LAST} in {FOLDER}",
     ],
     "with-upgrade": [f"Upgrade Flux to {STOP} in {FOLDER}", f"Upgrade Flux to {LAST} in {FOLDER}"],
@@ -136,7 +136,7 @@ def built(folder: Path) -> bytes:
 
 
 def is_move(title: str) -> bool:
-    return title.startswith("Move ")
+    return title.startswith("Migrate ")
 
 
 def flux_resources(documents: Any) -> Iterator[Resource]:

@@ -87,7 +87,7 @@ def test_each_step_ends_with_everything_applied(start: Start, manifest: Manifest
             person.follow(pulls[0])
             went.append(pulls[0].title)
     assert [each for each in went if each.startswith("Upgrade")][-1].startswith("Upgrade Flux to v2.9.4"), went
-    assert any(each.startswith("Move") for each in went), went
+    assert any(each.startswith("Migrate") for each in went), went
 
 
 def _oldest(release: Sequence[Object]) -> Iterator[tuple[str, str, str]]:

@@ -18,7 +18,7 @@ _FEW = 3
 def what(view: View, name: str) -> str:
     """For the title, without markup. ``name``: of the place, or empty."""
     where = f" in {name}" if name else ""
-    return f"Move {uses_of(_moves(view))}{where} to API versions that Flux {view.proposal.target} serves"
+    return f"Migrate {uses_of(_moves(view))}{where} to API versions that Flux {view.proposal.target} serves"
 
 
 def size(view: View) -> str:
