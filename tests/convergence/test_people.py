@@ -281,6 +281,7 @@ def test_the_box_closes_and_mutes(draft: Fleet) -> None:
     draft.people.tick(1, "skip")
     assert draft.run().outcome == "closed"
     assert state_of(draft).closed == markers.SKIP
+    assert "**Closed:** It is not proposed again because you ticked its skip box." in draft.repository.pulls[1].body
     assert reasons(draft) == {"v2.9.3": "closed-by-human"}
     draft.run(approve="2.9")
     assert open_in(draft) == [2]

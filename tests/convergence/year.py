@@ -92,6 +92,10 @@ class Year:
         while ran.writes:
             assert runs < _RUNS, self._told(f"runs do not come to rest: {ran.writes}")
             ran, runs = self._run(), runs + 1
+        if inputs:
+            # What is held, such as a branch that a user pushed to, has no place that keeps an approval: the run says so.
+            there = {subject_of(pull) for pull in self.user.pulls if pull.state == "open"}
+            self.user.ready &= there
         problems = list(self._problems())
         assert not problems, self._told("; ".join(problems))
         self._rested = self._fleet.state()

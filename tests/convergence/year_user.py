@@ -94,8 +94,9 @@ class User(Memory):
         if not pull.is_draft or _APPROVED in pull.labels:
             self.ready.add(subject_of(pull))  # As it was when it was closed
         head = self.fleet.repository.head(pull.head)
-        if len(self.fleet.repository.store.read(head).parents) > 1:
-            self.commits[pull.head] = head  # Another one was updated by GitHub, and merged: that is not ours any more
+        is_merge = len(self.fleet.repository.store.read(head).parents) > 1
+        if is_merge and any(each.merged_at and each.head_sha == head for each in self.pulls):
+            self.commits[pull.head] = head  # GitHub updated another one, which was merged: what is there is not ours
         return f"#{pull.number}"
 
     def _skip(self) -> str:

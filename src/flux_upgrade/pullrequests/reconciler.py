@@ -107,7 +107,7 @@ class Reconciler:
         target = state.target if state is not None else NO_VERSION
         ending = no_longer_needed(planned, bump_kind, target, listed)
         if self._is_refused(idle):
-            ending = (markers.SKIP, "It is not proposed again because you ticked **skip**.")
+            ending = (markers.SKIP, "It is not proposed again because you ticked its skip box.")
         if ending is None:
             hold = in_the_way(planned, bump_kind, target)
             reconciliation = (
