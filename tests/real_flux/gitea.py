@@ -143,6 +143,7 @@ class Repository:
 def running(folder: Path) -> Iterator[Gitea]:
     """Skips the test where Gitea is not built: `make test-flux` builds and runs it."""
     if "KUBEBUILDER_ASSETS" not in os.environ or not GITEA.path.exists():  # noqa: TID251  (what `make test-flux` sets)
+        # Not real_parts.missing: it takes minutes to compile, which `make test-flux` does, and .ci/run where it is warm.
         pytest.skip("`make test-flux` builds and runs Gitea")
     gitea = Gitea(folder, f"http://127.0.0.1:{(port := closed_port())}")
     settings = _SETTINGS.format(folder=folder, port=port, static=GITEA.path.parent)
