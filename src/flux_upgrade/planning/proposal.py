@@ -106,7 +106,7 @@ class ProposalContext(NamedTuple):
     """``gh workflow run flux-upgrade.yaml -f approve=``, the version is appended; empty: unknown."""
     waits_for_checks: bool = False
     """The token is GITHUB_TOKEN, whose pull requests run no workflows until a person lets them."""
-    is_enterprise_server: bool = False  # Where nobody can let them: there is no button for it
+    is_enterprise_server: bool = False  # It has no button that starts the checks
     config: str = ""  # `Config.name`
     run_url: str = ""  # Of the run, for the status alone: texts are the same every day
     limit: int = 65_536  # Characters that the forge takes in a body (GitHub: 65,536)

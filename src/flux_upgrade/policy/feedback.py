@@ -165,7 +165,7 @@ def _closed(bump_kind: BumpKind, target: Version, where: PullRequest | Issue) ->
 def _is_refused(state: markers.MarkerState, where: PullRequest | Issue) -> bool:
     """Whether it is closed because a person wants that.
 
-    We say why we close something. A bot that closes what nobody has touched for a while says nothing about it.
+    We say why we close something. A bot that closes what is stale gives no opinion about it.
     """
     is_skipped = state.closed == markers.SKIP or markers.is_ticked(where.body, markers.SKIP)
     return is_skipped or (not state.closed and not where.is_closed_by_bot)

@@ -146,13 +146,13 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
         return Reconciliation(pull=pull)
     if not markers.is_ours(head) and not asked:
         return Reconciliation(tuple(_stopped(pull, head, repository)), hold=_edited(pull.url, _IN_A_PULL), pull=pull)
-    # A draft is merged by nobody: that it is out of date need not start its checks again.
+    # A draft cannot be merged: being out of date is no reason to start its checks again.
     is_mergeable = not pull.is_draft or desired.make_ready
     is_outdated = pull.is_outdated and is_mergeable and not repository.branches[desired.branch].is_frozen
     remake = asked or pull.is_conflicting or is_outdated or not is_planned(head.message, desired.digest)
     remake |= desired.is_forgotten(pull, head)
     extras = _wanted(desired, repository, is_draft=not is_mergeable or desired.make_draft)
-    # Where people have taken our text away, or nobody can read it, there is no place to remember what was given.
+    # If users removed our text, or the server does not show it, there is no place to remember what was given.
     is_kept = repository.lists_pulls and markers.state_of(pull.body) is not None
     missing = extras.without(state_before(pull).given)._replace(auto_merge=False) if is_kept else Extras()
     body = desired.body(desired.state_on(pull, missing))
@@ -182,7 +182,7 @@ def _sorted(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _wanted(desired: DesiredPull, repository: Repository, *, is_draft: bool) -> Extras:
-    """Nobody is asked to review a draft, as GitHub does not ask code owners, nor us for what we open ourselves.
+    """A draft asks for no reviews, as GitHub does not ask code owners; and never one of the token's own account.
 
     Source: https://docs.github.com/articles/about-code-owners#about-code-owners.
     """

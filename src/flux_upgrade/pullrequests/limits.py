@@ -88,7 +88,7 @@ class Room:
     def hold_of(self, new: Subject) -> Hold | None:
         """Why it waits; None: it does not.
 
-        What is asked for in this run never does, for nobody would remember it. Neither does what takes the
+        What is asked for in this run never does, because no later run would remember it. Neither does what takes the
         place of another pull request of its group.
         """
         proposal, limits = new.proposal, self._limits

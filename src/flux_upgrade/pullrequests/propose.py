@@ -188,7 +188,7 @@ class Stale(NamedTuple):
 
 
 def stale_pull_requests(branches: Iterable[Branch], inventory: Inventory) -> Iterator[Stale]:
-    """Those of the branches that no update group has, and nobody else looks after.
+    """Those of the branches that no update group has, and no other run maintains.
 
     What is about an installation that this run ignores is closed if it was made under the same config file: another
     workflow with another one may look after it. Runs about an artifact look after their own branches, and the

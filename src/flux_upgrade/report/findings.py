@@ -26,7 +26,7 @@ class Severity(IntEnum):
     BREAKS = 0  # It fails, or something is lost
     RISKS = 1  # It fails if something is so that no file shows
     CHANGES = 2  # It goes on to work, and does something else
-    REVIEW = 3  # It works, and misses something that is new, or that nobody has tested
+    REVIEW = 3  # It works, but lacks something new, or is not tested
     NOTE = 4
 
 

@@ -81,7 +81,7 @@ class GitForge:
             case forge.ClosePull():
                 return self._close(step)
             case forge.CommentPull():
-                return Done(step.pull.number, step.pull.url)  # nobody can read its pull requests, so none is asked for
+                return Done(step.pull.number, step.pull.url)  # a Git server shows no pull requests: none to ask for
             case forge.OpenIssue():
                 return Done(warnings=(_NO_ISSUES,))
             case forge.UpdateIssue():

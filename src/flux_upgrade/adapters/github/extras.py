@@ -33,7 +33,7 @@ class ExtrasGiver:
         self.refused: list[str] = []
 
     def give(self, extras: Extras, *, is_new: bool) -> None:
-        """``is_new``: nobody has given it anything yet that could be replaced."""
+        """``is_new``: it has no labels or people yet that an edit could replace."""
         both = Extras(extras.labels, extras.assignees)
         if not (is_new and both.names and self._given_at_once(both)):
             self._give(Extras(labels=extras.labels))
