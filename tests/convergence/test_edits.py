@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from github_stand_in import FAULTS, Rule, to
+from github_stand_in import FAULTS, Request, Rule, to
 from github_stand_in.flux import publish_releases
 from github_stand_in.people import People
 
@@ -539,3 +539,18 @@ def test_nothing_is_said_where_people_have_taken_our_text_away(draft: Fleet) -> 
     draft.people.edit(1, body="Mine.")
     require_rest(draft)
     assert not draft.repository.pulls[1].comments
+
+
+def test_a_comment_of_a_user_is_not_deleted_though_it_has_our_mark(patch: Fleet) -> None:
+    head = patch.people.push(PATCH, {"NOTES.md": b"mine\n"})
+    pull = patch.repository.pulls[1]
+
+    def write(_: int, request: Request) -> None:
+        if request.method == "GET" and request.path.endswith("/comments") and len(pull.comments) == 1:
+            patch.repository.comment(pull, f"<!-- flux-upgrade:stopped {head} -->\nMine.\n", "mallory")
+
+    patch.hub.before_call = write
+    patch.run()
+    patch.undisturbed()
+    assert [each.author for each in pull.comments] == ["github-actions[bot]", "mallory"]
+    require_rest(patch)

@@ -143,7 +143,10 @@ class GitHubWrites:
         return Done(step.pull.number, step.pull.url, head, warnings, refused)
 
     def _comment(self, step: forge.CommentPull) -> Done:
-        """GitHub takes a comment twice: of those that another run wrote at the same time, the first stays."""
+        """GitHub takes a comment twice: of those that two runs wrote at the same time, the first stays.
+
+        Others may write the mark, too. Only what our own account wrote is deleted; the answer to our comment names it.
+        """
         issue, mark = self._issue(step.pull.number), step.comment.partition("\n")[0]
 
         def found() -> list[IssueComment]:
@@ -152,12 +155,10 @@ class GitHubWrites:
         doing = "comment on the pull request"
         try:
             with self._telling(doing, _PULLS, otherwise=ForbiddenByForge):
-                comments = found()
-                if not comments:
-                    issue.create_comment(step.comment)
-                    comments = found()
-                for each in comments[1:]:
-                    self._tried(doing, _PULLS, each.delete)  # the other run may have done that
+                if not found():
+                    own = issue.create_comment(step.comment).user.login
+                    for each in [each for each in found() if each.user.login == own][1:]:
+                        self._tried(doing, _PULLS, each.delete)  # the other run may have done that
         except ForbiddenByForge as error:
             # The conversation may be locked. The report says the same in every run.
             return Done(step.pull.number, step.pull.url, warnings=(f"{error.message} ({error.hint})",))
