@@ -191,7 +191,7 @@ def state_of(pull: PullRequest) -> markers.MarkerState | None:
     if state is not None or pull.head is None:
         return state
     trailers = markers.trailers(pull.head.message)
-    names = ("Flux-Upgrade-Group", "Flux-Upgrade-Subject", markers.TARGET, markers.APPROVAL)
+    names = (markers.GROUP, markers.SUBJECT, markers.TARGET, markers.APPROVAL)
     group, subject, target, approval = (trailers.get(name, "") for name in names)
     if not (group and subject and target):
         return None

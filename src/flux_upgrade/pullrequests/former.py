@@ -17,7 +17,6 @@ from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.policy.decision import BumpKind
 
-_GROUP = "Flux-Upgrade-Group"
 _MOST = 50  # Of the branches: what one query takes
 
 
@@ -45,7 +44,7 @@ def _merged(repository: Repository, prefix: str) -> Iterator[str]:
     for file in repository.files.values():
         for message in file.history:
             trailers = markers.trailers(message)
-            slug, kind = trailers.get(_GROUP, ""), trailers.get("Flux-Upgrade-Subject", "")
+            slug, kind = trailers.get(markers.GROUP, ""), trailers.get(markers.SUBJECT, "")
             if slug and kind:
                 yield branch_name(prefix, slug, kind)
 

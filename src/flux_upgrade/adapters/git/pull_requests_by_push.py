@@ -164,7 +164,7 @@ def updated(state: str, commit: NewCommit) -> str:
     """The state's comment, for what a new commit proposes."""
     if (known := markers.state_of(f"{state}\n")) is None:
         return state
-    target = Version(markers.trailers(commit.message).get("Flux-Upgrade-Target", known.target))
+    target = Version(markers.trailers(commit.message).get(markers.TARGET, known.target))
     paths = tuple(sorted(map(markers.digest_of, commit.files)))
     return comment_of(markers.block("", known._replace(target=target, paths=paths)))
 
