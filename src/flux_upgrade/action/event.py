@@ -14,7 +14,7 @@ PULL_REQUEST_TARGET = "pull_request_target"
 
 
 class PullRequestEvent(NamedTuple):
-    """Names and numbers only: nothing here is anybody's text."""
+    """Names and numbers only: no title, text or label, which any user could have written."""
 
     number: int
     branch: str  # Its head

@@ -68,7 +68,7 @@ class Group(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """The most that there may be, each 0 for any number. A draft counts as a draft alone."""
+    """The most that there may be, each 0 for any number. A draft counts only as a draft."""
 
     open: int = 10  # Pull requests that can be merged
     new: int = 5  # Of them, opened by one run

@@ -187,7 +187,7 @@ GOVERNING = (
     Key(
         "reviewers",
         ListShape(_REVIEWER),
-        "Reviewers of each pull request that is no draft: logins, and teams as `org/team`.",
+        "Reviewers of each pull request that is not a draft: logins, and teams as `org/team`.",
         "[]",
     ),
     Key("assignees", ListShape(_PERSON), "Assignees of each pull request.", "[]"),

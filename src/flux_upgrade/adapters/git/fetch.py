@@ -8,7 +8,7 @@ Nothing lists its pull requests:
   unknown: the proposal is made again as long as the base does not have it.
 - Closed without deleting the branch looks open: nothing happens to it before the
   proposal changes. Marked ready, labels, conflicts are not seen; ``approve`` is.
-- AGit (Gitea, Forgejo) has no branches, and anybody can open a pull request with any commit. Ours is the one
+- AGit (Gitea, Forgejo) has no branches, and any user can open a pull request with any commit. Ours is the one
   whose number is in a ref below ``refs/flux-upgrade/``: to push that takes write access, and to push to the
   pull request itself takes its user. The server compares nothing: we do, immediately before.
 """
