@@ -32,20 +32,23 @@ RUN python3 -m compileall -q -b --invalidation-mode unchecked-hash flux_upgrade 
 # http(s), the libraries that the base has not, and for each package its copyright and its record, which tells
 # scanners (and the SBOM) what is there.
 FROM base AS git
-SHELL ["/bin/sh", "-euc"]
+SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
+# Debian's mirrors have the newest version alone, so one that is pinned could not be had after the next fix.
+# hadolint ignore=DL3008
 RUN find /usr/lib -name '*.so*' | sort > /tmp/had; \
     apt-get update -qq; \
     apt-get install -qq -y --no-install-recommends git > /dev/null; \
-    cd /usr; \
-    programs='/usr/bin/git /usr/lib/git-core/git-remote-http'; \
-    linked=$(ldd $programs | sed -n 's,.* => /\(usr/\)*\(lib[^ ]*\).*,/usr/\2,p' | sort -u | comm -23 - /tmp/had); \
-    packages=$(dpkg-query --search $programs $linked | cut -d : -f 1 | sort -u); \
+    printf '%s\n' /usr/bin/git /usr/lib/git-core/git-remote-http > /tmp/taken; \
+    xargs ldd < /tmp/taken | sed -n 's,.* => /\(usr/\)*\(lib[^ ]*\).*,/usr/\2,p' | sort -u \
+      | comm -23 - /tmp/had > /tmp/linked; \
+    cat /tmp/linked >> /tmp/taken; \
+    xargs dpkg-query --search < /tmp/taken | cut -d : -f 1 | sort -u > /tmp/packages; \
     mkdir -p /out/var/lib/dpkg/status.d; \
-    for package in $packages; do \
+    while read -r package; do \
       dpkg-query --status "$package" > "/out/var/lib/dpkg/status.d/$package"; \
       cp --parents --dereference "/usr/share/doc/$package/copyright" /out; \
-    done; \
-    cp --parents --dereference $programs $linked /out; \
+    done < /tmp/packages; \
+    xargs cp --parents --dereference --target-directory=/out < /tmp/taken; \
     ln -s git-remote-http /out/usr/lib/git-core/git-remote-https
 # The workspace belongs to the runner's user, and git trusts nobody but its own user.
 RUN mkdir -p /out/etc; \
@@ -61,9 +64,11 @@ ENV PYTHONPATH=/opt/flux-upgrade \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
     GIT_TERMINAL_PROMPT=0
+# The release's tag; `dev` for an image that a workflow builds by itself.
 ARG VERSION=dev
 ARG REVISION=
 ARG SOURCE=
+ENV FLUX_UPGRADE_VERSION="${VERSION}"
 LABEL org.opencontainers.image.title="flux-upgrade" \
       org.opencontainers.image.description="Keeps Flux current in GitOps repositories, and loses nothing" \
       org.opencontainers.image.licenses="Apache-2.0" \

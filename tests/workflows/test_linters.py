@@ -31,7 +31,14 @@ def bad(tmp_path: Path) -> Path:
 
 
 def test_there_is_something_to_lint() -> None:
-    assert [path.name for path in WORKFLOWS] == ["checks.yaml", "ci.yaml", "nightly.yaml", "release.yaml", "site.yaml"]
+    assert [path.name for path in WORKFLOWS] == [
+        "checks.yaml",
+        "ci.yaml",
+        "nightly.yaml",
+        "pins.yaml",
+        "release.yaml",
+        "site.yaml",
+    ]
     assert {"scheduled.yaml", "monorepo-groups.yaml", "enterprise-server.yaml", "app-token.yaml"} <= {
         path.name for path in EXAMPLES
     }
@@ -65,6 +72,18 @@ def test_check_jsonschema_has_no_finding(schema: str, paths: tuple[Path, ...]) -
 
 def test_shellcheck_has_no_finding() -> None:
     assert lint(require_program("shellcheck"), *SCRIPTS, ROOT / ".ci" / "run") == (0, "")
+
+
+def test_hadolint_has_no_finding() -> None:
+    assert lint(program("hadolint"), ROOT / "Dockerfile") == (0, "")
+
+
+def test_hadolint_finds_what_is_bad(tmp_path: Path) -> None:
+    bad = tmp_path / "Dockerfile"
+    bad.write_text("FROM python\nRUN cd /tmp && apt-get install git | cat\n")
+    code, output = lint(program("hadolint"), "--no-color", bad)
+    assert code == 1
+    assert {"DL3003", "DL3006", "DL3008", "DL4006"} <= set(output.split())
 
 
 def test_zizmor_finds_what_is_bad(bad: Path) -> None:
