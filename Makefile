@@ -9,7 +9,7 @@ FROM_SOURCE := PYTHONPATH=src $(RUN)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-full test test-all test-flux lint schemas bench docs pictures site lock clean
+.PHONY: help demo demo-full test test-all test-flux lint schemas bench docs pictures site lock pins audit clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 17
@@ -72,14 +72,23 @@ site: $(VENV)/docs ## Build the site of the documentation into build/site
 	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict
 
 # Pins that are there stay where they can: UV_ARGS=--upgrade moves them.
-UV := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header $(UV_ARGS)
+UV := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header $(UV_ARGS)
 
-lock: ## Lock the dependencies of pyproject.toml anew (needs uv)
-	@command -v uv >/dev/null || { echo "make lock needs uv on PATH: https://docs.astral.sh/uv/" >&2; exit 1; }
+lock: $(VENV)/pins ## Lock the dependencies of pyproject.toml again
 	$(UV) pyproject.toml --output-file requirements/runtime.txt
 	$(UV) pyproject.toml --group demo --output-file requirements/demo.txt
 	$(UV) pyproject.toml --extra cluster --group dev --output-file requirements/dev.txt
 	$(UV) --group docs --constraint requirements/dev.txt --output-file requirements/docs.txt
+	$(UV) --group pins --constraint requirements/dev.txt --output-file requirements/pins.txt
+
+# A version that turns out to be malicious is usually taken back within days.
+pins: export UV_EXCLUDE_NEWER := 7 days
+pins: $(VENV)/pins $(VENV)/dev ## Move pins that no bot knows: Python's, npm's and Go's (needs npm and Go)
+	@$(MAKE) --no-print-directory lock UV_ARGS=--upgrade
+	$(RUN) tests/update_pins.py
+
+audit: $(VENV)/pins ## Look for known vulnerabilities in all locked dependencies
+	$(VENV)/bin/pip-audit --require-hashes --disable-pip $(foreach file,$(wildcard requirements/*.txt),-r $(file))
 
 clean: ## Remove what was set up
 	rm -rf $(VENV) .cache build/site
@@ -107,6 +116,11 @@ $(VENV)/demo: requirements/demo.txt $(VENV)/made
 	@touch $@
 
 $(VENV)/docs: requirements/docs.txt $(VENV)/made
+	@echo "Setting up $(VENV) from $<"
+	@$(PIP) install --require-hashes -r $<
+	@touch $@
+
+$(VENV)/pins: requirements/pins.txt $(VENV)/made
 	@echo "Setting up $(VENV) from $<"
 	@$(PIP) install --require-hashes -r $<
 	@touch $@

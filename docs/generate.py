@@ -24,6 +24,7 @@ from config_reference import reference, schema
 from flux_upgrade import main as cli
 from flux_upgrade.action import action_yml
 from flux_upgrade.bootstrap.flag_table import FlagGroup
+from flux_upgrade.bootstrap.workflow_file import ACTION
 from flux_upgrade.cli.flag_kinds import BOOL
 from flux_upgrade.cli.parse import build_parser
 from flux_upgrade.cli.sections import HELP
@@ -131,6 +132,10 @@ RUNNER = (
     ("GITHUB_WORKFLOW_REF", "Workflow shown in the command for an approval."),
     ("GITHUB_OUTPUT, GITHUB_STEP_SUMMARY", "Files for the outputs and the job summary."),
     ("RUNNER_TEMP", "Directory of the report file."),
+    (
+        "GITHUB_ACTION_REPOSITORY, GITHUB_ACTION_REF, FLUX_UPGRADE_VERSION",
+        "What a workflow that `add-workflow` adds runs. The image has the last one.",
+    ),
 )
 
 # What upgrade does with a file of each verdict. A verdict without a line here fails the generation.
@@ -342,7 +347,7 @@ def action_page() -> str:
                 "This page is for you if you look for an input, an output or an outcome of the Action. To set it up, see "
                 "[Use the Action](../how-to/use-the-action.md)."
             ),
-            "```yaml\n      - uses: OWNER/flux-upgrade@v0\n        with:\n          approve: v2.9.4\n```",
+            f"```yaml\n      - uses: {ACTION}\n        with:\n          approve: v2.9.4\n```",
             (
                 "An input overrides the "
                 "[config file](config.md), which has all other settings. A step ends with an "

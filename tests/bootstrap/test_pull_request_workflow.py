@@ -22,6 +22,7 @@ from flux_upgrade.model.errors import ForbiddenByForge, UsageError
 from flux_upgrade.planning.proposal import ProposalContext
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+COMMIT = "3d3c42e5aac5ba805825da76410c181273ba90b1"
 UPGRADING = b"jobs:\n  a:\n    steps:\n      - uses: acme/flux-upgrade@v0\n"
 
 
@@ -30,18 +31,21 @@ def test_it_is_the_example() -> None:
 
 
 @pytest.mark.parametrize(
-    ("repository", "ref", "expected"),
+    ("repository", "ref", "release", "expected"),
     [
-        ("acme/flux-upgrade", "v0", "acme/flux-upgrade@v0"),
-        ("acme/flux-upgrade", "3d3c42e5aac5ba805825da76410c181273ba90b1", None),
-        ("", "", ACTION),
-        ("acme/flux-upgrade", "", ACTION),
-        ("acme/flux-upgrade", "v0\n      - run: id", ACTION),
+        ("acme/flux-upgrade", "v0", "v0.2.0", "acme/flux-upgrade@v0"),
+        ("acme/flux-upgrade", COMMIT, "v0.2.0", f"acme/flux-upgrade@{COMMIT} # v0.2.0"),
+        ("acme/flux-upgrade", COMMIT, "dev", f"acme/flux-upgrade@{COMMIT}"),
+        ("acme/flux-upgrade", COMMIT, "v0.2.0\n      - run: id", f"acme/flux-upgrade@{COMMIT}"),
+        ("acme/flux-upgrade", COMMIT, "", f"acme/flux-upgrade@{COMMIT}"),
+        ("", "", "v0.2.0", ACTION),
+        ("acme/flux-upgrade", "", "", ACTION),
+        ("acme/flux-upgrade", "v0\n      - run: id", "", ACTION),
     ],
 )
-def test_the_action_is_the_one_that_runs(repository: str, ref: str, expected: str | None) -> None:
-    action = action_of(repository, ref)
-    assert action == (expected or f"{repository}@{ref}")
+def test_the_action_is_the_one_that_runs(repository: str, ref: str, release: str, expected: str) -> None:
+    action = action_of(repository, ref, release)
+    assert action == expected
     assert f"- uses: {action}\n" in workflow_text(action)
     assert workflow_text(action).count("\n") == workflow_text().count("\n")
 

@@ -14,7 +14,7 @@ from prose import messages, sentences, words
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = Path(__file__).with_name("words.toml")
-PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**/*.md")
+PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/**/*.md")
 SCHEMAS = tuple(f"docs/reference/{each}.schema.json" for each in ("api-uses", "bootstrap", "inspect", "plan", "report"))
 PULL_REQUESTS = ("tests/pull_requests/*.txtar", "tests/bootstrap/pull_requests/*.txtar")
 LONGEST = 25  # Words in a sentence

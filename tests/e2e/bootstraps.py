@@ -27,7 +27,14 @@ BRANCH = "flux-upgrade/clusters.staging/bootstrap"
 TITLE = f"flux-system-main-flux-system-./{PATH}"
 """Of the deploy key, as the CLI has it."""
 OF_THE_APP = {**PERMISSIONS, "administration": "write", "secrets": "write", "workflows": "write", "members": "read"}
-_ACTION = {"GITHUB_ACTION_REPOSITORY": "octo-org/flux-upgrade", "GITHUB_ACTION_REF": "v0"}
+_COMMIT = "3d3c42e5aac5ba805825da76410c181273ba90b1"
+ACTION = f"octo-org/flux-upgrade@{_COMMIT} # v1.2.3"
+"""As the workflow names it that runs these jobs."""
+_ACTION = {
+    "GITHUB_ACTION_REPOSITORY": "octo-org/flux-upgrade",
+    "GITHUB_ACTION_REF": _COMMIT,
+    "FLUX_UPGRADE_VERSION": "v1.2.3",  # The image of a release has it of itself
+}
 
 
 @dataclass

@@ -12,8 +12,10 @@ from typing import Any
 
 import yaml
 
+from flux_upgrade.bootstrap.workflow_file import ACTION
+
 ROOT = Path(__file__).resolve().parents[2]
-OURS = "OWNER/flux-upgrade@"
+OURS = f"{ACTION.partition('@')[0]}@"
 _EXPRESSION = re.compile(r"\$\{\{((?:(?!\}\}).)*)\}\}")
 _WORD = re.compile(r"\s*(?:(&&|\|\||==|!=|!|\(|\)|,)|'([^']*)'|([a-zA-Z_][\w.-]*))")
 

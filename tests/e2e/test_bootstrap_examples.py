@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from github_stand_in import Repository, Token
 
-from e2e.bootstraps import NAME, Site, assert_fits, bodies, everything_in_git, handed_over, opened, pushed
+from e2e.bootstraps import ACTION, NAME, Site, assert_fits, bodies, everything_in_git, handed_over, opened, pushed
 from e2e.example_jobs import ROOT, app_permissions, given, permissions
 from e2e.fleet import WHERE, everything, git, image_of
 from e2e.runner import Result
@@ -153,7 +153,7 @@ def test_a_new_repository_has_all_it_needs(where: str, request: pytest.FixtureRe
         known_hosts = handed_over(repository.actions.secrets[SECRET])["known_hosts"]
         assert known_hosts.splitlines() == [f"127.0.0.1 {key}" for key in site.hub.host_keys]
         workflow = repository.files()[".github/workflows/flux-upgrade.yaml"]
-        assert b"uses: octo-org/flux-upgrade@v0" in workflow
+        assert f"uses: {ACTION}\n".encode() in workflow
         assert first.annotations == ()
         assert SECRET in first.summary
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from e2e.bootstraps import FOLDER, NAME, Site, opened
+from e2e.bootstraps import ACTION, FOLDER, NAME, Site, opened
 from e2e.fleet import everything
 from flux_upgrade.bootstrap.workflow_file import PATH as WORKFLOW
 from flux_upgrade.bootstrap.workflow_file import workflow_text
@@ -179,7 +179,7 @@ def test_it_is_refused_before_anything_is_written(site: Site, name: str) -> None
 
 def test_the_workflow_that_a_token_may_not_write_can_be_pasted(site: Site) -> None:
     done = site.bootstrap({"add-workflow": "true"})
-    text = workflow_text("octo-org/flux-upgrade@v0")
+    text = workflow_text(ACTION)
     (annotation,) = done.annotations
     assert annotation.message.endswith(f"as {WORKFLOW}:\n\n{text}")
     assert f"```yaml\n{text}```\n" in done.summary

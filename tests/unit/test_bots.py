@@ -12,7 +12,7 @@ import yaml
 from flux_upgrade.clusters.ownership import bot_config
 from flux_upgrade.clusters.ownership.bot_config import matches
 from flux_upgrade.clusters.ownership.ownership import Ownership, Writer, writer_in
-from flux_upgrade.clusters.ownership.renovate_preset import PRESET_RULE
+from flux_upgrade.clusters.ownership.renovate_preset import PRESET_RULE, preset_of
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.versions import Version
 from memory import MemoryTree
@@ -200,7 +200,9 @@ def test_other_presets_do_not(preset: str) -> None:
 
 def test_the_preset_is_offered_first_with_the_account_that_is_in_use() -> None:
     (text,) = renovate({})
-    assert text.index('Add `"github>OWNER/flux-upgrade"` to `extends` of `renovate.json`') < text.index("Or add this")
+    assert text.index(f'Add `"{preset_of(MemoryTree({}))}"` to `extends` of `renovate.json`') < text.index(
+        "Or add this"
+    )
     uses = "steps:\n- uses: acme/flux-upgrade@v0\n"
     (text,) = remarks_on({"renovate.json": "{}", ".github/workflows/flux.yaml": uses})
     assert 'Add `"github>acme/flux-upgrade"` to `extends` of `renovate.json`. Or add this' in text

@@ -14,13 +14,14 @@ from config_files import load
 from e2e import example_jobs
 from flux_upgrade.action import inputs as action
 from flux_upgrade.action.action_yml import INPUTS, OUTPUTS
+from flux_upgrade.bootstrap.workflow_file import ACTION
 from flux_upgrade.cli.options import ApiUsesOptions
 from flux_upgrade.model.oci.reference import parse_address
 from parsed_options import parsed
 from workflows.linters import CONFIGS, EXAMPLES, WORKFLOWS
 
 USES = re.compile(r"^\s*(?:- )?uses: (\S+)@(\S+)(.*)$", re.MULTILINE)
-OURS = "OWNER/flux-upgrade"
+OURS = ACTION.partition("@")[0]
 OF_CHECKS = [path for path in EXAMPLES if path.stem.startswith("check-")]
 OF_ACTION = [path for path in EXAMPLES if path not in OF_CHECKS]
 OF_BOOTSTRAPS = [path for path in EXAMPLES if path.stem.startswith("bootstrap-")]
@@ -63,10 +64,9 @@ def test_every_action_is_pinned_to_one_commit_with_its_version_beside_it() -> No
     pins: dict[str, set[str]] = {}
     for path in (*WORKFLOWS, *EXAMPLES):
         for name, ref, rest in USES.findall(path.read_text()):
-            if name != OURS:
-                assert re.fullmatch(r"[0-9a-f]{40}", ref), f"{path.name}: {name}@{ref}"
-                assert re.fullmatch(r" # v\d+\.\d+\.\d+", rest), f"{path.name}: {name}@{ref}{rest}"
-                pins.setdefault(name, set()).add(f"{ref}{rest}")
+            assert re.fullmatch(r"[0-9a-f]{40}", ref), f"{path.name}: {name}@{ref}"
+            assert re.fullmatch(r" # v\d+\.\d+\.\d+", rest), f"{path.name}: {name}@{ref}{rest}"
+            pins.setdefault(name, set()).add(f"{ref}{rest}")
     assert len(pins) > 5
     assert {name: found for name, found in pins.items() if len(found) > 1} == {}
 

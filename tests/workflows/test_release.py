@@ -16,18 +16,21 @@ from workflows.linters import ROOT
 
 DIGEST = f"sha256:{'0123456789abcdef' * 4}"
 IMAGE = f"ghcr.io/octo-org/flux-upgrade:v1.2.3@{DIGEST}"
-# It writes down its arguments, and has no tag v1 yet, or has it already, as the file `tags` says.
+# It writes down its arguments, and knows of the tags and of the release what the files `tags` and `release` say.
 GH = """\
 #!/usr/bin/env python3
 import json, pathlib, sys
 here = pathlib.Path(__file__).parent
 with (here / "calls").open("a") as calls:
     calls.write(json.dumps(sys.argv[1:]) + "\\n")
-refs = [each for each in sys.argv if each.startswith("ref=")]
-known = (here / "tags").read_text().split() if (here / "tags").exists() else []
-if refs and "PATCH" not in sys.argv and refs[0].rpartition("/")[2] in known:
-    sys.exit(1)
-print(sys.argv[2].rpartition("/")[2] + "-oid")
+read = lambda name: (here / name).read_text() if (here / name).exists() else ""
+new = [each.rpartition("/")[2] for each in sys.argv if each.startswith("ref=")]
+if sys.argv[1:3] == ["release", "view"]:
+    sys.exit(print(read("release")) if read("release") else 1)
+if "/git/ref/tags/" in sys.argv[2] or (new and "PATCH" not in sys.argv):
+    is_there = (new or sys.argv[2].split("/"))[-1] in read("tags").split()
+    sys.exit(1 if bool(new) == is_there else print("tagged-oid"))
+print(read("action") or sys.argv[2].rpartition("/")[2] + "-oid")
 """
 
 
@@ -102,10 +105,20 @@ def test_what_cannot_be_released_is_refused(tree: Path, source: str, changelog: 
     assert message in refused.stderr
 
 
-def test_the_tag_has_an_action_that_runs_the_image_by_digest(tree: Path) -> None:
-    done = run(tree, "release-tag", "v1.2.3", IMAGE)
+def release(tree: Path, *, tags: str = "", is_draft: str = "", action: str = "") -> list[list[str]]:
+    """What ``release-tag`` wrote and deleted, of a repository with these tags and this release."""
+    programs = tree.parent / "bin"
+    programs.mkdir(exist_ok=True)
+    for name, content in (("tags", tags), ("release", is_draft), ("action", action)):
+        (programs / name).write_text(content)
+    done = run(tree, "release-tag", "v1.2.3", IMAGE, "a.whl", "b.json")
     assert done.returncode == 0, done.stderr
-    blob, made_tree, commit, version, release, major = calls(tree)
+    read = ("/git/ref/", "/contents/", "view")
+    return [call for call in calls(tree) if not any(each in call[1] for each in read)]
+
+
+def test_the_tag_has_an_action_that_runs_the_image_by_digest(tree: Path) -> None:
+    blob, made_tree, commit, version, draft, publish, major = release(tree)
     (content,) = (each.removeprefix("content=") for each in blob if each.startswith("content="))
     before, after = yaml.safe_load((tree / "action.yml").read_text()), yaml.safe_load(content)
     assert after["runs"].pop("image") == f"docker://{IMAGE}"
@@ -115,18 +128,47 @@ def test_the_tag_has_an_action_that_runs_the_image_by_digest(tree: Path) -> None
     assert {"base_tree=head-oid", "tree[][path]=action.yml", "tree[][sha]=blobs-oid"} <= set(made_tree)
     assert {"tree=trees-oid", "parents[]=head-oid", "message=Release v1.2.3"} <= set(commit)
     assert {"ref=refs/tags/v1.2.3", "sha=commits-oid"} <= set(version)
-    assert release[:3] == ["release", "create", "v1.2.3"]
-    assert release[-1].strip() == "- News."
+    # The files are there before the release is published: afterwards nothing can be added.
+    assert draft[:5] == ["release", "create", "v1.2.3", "a.whl", "b.json"]
+    assert "--draft" in draft
+    assert draft[-1].strip() == "- News."
+    assert publish[:3] == ["release", "edit", "v1.2.3"]
+    assert publish[-1] == "--draft=false"
     assert {"ref=refs/tags/v1", "sha=commits-oid"} <= set(major)
 
 
 def test_the_major_tag_moves(tree: Path) -> None:
-    (tree.parent / "bin").mkdir()
-    (tree.parent / "bin" / "tags").write_text("v1")
-    assert run(tree, "release-tag", "v1.2.3", IMAGE).returncode == 0
-    moved = calls(tree)[-1]
+    moved = release(tree, tags="v1")[-1]
     assert "repos/Octo-Org/flux-upgrade/git/refs/tags/v1" in moved
     assert {"PATCH", "sha=commits-oid", "force=true"} <= set(moved)
+
+
+ACTION = f"runs:\n  image: docker://{IMAGE}\n"
+
+
+@pytest.mark.parametrize(
+    ("is_draft", "expected"),
+    [
+        pytest.param("", ["create", "edit"], id="none"),
+        pytest.param("true", ["delete", "create", "edit"], id="draft"),
+        pytest.param("false", [], id="published"),
+    ],
+)
+def test_what_was_broken_off_goes_on_with_the_tag_that_there_is(tree: Path, is_draft: str, expected: list[str]) -> None:
+    *of_release, new, moved = release(tree, tags="v1.2.3 v1", is_draft=is_draft, action=ACTION)
+    assert [call[:2] for call in of_release] == [["release", each] for each in expected]
+    assert "ref=refs/tags/v1" in new
+    assert {"PATCH", "sha=tagged-oid"} <= set(moved)
+
+
+def test_a_tag_of_another_image_is_not_released(tree: Path) -> None:
+    programs = tree.parent / "bin"
+    programs.mkdir()
+    (programs / "tags").write_text("v1.2.3")
+    (programs / "action").write_text(ACTION.replace("0123", "3210"))
+    refused = run(tree, "release-tag", "v1.2.3", IMAGE)
+    assert (refused.returncode, refused.stderr) == (1, "v1.2.3 is the tag of another image\n")
+    assert len(calls(tree)) == 2
 
 
 @pytest.mark.parametrize("image", ["", "ghcr.io/octo-org/flux-upgrade:v1.2.3@", "ghcr.io/octo-org/flux-upgrade:v1"])

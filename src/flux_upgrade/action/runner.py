@@ -36,6 +36,7 @@ class Runner(NamedTuple):
     action_repository: str = ""
     """``owner/name`` of the action that runs; empty for one of the workflow's own repository."""
     action_ref: str = ""  # The tag, branch or commit of it that the workflow names
+    action_release: str = ""  # The release that the image is of, as its Dockerfile sets it
 
     @property
     def is_github(self) -> bool:
@@ -87,6 +88,7 @@ def runner_of(env: Mapping[str, str]) -> Runner:
         temp=value_of("RUNNER_TEMP"),
         action_repository=value_of("GITHUB_ACTION_REPOSITORY"),
         action_ref=value_of("GITHUB_ACTION_REF"),
+        action_release=value_of("FLUX_UPGRADE_VERSION"),
     )
 
 

@@ -13,8 +13,12 @@ from flux_upgrade.model.errors import ForbiddenByForge, UsageError
 
 FOLDER = ".github/workflows/"
 PATH = f"{FOLDER}flux-upgrade.yaml"
-ACTION = "OWNER/flux-upgrade@v0"  # Where nobody tells whose action it is: the reader fills in the owner
+ACTION = "OWNER/flux-upgrade@0000000000000000000000000000000000000000 # v0.0.0"
+"""The newest release when this was written, by its commit: a pull request after each release changes it. Zeros before
+the first one (docs/releases.md)."""
 _ACTION = re.compile(r"[\w.-]+/[\w.-]+(?:/[\w./-]+)?@[\w./-]+")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_RELEASE = re.compile(r"v\d+\.\d+\.\d+")
 _USES = re.compile(r"[ \t]*(?:-[ \t]+)?[\"']?uses[\"']?:[ \t]*[\"']?(?P<what>[^\"'\s#]+)")
 _DOES = re.compile(r"[ \t]*(?:-[ \t]+)?[\"']?mode[\"']?:[ \t]*[\"']?(?:bootstrap|plan|rollback)\b")
 _NAME = re.compile(r"(?:^|/)flux-upgrade(?:[/@:]|$)")
@@ -60,24 +64,27 @@ jobs:
         with:
           fetch-depth: 0 # Git history shows earlier Flux versions
           persist-credentials: false
-      - uses: OWNER/flux-upgrade@v0
+      - uses: ACTION
         with:
           approve: ${{ inputs.approve }}
 """
 
 
 def workflow_text(action: str = ACTION) -> str:
-    """The workflow's text. ``action``: ``owner/flux-upgrade@v0``, as the workflow that runs names it."""
-    return TEXT.replace(ACTION, action if _ACTION.fullmatch(action) else ACTION)
+    """The workflow's text. ``action``: of ``action_of``."""
+    return TEXT.replace("ACTION", action)
 
 
-def action_of(repository: str, ref: str) -> str:
+def action_of(repository: str, ref: str, release: str = "") -> str:
     """The action that runs, from ``GITHUB_ACTION_REPOSITORY`` and ``GITHUB_ACTION_REF``; else ``ACTION``.
 
-    Both are empty on a laptop, and where a workflow uses the action from its own checkout.
+    Both are empty on a laptop, and where a workflow uses the action from its own checkout. ``release``: of the image
+    that runs; beside a commit it is the version that Dependabot and Renovate read.
     """
     action = f"{repository.strip()}@{ref.strip()}"
-    return action if _ACTION.fullmatch(action) else ACTION
+    if not _ACTION.fullmatch(action):
+        return ACTION
+    return f"{action} # {release}" if _COMMIT.fullmatch(ref.strip()) and _RELEASE.fullmatch(release) else action
 
 
 def to_be_added(workflows: Iterable[tuple[str, bytes]], action: str = ACTION) -> FileChange | None:

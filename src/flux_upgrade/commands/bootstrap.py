@@ -50,7 +50,7 @@ def act(command: BootstrapCommand, environment: Environment, where: Runner) -> A
     caller = BootstrapCaller(
         lambda _: None,  # there is no cluster whose progress could be shown
         where.run_url,
-        action_of(where.action_repository, where.action_ref),
+        action_of(where.action_repository, where.action_ref, where.action_release),
         is_asked=where.event not in _BY_ITSELF,
     )
     ran = perform(command, environment, caller)
