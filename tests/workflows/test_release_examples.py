@@ -17,7 +17,7 @@ from workflows.linters import ROOT
 IMAGE = f"docker://ghcr.io/octo-org/flux-upgrade:v1.2.3@sha256:{'0123456789abcdef' * 4}"
 COPIED = ("README.md", "CHANGELOG.md", "SECURITY.md", "mkdocs.yml", "default.json", "action.yml")
 FOLDERS = ("docs", "examples", "src", ".github/scripts")
-PLACEHOLDER = re.compile(r"\bOWNER/|flux-upgrade@v?0|COMMIT=0|\bv0\.0\.0$|# v0\.0\.0", re.MULTILINE)
+PLACEHOLDER = re.compile(r"\bOWNER/|flux-upgrade@v?0|COMMIT=0|rev: 0|frozen: v0|\bv0\.0\.0$|# v0\.0\.0", re.MULTILINE)
 GH = '#!/bin/sh\necho "$*" >> "$0.calls"\n[ "$2" != list ] || cat "$0.open"\n'
 
 
@@ -102,6 +102,7 @@ def test_a_release_is_named_everywhere_by_commit_and_version(tree: Path) -> None
     assert "git+https://github.com/octo-org/flux-upgrade@v1.2.3 " in after["README.md"]
     assert f'"octo-org/flux-upgrade@{commit} # v1.2.3"' in after["src/flux_upgrade/bootstrap/workflow_file.py"]
     assert f"COMMIT={commit} VERSION=v1.2.3 " in after["docs/how-to/verify.md"]
+    assert f"    rev: {commit} # frozen: v1.2.3\n" in after["docs/how-to/migrate-api-versions.md"]
     assert "no release yet" not in after["docs/releases.md"]
     changed = git(tree, "diff", "--name-only").splitlines()
     assert not [path for path in changed if path.startswith((".github/", "action.yml"))]
