@@ -87,3 +87,6 @@ def test_the_labels_say_what_it_is(action_image: Image) -> None:
     assert labels["org.opencontainers.image.title"] == "flux-upgrade"
     assert labels["org.opencontainers.image.licenses"] == "Apache-2.0"
     assert {f"org.opencontainers.image.{name}" for name in ("version", "revision", "source")} <= set(labels)
+    # A bootstrap writes it beside the commit of the Action: only the image of a release has one.
+    variables = json.loads(image.inspect(action_image.reference, "{{json .Config.Env}}"))
+    assert f"FLUX_UPGRADE_VERSION={labels['org.opencontainers.image.version']}" in variables

@@ -74,6 +74,27 @@ def git(tree: Path, *arguments: str) -> None:
     subprocess.run(["git", *identity, "-C", tree, *arguments], check=True, capture_output=True)  # noqa: S603, S607 git
 
 
+def test_who_publishes_runs_nothing_that_was_installed() -> None:
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yaml").read_text())["jobs"]
+    writing = {name: job for name, job in jobs.items() if "write" in job.get("permissions", {}).values()}
+    assert {
+        name: sorted(p for p, level in job["permissions"].items() if level == "write") for name, job in writing.items()
+    } == {
+        "image": ["attestations", "id-token", "packages"],
+        "package": ["attestations", "id-token"],
+        "pypi": ["id-token"],
+        "tag": ["contents"],
+        "examples": ["contents", "pull-requests"],
+    }
+    for name in ("image", "pypi", "tag"):
+        assert writing[name]["environment"] in ("release", "pypi"), name
+    for name in ("image", "pypi", "tag", "examples"):
+        assert "pip install" not in str(writing[name]), name
+    # The image and the package are there before the tag, and the tag before an example names it.
+    assert set(jobs["tag"]["needs"]) == {"version", "image", "pypi"}
+    assert set(jobs["examples"]["needs"]) == {"version", "tag"}
+
+
 def test_the_version_of_this_repository_is_three_numbers() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", __version__)
 
