@@ -102,7 +102,7 @@ def test_a_release_is_named_everywhere_by_commit_and_version(tree: Path) -> None
     assert "git+https://github.com/octo-org/flux-upgrade@v1.2.3 " in after["README.md"]
     assert f'"octo-org/flux-upgrade@{commit} # v1.2.3"' in after["src/flux_upgrade/bootstrap/workflow_file.py"]
     assert f"COMMIT={commit} VERSION=v1.2.3 " in after["docs/how-to/verify.md"]
-    assert f"    rev: {commit} # frozen: v1.2.3\n" in after["docs/how-to/migrate-api-versions.md"]
+    assert f"    rev: {commit} # frozen: v1.2.3\n" in after["docs/how-to/configure-checks.md"]
     assert "no release yet" not in after["docs/releases.md"]
     changed = git(tree, "diff", "--name-only").splitlines()
     assert not [path for path in changed if path.startswith((".github/", "action.yml"))]
