@@ -88,7 +88,7 @@ pins: $(VENV)/pins $(VENV)/dev ## Move pins that no bot knows: Python's, npm's a
 	$(RUN) tests/update_pins.py
 
 audit: $(VENV)/pins ## Look for known vulnerabilities in all locked dependencies
-	$(VENV)/bin/pip-audit --require-hashes --disable-pip $(foreach file,$(wildcard requirements/*.txt),-r $(file))
+	$(VENV)/bin/pip-audit --strict --require-hashes --disable-pip $(foreach file,$(wildcard requirements/*.txt),-r $(file))
 
 clean: ## Remove what was set up
 	rm -rf $(VENV) .cache build/site
