@@ -7,6 +7,7 @@ import subprocess
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from adapters import registries
 from adapters.conftest import Clients
 from adapters.loopback import Answer, Loopback, Seen, closed_port
-from adapters.registries import artifacts_of
+from adapters.registries import allowing, artifacts_of
 from flux_upgrade.adapters.oci.repository import INDEX_TYPE
 from flux_upgrade.commands.wiring import build_artifacts
 from flux_upgrade.config.environment import Environment, RegistryAccess
@@ -229,8 +230,10 @@ def test_the_credentials_of_dockers_file_are_used(tmp_path: Path) -> None:
     with Locked() as server:
         config.write_text(json.dumps({"auths": {server.host: {"auth": b64encode(b"robot:hunter2").decode()}}}))
         environment = Environment(registry=RegistryAccess(found_config=str(config)))
-        assert isinstance(plan_of(build_artifacts(environment), server.host).decisions[0], Upgrade)
-        hold = held(plan_of(build_artifacts(Environment()), server.host))
+        assert isinstance(
+            plan_of(build_artifacts(environment, partial(allowing, server.host)), server.host).decisions[0], Upgrade
+        )
+        hold = held(plan_of(build_artifacts(Environment(), partial(allowing, server.host)), server.host))
         assert hold.reason is HoldReason.SOURCE_UNAVAILABLE
         assert "hunter2" not in repr(hold)
 
@@ -238,4 +241,4 @@ def test_the_credentials_of_dockers_file_are_used(tmp_path: Path) -> None:
 def test_credentials_that_cannot_be_read_end_the_run(tmp_path: Path) -> None:
     environment = Environment(registry=RegistryAccess(docker_config=str(tmp_path / "missing.json")))
     with Locked() as server, pytest.raises(UsageError, match=r"missing\.json"):
-        plan_of(build_artifacts(environment), server.host)
+        plan_of(build_artifacts(environment, partial(allowing, server.host)), server.host)
