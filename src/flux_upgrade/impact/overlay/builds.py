@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
 
 from flux_upgrade.impact.diff.compare import manifest_changes
 from flux_upgrade.impact.overlay.result import Overlay, OverlayVerdict
@@ -14,11 +17,19 @@ from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import FluxUpgradeError, Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.ports import Builder
-from flux_upgrade.pins.formats.yaml_places import readable
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, objects, readable
 
 Files = Mapping[str, bytes]
 _MOST_FILES = 2_000
 _SYNC = "gotk-sync.yaml"
+_PLUGINS = ("generators", "transformers", "validators")
+_LOADING = frozenset(
+    (
+        *("resources", "bases", "components", "crds", "configurations", "patches", "patchesstrategicmerge"),
+        *("replacements", "path", "files", "env", "envs", "valuesfile", "additionalvaluesfiles", "openapi"),
+    )
+)
+_SCP = re.compile(r"[^/:{]+@[^/]+:")  # user@host:path, as Git takes it
 _USUAL = "flux-system"  # What `flux bootstrap` calls the Kustomization in it
 
 
@@ -67,6 +78,7 @@ def _files_of(tree: Tree, of: Kustomization) -> dict[str, bytes]:
         each = waiting.pop()
         if each.path in files:
             continue
+        _require_local(tree, each)
         files[each.path] = each.content
         _add(tree, files, posixpath.join(each.folder, _SYNC))
         for name in (*each.names(), *each.named()):
@@ -76,6 +88,40 @@ def _files_of(tree: Tree, of: Kustomization) -> dict[str, bytes]:
         if len(files) > _MOST_FILES:
             raise CannotTell(f"it is made of more than {_MOST_FILES} files")
     return files
+
+
+def _require_local(tree: Tree, each: Kustomization) -> None:
+    """Raise CannotTell where a build would load something over the network.
+
+    A build runs on this machine, and a repository must not decide whom it talks to. Plugins have fields of the same
+    names in files of their own.
+    """
+    for field, text in _loaded(each.data, ""):
+        if kustomization.is_remote(text) or _SCP.match(text):
+            raise CannotTell(f"{text} is not in this repository")
+        if field in _PLUGINS:
+            content = text.encode() if "\n" in text else b""
+            with suppress(Unreadable):
+                content = content or tree.read(each.joined(text))
+            plugins = list(objects(content))
+            if not plugins or any(isinstance(plugin, BrokenDocument) for plugin in plugins):
+                raise CannotTell(f"it is unknown what {field} load")
+            for plugin in readable(content):
+                for _, named in _loaded(plugin.data(), ""):
+                    if kustomization.is_remote(named) or _SCP.match(named):
+                        raise CannotTell(f"{named} is not in this repository")
+
+
+def _loaded(value: Any, field: str) -> Iterator[tuple[str, str]]:
+    """The names of files in some fields, at any depth; field names as kustomize reads them, in any case."""
+    if isinstance(value, dict):
+        for key, below in value.items():
+            yield from _loaded(below, str(key).lower())
+    elif isinstance(value, list):
+        for below in value:
+            yield from _loaded(below, field)
+    elif isinstance(value, str) and (field in _PLUGINS or (field in _LOADING and "\n" not in value)):
+        yield field, value
 
 
 def _add(tree: Tree, files: dict[str, bytes], path: str) -> bool:
