@@ -147,6 +147,19 @@ def test_the_config_file_of_a_pull_request_allows_none(
         server.seen.clear()
 
 
+@pytest.mark.parametrize("env", [*IN_NO_PULL_REQUEST[:1], *IN_A_PULL_REQUEST])
+@pytest.mark.parametrize("server_of", ["provider: git, url: {url}/fleet.git", "provider: gitea, hostname: {host}"])
+def test_the_config_file_of_a_pull_request_selects_no_server(
+    server_of: str, env: Mapping[str, str], tmp_path: Path, server: Loopback
+) -> None:
+    provider, flag = server_of.format(url=server.url, host=server.host).split(", ")
+    config = f"bootstrap:\n  {provider}\n  flags: {{{flag}, path: clusters/a}}\n"
+    tree = write_tree(tmp_path / "tree", {".github/flux-upgrade.yaml": config.encode()})
+    _, err = run(tree, "bootstrap", "--pull-request", "--dry-run", f"--release-source={tmp_path}", env=env)
+    assert ("[host-not-allowed]" in err) == bool(env)
+    assert not (env and server.seen)
+
+
 @pytest.mark.parametrize("key", ["auths", "credHelpers"])
 @pytest.mark.parametrize("env", [*IN_NO_PULL_REQUEST[:1], *IN_A_PULL_REQUEST[:1]])
 def test_dockers_credentials_allow_their_registry(
