@@ -48,6 +48,14 @@ spec:
 }
 """What it is → the file; ``inspect`` and ``plan`` look each of them up."""
 
+AT_THE_CHANGE = f"""\
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: flux}}
+spec: {{template: {{spec: {{containers: [{{name: flux, image: "{HOST}/fluxcd/flux-cli:v2.8.7@{_DIGEST}"}}]}}}}}}
+"""
+"""One that is looked up when it is changed."""
+
 
 def naming(host: str, what: str) -> str:
     return FILES[what].replace(HOST, host)

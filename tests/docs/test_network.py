@@ -16,8 +16,9 @@ from cases_on_disk import write_tree
 from docs.test_product_pages import rows
 from flux_upgrade import main
 from flux_upgrade.cli.parse import COMMANDS
+from flux_upgrade.model.errors import HostNotAllowed
 from flux_upgrade.model.ports import Timing
-from naming_hosts import FILES, naming
+from naming_hosts import AT_THE_CHANGE, FILES, HOST, naming
 
 NAMED = "registry.example.com"
 GITHUB = "api.github.com:443"
@@ -100,6 +101,19 @@ def test_a_host_in_a_file_is_refused_unless_it_is_allowed(
     if "over http" in what or "https" not in FILES[what]:
         run(tree, command, *arguments, f"--allow-hosts=registry.internal,{server.host}")
         assert len(server.seen) >= 1
+
+
+def test_a_host_that_is_refused_at_the_change_fails_the_upgrade(
+    tmp_path: Path, written_source: Path, server: Loopback
+) -> None:
+    content = AT_THE_CHANGE.replace(HOST, server.host).encode()
+    tree = write_tree(tmp_path / "tree", {"flux.yaml": content})
+    with contextlib.chdir(tree):
+        out, argv = io.BytesIO(), ["upgrade", f"--release-source={written_source}"]
+        code = main.run(argv, {}, out, io.StringIO())
+    assert code == HostNotAllowed.exit_code
+    assert "host-not-allowed" in out.getvalue().decode()
+    assert server.seen == []
 
 
 @pytest.mark.parametrize("what", FILES)

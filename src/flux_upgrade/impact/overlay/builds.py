@@ -96,32 +96,46 @@ def _require_local(tree: Tree, each: Kustomization) -> None:
     A build runs on this machine, and a repository must not decide whom it talks to. Plugins have fields of the same
     names in files of their own.
     """
-    for field, text in _loaded(each.data, ""):
-        if kustomization.is_remote(text) or _SCP.match(text):
-            raise CannotTell(f"{text} is not in this repository")
+    for field, text in _loaded(each.data):
+        if field not in _PLUGINS or "\n" not in text:
+            _require_file(text)
         if field in _PLUGINS:
-            content = text.encode() if "\n" in text else b""
-            with suppress(Unreadable):
-                content = content or tree.read(each.joined(text))
-            plugins = list(objects(content))
-            if not plugins or any(isinstance(plugin, BrokenDocument) for plugin in plugins):
-                raise CannotTell(f"it is unknown what {field} load")
-            for plugin in readable(content):
-                for _, named in _loaded(plugin.data(), ""):
-                    if kustomization.is_remote(named) or _SCP.match(named):
-                        raise CannotTell(f"{named} is not in this repository")
+            for name in _loaded_by_plugins(tree, each, text):
+                _require_file(name)
 
 
-def _loaded(value: Any, field: str) -> Iterator[tuple[str, str]]:
+def _require_file(name: str) -> None:
+    if kustomization.is_remote(name) or _SCP.match(name):
+        raise CannotTell(f"{name} is not in this repository")
+
+
+def _loaded_by_plugins(tree: Tree, each: Kustomization, text: str) -> Iterator[str]:
+    """``text``: the plugins themselves, or their file."""
+    content = text.encode() if "\n" in text else b""
+    with suppress(Unreadable):
+        content = content or tree.read(each.joined(text))
+    plugins = list(objects(content))
+    if not plugins:
+        raise CannotTell("a plugin of it is not a file in this repository")
+    for plugin in plugins:
+        if isinstance(plugin, BrokenDocument):
+            raise CannotTell("a plugin of it is not valid YAML")
+        yield from (name for _, name in _loaded(plugin.data()))
+
+
+def _loaded(root: Any) -> Iterator[tuple[str, str]]:
     """The names of files in some fields, at any depth; field names as kustomize reads them, in any case."""
-    if isinstance(value, dict):
-        for key, below in value.items():
-            yield from _loaded(below, str(key).lower())
-    elif isinstance(value, list):
-        for below in value:
-            yield from _loaded(below, field)
-    elif isinstance(value, str) and (field in _PLUGINS or (field in _LOADING and "\n" not in value)):
-        yield field, value
+    waiting: list[tuple[str, Any]] = [("", root)]
+    seen: set[tuple[str, int]] = set()  # An alias is the same object again
+    while waiting:
+        field, value = waiting.pop()
+        if isinstance(value, str):
+            if field in _PLUGINS or (field in _LOADING and "\n" not in value):
+                yield field, value
+        elif isinstance(value, (dict, list)) and (field, id(value)) not in seen:
+            seen.add((field, id(value)))
+            pairs = value.items() if isinstance(value, dict) else ((field, below) for below in value)
+            waiting += [(str(key).lower(), below) for key, below in pairs]
 
 
 def _add(tree: Tree, files: dict[str, bytes], path: str) -> bool:
