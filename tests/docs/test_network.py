@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from flux_upgrade.cli.parse import COMMANDS
 from flux_upgrade.model.errors import HostNotAllowed
 from flux_upgrade.model.ports import Timing
 from naming_hosts import AT_THE_CHANGE, FILES, HOST, naming
+from real_parts import require_program
 
 NAMED = "registry.example.com"
 GITHUB = "api.github.com:443"
@@ -39,11 +41,12 @@ IN_A_PULL_REQUEST = (
     {"GITHUB_REF": "refs/heads/gh-readonly-queue/main/pr-7", "GITHUB_EVENT_NAME": "merge_group"},
     {"CI_MERGE_REQUEST_IID": "7"},
     {"BITBUCKET_PR_ID": "7"},
+    {"GITHUB_REF": "refs/heads/main", "GITHUB_EVENT_NAME": "pull_request_target", "GITHUB_SHA": "a" * 40},
 )
 IN_NO_PULL_REQUEST: tuple[Mapping[str, str], ...] = (
     {},
     {"GITHUB_REF": "refs/heads/main", "GITHUB_EVENT_NAME": "schedule"},
-    {"GITHUB_REF": "refs/heads/main", "GITHUB_EVENT_NAME": "pull_request_target"},
+    {"GITHUB_REF": "refs/heads/main", "GITHUB_EVENT_NAME": "pull_request_target", "GITHUB_SHA": "BASE"},
 )
 
 
@@ -140,6 +143,8 @@ def test_the_config_file_allows_hosts(
     env: Mapping[str, str], tmp_path: Path, written_source: Path, server: Loopback
 ) -> None:
     tree = planted(tmp_path, server.host, "a digest of flux-manifests", allow=server.host)
+    base = committed(tree)
+    env = {name: value.replace("BASE", base) for name, value in env.items()}
     for command in ASKING:
         server.seen.clear()
         run(tree, command, *ARGUMENTS.get(command, (".",)), f"--release-source={written_source}", env=env)
@@ -151,6 +156,7 @@ def test_the_config_file_of_a_pull_request_allows_none(
     env: Mapping[str, str], tmp_path: Path, written_source: Path, server: Loopback
 ) -> None:
     tree = planted(tmp_path, server.host, "a digest of flux-manifests", allow=server.host)
+    committed(tree)
     for command in ASKING:
         arguments = (*ARGUMENTS.get(command, (".",)), f"--release-source={written_source}")
         out, _ = run(tree, command, *arguments, env=env)
@@ -161,7 +167,7 @@ def test_the_config_file_of_a_pull_request_allows_none(
         server.seen.clear()
 
 
-@pytest.mark.parametrize("env", [*IN_NO_PULL_REQUEST[:1], *IN_A_PULL_REQUEST])
+@pytest.mark.parametrize("env", [*IN_NO_PULL_REQUEST[:1], *IN_A_PULL_REQUEST[:-1]])
 @pytest.mark.parametrize("server_of", ["provider: git, url: {url}/fleet.git", "provider: gitea, hostname: {host}"])
 def test_the_config_file_of_a_pull_request_selects_no_server(
     server_of: str, env: Mapping[str, str], tmp_path: Path, server: Loopback
@@ -204,6 +210,15 @@ def planted(folder: Path, host: str, what: str, allow: str = "") -> Path:
     if allow:
         files[".github/flux-upgrade.yaml"] = f"allow-hosts: ['{allow}']\n".encode()
     return write_tree(folder / "tree", files)
+
+
+def committed(tree: Path) -> str:
+    """The commit that holds the tree."""
+    git = require_program("git")
+    for command in ("init --quiet", "add --all", "-c user.name=a -c user.email=a@b commit --quiet --message=Flux"):
+        subprocess.run([git, *command.split()], cwd=tree, check=True)  # noqa: S603
+    done = subprocess.run([git, "rev-parse", "HEAD"], cwd=tree, check=True, capture_output=True)  # noqa: S603
+    return done.stdout.decode().strip()
 
 
 def logged_in(folder: Path, host: str, key: str = "auths") -> Mapping[str, str]:
