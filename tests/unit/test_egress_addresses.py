@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from flux_upgrade.adapters.http.egress import Egress, is_metadata, is_public, literal
@@ -159,6 +161,15 @@ def test_what_is_refused_before_it_is_looked_up(url: str, is_proxied: bool, mess
 def test_a_name_is_looked_up_by_the_proxy_or_here(is_proxied: bool) -> None:  # noqa: FBT001
     egress().require("https://registry.internal/v2/", is_proxied=is_proxied)
     egress("127.0.0.1").require("http://127.0.0.1:5000/v2/", is_proxied=is_proxied)
+
+
+def test_what_is_allowed_matters_only_for_hosts_that_are_not_public() -> None:
+    def never(*_: object) -> Iterator[str]:
+        raise AssertionError("a public host needs no permission")
+
+    found = Egress(never, never, "", lambda *_: ["8.8.8.8"])  # type: ignore[arg-type]  # it raises
+    found.require(f"https://{HOST}/v2/", is_proxied=False)
+    assert found.addresses(HOST, 443) == ("8.8.8.8",)
 
 
 def test_a_registry_of_dockers_is_allowed_by_its_port() -> None:

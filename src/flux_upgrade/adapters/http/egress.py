@@ -143,13 +143,12 @@ class Egress(NamedTuple):
         name, address, port = host.rstrip("."), literal(host), stated or origins.PORTS[_HTTPS]
         if name in _METADATA_NAMES or (address is not None and is_metadata(address)):
             raise _never(host)
-        if self.allows(host, port):
-            return
+        why = "" if scheme == _HTTPS else "uses plain http"
         is_loopback = is_proxied and f".{name}".endswith(f".{_LOOPBACK_NAME}")
         if is_loopback or (address is not None and not is_public(address)):
-            raise self._refused(host, port, "is not a public address")
-        if scheme != _HTTPS:
-            raise self._refused(host, port, "uses plain http")
+            why = "is not a public address"
+        if why and not self.allows(host, port):
+            raise self._refused(host, port, why)
 
     def addresses(self, host: str, port: int) -> tuple[str, ...]:
         """The addresses of a host that may be connected to. Raises HostNotAllowed; OSError."""
@@ -157,11 +156,12 @@ class Egress(NamedTuple):
         usable = [text for text, address in found.items() if not is_metadata(address)]
         if found and not usable:
             raise _never(host)
-        if not self.allows(host, port):
-            usable = [text for text in usable if is_public(found[text])]
-            if not usable:
-                raise self._refused(host, port, "has no public address")
-        return tuple(usable[:_MOST_ADDRESSES])
+        public = [text for text in usable if is_public(found[text])]
+        if public != usable and self.allows(host, port):
+            public = usable
+        if usable and not public:
+            raise self._refused(host, port, "has no public address")
+        return tuple(public[:_MOST_ADDRESSES])
 
     def adapter(self, context: ssl.SSLContext | None) -> GuardedAdapter:
         return GuardedAdapter(self, context)
