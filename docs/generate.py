@@ -101,6 +101,13 @@ ENVIRONMENT = (
         "If it is `true`, `check` and `migrate` write annotations that GitHub shows on the affected lines.",
     ),
     (
+        "GITHUB_REF, GITHUB_SHA, GITHUB_EVENT_NAME, CI_MERGE_REQUEST_IID, BITBUCKET_PR_ID",
+        (
+            "Set by runners. They show whether the run is for a pull request, whose config file "
+            "[allows no hosts](network.md#allow-a-host)."
+        ),
+    ),
+    (
         "CI_SERVER_HOST, GITEA_ACTIONS, FORGEJO_ACTIONS",
         "Set by the runners of GitLab, Gitea and Forgejo. They identify the server.",
     ),

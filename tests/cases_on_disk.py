@@ -115,8 +115,12 @@ class StagedTree:
 
     def run(self, args: Sequence[str]) -> Run:
         """See ``run_in``."""
-        ran = run_in(self.root, self.releases, args, path=self.path)
-        out, err = (text.replace(self.registry, REGISTRY) for text in (ran.out, ran.err))
+        allowed = f"--allow-hosts={self.registry}"
+        more = (allowed,) if self.registry != REGISTRY and args[0] in ("inspect", "plan", "upgrade") else ()
+        ran = run_in(self.root, self.releases, args, path=self.path, more=more)
+        # The commands that a report shows allow it again.
+        shown = (text.replace(f" {allowed}", "") for text in (ran.out, ran.err))
+        out, err = (text.replace(self.registry, REGISTRY) for text in shown)
         return Run(ran.args, ran.exit_code, out, err)
 
     def files(self) -> dict[str, bytes]:
@@ -185,11 +189,14 @@ def _checkout(case: Case, root: Path, folder: Path) -> str:
     return str(folder / "bin")
 
 
-def run_in(root: Path, releases: Path, args: Sequence[str], *, path: str = "") -> Run:
-    """Run the program in the root of a tree, as a user does; paths in its output are replaced."""
+def run_in(root: Path, releases: Path, args: Sequence[str], *, path: str = "", more: Sequence[str] = ()) -> Run:
+    """Run the program in the root of a tree, as a user does; paths in its output are replaced.
+
+    ``more``: arguments that are not shown.
+    """
     out, err = io.BytesIO(), io.StringIO()
     # `config` has nothing to do with releases.
-    argv = [*args, *(() if args[0] == "config" else ("--release-source", str(releases)))]
+    argv = [*args, *more, *(() if args[0] == "config" else ("--release-source", str(releases)))]
     with contextlib.chdir(root):
         # No cache, no token, no flux on PATH.
         code = main.run(argv, {"PATH": path} if path else {}, out, err)

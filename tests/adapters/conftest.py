@@ -12,6 +12,7 @@ from adapters.loopback import Loopback
 from adapters.registries import own_certificate, run_registry
 from flux_upgrade.adapters.http.cache import EtagCache
 from flux_upgrade.adapters.http.client import Client, Credential
+from flux_upgrade.adapters.http.egress import Egress
 from flux_upgrade.model.ports import Timing
 
 NOW = 1_700_000_000.0
@@ -46,6 +47,7 @@ class Clients:
         etags: Path | None = None,
         ca_file: str | None = None,
         timeout: float = 5.0,
+        egress: Egress | None = None,
     ) -> Client:
         client = Client(
             self._clock.timing,
@@ -53,6 +55,7 @@ class Clients:
             etags=EtagCache(None if etags is None else str(etags)),
             ca_file=ca_file,
             timeout=timeout,
+            egress=egress,
         )
         self._stack.callback(client.close)
         return client

@@ -16,6 +16,7 @@ import requests
 
 from adapters.loopback import closed_port
 from flux_upgrade.adapters.http.client import Client
+from flux_upgrade.adapters.http.egress import Egress
 from flux_upgrade.adapters.oci.artifacts import HelmCharts, RegistryArtifacts
 from flux_upgrade.adapters.oci.charts import chart_versions
 from flux_upgrade.adapters.oci.repository import open_repository
@@ -31,6 +32,15 @@ class NoCredentials:
 
     def credential(self, host: str, path: str) -> None:
         del host, path
+
+    def names(self, host: str) -> bool:
+        del host
+        return False
+
+
+def allowing(*hosts: str) -> Egress:
+    """These hosts, and public ones."""
+    return Egress(lambda: hosts, NoCredentials().names, "allow {host}")
 
 
 def artifacts_of(connect: Callable[[], Client]) -> RegistryArtifacts:
@@ -50,13 +60,15 @@ def htpasswd(folder: Path) -> str:
     return f"auth: {{htpasswd: {{realm: here, path: {file}}}}}\n"
 
 
-def own_certificate(folder: Path, key: str = "ec -pkeyopt ec_paramgen_curve:P-256") -> tuple[Path, Path]:
-    """Files with a certificate for 127.0.0.1 that only itself vouches for, and its key."""
+def own_certificate(
+    folder: Path, key: str = "ec -pkeyopt ec_paramgen_curve:P-256", names: str = "IP:127.0.0.1"
+) -> tuple[Path, Path]:
+    """Files with a certificate that only itself vouches for, and its key. ``names``: those that it is for."""
     folder.mkdir(exist_ok=True)
     certificate, private = folder / "cert.pem", folder / "key.pem"
     command = (
         f"req -x509 -newkey {key} -nodes -days 2 -subj /CN=localhost"
-        " -addext subjectAltName=IP:127.0.0.1 -addext basicConstraints=critical,CA:TRUE"
+        f" -addext subjectAltName={names} -addext basicConstraints=critical,CA:TRUE"
     )
     arguments = [*command.split(), "-keyout", str(private), "-out", str(certificate)]
     subprocess.run([require_program("openssl"), *arguments], check=True, capture_output=True)  # noqa: S603  (ours)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from adapters import registries
 from adapters.conftest import Clients
 from adapters.loopback import Answer, Loopback, closed_port
-from adapters.registries import artifacts_of
+from adapters.registries import allowing, artifacts_of
 from adapters.small_release import member, pack
 from adapters.worlds import serve_artifact
 from flux_upgrade.commands.wiring import build_artifacts
@@ -245,5 +246,5 @@ def test_more_files_than_a_release_has_are_listed_up_to_a_bound(server: Loopback
 
 def test_the_artifacts_of_a_run(server: Loopback, tmp_path: Path) -> None:
     serve_artifact(server, "v2.9.4", _layer(NEWEST))
-    built = build_artifacts(Environment(cache_dir=str(tmp_path)))
+    built = build_artifacts(Environment(cache_dir=str(tmp_path)), partial(allowing, server.host))
     assert built.listing(f"{server.host}/{PATH}", "v2.9.4") == ("gotk-components.yaml",)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from adapters import registries
 from adapters.conftest import Clients
 from adapters.loopback import Answer, Loopback, closed_port
-from adapters.registries import charts_of
+from adapters.registries import allowing, charts_of
 from flux_upgrade.adapters.http.client import Client, Credential
 from flux_upgrade.adapters.oci.charts import CONFIG_TYPE, MAX_INDEX, read_index
 from flux_upgrade.commands.wiring import build_charts
@@ -273,4 +274,4 @@ def test_a_config_of_another_digest(server: Loopback, clients: Clients) -> None:
 
 def test_as_it_is_built(server: Loopback) -> None:
     server.route("/index.yaml", Answer(index(VERSIONS)))
-    assert build_charts(Environment()).versions(server.url, "flux2") == VERSIONS
+    assert build_charts(Environment(), partial(allowing, server.host)).versions(server.url, "flux2") == VERSIONS

@@ -7,6 +7,7 @@ import subprocess
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,12 @@ import pytest
 from adapters import registries
 from adapters.conftest import Clients
 from adapters.loopback import Answer, Loopback, Seen, closed_port
-from adapters.registries import artifacts_of
+from adapters.registries import allowing, artifacts_of
 from flux_upgrade.adapters.oci.repository import INDEX_TYPE
 from flux_upgrade.commands.wiring import build_artifacts
 from flux_upgrade.config.environment import Environment, RegistryAccess
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
-from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive, UsageError
+from flux_upgrade.model.errors import HostNotAllowed, SourceUnavailable, UntrustedArchive, UsageError
 from flux_upgrade.model.oci.manifest import MANIFEST_TYPE
 from flux_upgrade.model.ports import Artifacts
 from flux_upgrade.pins.gotk_components import pin
@@ -229,13 +230,23 @@ def test_the_credentials_of_dockers_file_are_used(tmp_path: Path) -> None:
     with Locked() as server:
         config.write_text(json.dumps({"auths": {server.host: {"auth": b64encode(b"robot:hunter2").decode()}}}))
         environment = Environment(registry=RegistryAccess(found_config=str(config)))
-        assert isinstance(plan_of(build_artifacts(environment), server.host).decisions[0], Upgrade)
-        hold = held(plan_of(build_artifacts(Environment()), server.host))
+        assert isinstance(
+            plan_of(build_artifacts(environment, partial(allowing, server.host)), server.host).decisions[0], Upgrade
+        )
+        hold = held(plan_of(build_artifacts(Environment(), partial(allowing, server.host)), server.host))
         assert hold.reason is HoldReason.SOURCE_UNAVAILABLE
         assert "hunter2" not in repr(hold)
+
+
+def test_images_at_a_host_that_is_not_allowed(server: Loopback) -> None:
+    hold = held(plan_of(build_artifacts(Environment(), allowing), server.host))
+    assert (hold.reason, hold.error) == (HoldReason.HOST_NOT_ALLOWED, HostNotAllowed)
+    assert f"{server.host} is not a public address, and is not allowed" in hold.detail
+    assert hold.hint.startswith(f"allow {server.host}; if the registry is unreachable from here")
+    assert server.seen == []
 
 
 def test_credentials_that_cannot_be_read_end_the_run(tmp_path: Path) -> None:
     environment = Environment(registry=RegistryAccess(docker_config=str(tmp_path / "missing.json")))
     with Locked() as server, pytest.raises(UsageError, match=r"missing\.json"):
-        plan_of(build_artifacts(environment), server.host)
+        plan_of(build_artifacts(environment, partial(allowing, server.host)), server.host)

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from adapters.loopback import Loopback
 from flux_upgrade.adapters.local import kustomize
 from flux_upgrade.adapters.local.kustomize import Kustomize
+from flux_upgrade.commands.wiring import build_kustomize
+from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import ClusterUnfit
 from real_parts import require_program
 
@@ -135,3 +138,19 @@ def test_a_file_that_is_no_program(tmp_path: Path) -> None:
 def test_nothing_is_written_outside(tmp_path: Path) -> None:
     with pytest.raises(ClusterUnfit, match="outside the repository"):
         found(script(tmp_path, "kustomize", "true"), {}).build({"../x": b""}, "", "x")
+
+
+@pytest.mark.real_part("kustomize")
+@pytest.mark.parametrize(
+    "resource", ["http://0.0.0.0:PORT/a.yaml", "ssh://git@127.0.0.1:PORT/org/repo", "git@127.0.0.1:org/repo"]
+)
+def test_a_build_for_a_plan_reaches_no_network(resource: str, tmp_path: Path) -> None:
+    with Loopback() as server:
+        port = server.host.rpartition(":")[2]
+        path = only(tmp_path, "kustomize", require_program("kustomize"))
+        builder = build_kustomize(Environment(search_path=path, home=str(tmp_path)))
+        assert builder is not None
+        files = {"kustomization.yaml": f"resources: ['{resource.replace('PORT', port)}']\n".encode()}
+        with pytest.raises(ClusterUnfit):
+            builder.build(files, "", "flux-system")
+    assert server.seen == []

@@ -30,7 +30,7 @@ def test_outputs_are_the_programs() -> None:
 
 def test_there_are_few_inputs_and_each_tells_its_default() -> None:
     # Those that a bootstrap alone has are seven more.
-    assert len(INPUTS) <= 27
+    assert len(INPUTS) <= 28
     for each in INPUTS:
         assert bool(each.default) != ("Default:" in each.description), each.name
 
@@ -62,7 +62,7 @@ OF_BOOTSTRAPS = (
     "actions-environment",
     "known-hosts",
 )
-NOT_OF_BOOTSTRAPS = ("policy", "range", "approve", "promote", "to")
+NOT_OF_BOOTSTRAPS = ("policy", "range", "approve", "promote", "allow-hosts", "to")
 
 
 @pytest.mark.parametrize("mode", ["upgrade", "plan", "rollback", "bootstrap"])

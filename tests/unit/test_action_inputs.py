@@ -37,6 +37,7 @@ def test_every_input_becomes_its_argument() -> None:
         "INPUT_DRY-RUN": "true",
         "INPUT_REPOSITORY": "octo-org/fleet",
         "INPUT_CA-FILE": "ca.pem",
+        "INPUT_ALLOW-HOSTS": "registry.internal, *.example.internal:8443",
         "INPUT_PROMOTE": "tag",
         "INPUT_REGISTRY-USERNAME": "octocat",
         "INPUT_REGISTRY-PASSWORD": "third-secret",
@@ -68,6 +69,7 @@ def test_every_input_becomes_its_argument() -> None:
         "--flags=network-policy=false\nlog-level=debug",
         "--repository=octo-org/fleet",
         "--ca-file=ca.pem",
+        "--allow-hosts=registry.internal, *.example.internal:8443",
         "--promote=tag",
         "--docker-config=docker.json",
     ]

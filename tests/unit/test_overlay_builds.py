@@ -137,6 +137,62 @@ def test_a_remote_base_is_not_fetched() -> None:
     assert not program.asked
 
 
+PLUGIN = "{apiVersion: builtin, kind: PatchTransformer, metadata: {name: a}, path: %s}"
+URL = "http://10.0.0.1/a.yaml"
+OUTSIDE = {
+    "a patch": f"patches: [{{path: '{URL}'}}]",
+    "a patch, in capitals": "Patches: [{Path: 'HTTP://10.0.0.1/a.yaml'}]",
+    "a patch of JSON": f"patchesJson6902: [{{target: {{kind: Pod, name: a}}, path: '{URL}'}}]",
+    "a patch by a merge key": f"commonAnnotations: &a {{path: '{URL}'}}\npatches: [{{<<: *a}}]",
+    "a strategic patch": f"patchesStrategicMerge: ['{URL}']",
+    "a replacement": f"replacements: [{{path: '{URL}'}}]",
+    "a file of a ConfigMap": f"configMapGenerator: [{{name: a, files: ['k={URL}']}}]",
+    "variables of a Secret": f"secretGenerator: [{{name: a, envs: ['{URL}']}}]",
+    "a CRD": f"crds: ['{URL}']",
+    "a schema": f"openapi: {{path: '{URL}'}}",
+    "a component": "components: ['git@10.0.0.1:org/repo']",
+    "a component, by another user": "components: ['me@10.0.0.1:org/repo']",
+    "a generator": "generators: [plugin.yaml]",
+    "a transformer": "transformers: [plugin.yaml]",
+    "a validator": "Validators: [plugin.yaml]",
+    "a transformer in place": f"transformers:\n- |-\n  {PLUGIN % URL}\n  # more",
+    "a transformer in one line": f"transformers: ['{PLUGIN % URL}']",
+    "a directory of generators": "generators: [below]",
+    "a plugin that is no YAML": "generators: [broken.yaml]",
+}
+
+
+@pytest.mark.parametrize("text", OUTSIDE.values(), ids=OUTSIDE)
+def test_nothing_is_built_that_would_be_fetched(text: str) -> None:
+    program = Program()
+    others = {
+        "clusters__a__flux-system__plugin_yaml": (PLUGIN % URL).encode(),
+        "clusters__a__flux-system__broken_yaml": b"{",
+        "clusters__a__flux-system__below__kustomization_yaml": b"resources: [a.yaml]\n",
+        "clusters__a__flux-system__below__a_yaml": (PLUGIN % URL).encode(),
+    }
+    found = overlay(program, b"resources: [gotk-components.yaml]\n" + text.encode() + b"\n", **others)
+    assert program.asked == []
+    assert found.unbuilt
+
+
+def test_addresses_that_nothing_loads_are_no_obstacle() -> None:
+    content = b"""\
+resources: [gotk-components.yaml]
+commonAnnotations: {docs: "https://example.com/docs", mail: "me@example.com: a"}
+configMapGenerator: [{name: a, literals: ["url=https://example.com"]}]
+patches: [{target: {kind: Pod}, patch: '[{"op": "add", "path": "/a", "value": "https://example.com"}]'}]
+transformers:
+- |-
+  apiVersion: builtin
+  kind: PrefixTransformer
+  metadata: {name: a}
+  prefix: a-
+"""
+    overlay(program := Program(OLD), content)
+    assert program.asked
+
+
 @pytest.mark.parametrize("path", ["../../../../a.yaml", "/etc/hostname"])
 def test_nothing_from_outside_is_asked_for(path: str) -> None:
     program = Program()

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
-from flux_upgrade.config.keys import GOVERNING
+from flux_upgrade.config.keys import TOP
 
 REPORT_FILE = "flux-upgrade-report.json"
 """Name of the whole report, in the directory that later steps know as ``runner.temp``."""
@@ -24,7 +24,7 @@ class Output(NamedTuple):
     description: str
 
 
-_OF_KEYS = {key.name: Input(key.name, key.input) for key in GOVERNING if key.input}
+_OF_KEYS = {key.name: Input(key.name, key.input) for key in TOP.keys if key.input}
 """Inputs of keys of the config file, as their rows have them; what has no place between others comes last."""
 INPUTS = (
     Input(
@@ -69,6 +69,7 @@ INPUTS = (
     Input("dry-run", "`true` or `false`: show what would happen, but write nothing.", "false"),
     Input("repository", "The repository for pull requests, `owner/name`. Default: the workflow's repository."),
     Input("ca-file", "A PEM file with additional trusted CA certificates, relative to the workspace. Default: none."),
+    _OF_KEYS.pop("allow-hosts"),
     Input(
         "promote",
         "How an artifact is promoted: `tag` moves its tag, `pull-request` changes its reference in the "

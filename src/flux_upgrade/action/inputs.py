@@ -24,7 +24,10 @@ _SWITCHES = ("create-repository", "add-workflow", "rotate-key")
 _TOKENS = ("token", "release-token", "registry-password")
 _NO_FLAGS = (*_OF_BOOTSTRAPS, *_SWITCHES, *_TOKENS, "mode", "path", "dry-run", "registry-username", "plain-http", "to")
 _FLAGS = tuple(name for name in _NAMES if name not in _NO_FLAGS)
-_NOT_OF_BOOTSTRAPS = (*(key.name for key in GOVERNING if key.input and key.name != "flags"), "approve", "promote", "to")
+_NOT_OF_BOOTSTRAPS = (
+    *(key.name for key in GOVERNING if key.input and key.name != "flags"),
+    *("allow-hosts", "approve", "promote", "to"),
+)
 _WITH_BOOTSTRAPS = (*("repository", "config", "release-source", "flags", "ca-file", "docker-config"), *_OF_BOOTSTRAPS)
 _MODES = ("upgrade", "plan", "rollback", "bootstrap")
 # YAML 1.2's core schema, https://yaml.org/spec/1.2.2/#1032-tag-resolution: what a workflow's author writes.

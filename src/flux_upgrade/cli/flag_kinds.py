@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import re
 
 from flux_upgrade.cli.sections import OUTPUT, RARE, SUBJECT, by_heading, mark_rare
 from flux_upgrade.manifests.options import parse_bool
@@ -39,6 +40,17 @@ def list_of(text: str) -> list[str]:
         return next(csv.reader([text], strict=True), [])
     except csv.Error as error:
         raise argparse.ArgumentTypeError(f"'{text}' is not a comma-separated list: {error}") from None
+
+
+def hosts_of(text: str) -> list[str]:
+    """Hosts with commas or spaces between them; raises argparse's own error for what is none."""
+    from flux_upgrade.config.keys import HOST  # late: `render` has no such flag
+
+    words = text.replace(",", " ").split()
+    for word in words:
+        if re.fullmatch(HOST.pattern, word) is None:
+            raise argparse.ArgumentTypeError(f"'{word}' is not {HOST.description}")
+    return words
 
 
 def text(metavar: str, message: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from flux_upgrade.cli.flag_kinds import declare, list_of, place, repeated, switch, text, truth
+from flux_upgrade.cli.flag_kinds import declare, hosts_of, list_of, place, repeated, switch, text, truth
 from flux_upgrade.manifests.options import COMPONENTS, DEFAULT_COMPONENTS, LOG_LEVELS, InstallOptions
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ DEFAULT_SOURCE = "github"
 CONFIG = ".github/flux-upgrade.yaml"
 SHELLS = ("bash", "zsh", "fish")
 _JSON = "print JSON, as in docs/reference/{}.schema.json"
-_PLACED = ("policy", "range", "flags", "on-conflict")
+_PLACED = ("policy", "range", "flags", "on-conflict", "allow-hosts")
 """Keys whose flags stand between others in the help; those of all others follow each other."""
 
 
@@ -63,16 +63,18 @@ DRY_RUN = {"--dry-run": switch("show what would change, and write nothing")}
 def of_keys(*names: str) -> Arguments:
     """The flags of keys of the config file, by their rows; without names, of all that are not ``_PLACED``."""
     # Late: `render` has none of them.
-    from flux_upgrade.config.keys import GOVERNING, ChoiceShape, ListShape, PlainShape
+    from flux_upgrade.config.keys import HOST, TOP, ChoiceShape, ListShape, PlainShape
 
     arguments: dict[str, dict[str, Any]] = {}
-    for key in GOVERNING:
+    for key in TOP.keys:
         if not key.flag or not (key.name in names if names else key.name not in _PLACED):
             continue
         if isinstance(key.shape, PlainShape) and key.shape in (PlainShape.BOOLEAN, PlainShape.SWITCH):
             argument = truth(key.flag, default=None)
         elif isinstance(key.shape, ListShape):
             argument = repeated(key.metavar, key.flag)
+            if key.shape.item is HOST:
+                argument |= {"action": "extend", "type": hosts_of}
         elif isinstance(key.shape, ChoiceShape) and not key.metavar:
             argument = {"choices": tuple(map(str, key.shape.words)), "default": "", "help": key.flag}
         else:
@@ -115,7 +117,8 @@ def declare_inspect(parser: argparse.ArgumentParser) -> None:
         "Show every Flux installation: version, install flags, manual edits, and how they were verified."
     )
     graph = switch("show which files each cluster reads, and which ones no cluster reads")
-    declare(parser, {**PATH, **SOURCE, **REGISTRY, "--graph": graph, "--json": switch(_JSON.format("inspect"))})
+    servers = {**SOURCE, **of_keys("allow-hosts"), **REGISTRY}
+    declare(parser, {**PATH, **servers, "--graph": graph, "--json": switch(_JSON.format("inspect"))})
 
 
 def declare_plan(parser: argparse.ArgumentParser) -> None:
@@ -146,6 +149,7 @@ def _policy() -> Arguments:
     return {
         **PATH,
         **SOURCE,
+        **of_keys("allow-hosts"),
         **REGISTRY,
         **of_keys("policy", "range"),
         "--config": text("FILE", f"config file (default: {CONFIG}, if it exists)"),

@@ -108,6 +108,7 @@ def parse_command(argv: Sequence[str], env: Mapping[str, str], timing: Timing | 
     registry = environment.registry._replace(docker_config=getattr(args, "docker_config", ""))
     registry = _of_artifact(registry, args) if hasattr(args, "plain_http") else registry
     environment = environment._replace(timing=timing, ca_file=getattr(args, "ca_file", ""), registry=registry)
+    environment = environment._replace(allow_hosts=tuple(getattr(args, "allow_hosts", ())))
     options: Options | None = None
     match command:
         case "render":

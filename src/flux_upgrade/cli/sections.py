@@ -29,13 +29,16 @@ _HEADINGS = {
         "--rotate-key",
     ),
     "Cluster": ("--kubeconfig", "--context", "--timeout"),
-    NETWORK: (*("--release-source", "--ca-file", "--docker-config", "--plain-http", "--username", "--password-stdin"),),
+    NETWORK: (
+        *("--release-source", "--ca-file", "--docker-config", "--allow-hosts", "--plain-http", "--username"),
+        "--password-stdin",
+    ),
 }
 _HEADING_OF = {flag: heading for heading, flags in _HEADINGS.items() for flag in flags}
 RARE = frozenset(
     (
         *("--ca-file", "--docker-config", "--plain-http", "--username", "--password-stdin", "--promote"),
-        *("--check-images", "--actions-environment", "--known-hosts", "--rotate-key"),
+        *("--allow-hosts", "--check-images", "--actions-environment", "--known-hosts", "--rotate-key"),
     )
 )
 """Registries, certificates, artifacts, and what few ever change: only ``--help-all`` shows them."""

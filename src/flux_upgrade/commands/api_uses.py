@@ -16,6 +16,7 @@ from flux_upgrade.clusters.roots import graph_of
 from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.read import Scope, build_config, scope_of, urls_of
 from flux_upgrade.commands.wiring import build_pin_context, build_regenerator, build_releases
+from flux_upgrade.commands.wiring_hosts import no_hosts
 from flux_upgrade.config.config import ALL, Config
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.impact.api_scan import Searched, in_use, searched, suspects
@@ -41,6 +42,7 @@ from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.planning.manifest_planner import newest_stable
 from flux_upgrade.planning.transition_ends import lacking_kinds
 from flux_upgrade.planning.write_tree import exit_code
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.api_uses import (
     ApiUsesReport,
     Between,
@@ -67,7 +69,7 @@ def read_api_uses(
     target = served.at(options.to or newest_stable(regenerator))
     running, unknown = [served.at(each) for each in options.running], []
     pinning = frozenset(() if running else looked_at(scope.whole))
-    context = build_pin_context(environment, scope.whole, source)
+    context = build_pin_context(environment, scope.whole, source, no_hosts)
     looked_for = _searched(scope, config, context)
     suspected = suspects(scope.whole, looked_for, pinning, target, spread)
     # What is below PATH may run in any cluster, and one whose manifest is left alone runs all the same.
@@ -99,6 +101,7 @@ def read_api_uses(
         bool(options.running),
         tuple(unknown),
         tuple(ManifestWithoutRelease(each.path, each.version, each not in unread) for each in found.unverified),
+        tuple(each.place(each.path) for each in pins if each.held and each.held.reason is HoldReason.HOST_NOT_ALLOWED),
     )
     return ApiUsesReport(
         between,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from flux_upgrade.cli.options import InspectOptions
 from flux_upgrade.clusters.clusters import Member, clusters_of
 from flux_upgrade.clusters.roots import graph_of
 from flux_upgrade.commands.output import Console
-from flux_upgrade.commands.read import require_any, scope_of, urls_of
+from flux_upgrade.commands.read import build_config, require_any, scope_of, urls_of
 from flux_upgrade.commands.wiring import build_pin_context, build_releases
+from flux_upgrade.commands.wiring_hosts import build_egress
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model.errors import Unreadable, UsageError
@@ -25,7 +28,8 @@ def run(options: InspectOptions, environment: Environment, console: Console) -> 
             raise UsageError("--graph is about a repository, not an artifact", hint="name a directory")
         return _artifact(options, options.artifact, environment, console)
     scope = scope_of(options.path)
-    context = build_pin_context(environment, scope.tree, build_releases(environment, options.release_source))
+    hosts = partial(build_egress, environment, options, partial(build_config, scope.place))
+    context = build_pin_context(environment, scope.tree, build_releases(environment, options.release_source), hosts)
     everything = discover(context)
     installations = tuple(each for each in everything if each.is_manifest)
     pins = tuple(each for each in everything if not each.is_manifest)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import CheckoutLocation, find, head_of, is_sparse, origin_of
@@ -27,6 +28,7 @@ from flux_upgrade.commands.wiring import (
     build_tree,
     read_text,
 )
+from flux_upgrade.commands.wiring_hosts import build_egress
 from flux_upgrade.commands.wiring_repository import RepositorySource, build_history
 from flux_upgrade.config.config import PATH, Config
 from flux_upgrade.config.environment import Environment
@@ -54,7 +56,8 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
     environment.say(f"reading {options.path}")
     require_marks(scope.tree, options.path)
     source = build_releases(environment, options.release_source)
-    context = build_pin_context(environment, scope.tree, source, moves_operator=config.moves_operator)
+    hosts = partial(build_egress, environment, options, lambda: config)
+    context = build_pin_context(environment, scope.tree, source, hosts, moves_operator=config.moves_operator)
     # Listed first: what the list says of a release has not to be asked for again.
     releases = source.list()
     found = discover(context)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import find, head_of, is_sparse
@@ -36,6 +37,7 @@ from flux_upgrade.commands.wiring import (
     build_timing,
     build_tree,
 )
+from flux_upgrade.commands.wiring_hosts import build_egress
 from flux_upgrade.commands.wiring_repository import RepositorySource, build_history
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import NothingFound, UsageError
@@ -84,13 +86,14 @@ def read_artifact(
     # Listed first: what the list says of a release has not to be asked for again.
     releases = source.list()
     means = build_means(environment, address, spool, source, writes=options.request.writes)
-    planner = ManifestPlanner(means.regenerator, build_artifacts(environment), releases, means.now)
+    hosts = partial(build_egress, environment, options, lambda: config)
+    planner = ManifestPlanner(means.regenerator, build_artifacts(environment, hosts), releases, means.now)
     # A tag is one for all clusters that follow it.
     feedback = Feedback(approved=resolved(options.request.approve, ()))
     on_break, tree = _on_break(options.request), build_tree(place.root)
     pulled = pull(address, means)
     terms = Terms(config.default.governance, feedback, options.request.to, on_break)
-    context = replace(build_pin_context(environment, tree, source), regenerator=means.regenerator)
+    context = replace(build_pin_context(environment, tree, source, hosts), regenerator=means.regenerator)
     own = PinnedArtifacts(address, planner, lambda _: terms, means)
     pins = [Member(each, each.path) for each in pin.pins_of(following(found, address), own)]
     sources = Sources(context, config, NoHistory(), build_kustomize(environment), members=None, urls=urls_of(place))
@@ -136,14 +139,15 @@ def read_artifact_pins(
     source = build_releases(environment, options.release_source)
     releases = source.list()
     means = build_means(environment, address, spool, source, writes=options.request.writes)
-    planner = ManifestPlanner(means.regenerator, build_artifacts(environment), releases, means.now)
+    hosts = partial(build_egress, environment, options, lambda: config)
+    planner = ManifestPlanner(means.regenerator, build_artifacts(environment, hosts), releases, means.now)
 
     def terms(path: str) -> Terms:
         governance = (config.group_of(path) or config.default).governance
         return Terms(governance, to=request.to, on_break=_on_break(request))
 
     tree = build_tree(place.root)
-    context = replace(build_pin_context(environment, tree, source), regenerator=means.regenerator)
+    context = replace(build_pin_context(environment, tree, source, hosts), regenerator=means.regenerator)
     sources = Sources(context, config, NoHistory())
     impact = PromotionImpact(planner, PinPlanner(context, releases, means.now), sources)
     own = PinnedArtifacts(address, planner, terms, means, impact)

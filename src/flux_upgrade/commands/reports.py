@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from flux_upgrade.cli.flags import DEFAULT_SOURCE
 from flux_upgrade.cli.options import UpgradeOptions
-from flux_upgrade.config.environment import Environment, RegistryAccess
+from flux_upgrade.config.environment import Environment
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory
 
@@ -103,7 +103,7 @@ def _text(
 ) -> str:
     from flux_upgrade.report.overview_text import Commands, overview_text  # late, as above
 
-    flags = (*_registry_flags(environment.registry), *_flags_again(options))
+    flags = (*_access_flags(environment), *_flags_again(options))
     commands = Commands(_target(options), flags, details)
     return overview_text(found, commands, environment.terminal, done)
 
@@ -145,7 +145,10 @@ def _target(options: UpgradeOptions) -> tuple[str, ...]:
     return () if options.path == "." else (options.path,)
 
 
-def _registry_flags(registry: RegistryAccess) -> Iterator[str]:
+def _access_flags(environment: Environment) -> Iterator[str]:
+    registry = environment.registry
+    if environment.allow_hosts:
+        yield f"--allow-hosts={','.join(environment.allow_hosts)}"
     if registry.plain_http:
         yield "--plain-http"
     if registry.username:

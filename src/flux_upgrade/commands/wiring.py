@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from flux_upgrade.adapters.git.checkout import Checkout, CheckoutLocation
     from flux_upgrade.adapters.http.client import Client
+    from flux_upgrade.adapters.http.egress import Egress
     from flux_upgrade.adapters.local.kustomize import Kustomize
     from flux_upgrade.adapters.oci.registry_credentials import CredentialSource
     from flux_upgrade.adapters.oci.repository import RegistryRepository
@@ -24,10 +25,15 @@ if TYPE_CHECKING:
     from flux_upgrade.model.files import Tree, Worktree
     from flux_upgrade.model.oci.reference import Address
     from flux_upgrade.model.ports import ArtifactRegistry, Artifacts, Charts, FluxCli, Releases, Timing
-    from flux_upgrade.pins.context import OwnArtifacts, PinContext
+    from flux_upgrade.pins.context import PinContext
+
+    Hosts = Callable[[], Egress]  # Which hosts may be asked, settled when the first one is; raises HostNotAllowed
 
 _API_REPOSITORY = "/repos/"
 _MAX_CONFIG = 1 << 20
+_NOWHERE = "http://127.0.0.1:9"  # Where nothing listens: port 9 is that of the Discard Protocol
+_NO_NETWORK = {"PATH": "", "HTTP_PROXY": _NOWHERE, "HTTPS_PROXY": _NOWHERE, "NO_PROXY": ""}
+"""For programs that would fetch what a file names: no `git`, and a proxy that does not answer."""
 
 
 def build_releases(environment: Environment, source: str) -> Releases:
@@ -94,27 +100,27 @@ def _build_mirrored(environment: Environment, source: str) -> Releases:
     )
 
 
-def build_artifacts(environment: Environment) -> Artifacts:
+def build_artifacts(environment: Environment, hosts: Hosts) -> Artifacts:
     """OCI artifacts in any registry; connected when something is asked of them."""
     from flux_upgrade.adapters.oci.artifacts import RegistryArtifacts
 
     def connect() -> Callable[[str], RegistryRepository]:
         from flux_upgrade.adapters.oci.repository import open_repository
 
-        client, credentials = build_client(environment), build_credentials(environment)
+        client, credentials = build_client(environment, egress=hosts()), build_credentials(environment)
         return lambda name: open_repository(client, name, credentials)
 
     return RegistryArtifacts(connect)
 
 
-def build_charts(environment: Environment) -> Charts:
+def build_charts(environment: Environment, hosts: Hosts) -> Charts:
     """Helm charts in any repository; connected when something is asked of them."""
     from flux_upgrade.adapters.oci.artifacts import HelmCharts
 
     def connect() -> Callable[[str, str], Mapping[str, str]]:
         from flux_upgrade.adapters.oci.charts import chart_versions
 
-        client = build_client(environment)
+        client = build_client(environment, egress=hosts())
         return lambda repository, chart: chart_versions(client, repository, chart)
 
     return HelmCharts(connect)
@@ -156,15 +162,17 @@ def build_credentials(environment: Environment, *, is_asked: bool = False) -> Cr
     return GivenCredentials(access.host, access.username, access.password, source)
 
 
-def build_client(environment: Environment, origin: str = "", token: str = "") -> Client:
-    """An http client whose token goes to one origin alone."""
+def build_client(
+    environment: Environment, origin: str = "", token: str = "", *, egress: Egress | None = None
+) -> Client:
+    """An http client whose token goes to one origin alone. ``egress``: for hosts that the tree names."""
     from flux_upgrade.adapters.http.cache import EtagCache
     from flux_upgrade.adapters.http.client import Client, Credential
 
     credential = Credential(origin, token) if token else None
     etags, ca_file = EtagCache(environment.cache_dir or None), environment.ca_file or None
     timing, progress = build_timing(environment), environment.progress
-    return Client(timing, credential=credential, etags=etags, ca_file=ca_file, progress=progress)
+    return Client(timing, credential=credential, etags=etags, ca_file=ca_file, progress=progress, egress=egress)
 
 
 def build_timing(environment: Environment) -> Timing:
@@ -192,24 +200,21 @@ def build_regenerator(environment: Environment, releases: Releases) -> Regenerat
 
 
 def build_pin_context(
-    environment: Environment,
-    tree: Tree,
-    releases: Releases,
-    *,
-    moves_operator: bool = False,
-    own: OwnArtifacts | None = None,
+    environment: Environment, tree: Tree, releases: Releases, hosts: Hosts, *, moves_operator: bool = False
 ) -> PinContext:
-    """Everything that kinds ask about. ``moves_operator``: as the config file has it."""
+    """Everything that kinds ask about. ``hosts``: which of those that the tree names they may ask.
+
+    ``moves_operator``: as the config file has it.
+    """
     from flux_upgrade.adapters.releases.directory import DirectoryReleases
     from flux_upgrade.pins.context import PinContext
 
     return PinContext(
         tree,
         build_regenerator(environment, releases),
-        build_artifacts(environment),
-        build_charts(environment),
+        build_artifacts(environment, hosts),
+        build_charts(environment, hosts),
         moves_operator,
-        own,
         is_offline=isinstance(releases, DirectoryReleases),
     )
 
@@ -230,11 +235,15 @@ def build_worktree(path: str, *, writes: bool) -> Worktree:
     return worktree if writes else RecordingWorktree(worktree)
 
 
-def build_kustomize(environment: Environment) -> Kustomize | None:
-    """What builds a kustomization on this machine; None: nothing does."""
+def build_kustomize(environment: Environment, *, fetches: bool = False) -> Kustomize | None:
+    """What builds a kustomization on this machine; None: nothing does.
+
+    ``fetches``: whether it may get what the kustomization names elsewhere, by Git and over http.
+    """
     from flux_upgrade.adapters.local import kustomize
 
-    return kustomize.find(environment.search_path, {**environment.of_programs, **environment.git})
+    variables = {**environment.of_programs, **environment.git} if fetches else {"HOME": environment.home, **_NO_NETWORK}
+    return kustomize.find(environment.search_path, variables)
 
 
 def _read_bootstrap_key(name: str, node: Node, source: YamlText) -> BootstrapConfig | None:

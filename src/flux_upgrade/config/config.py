@@ -99,6 +99,7 @@ class Config(NamedTuple):
     bootstrap: BootstrapConfig | None = None
     name: str = ""  # Of the file, from the repository's root; empty for the usual one
     limits: Limits = Limits()
+    allow_hosts: tuple[str, ...] = ()  # That the tree names, and that are asked though they are not public
 
     def group_of(self, path: str) -> Group | None:
         """The group of a file, by its path from the repository's root, with ``/``; None: the defaults apply."""

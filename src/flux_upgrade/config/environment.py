@@ -44,8 +44,16 @@ _PROVIDERS_OWN = {
 }
 _OF_A_JOB = "ghs_"
 _GIT = ("GIT_", "SSH_")
+# Variable → how it begins in a job that has a pull request checked out, or what is about to be merged: of GitHub,
+# Gitea and Forgejo, of GitLab, of Bitbucket.
+_OF_PULL_REQUESTS = {
+    "GITHUB_REF": "refs/pull/",
+    "GITHUB_EVENT_NAME": "merge_group",
+    "CI_MERGE_REQUEST_IID": "",
+    "BITBUCKET_PR_ID": "",
+}
 # What forges' own runners say of themselves.
-_RUNNERS = ("CI_SERVER_HOST", "FORGEJO_ACTIONS", "GITEA_ACTIONS")
+_RUNNERS = ("CI_SERVER_HOST", "FORGEJO_ACTIONS", "GITEA_ACTIONS", "GITHUB_SHA", *_OF_PULL_REQUESTS)
 # They lead Git to another repository than the one that is worked on, or are not for Git.
 _NOT_FOR_GIT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE", "GIT_PASSWORD")
 
@@ -111,6 +119,8 @@ class Environment(NamedTuple):
     timing: Timing | None = None
     terminal: Terminal = Terminal()
     progress: Progress | None = None  # None: nobody is told
+    allow_hosts: tuple[str, ...] = ()
+    """That the tree names, and that are asked though they are not public; empty: as the config file has it."""
 
     def __repr__(self) -> str:
         return "Environment()"
@@ -123,6 +133,19 @@ class Environment(NamedTuple):
     @property
     def of_programs(self) -> dict[str, str]:
         return {"HOME": self.home, "PATH": self.search_path}
+
+    @property
+    def is_of_pull_request(self) -> bool:
+        """Whether the run has a pull request checked out, and its config file with it."""
+        return any(name in self.git and self.git[name].startswith(begin) for name, begin in _OF_PULL_REQUESTS.items())
+
+    def is_of_base(self, head: str) -> bool:
+        """Whether the commit that is checked out may be one of the base branch.
+
+        In a run for `pull_request_target`, it is the runner's own. A workflow may have checked out the pull request.
+        """
+        is_target = self.git.get("GITHUB_EVENT_NAME") == "pull_request_target"
+        return not self.is_of_pull_request and (not is_target or head == self.git.get("GITHUB_SHA"))
 
     @property
     def of_runner(self) -> dict[str, str]:

@@ -256,12 +256,30 @@ GOVERNING = (
         "[]",
     ),
 )
+HOST = TextShape(
+    "a host: HOST, HOST:PORT or *.DOMAIN",
+    r"(?:(?:\*\.)?[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?",
+    longest=260,
+)
 _PATHS = Key(
     "paths",
     _PATTERNS._replace(least=1),
     "The files of the group. A file belongs to the first group with a matching pattern.",
 )
 _OWN = (
+    Key(
+        "allow-hosts",
+        ListShape(HOST),
+        "Hosts that your files name and that flux-upgrade contacts although they have no public address or use plain "
+        "http: `registry.internal`, `charts.internal:8080`, `*.example.internal`. In a run for a pull request, "
+        "flux-upgrade ignores this key. See [Network](network.md#allow-a-host).",
+        "[]",
+        flag="host that your files name and that is contacted although it is not public, such as registry.internal; "
+        f"several with commas; repeatable {_FILE} none)",
+        metavar="HOST",
+        input="Hosts that your files name and that are contacted although they are not public, like "
+        "`registry.internal`. Several are separated by commas. Default: the value in the config file, or none.",
+    ),
     Key(
         "branch-prefix",
         TextShape("the beginning of a branch's name as Git allows it", _PREFIX, longest=100),

@@ -135,3 +135,7 @@ class NotReady(FluxUpgradeError, exit_code=26, slug="not-ready"):
 
 class ApiRemoved(FluxUpgradeError, exit_code=27, slug="api-removed"):
     """Manifests use API versions that the release no longer serves and that were not migrated."""
+
+
+class HostNotAllowed(SourceUnavailable, exit_code=29, slug="host-not-allowed"):
+    """The repository names a host that flux-upgrade does not contact unless you allow it."""

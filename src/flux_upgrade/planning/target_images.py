@@ -12,7 +12,7 @@ from typing import NamedTuple
 from flux_upgrade.manifests.carry import with_images
 from flux_upgrade.manifests.images import Controller, Image, ImageState
 from flux_upgrade.manifests.proof import Proof
-from flux_upgrade.model.errors import FluxUpgradeError, Unreadable, UntrustedArchive
+from flux_upgrade.model.errors import FluxUpgradeError, HostNotAllowed, Unreadable, UntrustedArchive
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.ports import Artifacts
 from flux_upgrade.model.versions import Version
@@ -106,6 +106,8 @@ def _unasked(target: Version, wanted: tuple[_Wanted, ...], digests: _Digests) ->
         else "if the registry is unreachable from here, set `check-images: false` in the config file"
     )
     hint = f"run again later, or give credentials for the registry with --docker-config; {way_out}"
+    if isinstance(error, HostNotAllowed):
+        return Hold(HoldReason.HOST_NOT_ALLOWED, detail, f"{error.hint}; {way_out}", type(error))
     return Hold(HoldReason.SOURCE_UNAVAILABLE, detail, hint, type(error))
 
 

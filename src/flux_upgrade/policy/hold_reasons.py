@@ -205,6 +205,16 @@ class HoldReason(StrEnum):
             holds_cluster=True,
         ),
     )
+    HOST_NOT_ALLOWED = (
+        "host-not-allowed",
+        "The version is at a host that your repository names and that flux-upgrade does not contact: it has no public address, or uses plain http.",
+        "Allow the host shown: see [Network](network.md#allow-a-host).",
+        Effect(
+            exit_codes=f"0, or {errors.HostNotAllowed.exit_code} if it is found while the file is changed",
+            raised=(errors.HostNotAllowed,),
+            holds_cluster=True,
+        ),
+    )
     SOURCE_UNAVAILABLE = (
         "source-unavailable",
         "A registry or chart repository is unreachable or denies access.",

@@ -39,6 +39,7 @@ class Between(NamedTuple):
     is_given: bool = False
     unknown: tuple[str, ...] = ()  # What was found, and the source does not have
     unverified: tuple[ManifestWithoutRelease, ...] = ()  # What runs by manifests that no release speaks for
+    unasked: tuple[str, ...] = ()  # Version references that only a host in the repository could tell the release of
 
     @property
     def versions(self) -> tuple[str, ...]:
@@ -197,6 +198,11 @@ def _running(between: Between) -> Iterator[str]:
         served = f"{manifest.name} has the CRDs that this cluster serves: {effect}"
         unread = "has no readable CRDs: manifests that this cluster may read are not migrated"
         yield f"note: {served}" if manifest.is_read else f"note: {manifest.name} {unread}"
+    for place in between.unasked:
+        yield (
+            f"note: the release of {place} is unknown, because `check` and `migrate` contact no host that the "
+            "repository names: set it with --from"
+        )
     if between.versions:
         how = "" if between.is_given else " (found in this repository)"
         yield f"clusters run {', '.join(between.versions)}{how}"
@@ -223,6 +229,7 @@ def api_uses_json(found: ApiUsesReport) -> str:
         "target": between.target,
         "running": list(filter(is_tag, between.versions)),
         "unknown": list(between.unknown),
+        "unasked": list(between.unasked),
         "unverified": [
             {"path": each.path, "version": each.version or None, "read": each.is_read} for each in between.unverified
         ],

@@ -43,6 +43,8 @@ def check_report(config: Config, title: str, matches: Mapping[str, Sequence[str]
         lines.append("flux-operator: its own version is updated in the same pull request")
     if config.forge:
         lines.append(f"Git host: {config.forge}")
+    if config.allow_hosts:
+        lines.append(f"hosts that are contacted although they are not public: {', '.join(config.allow_hosts)}")
     if config.bootstrap is not None:
         names = ", ".join(name for name, _ in config.bootstrap.clusters)
         lines.append(f"bootstrap: {names or 'one cluster'}")

@@ -15,6 +15,10 @@ from flux_upgrade.adapters.http.session import Session, Sink, TooLong, drain, re
 from flux_upgrade.model.errors import SourceUnavailable, UsageError
 from flux_upgrade.model.ports import Progress, Timing
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.adapters.http.egress import Egress
+
 MAX_BODY = 32 * 1024 * 1024  # bytes of an answer that are read, after decoding, unless a call says otherwise
 
 _MAX_REDIRECTS = 5
@@ -88,6 +92,7 @@ class Client:
     ``timeout`` is in seconds, to connect and between two reads. ``ca_file`` is a
     PEM file with authorities to trust besides the usual ones. Proxies are
     those that requests finds in its environment; ``~/.netrc`` is not read.
+    ``egress``: which hosts it may ask; None: all, since you named them yourself.
     """
 
     def __init__(  # noqa: PLR0913 each is its own, and has a default
@@ -99,6 +104,7 @@ class Client:
         ca_file: str | None = None,
         timeout: float = 30.0,
         progress: Progress | None = None,
+        egress: Egress | None = None,
     ) -> None:
         self._timing = timing
         self._progress = progress
@@ -106,7 +112,7 @@ class Client:
         self._etags = etags or EtagCache(None)
         self._timeout = timeout
         self.sent = 0  # requests so far, those of retries and redirects included
-        self._session = Session(ca_file)
+        self._session = Session(ca_file, None if egress is None else egress.adapter)
 
     def close(self) -> None:
         self._session.close()

@@ -25,16 +25,23 @@ class Session(requests.Session):
 
     requests does read it even with ``allow_redirects=False``: it prepares a request to follow, with the
     credentials that its own parser allows, and reads the whole answer for it. ``ca_file``: a PEM file with
-    authorities to trust, too. Raises UsageError where it holds none.
+    authorities to trust, too. Raises UsageError where it holds none. ``guarded`` makes what
+    guards its connections, of what they trust.
     """
 
-    def __init__(self, ca_file: str | None) -> None:
+    def __init__(
+        self, ca_file: str | None, guarded: Callable[[ssl.SSLContext | None], HTTPAdapter] | None = None
+    ) -> None:
         super().__init__()
         # requests reads ~/.netrc only where it has no auth of its own
         self.auth = lambda request: request
         self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-        if ca_file is not None:
-            self.mount("https://", _Trusting(_context(ca_file)))
+        context = None if ca_file is None else _context(ca_file)
+        if guarded is not None:
+            for scheme in ("https://", "http://"):
+                self.mount(scheme, guarded(context))
+        elif context is not None:
+            self.mount("https://", TrustingAdapter(context))
 
     def get_redirect_target(self, resp: requests.Response) -> None:
         """None, whatever the answer is."""
@@ -56,18 +63,18 @@ def _context(ca_file: str) -> ssl.SSLContext:
     return context
 
 
-class _Trusting(HTTPAdapter):
-    """Connections, also by way of a proxy, that share one TLS context."""
+class TrustingAdapter(HTTPAdapter):
+    """Connections, also by way of a proxy, that share one TLS context; with None, each has its own."""
 
-    def __init__(self, context: ssl.SSLContext) -> None:
-        self._context = context
+    def __init__(self, context: ssl.SSLContext | None) -> None:
+        self._shared: dict[str, Any] = {} if context is None else {"ssl_context": context}
         super().__init__()
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
-        super().init_poolmanager(*args, ssl_context=self._context, **options)
+        super().init_poolmanager(*args, **{**self._shared, **options})
 
     def proxy_manager_for(self, proxy: Any, **options: Any) -> Any:
-        return super().proxy_manager_for(proxy, ssl_context=self._context, **options)
+        return super().proxy_manager_for(proxy, **self._shared, **options)
 
 
 class Sink(Protocol):

@@ -54,6 +54,12 @@ class CredentialSource(Protocol):
         Raises UsageError.
         """
 
+    def names(self, host: str) -> bool:
+        """Whether ``host``, as above, is one of those that the credentials are for; none is looked up.
+
+        Raises UsageError.
+        """
+
 
 _GIVEN = "--username and --password-stdin"
 
@@ -77,6 +83,9 @@ class GivenCredentials:
             return self._given
         return None if self._otherwise is None else self._otherwise.credential(host, path)
 
+    def names(self, host: str) -> bool:
+        return same_host(host) == self._host or (self._otherwise is not None and self._otherwise.names(host))
+
 
 class ForgivingCredentials:
     """A CredentialSource that has none where another one cannot be read: for what everybody may pull."""
@@ -90,6 +99,13 @@ class ForgivingCredentials:
             return self._source.credential(host, path)
         except UsageError:
             return None
+
+    def names(self, host: str) -> bool:
+        """Raises nothing."""
+        try:
+            return self._source.names(host)
+        except UsageError:
+            return False
 
 
 def same_host(host: str) -> str:
@@ -140,6 +156,11 @@ class DockerConfig:
             return entry
         store = self._content.get("credsStore")
         return self._helped("credsStore", store, host) if store else None
+
+    def names(self, host: str) -> bool:
+        """Whether it is in a key of the file. The common helper may know any host: it is not asked."""
+        keys = (*self._object("auths"), *self._object("credHelpers"))
+        return any(_place(key).partition("/")[0] == same_host(host) for key in keys)
 
     def _entry(self, host: str, path: str) -> RegistryCredential | None:
         """The longest key that the repository is below; entries without a secret are passed over."""

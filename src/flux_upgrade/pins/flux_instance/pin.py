@@ -17,7 +17,7 @@ from flux_upgrade.pins.flux_instance.version_range import choice_of, moved_along
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.ranges import is_nothing
-from flux_upgrade.pins.formats.readings import unknown_pin
+from flux_upgrade.pins.formats.readings import refusal, unknown_pin
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, as_number, is_variable, objects
 from flux_upgrade.pins.objects.flux_distribution import (
     CHART_RANGE,
@@ -117,7 +117,8 @@ def _range(pin: Pin, distribution: Distribution, text: str, context: PinContext)
     try:
         choice = choice_of(distribution, context)
     except (UnsupportedPin, ReleaseNotFound, SourceUnavailable, UntrustedArchive) as error:
-        return pin._replace(reason=f"the range could not be resolved: {error.message}", hint=error.hint)
+        why = f"the range could not be resolved: {error.message}"
+        return pin._replace(reason=why, hint=error.hint, held=refusal(error, why))
     version = choice.release(text)
     if choice.doubt:
         reason = (

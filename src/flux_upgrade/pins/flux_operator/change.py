@@ -11,7 +11,7 @@ from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_operator.places import OperatorPlace
 from flux_upgrade.pins.formats import ranges
-from flux_upgrade.pins.formats.readings import published
+from flux_upgrade.pins.formats.readings import published, refusal
 from flux_upgrade.pins.formats.yaml_places import is_variable
 from flux_upgrade.pins.objects.operator_releases import (
     DistributionArtifact,
@@ -54,7 +54,8 @@ def judged(pin: Pin, place: OperatorPlace, context: PinContext) -> Pin:
     except _TROUBLE as error:
         is_missing = isinstance(error, ReleaseNotFound)
         reason = f"the Flux versions that the flux-operator supports could not be looked up: {error.message}"
-        return pin._replace(reason=reason, hint=_MISSING if is_missing else error.hint)
+        hint = _MISSING if is_missing else error.hint
+        return pin._replace(reason=reason, hint=hint, held=refusal(error, reason))
     pin = pin._replace(version=highest(known))
     if _exact(place) is not None:
         return pin._replace(state=PinState.EXACT)

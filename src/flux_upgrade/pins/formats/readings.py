@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from flux_upgrade.model.errors import ReleaseNotFound, UnsupportedPin
+from flux_upgrade.model.errors import FluxUpgradeError, HostNotAllowed, ReleaseNotFound, UnsupportedPin
 from flux_upgrade.model.ports import Artifacts
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 
 BY_HAND = "edit the version yourself"
 PATCH = ("it is a patch of another version reference", "edit both versions, or remove the patch")
@@ -26,6 +28,7 @@ class Reading(NamedTuple):
     reason: str = ""
     hint: str = ""
     remarks: tuple[str, ...] = ()
+    held: Hold | None = None
 
 
 def unknown(reason: str, hint: str = BY_HAND, version: str = "") -> Reading:
@@ -37,11 +40,16 @@ def floating(reason: str, hint: str = "") -> Reading:
     return Reading(PinState.FLOATING, "", reason, hint)
 
 
+def refusal(error: FluxUpgradeError, reason: str) -> Hold | None:
+    """What holds a pin if looking it up raised ``error``; None: what its kind makes of that."""
+    return Hold(HoldReason.HOST_NOT_ALLOWED, reason, error.hint) if isinstance(error, HostNotAllowed) else None
+
+
 def judged(pin: Pin, reading: Reading) -> Pin:
     """``pin`` with what stands there; what was remarked of it before stays."""
-    state, version, reason, hint, remarks = reading
+    state, version, reason, hint, remarks, held = reading
     return pin._replace(
-        state=state, version=Version(version), reason=reason, hint=hint, remarks=(*pin.remarks, *remarks)
+        state=state, version=Version(version), reason=reason, hint=hint, remarks=(*pin.remarks, *remarks), held=held
     )
 
 

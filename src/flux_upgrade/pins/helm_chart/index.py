@@ -10,7 +10,9 @@ from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, Unsupp
 from flux_upgrade.model.ports import Charts
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.formats.readings import refusal
 from flux_upgrade.pins.objects.chart_place import CHART
+from flux_upgrade.policy.decision import Hold
 
 _PREFIX = re.compile(r"=?\s*v?")
 
@@ -20,6 +22,7 @@ class ChartRelease(NamedTuple):
     flux: str = ""  # The release of Flux, a tag; empty if it is unknown
     reason: str = ""  # Why it is unknown
     hint: str = ""
+    held: Hold | None = None  # What kept it from being looked up, if that has a reason of its own
 
 
 class Index:
@@ -40,7 +43,7 @@ class Index:
                 self._known[key] = _resolved(self._versions[repository], repository, text)
             except (SourceUnavailable, UntrustedArchive) as error:
                 reason = f"the Flux version of the chart could not be looked up: {error.message}"
-                self._known[key] = ChartRelease(reason=reason, hint=error.hint)
+                self._known[key] = ChartRelease(reason=reason, hint=error.hint, held=refusal(error, reason))
         return self._known[key]
 
 
