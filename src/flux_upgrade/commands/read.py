@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from flux_upgrade.adapters.git.checkout import CheckoutLocation, find, head_of, is_sparse, origin_of
+from flux_upgrade.adapters.git.checkout import CheckoutLocation, find, head_of, is_sparse
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign
@@ -88,7 +88,7 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
             build_kustomize(environment),
             frozenset([each.path for each in governed]),
             members if scope.is_whole else None,
-            urls=urls_of(place),
+            urls=checkout.urls,
         ),
         void=void_here(options, scope.whole, config, members, is_all=scope.is_whole),
     )
@@ -147,11 +147,6 @@ def scope_of(path: str) -> Scope:
     is_whole = not folder and not is_file and not is_sparse(place.root)
     whole = tree if is_whole else build_tree(place.root)
     return Scope(place, tree, whole, f"{folder}/" if folder else "", is_file, is_whole)
-
-
-def urls_of(place: CheckoutLocation) -> tuple[str, ...]:
-    """The addresses of the repository, as far as the checkout tells."""
-    return tuple(filter(None, [origin_of(place.root)]))
 
 
 def build_config(place: CheckoutLocation, named: str = "", governing: Mapping[str, object] | None = None) -> Config:

@@ -135,3 +135,7 @@ class NotReady(FluxUpgradeError, exit_code=26, slug="not-ready"):
 
 class ApiRemoved(FluxUpgradeError, exit_code=27, slug="api-removed"):
     """Manifests use API versions that the release no longer serves and that were not migrated."""
+
+
+class ForeignCheckout(FluxUpgradeError, exit_code=28, slug="foreign-checkout"):
+    """Another user owns the checkout, and Git does not trust it, or its configuration is not used."""
