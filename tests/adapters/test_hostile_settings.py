@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -12,8 +13,8 @@ from adapters.on_git import NOW, PATH, QUESTION, opening
 from flux_upgrade.adapters.git.checkout import Checkout
 from flux_upgrade.adapters.git.forge import GitForge
 from flux_upgrade.adapters.git.git_history import GitHistory
-from flux_upgrade.adapters.git.remotes import RemoteAccess
-from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.adapters.git.remotes import RemoteAccess, flavour_of
+from flux_upgrade.model.errors import FluxUpgradeError, UsageError
 from git_servers import PERSON, Bare, HttpHost, git, give_away
 
 EVERY = [pytest.param(row, id=name) for name, row in ROWS.items()]
@@ -82,3 +83,36 @@ def test_no_program_of_a_configuration_runs(row: Hostile, served: Bare, tmp_path
             everything(Checkout(str(clone), environment, workspace), url, environment)
             ran[where] = planted.ran.exists()
     assert ran == {"own": row.is_owners, "outside": False, "workspace": False}
+
+
+@pytest.mark.parametrize(
+    "url", ["ext::sh -c true", "fd::17", "canary::https://example.com/fleet", "EXT::x", "a+b-c.d::x"]
+)
+def test_a_remote_helper_is_refused_by_name(url: str, served: Bare, tmp_path: Path) -> None:
+    git("clone", "--quiet", served.folder, tmp_path / "clone")
+    git("config", "remote.origin.url", url, at=tmp_path / "clone")
+    checkout = Checkout(str(tmp_path / "clone"), PERSON)
+    name = url.partition("::")[0]
+    with pytest.raises(UsageError, match=rf"remote helper `{re.escape(name)}`, which flux-upgrade does not run"):
+        GitForge(RemoteAccess(checkout.remote_url(), "git", token="x"), PERSON, lambda: NOW, checkout)
+    with pytest.raises(UsageError, match="remote helper"):
+        flavour_of(url, {})
+
+
+def _refused(url: str, **more: str) -> UsageError:
+    with (
+        pytest.raises(UsageError) as caught,
+        closing(GitForge(RemoteAccess(url, "git"), {**PERSON, **more}, lambda: NOW)) as forge,
+    ):
+        forge.fetch(QUESTION)
+    return caught.value
+
+
+def test_a_transport_that_is_not_allowed_is_named(served: Bare) -> None:
+    url = f"file://{served.folder}"
+    assert "is reached by `foo`, which is not allowed" in _refused("foo://example.com/fleet").message
+    assert "is reached by `file`, which is not allowed" in _refused(url, GIT_ALLOW_PROTOCOL="https:ssh").message
+    allowed = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "protocol.allow", "GIT_CONFIG_VALUE_0": "always"}
+    error = _refused("foo://example.com/fleet", **allowed, GIT_ALLOW_PROTOCOL="foo:https")
+    assert "is reached by `foo`" in error.message
+    assert "https or ssh URL" in error.hint
