@@ -111,10 +111,10 @@ def require_marks(tree: Tree, path: str) -> None:
 def require_any(installations: Sequence[object], path: str) -> None:
     """Raises NothingFound where there is no installation."""
     if not installations:
-        raise NothingFound(
-            f"no Flux found in {path}",
-            hint="run it in the root of the repository, or set up Flux with `flux-upgrade bootstrap`",
-        )
+        hint = "run it in the root of the repository, or set up Flux with `flux-upgrade bootstrap`"
+        if is_sparse(find(path).root):
+            hint = "the checkout is sparse: run `git sparse-checkout add` with the directory that has Flux"
+        raise NothingFound(f"no Flux found in {path}", hint=hint)
 
 
 def void_here(

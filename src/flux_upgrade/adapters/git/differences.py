@@ -22,7 +22,7 @@ def explain(git: GitCommand, root: str, path: str, base_oid: str) -> CheckoutDif
     except OSError:
         content = b""
     if blob_id(content, committed) != committed:
-        return _dirty(git, path, content, committed)
+        return _dirty(git, root, path, content, committed)
     head = _output(git, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     shown = f"{one_line(path)} differs between the base branch ({base_oid[:12]}) and the checkout ({head[:12]})"
     branch = _output(git, "symbolic-ref", "--quiet", "--short", "HEAD")
@@ -45,8 +45,13 @@ def explain(git: GitCommand, root: str, path: str, base_oid: str) -> CheckoutDif
     )
 
 
-def _dirty(git: GitCommand, path: str, content: bytes, committed: str) -> CheckoutDiffers:
+def _dirty(git: GitCommand, root: str, path: str, content: bytes, committed: str) -> CheckoutDiffers:
     """No filter is run to find out: it is a program that a configuration names."""
+    if nested := _repository_below(root, path):
+        return CheckoutDiffers(
+            f"{one_line(path)} is in another repository, {one_line(nested)}",
+            hint="run flux-upgrade in that repository, and add its directory to `ignore` in the config file here",
+        )
     if not committed:
         return CheckoutDiffers(f"{one_line(path)} is not committed", hint="commit and push it first")
     attributes = _output(git, "check-attr", "-z", *_CONVERSIONS, "--", path).split("\0")[2::3]
@@ -60,6 +65,15 @@ def _dirty(git: GitCommand, path: str, content: bytes, committed: str) -> Checko
         f"{one_line(path)} has uncommitted changes",
         hint=f"commit and push the changes, or run `git restore {one_line(path)}`",
     )
+
+
+def _repository_below(root: str, path: str) -> str:
+    """The folder of the submodule or other repository that ``path`` is in; empty where it is in that of ``root``."""
+    folder = path
+    while folder := os.path.dirname(folder):
+        if os.path.lexists(os.path.join(root, folder, ".git")):
+            return folder
+    return ""
 
 
 def _is_ancestor(git: GitCommand, ancestor: str, commit: str) -> bool:
