@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from cases_on_disk import Run, contents, run_in, write_tree
-from git_servers import PERSON, Bare, git
+from e2e.fleet import WHERE, Fleet, image_of
+from flux_upgrade.model.errors import ForeignCheckout
+from git_servers import PERSON, Bare, git, give_away
 from real_parts import require_program
 
 MANIFESTS = Path(__file__).resolve().parent.parent / "manifests"
@@ -136,6 +138,43 @@ def test_a_submodule_is_not_proposed_in_the_repository_above(shapes: Shapes, wri
     assert "run flux-upgrade in that repository" in held.err
     (root / ".github" / "flux-upgrade.yaml").write_text("forge: git\nignore: [inner/]\n")
     assert shapes.run(root, written_source, "upgrade", "--pull-request").exit_code == 0
+
+
+def test_a_checkout_of_another_user(shapes: Shapes, written_source: Path) -> None:
+    root = shapes.clone("clone")
+    git("config", "core.sshCommand", f"touch {shapes.folder}/ran", at=root)
+    git("config", "remote.origin.url", "ssh://git@127.0.0.1:1/fleet", at=root)
+    give_away(root)
+    trust = f"run `git config --global --add safe.directory {root}` if you trust it"
+    planned = shapes.run(root, written_source, "plan", "--details", "--approve=2.9")
+    assert (planned.exit_code, planned.err) == (0, "")
+    assert f"the earlier releases are unknown: another user owns the checkout: {trust}" in planned.out
+    for args in (["plan"], ["upgrade"]):
+        refused = shapes.run(root, written_source, *args, "--pull-request")
+        assert refused.exit_code == ForeignCheckout.exit_code == 28
+        assert refused.err == (
+            "flux-upgrade: another user owns the checkout, so the address of its remote is not used "
+            f"[foreign-checkout]\n  Try: {trust}\n"
+        )
+    opened = shapes.run(
+        root, written_source, "upgrade", "--pull-request", f"--repository=file://{shapes.server.folder}"
+    )
+    assert (opened.exit_code, opened.err) == (0, "")
+    assert not (shapes.folder / "ran").exists()
+
+
+@WHERE
+def test_the_action_in_a_workspace_of_another_user(where: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    with Fleet(tmp_path, image=image_of(where, request)) as on:
+        root = on.check_out()
+        expected = on.run({"mode": "plan"}, is_checked_out=True)
+        git("config", "core.sshCommand", f"touch {tmp_path}/ran", at=root)
+        give_away(root)
+        done = on.run({"mode": "plan"}, is_checked_out=True)
+        assert (done.exit_code, done.outputs["outcome"]) == (0, expected.outputs["outcome"])
+        assert done.summary == expected.summary
+        assert "another user" not in done.log
+        assert not (tmp_path / "ran").exists()
 
 
 def test_ten_runs_at_once_write_one_result(tmp_path: Path, written_source: Path) -> None:
