@@ -50,20 +50,19 @@ RUN find /usr/lib -name '*.so*' | sort > /tmp/had; \
     done < /tmp/packages; \
     xargs cp --parents --dereference --target-directory=/out < /tmp/taken; \
     ln -s git-remote-http /out/usr/lib/git-core/git-remote-https
-# The workspace belongs to the runner's user, and git trusts nobody but its own user.
-RUN mkdir -p /out/etc; \
-    printf '[safe]\n\tdirectory = /github/workspace\n\tdirectory = /github/workspace/*\n' > /out/etc/gitconfig
 
 
 FROM base
 COPY --from=git /out /
 COPY --from=packages /out /
-# PYTHONSAFEPATH: nothing is imported from the workspace. Nobody answers a question of git's.
+# PYTHONSAFEPATH: nothing is imported from the workspace. Nobody answers a question of git's. Checkouts in the
+# workspace belong to the runner's user: they are read with nothing of their configuration.
 ENV PYTHONPATH=/opt/flux-upgrade \
     PYTHONSAFEPATH=1 \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
-    GIT_TERMINAL_PROMPT=0
+    GIT_TERMINAL_PROMPT=0 \
+    FLUX_UPGRADE_WORKSPACE=/github/workspace
 # The release's tag; `dev` for an image that a workflow builds by itself.
 ARG VERSION=dev
 ARG REVISION=

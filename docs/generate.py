@@ -118,6 +118,13 @@ ENVIRONMENT = (
             "`GIT_DIR`, are not passed."
         ),
     ),
+    (
+        "FLUX_UPGRADE_WORKSPACE",
+        (
+            "Set in the image: a directory where another user may own the checkout. It is read with nothing of its "
+            "Git configuration. Elsewhere, Git refuses such a checkout, unless `safe.directory` has it."
+        ),
+    ),
     ("XDG_CACHE_HOME, HOME", "Downloads are cached in `$XDG_CACHE_HOME/flux-upgrade` or `~/.cache/flux-upgrade`."),
     ("PATH", "Used to find `git`, and a `flux` binary if a release is newer than the known rules."),
     (

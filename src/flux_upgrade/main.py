@@ -35,6 +35,9 @@ def main() -> int:
     # A run is short and makes hardly a cycle, but very many objects: looking for cycles among
     # them takes a tenth of the time.
     gc.disable()
+    # A repository must not bring the programs that are run on it, as it would by `.` in PATH.
+    folders = filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep))  # noqa: TID251 the one place
+    os.environ["PATH"] = os.pathsep.join(folders) or os.devnull  # noqa: TID251 the one place
     environment = dict(os.environ)  # noqa: TID251 the one place
     try:
         code = run(sys.argv[1:], environment, sys.stdout.buffer, sys.stderr, stdin=sys.stdin)

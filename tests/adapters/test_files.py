@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from flux_upgrade.adapters.local.files import MAX_FILE, DirectoryTree
-from flux_upgrade.adapters.local.worktree import DirectoryWorktree
+from flux_upgrade.adapters.local.worktree import DirectoryWorktree, alone
 from flux_upgrade.adapters.recording import RecordingWorktree
 from flux_upgrade.model.errors import Unreadable, UsageError, WriteFailed
 from flux_upgrade.model.files import Tree, Worktree
@@ -234,6 +234,25 @@ def test_keeps_the_owner(tree: Path) -> None:
     os.chown(path, 1001, 1001)
     DirectoryWorktree(str(tree)).write("clusters/a.yaml", b"new")
     assert (path.stat().st_uid, path.stat().st_gid) == (1001, 1001)
+
+
+def test_what_another_run_has_written_already_stays(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_bytes(b"new")
+    before = file.stat()
+    DirectoryWorktree(str(tmp_path)).write("a.yaml", b"new", b"old")
+    assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_one_run_at_a_time_writes(tmp_path: Path) -> None:
+    with alone(str(tmp_path)):
+        with pytest.raises(WriteFailed, match="another run is writing into") as caught, alone(str(tmp_path), tries=2):
+            pass
+        assert caught.value.hint.startswith("wait")
+    with alone(str(tmp_path), tries=1):
+        assert list(tmp_path.iterdir()) == []
+    with alone(str(tmp_path / "missing")):
+        pass
 
 
 def test_makes_a_file_with_the_usual_mode(tree: Path) -> None:

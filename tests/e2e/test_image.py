@@ -10,6 +10,7 @@ import pytest
 
 from e2e import image
 from e2e.image import BUDGET, Container, Image, run_command
+from git_servers import git
 
 # Whatever the program imports, sooner or later.
 EVERYTHING = """
@@ -65,10 +66,19 @@ def test_nothing_is_imported_from_the_workspace(action_image: Image, tmp_path: P
     assert run(action_image, "-c", "import yaml, flux_upgrade", entrypoint="python3", workspace=tmp_path) == ""
 
 
-def test_git_trusts_a_workspace_of_another_user_and_speaks_https(action_image: Image, tmp_path: Path) -> None:
-    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)  # noqa: S603, S607 git
+HEAD = """
+import os
+from flux_upgrade.adapters.git.checkout import Checkout
+print(Checkout(".", dict(os.environ), os.environ["FLUX_UPGRADE_WORKSPACE"]).head)
+"""
+
+
+def test_git_reads_a_workspace_of_another_user_and_speaks_https(action_image: Image, tmp_path: Path) -> None:
+    git("init", "--quiet", tmp_path)
+    git("commit", "--quiet", "--allow-empty", "--message=First", at=tmp_path)
+    head = git("rev-parse", "HEAD", at=tmp_path)
     subprocess.run(["chown", "-R", "1001:1001", str(tmp_path)], check=True)  # noqa: S603, S607 as the runner's user
-    assert run(action_image, "status", "--porcelain", entrypoint="git", workspace=tmp_path) == ""
+    assert run(action_image, "-c", HEAD, entrypoint="python3", workspace=tmp_path) == f"{head}\n"
     # A helper that lacks a library or a command that lacks a helper would say something else.
     lookup = "git ls-remote https://localhost:9/x 2>&1 || true"
     assert "Failed to connect" in run(action_image, "-c", lookup, entrypoint="sh")

@@ -14,8 +14,8 @@ from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
 from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.clusters.roots import graph_of
 from flux_upgrade.commands.output import Console
-from flux_upgrade.commands.read import Scope, build_config, scope_of, urls_of
-from flux_upgrade.commands.wiring import build_pin_context, build_regenerator, build_releases
+from flux_upgrade.commands.read import Scope, build_config, scope_of
+from flux_upgrade.commands.wiring import build_checkout, build_pin_context, build_regenerator, build_releases
 from flux_upgrade.commands.wiring_hosts import no_hosts
 from flux_upgrade.config.config import ALL, Config
 from flux_upgrade.config.environment import Environment
@@ -70,7 +70,8 @@ def read_api_uses(
     running, unknown = [served.at(each) for each in options.running], []
     pinning = frozenset(() if running else looked_at(scope.whole))
     context = build_pin_context(environment, scope.whole, source, no_hosts)
-    looked_for = _searched(scope, config, context)
+    urls = build_checkout(environment, scope.place).urls
+    looked_for = _searched(scope, config, context, urls)
     suspected = suspects(scope.whole, looked_for, pinning, target, spread)
     # What is below PATH may run in any cluster, and one whose manifest is left alone runs all the same.
     pins = discover(context, suspected.pins)
@@ -87,7 +88,7 @@ def read_api_uses(
     patterns: tuple[str, ...] = ()
     if (files or hits) and not scope.below and not scope.is_file and config.default.governance.include != ALL:
         clusters = clusters_of(_members(discover(context) if options.running else pins), scope.whole)
-        graph = graph_of(clusters, scope.whole, urls_of(scope.place))
+        graph = graph_of(clusters, scope.whole, urls)
         lacking = _LackingKinds(clusters, graph, target)
         not_read = graph.not_read([file.path for file in files])
         kept = (file.without(lacking.at(file.path)) for file in files)
@@ -114,7 +115,7 @@ def read_api_uses(
     )
 
 
-def _searched(scope: Scope, config: Config, context: PinContext) -> Searched:
+def _searched(scope: Scope, config: Config, context: PinContext, urls: Sequence[str]) -> Searched:
     """A file that was named itself is, whatever it is called, and whatever is left alone.
 
     With a directory, all is that the clusters in it read, wherever it lies.
@@ -127,7 +128,7 @@ def _searched(scope: Scope, config: Config, context: PinContext) -> Searched:
     folder = scope.below.rstrip("/")
     below = frozenset(each for each in looked_at(scope.whole) if is_below(each, folder))
     clusters = clusters_of(_members(discover(context, below)), scope.whole)
-    graph = graph_of(clusters, scope.whole, urls_of(scope.place), folder)
+    graph = graph_of(clusters, scope.whole, urls, folder)
     read = frozenset[str]().union(*(each.files for each in graph.clusters))
     return searched(scope.whole, "", config).only(lambda path: path.startswith(scope.below) or path in read)
 

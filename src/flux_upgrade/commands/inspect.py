@@ -8,8 +8,8 @@ from flux_upgrade.cli.options import InspectOptions
 from flux_upgrade.clusters.clusters import Member, clusters_of
 from flux_upgrade.clusters.roots import graph_of
 from flux_upgrade.commands.output import Console
-from flux_upgrade.commands.read import build_config, require_any, scope_of, urls_of
-from flux_upgrade.commands.wiring import build_pin_context, build_releases
+from flux_upgrade.commands.read import build_config, require_any, scope_of
+from flux_upgrade.commands.wiring import build_checkout, build_pin_context, build_releases
 from flux_upgrade.commands.wiring_hosts import build_egress
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.manifests.proof import Verdict
@@ -37,7 +37,8 @@ def run(options: InspectOptions, environment: Environment, console: Console) -> 
     clusters = clusters_of(members, scope.whole)
     graph = None
     if options.graph:
-        graph = graph_of(clusters, scope.whole, urls_of(scope.place), scope.below.rstrip("/"), is_all=scope.is_whole)
+        urls = build_checkout(environment, scope.place).urls
+        graph = graph_of(clusters, scope.whole, urls, scope.below.rstrip("/"), is_all=scope.is_whole)
     found = Inspected(installations, pins, clusters, graph)
     if options.json:
         console.show(inspection_json(found))

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
-from flux_upgrade.adapters.git.checkout import CheckoutLocation, find, head_of, is_sparse, origin_of
+from flux_upgrade.adapters.git.checkout import CheckoutLocation, find, head_of, is_sparse
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign
@@ -91,7 +91,7 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
             build_kustomize(environment),
             frozenset([each.path for each in governed]),
             members if scope.is_whole else None,
-            urls=urls_of(place),
+            urls=checkout.urls,
         ),
         void=void_here(options, scope.whole, config, members, is_all=scope.is_whole),
     )
@@ -114,10 +114,10 @@ def require_marks(tree: Tree, path: str) -> None:
 def require_any(installations: Sequence[object], path: str) -> None:
     """Raises NothingFound where there is no installation."""
     if not installations:
-        raise NothingFound(
-            f"no Flux found in {path}",
-            hint="run it in the root of the repository, or set up Flux with `flux-upgrade bootstrap`",
-        )
+        hint = "run it in the root of the repository, or set up Flux with `flux-upgrade bootstrap`"
+        if is_sparse(find(path).root):
+            hint = "the checkout is sparse: run `git sparse-checkout add` with the directory that has Flux"
+        raise NothingFound(f"no Flux found in {path}", hint=hint)
 
 
 def void_here(
@@ -150,11 +150,6 @@ def scope_of(path: str) -> Scope:
     is_whole = not folder and not is_file and not is_sparse(place.root)
     whole = tree if is_whole else build_tree(place.root)
     return Scope(place, tree, whole, f"{folder}/" if folder else "", is_file, is_whole)
-
-
-def urls_of(place: CheckoutLocation) -> tuple[str, ...]:
-    """The addresses of the repository, as far as the checkout tells."""
-    return tuple(filter(None, [origin_of(place.root)]))
 
 
 def build_config(place: CheckoutLocation, named: str = "", governing: Mapping[str, object] | None = None) -> Config:

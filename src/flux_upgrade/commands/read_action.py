@@ -29,6 +29,7 @@ def read_invocation(env: Mapping[str, str], where: Runner, tokens: inputs.Secret
         "GITHUB_TOKEN": tokens.token,
         "FLUX_UPGRADE_RELEASE_TOKEN": tokens.release_token,
         "FLUX_UPGRADE_REGISTRY_PASSWORD": tokens.registry_password,
+        "FLUX_UPGRADE_WORKSPACE": where.workspace,
     }
     found = parse_command(argv, {**env, **given}, timing)
     options = found.options

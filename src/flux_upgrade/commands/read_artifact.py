@@ -25,7 +25,7 @@ from flux_upgrade.clusters.ownership.artifact_references import (
     takes_what_waits,
 )
 from flux_upgrade.clusters.ownership.ownership import Ownership
-from flux_upgrade.commands.read import build_config, urls_of, void_here
+from flux_upgrade.commands.read import build_config, void_here
 from flux_upgrade.commands.wiring import (
     build_artifacts,
     build_checkout,
@@ -96,7 +96,8 @@ def read_artifact(
     context = replace(build_pin_context(environment, tree, source, hosts), regenerator=means.regenerator)
     own = PinnedArtifacts(address, planner, lambda _: terms, means)
     pins = [Member(each, each.path) for each in pin.pins_of(following(found, address), own)]
-    sources = Sources(context, config, NoHistory(), build_kustomize(environment), members=None, urls=urls_of(place))
+    urls = build_checkout(environment, place).urls
+    sources = Sources(context, config, NoHistory(), build_kustomize(environment), members=None, urls=urls)
     impact = PromotionImpact(planner, PinPlanner(context, releases, means.now), sources, clusters_of(pins, tree))
     remarks = remarks_of(found, address)
     clusters = ConsumingClusters(is_verified(found, address), takes_what_waits(found), remarks, impact)

@@ -39,6 +39,9 @@ class TreeSink:
 
     def apply(self, inventory: Inventory, plans: Sequence[UpdateGroupPlan]) -> Applied:
         # Late: a plan ends before.
+        from contextlib import nullcontext
+
+        from flux_upgrade.adapters.local.worktree import alone
         from flux_upgrade.commands.sink import Applied
         from flux_upgrade.planning.write_tree import publish
         from flux_upgrade.report.outcomes import failures
@@ -46,7 +49,9 @@ class TreeSink:
         path, writes = self.options.path, self.options.request.writes
         sets = [each for group in plans for each in group.sets]
         # Resources that are migrated may be anywhere in the repository.
-        outcomes = list(publish(sets, build_worktree(find(path).root, writes=writes)))
+        root = find(path).root
+        with alone(root) if writes else nullcontext():
+            outcomes = list(publish(sets, build_worktree(root, writes=writes)))
         return Applied(
             tree_report(inventory, plans, outcomes, self.options, self.environment),
             tuple(failure for outcome in outcomes for failure in failures(outcome, path)),

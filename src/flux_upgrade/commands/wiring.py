@@ -270,4 +270,4 @@ def build_checkout(environment: Environment, place: CheckoutLocation) -> Checkou
     """The user's checkout, as far as Git knows it."""
     from flux_upgrade.adapters.git.checkout import Checkout
 
-    return Checkout(place.root, environment.of_programs)
+    return Checkout(place.root, environment.of_programs, environment.workspace)

@@ -114,6 +114,7 @@ class Environment(NamedTuple):
     home: str = ""
     search_path: str = ""  # `PATH`: where a `flux` binary is looked for
     git: Mapping[str, str] = {}  # What Git and SSH read (`GIT_SSH_COMMAND` …), and whose runner it is
+    workspace: str = ""  # In a container, the folder that it works on for another user, who may own checkouts in it
     cache_dir: str = ""
     ca_file: str = ""
     timing: Timing | None = None
@@ -215,6 +216,7 @@ def environment_of(env: Mapping[str, str]) -> Environment:
             for name, value in env.items()
             if name in _RUNNERS or (name.startswith(_GIT) and name not in _NOT_FOR_GIT)
         },
+        workspace=env.get("FLUX_UPGRADE_WORKSPACE", ""),
         cache_dir=f"{cache}/flux-upgrade" if cache else "",
     )
 

@@ -137,5 +137,9 @@ class ApiRemoved(FluxUpgradeError, exit_code=27, slug="api-removed"):
     """Manifests use API versions that the release no longer serves and that were not migrated."""
 
 
+class ForeignCheckout(FluxUpgradeError, exit_code=28, slug="foreign-checkout"):
+    """Another user owns the checkout, and Git does not trust it, or its configuration is not used."""
+
+
 class HostNotAllowed(SourceUnavailable, exit_code=29, slug="host-not-allowed"):
     """The repository names a host that flux-upgrade does not contact unless you allow it."""

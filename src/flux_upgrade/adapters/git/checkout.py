@@ -5,20 +5,31 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import NamedTuple
 
-from flux_upgrade.adapters.git.git_command import GitCommand, Settings
+from flux_upgrade.adapters.git import differences, foreign
+from flux_upgrade.adapters.git.git_command import GitCommand, GitResult, Settings
 from flux_upgrade.adapters.local.files import read_regular
-from flux_upgrade.model.errors import CheckoutDiffers, UsageError
-from flux_upgrade.model.files import blob_id
+from flux_upgrade.model.errors import CheckoutDiffers, ForeignCheckout, UsageError
 from flux_upgrade.model.text import one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 _MAX_FILE = 32 * 1024 * 1024
 _MAX_LINE = 4096
-_PULL = "run `git pull` on the base branch; in a workflow, check out the base branch with `ref:` of actions/checkout"
+_FOREIGN = "another user owns the checkout: run `git config --global --add safe.directory {root}` if you trust it"
+_REPLACED = "another user owns {path}: read it, and make it yours with `chown` if you trust it"
 _CONNECTION = r"^(http|https|credential|url|ssh|protocol)\.|^core\.(sshcommand|askpass|gitproxy)$"
 """Keys of a checkout's own configuration that a connection to its server needs."""
+
+
+_ORIGIN = re.compile(r'^\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)', re.MULTILINE)
+_OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_BRANCH = re.compile(r"ref: (?P<name>refs/(?!\S*\.\.)\S+)")
 
 
 class CheckoutLocation(NamedTuple):
@@ -43,19 +54,6 @@ def find(path: str) -> CheckoutLocation:
     return CheckoutLocation(root, real[len(root) :].lstrip("/"), is_checkout)
 
 
-_ORIGIN = re.compile(r'^\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)', re.MULTILINE)
-
-
-def origin_of(root: str) -> str:
-    """The address of the remote ``origin`` as ``.git/config`` has it; empty where it has none. Runs no Git."""
-    try:
-        config = read_regular(os.path.join(root, ".git", "config"), _MAX_FILE).decode(errors="replace")
-    except OSError:
-        return ""
-    match = _ORIGIN.search(config)
-    return match[1] if match else ""
-
-
 def is_folder(path: str) -> bool:
     """Whether there is a folder at ``path``; links are followed."""
     return os.path.isdir(path)
@@ -66,22 +64,31 @@ def _is_root(folder: str) -> bool:
     return os.path.lexists(os.path.join(git, "HEAD")) or os.path.isfile(git)
 
 
-def head_of(root: str) -> str:
-    """Oid of the commit that is checked out, read without Git; empty if it is unknown."""
+def git_folders(root: str) -> tuple[str, str]:
+    """Git's folder for ``root``, and the one that it shares with others, which is another one in linked worktrees."""
     git = os.path.join(root, ".git")
     if os.path.isfile(git):  # a worktree, or a submodule
         git = os.path.join(root, _line(git).removeprefix("gitdir: "))
+    return git, os.path.normpath(os.path.join(git, _line(os.path.join(git, "commondir"))))
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return f"{os.path.realpath(path)}/".startswith(f"{folder}/")
+
+
+def head_of(root: str) -> str:
+    """Oid of the commit that is checked out, read without Git; empty if it is unknown."""
+    git, shared = git_folders(root)
     head = _line(os.path.join(git, "HEAD"))
-    if not head.startswith("ref: "):
-        return head
-    name = head.removeprefix("ref: ")
-    shared = os.path.join(git, _line(os.path.join(git, "commondir")) or ".")
-    return _line(os.path.join(shared, name)) or _packed(os.path.join(shared, "packed-refs"), name)
+    if branch := _BRANCH.fullmatch(head):
+        name = branch["name"]
+        head = _line(os.path.join(shared, name)) or _packed(os.path.join(shared, "packed-refs"), name)
+    return head if _OID.fullmatch(head) else ""  # else it is another file, which HEAD leads to
 
 
 def is_sparse(root: str) -> bool:
     """Whether files of the commit may not be there (git-sparse-checkout)."""
-    return os.path.lexists(os.path.join(root, ".git", "info", "sparse-checkout"))
+    return os.path.lexists(os.path.join(git_folders(root)[0], "info", "sparse-checkout"))
 
 
 def _line(path: str) -> str:
@@ -100,17 +107,58 @@ def _packed(path: str, name: str) -> str:
 
 
 class Checkout(GitCommand):
-    """Git in a checkout of the user's, with ``environment``.
+    """Git in a checkout of the user's, with ``environment``: without hooks and monitors, it locks and fetches nothing.
 
-    It is run without its hooks and monitors, locks nothing, and knows from its
-    environment that the folder may belong to somebody else, as it does in a container.
+    Whether it works in a folder that another user owns is for Git to say, by its setting `safe.directory`.
+    Below ``workspace``, the folder that a container works on for another user, it does, with nothing of
+    a configuration that this user owns: see ``foreign``.
     """
 
-    def __init__(self, root: str, environment: Mapping[str, str]) -> None:
+    def __init__(self, root: str, environment: Mapping[str, str], workspace: str = "") -> None:
         self.root = os.path.realpath(root)
-        # Nothing here is worth a call to the server.
-        offline = {**environment, "GIT_NO_LAZY_FETCH": "1"}
-        super().__init__(self.root, offline, (("safe.directory", self.root),))
+        self._workspace = workspace and os.path.realpath(workspace)
+        # Nothing here is worth a call to the server. Git before 2.45 knows only the second of the two.
+        super().__init__(self.root, {**environment, "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"})
+
+    @cached_property
+    def _standing(self) -> tuple[str, bool]:
+        """Why Git is not run here, if it is not; and whether it is run with nothing of the configuration."""
+        git, shared = git_folders(self.root)
+        configuration = (f"{shared}/config", f"{git}/config.worktree")
+        owners = []
+        for paths in (git,), configuration, (self.root, f"{self.root}/.git", shared):
+            owners.append({os.geteuid()})
+            for path in paths:
+                with suppress(OSError):
+                    owners[-1] |= {os.lstat(path).st_uid, os.stat(path).st_uid}
+        if not set().union(*owners) - {os.geteuid()} or not _is_root(self.root):
+            return "", False
+        if self._workspace and _is_below(self.root, self._workspace) and _is_below(shared, self._workspace):
+            return "", True
+        # Git trusts the owner of a folder, and thereby whoever may replace files in it. We do not.
+        if not owners[1] <= {0, *owners[0]}:
+            return _REPLACED.format(path=one_line(configuration[0])), False
+        with suppress(UsageError):
+            if not super().run("rev-parse", "--git-dir").status:
+                return "", False
+        return _FOREIGN.format(root=one_line(self.root)), False
+
+    @property
+    def refusal(self) -> str:
+        """Why Git does not work here, as it is another user's; empty: it does, or there is none of Git's."""
+        return self._standing[0]
+
+    def run(self, *arguments: str, more: Mapping[str, str] | None = None, stdin: BinaryIO | None = None) -> GitResult:
+        """Where ``refusal`` says so, nothing is run."""
+        refusal, is_foreign = self._standing
+        if refusal:
+            return GitResult(1, b"", refusal)
+        if not is_foreign:
+            return super().run(*arguments, more=more, stdin=stdin)
+        git, shared = git_folders(self.root)
+        branch = _BRANCH.fullmatch(_line(os.path.join(git, "HEAD")))
+        with foreign.borrowed(shared, branch["name"] if branch else "", head_of(self.root)) as folder:
+            return super().run(f"--git-dir={folder}", *arguments, more=more, stdin=stdin)
 
     @cached_property
     def head(self) -> str:
@@ -129,6 +177,12 @@ class Checkout(GitCommand):
 
     def remote_url(self) -> str:
         """Where a remote is, as Git would reach it. Raises UsageError where there is no such remote."""
+        if any(self._standing):
+            why, _, hint = self.refusal.partition(": ")
+            raise ForeignCheckout(
+                f"{why or 'another user owns the checkout'}, so the address of its remote is not used",
+                hint=hint or "pass --repository",
+            )
         ran = self.run("rev-parse", "--git-dir")
         if ran.status:
             raise UsageError(
@@ -146,6 +200,17 @@ class Checkout(GitCommand):
         """As ``remote_url``; empty where there is no such remote."""
         return self._output("remote", "get-url", "--", "origin")
 
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """The address of `origin` as it is written there, to be compared with. Of what the user owns, runs no Git."""
+        if self._standing[0]:
+            return ()
+        try:
+            config = read_regular(os.path.join(git_folders(self.root)[1], "config"), _MAX_FILE)
+        except OSError:
+            return ()
+        return tuple(_ORIGIN.findall(config.decode(errors="replace"))[:1])
+
     def identity(self) -> tuple[str, str]:
         return self._output("config", "--get", "user.name"), self._output("config", "--get", "user.email")
 
@@ -157,8 +222,8 @@ class Checkout(GitCommand):
 
     def objects(self) -> str:
         """The folder of its objects, to be borrowed; empty where some may be missing."""
-        if self.is_shallow or self.is_partial:
-            return ""
+        if self.is_shallow or self.is_partial or self._standing[1]:
+            return ""  # what another user owns might be another content than its name says
         folder = self._output("rev-parse", "--git-path", "objects")
         return os.path.realpath(os.path.join(self.root, folder)) if folder else ""
 
@@ -169,50 +234,10 @@ class Checkout(GitCommand):
                 f"{one_line(self.root)} is not a Git checkout, and {one_line(path)} differs from the base branch",
                 hint="run flux-upgrade in a checkout of the base branch",
             )
-        committed = self._output("rev-parse", "--verify", "--quiet", f"HEAD:{path}")
-        try:
-            found = blob_id(read_regular(os.path.join(self.root, path), _MAX_FILE), committed)
-        except OSError:
-            found = ""
-        if found != committed:
-            return self._dirty(path, committed)
-        shown = (
-            f"{one_line(path)} differs between the base branch ({base_oid[:12]}) and the checkout ({self.head[:12]})"
-        )
-        branch = self._output("symbolic-ref", "--quiet", "--short", "HEAD")
-        where = f"branch {one_line(branch)}" if branch else "commit"
-        if self.run("cat-file", "-e", f"{base_oid}^{{commit}}").status:
-            why = "the base branch has commits that the checkout does not have"
-            if self.is_shallow:
-                why = "the checkout is shallow and may be behind the base branch"
-            return CheckoutDiffers(f"{shown}: {why}", hint=_PULL)
-        if self._is_ancestor(self.head, base_oid):
-            return CheckoutDiffers(f"{shown}: the checkout is behind", hint=_PULL)
-        if self._is_ancestor(base_oid, self.head):
-            return CheckoutDiffers(
-                f"{shown}: the {where} in the checkout has commits that the base branch does not have",
-                hint="push and merge them first, or check out the base branch",
-            )
-        return CheckoutDiffers(
-            f"{shown}: the {where} in the checkout is not an ancestor of the base branch",
-            hint="check out the base branch; in a workflow, set `ref:` of actions/checkout",
-        )
-
-    def _dirty(self, path: str, committed: str) -> CheckoutDiffers:
-        if not committed:
-            return CheckoutDiffers(f"{one_line(path)} is not committed", hint="commit and push it first")
-        if self.run("hash-object", f"--path={path}", "--", path).text == committed:
-            return CheckoutDiffers(
-                f"{one_line(path)} is converted by Git on checkout (line ends or a filter)",
-                hint="run `git config core.autocrlf false`, or exempt the file in .gitattributes; then check out again",
-            )
-        return CheckoutDiffers(
-            f"{one_line(path)} has uncommitted changes",
-            hint=f"commit and push the changes, or run `git restore {one_line(path)}`",
-        )
-
-    def _is_ancestor(self, ancestor: str, commit: str) -> bool:
-        return self.run("merge-base", "--is-ancestor", ancestor, commit).status == 0
+        if self.refusal:
+            why, _, hint = self.refusal.partition(": ")
+            return CheckoutDiffers(f"{one_line(path)} differs from the base branch, and {why}", hint=hint)
+        return differences.explain(self, self.root, path, base_oid)
 
     def _output(self, *arguments: str) -> str:
         ran = self.run(*arguments)

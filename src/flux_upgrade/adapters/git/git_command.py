@@ -58,7 +58,11 @@ _ALWAYS: Mapping[str, str] = {
     "GIT_ADVICE": "0",
 }
 
+_TRANSPORTS = ("file", "git", "http", "https", "ssh")
+"""What Git may reach a server by, whatever a configuration allows: no other program is run for an address."""
+
 _QUIET: Settings = (
+    ("safe.bareRepository", "explicit"),  # a tree may hold one, with a configuration
     ("core.fsmonitor", "false"),
     ("core.hooksPath", os.devnull),
     ("core.autocrlf", "false"),
@@ -109,7 +113,14 @@ class GitCommand:
         count = environment.get("GIT_CONFIG_COUNT", "")
         first = int(count) if count.isascii() and count.isdigit() else 0
         every = _QUIET + settings
-        self._environment = {**environment, **_ALWAYS, "GIT_CONFIG_COUNT": str(first + len(every))}
+        asked = environment.get("GIT_ALLOW_PROTOCOL")
+        allowed = _TRANSPORTS if asked is None else [each for each in _TRANSPORTS if each in asked.split(":")]
+        self._environment = {
+            **environment,
+            **_ALWAYS,
+            "GIT_ALLOW_PROTOCOL": ":".join(allowed),
+            "GIT_CONFIG_COUNT": str(first + len(every)),
+        }
         for number, (key, value) in enumerate(every, first):
             self._environment[f"GIT_CONFIG_KEY_{number}"] = key
             self._environment[f"GIT_CONFIG_VALUE_{number}"] = value

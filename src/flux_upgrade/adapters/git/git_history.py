@@ -30,7 +30,9 @@ _SEARCHED = ("*.yaml", "*.yml", "*.json", ":(exclude,glob)**/gotk-components.yam
 _PATTERNS = {"GIT_LITERAL_PATHSPECS": "0", "LC_ALL": "C"}
 _SEARCH = (
     *("-c", "log.showRoot=true", "-c", "log.follow=false"),
-    *("log", "--full-history", "--no-renames", "--format=", "--name-only", "-z", "--pickaxe-regex"),
+    # What a configuration has to show files with is not run.
+    *("log", "--no-textconv", "--no-ext-diff"),
+    *("--full-history", "--no-renames", "--format=", "--name-only", "-z", "--pickaxe-regex"),
 )
 _MOST_RENAMES = 10
 _LOG = (
@@ -100,11 +102,11 @@ class GitHistory:
             return self.elsewhere.of(path)
         try:
             if not self._checkout.head:
-                return FileRevisions(missing=_NO_COMMIT)
+                return FileRevisions(missing=self._checkout.refusal or _NO_COMMIT)
             if path not in self._changes:
                 self._changes |= self._walked("HEAD", sorted({path, *self._paths}), _MOST_RENAMES)
             seen = [each for each in self._changes[path] if each.mode.startswith(_FILE)]
-            wanted = list(dict.fromkeys(each.oid for each in reversed(seen)))
+            wanted = list(dict.fromkeys([each.oid for each in reversed(seen)]))
             unread = [oid for oid in wanted[:_MOST] if oid not in self._contents]
             for start in range(0, len(unread), _AT_ONCE):
                 self._contents |= self._checkout.blobs(unread[start : start + _AT_ONCE])
@@ -140,7 +142,7 @@ class GitHistory:
 
     def _searched(self, versions: Sequence[str]) -> Mentions:
         if not self._checkout.head:
-            return Mentions(missing=_NO_COMMIT)
+            return Mentions(missing=self._checkout.refusal or _NO_COMMIT)
         if self._checkout.is_partial:
             return Mentions(missing=_PARTIAL)
         oldest = self._output("rev-list", f"--skip={_MOST_SEARCHED}", "-n", "1", "HEAD").decode().strip()

@@ -11,7 +11,14 @@ from urllib.parse import urlsplit
 
 from flux_upgrade.adapters.git import remotes
 from flux_upgrade.adapters.http import origins
-from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken, RepositoryUnfit
+from flux_upgrade.model.errors import (
+    FluxUpgradeError,
+    ForbiddenByForge,
+    ForgeUnavailable,
+    Overtaken,
+    RepositoryUnfit,
+    UsageError,
+)
 from flux_upgrade.model.text import one_line
 
 _URL = re.compile(r"https?://[^\s\"'<>]+")
@@ -45,6 +52,7 @@ _DENIED = (
     "terminal prompts disabled",
 )
 _MISSING = ("not found", "does not exist", "does not appear to be a git repository", "returned error: 404")
+_TRANSPORT = re.compile(r"transport '([^']*)' not allowed")
 _NO_OPTIONS = "does not support push options"
 _REDIRECTED = re.compile(r"returned error: 30[1278]|unable to update url base from redirection")
 
@@ -109,6 +117,11 @@ def _rejection(reason: str, err: str) -> FluxUpgradeError:
 
 def _unreachable(err: str, url: str) -> FluxUpgradeError:
     where = remotes.masked(url)
+    if transport := _TRANSPORT.search(err):
+        return UsageError(
+            f"{where} is reached by `{one_line(transport[1])}`, which is not allowed",
+            hint="set the remote to its https or ssh URL, and check GIT_ALLOW_PROTOCOL and `url.*.insteadOf`",
+        )
     if _REDIRECTED.search(err):
         return ForgeUnavailable(
             f"{where} redirects to another address, which is not followed with a token",

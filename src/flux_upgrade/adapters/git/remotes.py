@@ -14,6 +14,7 @@ from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.text import one_line
 
 _SCP = re.compile(r"^(?:(?P<user>[^@/:]+)@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[^/:@]+):(?P<path>[^/].*|/.*)$")
+_HELPER = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9+.-]*)::")  # gitremote-helpers(7): a program of that name
 _SSH = ("ssh", "git+ssh", "ssh+git")
 _FORGEJO = ("codeberg.org",)
 _IN_PATH = "/~!$&'()*+,;=:@"  # what a path of a URL has as it is, of RFC 3986
@@ -78,6 +79,11 @@ class GitAddress:
 
 def parse(url: str) -> GitAddress:
     """The parts of a URL, of an scp-like ``git@host:path``, or of a path. Raises UsageError."""
+    if (helper := _HELPER.match(url)) is not None:
+        raise UsageError(
+            f"the remote's URL is for the remote helper `{helper['name']}`, which flux-upgrade does not run",
+            hint="set the remote to its https or ssh URL",
+        )
     try:
         parts = urlsplit(url)
         if parts.scheme and "://" in url:

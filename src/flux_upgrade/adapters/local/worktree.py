@@ -5,14 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable
-from contextlib import ExitStack, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from flux_upgrade.adapters.local.files import MAX_FILE, anchor, inside, read_regular
 from flux_upgrade.model.errors import WriteFailed
 from flux_upgrade.model.text import one_line
+
+_TRIES, _PAUSE = 300, 0.1  # seconds
 
 
 class DirectoryWorktree:
@@ -27,6 +29,7 @@ class DirectoryWorktree:
     def write(self, path: str, content: bytes, old: bytes | None = None) -> None:
         """Replace or make a file; its mode stays, and its owner where that may be set.
 
+        One that another run has made so in the meantime is left as it is.
         Raises WriteFailed, and then leaves everything as it was; also where
         ``path`` leaves the tree, by itself or through a link.
         """
@@ -101,6 +104,8 @@ def _put(target: str, content: bytes, old: bytes | None = None, *, is_new: bool 
             before = os.stat(target)
             if not stat.S_ISREG(before.st_mode):
                 raise OSError(errno.EINVAL, "it is not a file")
+    if old is not None and _is_already(target, content):
+        return
     temporary = os.path.join(os.path.dirname(target), f".flux-upgrade-{os.urandom(8).hex()}")
     try:
         with open(temporary, "xb") as file:
@@ -119,6 +124,47 @@ def _put(target: str, content: bytes, old: bytes | None = None, *, is_new: bool 
     finally:
         with suppress(OSError):  # after success it is gone
             os.remove(temporary)
+
+
+def _is_already(target: str, content: bytes) -> bool:
+    with suppress(OSError):
+        return read_regular(target, MAX_FILE) == content
+    return False
+
+
+@contextmanager
+def alone(folder: str, tries: int = _TRIES) -> Iterator[None]:
+    """While no other run writes into ``folder``: what belongs together is written by one of them.
+
+    Raises WriteFailed where another one does so for half a minute. A file system without locks is written to all the
+    same: each file is compared once more before it is replaced.
+    """
+    import fcntl  # late: a run that only reads can do without
+    import time
+
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:  # writing says what is wrong
+        yield
+        return
+    try:
+        for _ in range(tries):
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(_PAUSE)
+                continue
+            except OSError:
+                pass
+            break
+        else:
+            raise WriteFailed(
+                f"another run is writing into {one_line(folder)}",
+                hint="wait until it ends, then run flux-upgrade again",
+            )
+        yield
+    finally:
+        os.close(handle)
 
 
 def _in_the_way(path: str) -> WriteFailed:
