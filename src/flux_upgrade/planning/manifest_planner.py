@@ -13,6 +13,7 @@ from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import (
     Downgrade,
     EditConflict,
+    ImplausibleRelease,
     ReleaseNotFound,
     Unreadable,
     UnsupportedRelease,
@@ -63,7 +64,9 @@ class ManifestPlanner:
         if key not in self._decided:
             tried: dict[BumpKind, ManifestChange] = {}
             decisions = [self.carried_out(target, each, tried) for each in self._decisions(target)]
-            self._decided[key] = Plan(target.pin, target.path, tuple(decisions), tried)
+            # A source that has another release under one name is not asked for the next one.
+            implausible = [each for each in decisions if _is_implausible(each)]
+            self._decided[key] = Plan(target.pin, target.path, tuple(implausible or decisions), tried)
         return self._decided[key]._replace(pin=target.pin, path=target.path)
 
     def _decisions(self, target: PlannedTarget) -> Sequence[Bump | Hold]:
@@ -102,6 +105,8 @@ class ManifestPlanner:
             made = self._change(target, decision, {} if tried is None else tried)
         except Unreadable as error:
             made = Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable)
+        except ImplausibleRelease as error:
+            made = Hold(HoldReason.IMPLAUSIBLE_RELEASE, error.message, error.hint, ImplausibleRelease)
         except ReleaseNotFound as error:
             # Listed, but its assets are still being uploaded.
             made = Hold(
@@ -155,6 +160,10 @@ class ManifestPlanner:
         if found.new == target.pin.content:
             return Hold(HoldReason.UP_TO_DATE, f"it is already at {upgrade.target}")
         return upgrade._replace(change=PinChange(manifest=found))
+
+
+def _is_implausible(decision: Upgrade | Hold) -> bool:
+    return isinstance(decision, Hold) and decision.reason is HoldReason.IMPLAUSIBLE_RELEASE
 
 
 def _completed(target: PlannedTarget) -> Bump | Hold | None:
