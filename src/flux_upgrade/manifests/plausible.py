@@ -65,7 +65,7 @@ def _differences(one: ReleaseManifests, other: ReleaseManifests) -> Iterator[str
 
 def _versions(release: ReleaseManifests, name: str) -> Mapping[str, str]:
     """Minor → version, of each image of a controller in its file, wherever it stands there."""
-    tags = re.findall(rf"/{name}:([^\s\"'@]+)", release.files.get(f"{name}.yaml", ""))
+    tags = re.findall(rf"/{re.escape(name)}:([^\s\"'@]+)", release.files.get(f"{name}.yaml", ""))
     return {Version(tag).minor: tag for tag in tags}
 
 
