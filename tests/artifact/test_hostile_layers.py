@@ -93,7 +93,9 @@ def test_nothing_is_pushed_in_place_of_a_hostile_layer(blob: bytes) -> None:
 
 
 _DIGEST = "sha256:" + "0" * 64
-_odd = st.sampled_from([None, True, -1, 1e300, 10**30, "", "\ud800", _DIGEST, "sha256:../..", [], {}, {"a": "\ud800"}])
+_odd: st.SearchStrategy[object] = st.sampled_from(
+    [None, True, -1, 1e300, 10**30, "", "\ud800", _DIGEST, "sha256:../..", [], {}, {"a": "\ud800"}]
+)
 _described = st.fixed_dictionaries(
     {}, optional={"mediaType": _odd, "digest": _odd, "size": _odd, "annotations": _odd, "data": _odd}
 )

@@ -234,7 +234,7 @@ def build_kustomize(environment: Environment) -> Kustomize | None:
     """What builds a kustomization on this machine; None: nothing does."""
     from flux_upgrade.adapters.local import kustomize
 
-    return kustomize.find(environment.search_path, {**environment.of_programs, **environment.git})
+    return kustomize.find(environment.search_path, environment.of_programs)
 
 
 def _read_bootstrap_key(name: str, node: Node, source: YamlText) -> BootstrapConfig | None:

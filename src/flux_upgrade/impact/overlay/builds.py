@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from flux_upgrade.impact.diff.compare import manifest_changes
 from flux_upgrade.impact.overlay.result import Overlay, OverlayVerdict
-from flux_upgrade.kustomize import kustomization
+from flux_upgrade.kustomize.build_files import files_of
 from flux_upgrade.kustomize.errors import CannotTell
 from flux_upgrade.kustomize.kustomization import Kustomization
 from flux_upgrade.manifests.documents import parse
@@ -17,7 +17,6 @@ from flux_upgrade.model.ports import Builder
 from flux_upgrade.pins.formats.yaml_places import readable
 
 Files = Mapping[str, bytes]
-_MOST_FILES = 2_000
 _SYNC = "gotk-sync.yaml"
 _USUAL = "flux-system"  # What `flux bootstrap` calls the Kustomization in it
 
@@ -28,7 +27,7 @@ def with_build(
     """``manifests``: the old one and the new one, each with its path."""
     old, new = manifests
     try:
-        files = _files_of(tree, of)
+        files = files_of(tree, of)
     except CannotTell as error:
         return overlay._replace(unbuilt=error.message)
     name = _called(files.get(posixpath.join(of.folder, _SYNC), b""))
@@ -57,33 +56,6 @@ def with_build(
         for each in overlay.findings
     )
     return overlay._replace(builder=builder.name, built=changes, findings=findings)
-
-
-def _files_of(tree: Tree, of: Kustomization) -> dict[str, bytes]:
-    """All files that a build of it reads. Raises CannotTell where some are not in the repository."""
-    files: dict[str, bytes] = {}
-    waiting = [of]
-    while waiting:
-        each = waiting.pop()
-        if each.path in files:
-            continue
-        files[each.path] = each.content
-        _add(tree, files, posixpath.join(each.folder, _SYNC))
-        for name in (*each.names(), *each.named()):
-            path = each.joined(name)
-            below = None if _add(tree, files, path) else kustomization.read(tree, path)
-            waiting += [below] if below is not None else []
-        if len(files) > _MOST_FILES:
-            raise CannotTell(f"it is made of more than {_MOST_FILES} files")
-    return files
-
-
-def _add(tree: Tree, files: dict[str, bytes], path: str) -> bool:
-    try:
-        files[path] = tree.read(path)
-    except Unreadable:
-        return False
-    return True
 
 
 def _called(sync: bytes) -> str:
