@@ -15,7 +15,7 @@ from flux_upgrade.model.versions import ReleaseManifests, Version
 
 _LEADING = ("source-controller", "kustomize-controller", "notification-controller")
 """Their minor is Flux's, in every release from v2.0.0-rc.1 to the last in ``KNOWN_PATCHES``."""
-_KNOWN = frozenset(f"1.{minor}" for minor in KNOWN_PATCHES)
+_KNOWN = frozenset(map("1.{}".format, KNOWN_PATCHES))
 _HINT = "do not use this release source before you have compared it with github.com/fluxcd/flux2/releases"
 
 
@@ -28,24 +28,25 @@ def require_plausible(release: ReleaseManifests, others: Iterable[ReleaseManifes
     tag = Version(release.tag)
     if not tag.is_flux_2:
         return
-    why = next(_misfits(release, tag), "")
-    if not why and not tag.is_prerelease:
-        alike = (each for each in others if Version(each.tag).minor == tag.minor)
-        stable = (each for each in alike if not Version(each.tag).is_prerelease)
-        why = next((why for each in stable for why in _differences(each, release)), "")
+    why = _misfit(release, tag)
+    for other in others if not tag.is_prerelease else ():
+        its = Version(other.tag)
+        if not why and its.minor == tag.minor and not its.is_prerelease:
+            why = next(_differences(other, release), "")
     if why:
         raise ImplausibleRelease(f"what the release source has as {tag} is another release: {why}", hint=_HINT)
 
 
-def _misfits(release: ReleaseManifests, tag: Version) -> Iterator[str]:
+def _misfit(release: ReleaseManifests, tag: Version) -> str:
     own = f"1.{tag.numbers[1]}"
     for name in _LEADING:
         versions = _versions(release, name)
         if not versions:
-            yield f"it names no version of {name}"
+            return f"it names no version of {name}"
         for minor, version in versions.items():
             if minor != own and (own in _KNOWN or minor in _KNOWN):
-                yield f"it has {name} {version}, and Flux {tag.minor} has v{own}"
+                return f"it has {name} {version}, and Flux {tag.minor} has v{own}"
+    return ""
 
 
 def _differences(one: ReleaseManifests, other: ReleaseManifests) -> Iterator[str]:

@@ -65,7 +65,8 @@ class ManifestPlanner:
             tried: dict[BumpKind, ManifestChange] = {}
             decisions = [self.carried_out(target, each, tried) for each in self._decisions(target)]
             # A source that has another release under one name is not asked for the next one.
-            implausible = [each for each in decisions if _is_implausible(each)]
+            reason = HoldReason.IMPLAUSIBLE_RELEASE
+            implausible = [each for each in decisions if isinstance(each, Hold) and each.reason is reason]
             self._decided[key] = Plan(target.pin, target.path, tuple(implausible or decisions), tried)
         return self._decided[key]._replace(pin=target.pin, path=target.path)
 
@@ -160,10 +161,6 @@ class ManifestPlanner:
         if found.new == target.pin.content:
             return Hold(HoldReason.UP_TO_DATE, f"it is already at {upgrade.target}")
         return upgrade._replace(change=PinChange(manifest=found))
-
-
-def _is_implausible(decision: Upgrade | Hold) -> bool:
-    return isinstance(decision, Hold) and decision.reason is HoldReason.IMPLAUSIBLE_RELEASE
 
 
 def _completed(target: PlannedTarget) -> Bump | Hold | None:
