@@ -9,10 +9,13 @@ import pytest
 
 from adapters.conftest import Clients
 from adapters.loopback import Answer, Loopback
+from adapters.registries import NoCredentials
 from adapters.worlds import REGISTRY
 from flux_upgrade.adapters.http.client import Credential
+from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry
 from flux_upgrade.adapters.oci.repository import RegistryRepository, open_repository
 from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
+from flux_upgrade.model.oci.manifest import Descriptor
 
 PATH = "fluxcd/flux-manifests"
 BODY = b'{"schemaVersion": 2, "layers": []}'
@@ -190,3 +193,16 @@ def test_tags_without_an_end(server: Loopback, repository: RegistryRepository) -
     with pytest.raises(SourceUnavailable, match="more than 50 pages of tags"):
         repository.tags()
     assert len(server.seen) == 50
+
+
+@pytest.mark.parametrize("size", [(4 << 30) + 1, 10**30])
+def test_a_blob_that_is_larger_than_any_layer_may_be_is_not_asked_for(
+    size: int, server: Loopback, clients: Clients
+) -> None:
+    server.route(f"{REGISTRY}/blobs/{OTHER}", Answer(b"other"))
+    registry = OciArtifactRegistry(clients(), server.host, PATH, NoCredentials(), plain_http=True)
+    with pytest.raises(UntrustedArchive, match="larger than 4294967296 bytes"):
+        registry.blob(Descriptor("any", OTHER, size))
+    assert server.seen == []
+    with registry.blob(Descriptor("any", OTHER, 5)) as blob:
+        assert blob.read() == b"other"

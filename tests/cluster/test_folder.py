@@ -55,7 +55,6 @@ def test_further_files_of_the_folder() -> None:
     [
         PATCHED,
         KUSTOMIZATION + "- ../shared\n",
-        KUSTOMIZATION + "- https://example.com/x.yaml\n",
         KUSTOMIZATION + "- missing.yaml\n",
         KUSTOMIZATION + "namespace: other\n",
         "resources: {}\n",

@@ -62,10 +62,11 @@ def run(  # noqa: PLR0913 a run has that many inputs
     to: str = "",
     now: datetime = NOW,
     flags: Mapping[str, str] | None = None,
+    releases: WrittenReleases | None = None,
 ) -> ArtifactOutcome:
     """One run."""
     using.calls.clear()
-    given = ports(using)._replace(now=now)
+    given = ports(using, releases)._replace(now=now)
     planner = ManifestPlanner(given.regenerator, MemoryArtifacts(), listed(*tags), NOW)
     terms = Terms(Governance(Policy(policy), flags or {}), Feedback(approved=tuple(approve)), Version(to))
     planned = plan_artifact(pull(address, given), planner, terms, given, clusters)

@@ -130,7 +130,7 @@ def test_what_is_reachable_is_asked_with_a_folder_of_releases_too() -> None:
         (r"\.4$", "v2.9.4", True),
         ("-rc", "v2.9.4", False),
         ("(", "v2.9.4", False),
-        ("2" + "9?" * 50, "v2.9.4", False),
+        (r"2\.(?=9)", "v2.9.4", False),  # Go's expressions have no lookaround
     ],
 )
 def test_a_filter(pattern: str, tag: str, through: bool) -> None:  # noqa: FBT001  (a row of a table)

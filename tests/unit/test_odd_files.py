@@ -314,7 +314,7 @@ def test_a_deep_tree(tmp_path: Path) -> None:
 )
 def test_releases_outside_the_rules(version: str, reason: str, tmp_path: Path) -> None:
     source = written_release.write_source(tmp_path / "releases", ("v2.9.4",))
-    written_release.write_release(source, version, written_release.files("v2.9.4"))
+    written_release.write_release(source, version, written_release.files("v2.10.0"))
     out, err = io.BytesIO(), io.StringIO()
     assert main.run(["render", f"--version={version}", f"--release-source={source}"], {}, out, err) == 6
     assert reason in err.getvalue()

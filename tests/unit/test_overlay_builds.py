@@ -133,7 +133,10 @@ def test_a_remote_base_is_not_fetched() -> None:
     program = Program()
     found = overlay(program, HEAD[:-2] + b", 'https://example.com/a.yaml']\n" + APPENDS)
 
-    assert found.unbuilt == "https://example.com/a.yaml is not in this repository"
+    assert (
+        found.unbuilt
+        == "https://example.com/a.yaml in clusters/a/flux-system/kustomization.yaml is not in this repository"
+    )
     assert not program.asked
 
 

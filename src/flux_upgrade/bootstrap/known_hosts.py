@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.patterns import fits
 
 _URL = re.compile(r"ssh://(?:[^/@]*@)?(?P<host>\[[^\]]+\]|[^/:@]+)(?::(?P<port>[0-9]+))?(?:/|$)")
 # RFC 4253, section 6.6: a length of four bytes comes first, and is a small one.
@@ -97,14 +98,14 @@ def _matches(names: str, entry: str) -> bool:
             return False
         return hmac.compare_digest(hmac.digest(salt, entry.encode(), "sha1"), digest)
     patterns = names.lower().split(",")
-    if any(_fits(pattern[1:], entry) for pattern in patterns if pattern.startswith("!")):
+    if any(_is_like(pattern[1:], entry) for pattern in patterns if pattern.startswith("!")):
         return False
-    return any(_fits(pattern, entry) for pattern in patterns if not pattern.startswith("!"))
+    return any(_is_like(pattern, entry) for pattern in patterns if not pattern.startswith("!"))
 
 
-def _fits(pattern: str, entry: str) -> bool:
+def _is_like(pattern: str, entry: str) -> bool:
     expression = "".join({"*": ".*", "?": "."}.get(c, re.escape(c)) for c in pattern)
-    return re.fullmatch(expression, entry) is not None
+    return fits(expression, entry)
 
 
 def shown_key(public: str) -> str:

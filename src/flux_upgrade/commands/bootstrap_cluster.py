@@ -62,7 +62,7 @@ class ClusterStep:
 
     def _desired(self, cluster: ProposedCluster, files: Mapping[str, bytes], revisions: Mapping[str, str]) -> Desired:
         options = cluster.options
-        kustomize = build_kustomize(self._inventory.environment, fetches=True)
+        kustomize = build_kustomize(self._inventory.environment)
         build = None if kustomize is None else kustomize.build
         folder = options.folder if options.oci is None else options.namespace
         return Desired(

@@ -7,6 +7,7 @@ from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.wiring import build_flux, build_regenerator, build_releases
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.manifests.options import validate
+from flux_upgrade.manifests.plausible import require_plausible
 from flux_upgrade.manifests.render import rules_for
 
 
@@ -19,6 +20,7 @@ def run(options: RenderOptions, environment: Environment, console: Console) -> i
     # What is wrong with the flags is said before anything is downloaded.
     validate(install)
     manifests = releases.manifests(install.version)
+    require_plausible(manifests)
     validate(install, manifests.components)
     rules = rules_for(manifests, releases, build_flux(environment))
     text = rules.render(install)

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 _API_REPOSITORY = "/repos/"
 _MAX_CONFIG = 1 << 20
-_NOWHERE = "http://127.0.0.1:9"  # Where nothing listens: port 9 is that of the Discard Protocol
-_NO_NETWORK = {"PATH": "", "HTTP_PROXY": _NOWHERE, "HTTPS_PROXY": _NOWHERE, "NO_PROXY": ""}
-"""For programs that would fetch what a file names: no `git`, and a proxy that does not answer."""
 
 
 def build_releases(environment: Environment, source: str) -> Releases:
@@ -235,15 +232,11 @@ def build_worktree(path: str, *, writes: bool) -> Worktree:
     return worktree if writes else RecordingWorktree(worktree)
 
 
-def build_kustomize(environment: Environment, *, fetches: bool = False) -> Kustomize | None:
-    """What builds a kustomization on this machine; None: nothing does.
-
-    ``fetches``: whether it may get what the kustomization names elsewhere, by Git and over http.
-    """
+def build_kustomize(environment: Environment) -> Kustomize | None:
+    """What builds a kustomization on this machine; None: nothing does."""
     from flux_upgrade.adapters.local import kustomize
 
-    variables = {**environment.of_programs, **environment.git} if fetches else {"HOME": environment.home, **_NO_NETWORK}
-    return kustomize.find(environment.search_path, variables)
+    return kustomize.find(environment.search_path, environment.of_programs)
 
 
 def _read_bootstrap_key(name: str, node: Node, source: YamlText) -> BootstrapConfig | None:

@@ -102,19 +102,20 @@ class Kustomization:
     def named(self) -> Iterator[str]:
         """The files and folders that it names besides: patches, and what it generates and configures with."""
         for field_name, key in _NAMES_FILES.items():
-            for entry in self._entries(field_name):
+            for entry in self.entries(field_name):
                 name = entry.get(key) if key and isinstance(entry, dict) else entry
                 # A patch may stand there itself.
                 if isinstance(name, str) and name and "\n" not in name:
                     yield name
         for field_name in _MADE_OF_FILES:
-            for entry in self._entries(field_name):
+            for entry in self.entries(field_name):
                 yield from _files_of(entry)
         schema = self.data.get("openapi")
         if isinstance(schema, dict) and isinstance(schema.get("path"), str):
             yield schema["path"]
 
-    def _entries(self, name: str) -> Sequence[Any]:
+    def entries(self, name: str) -> Sequence[Any]:
+        """The items of one of its lists; none where it is no list. Raises Unreadable."""
         items = self.data.get(name)
         return items if isinstance(items, list) else ()
 
@@ -173,11 +174,12 @@ def read(tree: Tree, folder: str) -> Kustomization | None:
 def _files_of(entry: Any) -> Iterator[str]:
     """The files that a generator makes an object from, or that a chart is given."""
     fields = entry if isinstance(entry, dict) else {}
-    single = [fields[key] for key in ("env", "valuesFile") if fields.get(key)]
-    for names in (fields.get("files"), fields.get("envs"), fields.get("additionalValuesFiles"), single):
+    for key in ("files", "envs", "additionalValuesFiles"):
+        names = fields.get(key)
         for name in names if isinstance(names, list) else ():
-            # `key=path`, or the path alone.
-            yield str(name).rpartition("=")[2]
+            # Of `files`, `key=path`, or the path alone.
+            yield str(name).rpartition("=")[2] if key == "files" else str(name)
+    yield from (str(fields[key]) for key in ("env", "valuesFile") if fields.get(key))
 
 
 def is_remote(text: str) -> bool:

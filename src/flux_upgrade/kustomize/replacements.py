@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
 from flux_upgrade.kustomize.items import Id, Item, Items, StepResult, Touch, each_of, mapping, put
 from flux_upgrade.kustomize.selectors import Selector, exact, refers_to
+from flux_upgrade.model.patterns import BadPattern, search
 
 NAME = "metadata.name"
 _STEP = re.compile(r"\[([^\[\]]*)\]|((?:\\.|[^.\[\]\\])+)|\.")
@@ -136,9 +137,9 @@ def _is_meant(step: str, at: int, item: Any) -> bool:
         raise CannotBuild(f"{step} is not an item of a list")
     text = item if not key else item.get(key) if isinstance(item, dict) else None
     try:
-        return text is not None and re.search(value, str(text)) is not None
-    except re.error as error:
-        raise CannotTell(f"{value} is a Go regular expression") from error
+        return text is not None and search(value, str(text)) is not None
+    except BadPattern as error:
+        raise CannotBuild(f"{value} is not a regular expression: {error}") from error
 
 
 def _steps(path: str) -> list[str]:

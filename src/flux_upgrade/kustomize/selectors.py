@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 
 from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
 from flux_upgrade.kustomize.items import Id, Item, Items
+from flux_upgrade.model.patterns import BadPattern, is_whole
 
 _FIELDS = ("group", "version", "kind", "namespace", "name")
-# What Go's regular expressions have and Python's have not, or read otherwise.
-_OTHER_DIALECT = re.compile(r"\\[pPzQC]|\[\[:")
 _REQUIREMENT = re.compile(
     r"\s*(?:(?P<key>[\w./-]+)\s*(?:"
     r"(?P<op>==|=|!=)\s*(?P<value>[\w.-]*)|"
@@ -56,11 +55,9 @@ class Selector(NamedTuple):
 
     def _fits(self, field: str, text: str) -> bool:
         pattern = self.fields[field]
-        if _OTHER_DIALECT.search(pattern):
-            raise CannotTell(f"{pattern} is a Go regular expression")
         try:
-            return not pattern or re.fullmatch(pattern, text) is not None
-        except re.error as error:
+            return not pattern or is_whole(pattern, text)
+        except BadPattern as error:
             raise CannotBuild(f"{pattern} is not a regular expression: {error}") from error
 
     def __str__(self) -> str:

@@ -5,7 +5,6 @@ Other names and labels risk nothing, but patches find objects by them (kustomize
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
 from flux_upgrade.kustomize.items import Item, Items, StepResult, Touch, each_of, mapping, put
 from flux_upgrade.manifests.images import Image
+from flux_upgrade.model.patterns import BadPattern, is_whole
 
 _SAME_NAME = ("CustomResourceDefinition", "APIService", "Namespace")
 _WITH_PODS = ("Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", "Job", "ReplicationController")
@@ -135,8 +135,8 @@ class Images(NamedTuple):
     def _matches(self, image: str) -> bool:
         # The name is used as a regular expression, dots and all.
         try:
-            return re.fullmatch(self.name + _BEHIND, image) is not None
-        except re.error as error:
+            return is_whole(self.name + _BEHIND, image)
+        except BadPattern as error:
             raise CannotTell(f"{self.name} is not an image") from error
 
     def _replaced(self, data: Any, field: str = "") -> Any:

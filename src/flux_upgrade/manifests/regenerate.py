@@ -12,6 +12,7 @@ from flux_upgrade.manifests.documents import Manifest, parse
 from flux_upgrade.manifests.generators import GENERATORS, Generator, Rules
 from flux_upgrade.manifests.infer import Inferred
 from flux_upgrade.manifests.options import InstallOptions, validate_recovered
+from flux_upgrade.manifests.plausible import require_plausible
 from flux_upgrade.manifests.render import render, rules_for
 from flux_upgrade.model.errors import (
     FluxUpgradeError,
@@ -55,9 +56,11 @@ class Regenerator:
 
     # No `functools.cache`: it keeps a text and a Version apart that are equal.
     def manifests(self, tag: str) -> ReleaseManifests:
-        """``Releases.manifests``, each fetched once. Raises as that."""
+        """``Releases.manifests``, each fetched once. Raises as that, and ImplausibleRelease."""
         if tag not in self._manifests:
-            self._manifests[tag] = self._releases.manifests(tag)
+            found = self._releases.manifests(tag)
+            require_plausible(found, self._manifests.values())
+            self._manifests[tag] = found
         return self._manifests[tag]
 
     def published(self, tag: str) -> str | None:

@@ -40,6 +40,10 @@ class UntrustedArchive(FluxUpgradeError, exit_code=5, slug="untrusted-archive"):
     """A release archive does not match its checksum, is damaged, or has unexpected content."""
 
 
+class ImplausibleRelease(UntrustedArchive, exit_code=30, slug="implausible-release"):
+    """The release source has the content of another release under this version."""
+
+
 class UnsupportedRelease(FluxUpgradeError, exit_code=6, slug="unsupported-release"):
     """The release is newer than this flux-upgrade supports, and could not be verified."""
 

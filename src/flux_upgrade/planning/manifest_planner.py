@@ -13,6 +13,7 @@ from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import (
     Downgrade,
     EditConflict,
+    ImplausibleRelease,
     ReleaseNotFound,
     Unreadable,
     UnsupportedRelease,
@@ -63,7 +64,10 @@ class ManifestPlanner:
         if key not in self._decided:
             tried: dict[BumpKind, ManifestChange] = {}
             decisions = [self.carried_out(target, each, tried) for each in self._decisions(target)]
-            self._decided[key] = Plan(target.pin, target.path, tuple(decisions), tried)
+            # A source that has another release under one name is not asked for the next one.
+            reason = HoldReason.IMPLAUSIBLE_RELEASE
+            implausible = [each for each in decisions if isinstance(each, Hold) and each.reason is reason]
+            self._decided[key] = Plan(target.pin, target.path, tuple(implausible or decisions), tried)
         return self._decided[key]._replace(pin=target.pin, path=target.path)
 
     def _decisions(self, target: PlannedTarget) -> Sequence[Bump | Hold]:
@@ -102,6 +106,8 @@ class ManifestPlanner:
             made = self._change(target, decision, {} if tried is None else tried)
         except Unreadable as error:
             made = Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable)
+        except ImplausibleRelease as error:
+            made = Hold(HoldReason.IMPLAUSIBLE_RELEASE, error.message, error.hint, ImplausibleRelease)
         except ReleaseNotFound as error:
             # Listed, but its assets are still being uploaded.
             made = Hold(

@@ -11,7 +11,7 @@ from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.groups import UpdateGroup, branches_of
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.config.config import Config
-from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.errors import ImplausibleRelease, Unreadable
 from flux_upgrade.model.files import Checkout
 from flux_upgrade.model.versions import NO_VERSION, Release, Version
 from flux_upgrade.pins.context import PinContext
@@ -172,9 +172,9 @@ class _UpdateGroups:
             if of_patches is not None:
                 patches = only_patches(self._member(of_patches, cluster, None))
                 checked = checked.with_patches(gate.check(patches, target, update_group.slug, cluster))
-        except Unreadable as error:
-            hold = Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable)
-            return plan._replace(decisions=(hold,))
+        except (ImplausibleRelease, Unreadable) as error:
+            reason = HoldReason.of(error) or HoldReason.UNREADABLE
+            return plan._replace(decisions=(Hold(reason, error.message, error.hint, type(error)),))
         self._migrations.setdefault(update_group.slug, []).extend(checked.migrations)
         return checked.plan
 

@@ -227,6 +227,12 @@ class HoldReason(StrEnum):
             holds_cluster=True,
         ),
     )
+    IMPLAUSIBLE_RELEASE = (
+        "implausible-release",
+        "The release source has another release under the target's name: its controllers or API versions are not those of that minor.",
+        "Compare the release source with Flux's own releases, and repair it. No older patch is proposed instead.",
+        Effect(raised=(errors.ImplausibleRelease,), holds_cluster=True),
+    )
     UNTRUSTED_ARTIFACT = (
         "untrusted-artifact",
         "A registry or chart repository served content that does not match its digest.",

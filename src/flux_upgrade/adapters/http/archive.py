@@ -22,6 +22,8 @@ from flux_upgrade.model.versions import ReleaseManifests, Version
 MAX_COMPRESSED = 10 * 1024 * 1024  # bytes. Real archives are below 100 kB.
 MAX_UNCOMPRESSED = 64 * 1024 * 1024  # bytes, headers and padding included. Real archives hold below 1 MB.
 MAX_ENTRIES = 64  # entries of any kind of a release's archive. Real ones hold nine.
+_MAX_HEADERS = 64 * 1024  # bytes of all headers of one entry, which are some hundred
+_MAX_GLOBALS = 1000  # records that are for all entries; `git archive` writes one
 _MAX_LISTED = 4096  # Entries of an archive that is only listed: flux-operator's holds a folder for each release of Flux
 
 REQUIRED = (
@@ -120,11 +122,24 @@ def _inflate(data: bytes, what: str) -> bytes:
     return content
 
 
+class _Rationed(io.BytesIO):
+    """Gives only so much until it is renewed: what tarfile reads of the headers of one entry."""
+
+    left = _MAX_HEADERS
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is None or not 0 <= size <= self.left:
+            raise ValueError(size)
+        self.left -= size
+        return super().read(size)
+
+
 def _entries(data: bytes, what: str, most: int = MAX_ENTRIES) -> Iterator[tuple[str, bool, bytes]]:
     """Name, whether it is a folder, and content of each entry."""
     content = _inflate(data, what)
+    rationed = _Rationed(content)
     try:
-        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
+        with tarfile.open(fileobj=rationed, mode="r:") as tar:
             for number, member in enumerate(tar):
                 if number >= most:
                     raise refused(what, f"it holds more than {most} entries")
@@ -133,11 +148,14 @@ def _entries(data: bytes, what: str, most: int = MAX_ENTRIES) -> Iterator[tuple[
                     raise refused(what, f"'{member.name}' is neither a file nor a directory")
                 if member.name.startswith("/") or ".." in member.name.split("/"):
                     raise refused(what, f"it holds '{member.name}', a path outside its directory")
-                file = None if member.isdir() else tar.extractfile(member)
-                entry = b"" if file is None else file.read()
-                if len(entry) < member.size:
-                    raise refused(what, "its tar file is truncated")
-                yield member.name, member.isdir(), entry
+                # Each entry gets a copy of what is said of all of them.
+                if len(tar.pax_headers) > _MAX_GLOBALS:
+                    raise refused(what, "its tar file is damaged: its global header is too large")
+                end = member.offset_data + (0 if member.isdir() else member.size)
+                if not member.offset_data <= end <= len(content):
+                    raise refused(what, "its tar file is damaged or truncated")
+                yield member.name, member.isdir(), content[member.offset_data : end]
+                rationed.left = _MAX_HEADERS
             rest = content[tar.offset :]
     except _DAMAGE:
         raise refused(what, "its tar file is damaged") from None

@@ -24,12 +24,19 @@ _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 _LONGEST = 600
+_OFFLINE: Mapping[str, str] = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:0"),
+}
+"""What is built is in the repository. Should it name something else all the same: Git clones nothing (git(1)), and
+Go's client asks a proxy that cannot be there (net/http: ProxyFromEnvironment)."""
 
 
 def find(path: str, environment: Mapping[str, str], timeout: float = 120.0) -> Kustomize | None:
     """The first of the programs on ``path`` (folders with ``:`` between); None: there is none of them.
 
-    It is run with ``environment`` and nothing else in its environment, for at most ``timeout`` seconds.
+    It is run with ``environment`` and no more in its environment than keeps it offline, for at most ``timeout``
+    seconds.
     """
     for name in _ARGUMENTS:
         program = programs.find(path, name)
@@ -67,7 +74,7 @@ class Kustomize(NamedTuple):
             words = {"folder": os.path.join(root, folder), "name": name}
             command = (self.program, *(each.format(**words) for each in _ARGUMENTS[self.name]))
             try:
-                done = programs.run(command, self.environment, self.timeout, root)
+                done = programs.run(command, {**self.environment, **_OFFLINE}, self.timeout, root)
             except programs.CannotRun as error:
                 raise self._failed(str(error)) from error
             if done.returncode != 0:

@@ -17,6 +17,7 @@ from flux_upgrade.adapters.oci.registry_login import LOG_IN, REFUSALS
 from flux_upgrade.adapters.oci.registry_writes import RegistryWrites
 from flux_upgrade.adapters.oci.repository import INDEX_TYPE, RegistryRepository, descriptors
 from flux_upgrade.model.errors import ForbiddenByRegistry, RegistryUnavailable, SourceUnavailable
+from flux_upgrade.model.oci.layer import MAX_UNCOMPRESSED
 from flux_upgrade.model.oci.manifest import Descriptor, StoredManifest
 from flux_upgrade.model.oci.reference import refused
 from flux_upgrade.model.oci.tar import temporary_file_errors
@@ -108,6 +109,8 @@ class OciArtifactRegistry:
         what = f"the blob {descriptor.digest} of {self._repository.name}"
         if archive.sha256_of_digest(descriptor.digest) is None:
             raise refused(what, "its digest is not a sha256")
+        if descriptor.size > MAX_UNCOMPRESSED:  # whoever pushed the manifest wrote that
+            raise refused(what, f"it is larger than {MAX_UNCOMPRESSED} bytes")
         file = TemporaryFile()  # noqa: SIM115  (the caller closes it)
         try:
             with _of_the_registry():

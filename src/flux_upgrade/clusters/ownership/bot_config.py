@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import Any
+
+from flux_upgrade.model.patterns import fits
 
 _TOKEN = re.compile(
     r"""(?P<blank>\s+|//[^\n\r]*|/\*.*?\*/)
@@ -64,13 +67,11 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def matches(glob: str, path: str, *, ignore_case: bool = False) -> bool:
-    """Whether the whole of ``path`` fits."""
-    try:
-        return re.fullmatch(_regex(glob), path, re.IGNORECASE if ignore_case else 0) is not None
-    except re.error:  # an odd class, like [z-a]
-        return False
+    """Whether the whole of ``path`` fits; none does an odd class, like [z-a]."""
+    return fits(_regex(glob), path, ignore_case=ignore_case)
 
 
+@lru_cache(maxsize=512)
 def _regex(glob: str) -> str:
     return "".join(map(_translated, _PART.findall(glob)))
 

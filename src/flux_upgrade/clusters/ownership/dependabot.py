@@ -16,6 +16,7 @@ from flux_upgrade.clusters.ownership.remarks import code, listed
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
+from flux_upgrade.model.patterns import fits
 
 FILES = (".github/dependabot.yml", ".github/dependabot.yaml")
 
@@ -81,7 +82,7 @@ def _list(entry: Mapping[str, Any], key: str) -> list[Any]:
 def _names(rules: list[dict[str, Any]], name: str, default: str = "*") -> bool:
     """Whether a rule is about ``name``; ``*`` is anything. ``default``: for a rule that names nothing."""
     wanted = (str(rule.get("dependency-name", default)) for rule in rules)
-    return any(re.fullmatch(".*".join(map(re.escape, each.split("*"))), name, re.IGNORECASE) for each in wanted)
+    return any(fits(".*".join(map(re.escape, each.split("*"))), name, ignore_case=True) for each in wanted)
 
 
 def _dependency(image: str) -> str:

@@ -17,6 +17,7 @@ from flux_upgrade.clusters.ownership.remarks import code, listed
 from flux_upgrade.clusters.ownership.renovate_preset import PRESET_RULE, is_preset, preset_of
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
+from flux_upgrade.model.patterns import BadPattern, Match, search
 
 FILES = (
     "renovate.json",
@@ -267,11 +268,11 @@ def _fits_one(value: str, pattern: str) -> bool:
     return _found(f"(?i:{regex[1]})" if regex[2] else regex[1], value) is not None
 
 
-def _found(pattern: str, text: str) -> re.Match[str] | None:
-    """JavaScript's regular expressions are near enough; one that Python cannot read finds nothing."""
+def _found(pattern: str, text: str) -> Match | None:
+    """Renovate goes by RE2, too; it does nothing with a configuration that has a pattern which is none."""
     try:
-        return re.search(re.sub(r"\(\?<(?=[A-Za-z_])", "(?P<", pattern), text, re.MULTILINE)
-    except (re.error, RecursionError, OverflowError):
+        return search(pattern, text, by_line=True)
+    except BadPattern:
         return None
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
+from flux_upgrade.model.patterns import fits
 from flux_upgrade.model.text import repository_path
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.hcl import Attribute, Block
@@ -55,7 +56,7 @@ class TerraformOwner:
             cluster = repository_path(self.cluster_path)
             wanted = _pattern(cluster) + "/" if cluster else ""
         wanted += "[^/]+" if self.namespace is None else _pattern(self.namespace)
-        return re.fullmatch(wanted, folder) is not None
+        return fits(wanted, folder)
 
 
 @dataclass(frozen=True)

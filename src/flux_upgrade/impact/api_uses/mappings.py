@@ -5,13 +5,13 @@ Recognized by its own keys and by the keys that lead to it; there is no list of 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import UsePlace
 from flux_upgrade.impact.api_uses.mentions import ApiGroups, Subject, is_version
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from flux_upgrade.model.patterns import fits
 from flux_upgrade.pins.formats.yaml_places import Step, is_variable
 
 Path = tuple[Step, ...]
@@ -125,10 +125,7 @@ def _takes_stable(pattern: str) -> bool:
     """Whether a pattern takes stable versions too: then it does not hang on one that goes."""
     if is_version(pattern):
         return False
-    try:
-        return any(re.fullmatch(pattern, version) for version in ("", *_STABLE))
-    except re.error:
-        return False
+    return any(fits(pattern, version) for version in ("", *_STABLE))
 
 
 def is_list(entries: Entries) -> bool:

@@ -11,6 +11,7 @@ from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.impact.migrate.result import Left, Reason
 from flux_upgrade.impact.migrate.schema import Schema, dotted, undeclared_default
 from flux_upgrade.manifests.crds import Crd, ReleaseApis
+from flux_upgrade.model.patterns import fits
 from flux_upgrade.pins.formats.yaml_places import is_variable
 
 _MISSPELLED = "Check the spelling of group and kind, or remove it before the upgrade."
@@ -168,10 +169,7 @@ def _serves(release: ReleaseApis, use: ApiUse) -> bool:
 
 def _selects(pattern: str, name: str) -> bool:
     """Whether a selector of kustomize's means a name: it is a regular expression for all of it."""
-    try:
-        return not pattern or re.fullmatch(pattern, name) is not None
-    except re.error:
-        return False
+    return not pattern or fits(pattern, name)
 
 
 def _named(versions: Iterable[str]) -> str:

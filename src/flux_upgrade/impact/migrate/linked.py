@@ -17,6 +17,7 @@ from flux_upgrade.impact.api_uses.scan import files as files_using
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
+from flux_upgrade.model.patterns import BadPattern, is_whole
 from flux_upgrade.model.text import is_below, joined_path, repository_path
 from flux_upgrade.pins.formats.kustomize_files import NAMES, is_kustomization
 from flux_upgrade.pins.formats.yaml_places import Object, is_variable, readable
@@ -220,8 +221,8 @@ def _names(patch: ApiUse, said: str, name: str) -> bool:
     if not said or not name or said == name:
         return True
     try:
-        return patch.place is UsePlace.TARGET and re.fullmatch(said, name) is not None
-    except re.error:
+        return patch.place is UsePlace.TARGET and is_whole(said, name)
+    except BadPattern:
         return True
 
 

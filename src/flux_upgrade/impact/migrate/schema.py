@@ -7,12 +7,11 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from functools import cache
 from typing import Any, NamedTuple
 
+from flux_upgrade.model.patterns import BadPattern, search
 from flux_upgrade.pins.formats.yaml_places import is_variable
 
 Path = tuple[str | int, ...]
@@ -154,8 +153,7 @@ def _value_problems(value: Any, schema: Schema) -> Iterator[str]:
         yield f"must be one of {', '.join(map(str, schema['enum']))}"
     if isinstance(value, str):
         yield from _bounds(len(value), schema, "minLength", "maxLength", " characters")
-        pattern = _pattern(schema.get("pattern") or "")
-        if pattern is not None and not pattern.search(value):
+        if not _is_match(schema.get("pattern") or "", value):
             yield f"must match {schema['pattern']}"
     elif _is_number(value):
         yield from _bounds(value, schema, "minimum", "maximum", "")
@@ -172,16 +170,12 @@ def _bounds(value: float, schema: Schema, least: str, most: str, unit: str) -> I
         yield f"must be at most {schema[most]}{unit}"
 
 
-@cache
-def _pattern(text: str) -> re.Pattern[str] | None:
-    """As Go reads it: ``$`` is the end of the text, and not a newline before it.
-
-    None where it is one that only Go knows; then the API server has the word.
-    """
+def _is_match(pattern: str, text: str) -> bool:
+    """True for what is no pattern, too: then the API server has the word."""
     try:
-        return re.compile(re.sub(r"(?<!\\)\$", r"\\Z", text))
-    except re.error:
-        return None
+        return search(pattern, text) is not None
+    except BadPattern:
+        return True
 
 
 def _without_directives(data: Any) -> Any:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from flux_upgrade.model.errors import SourceUnavailable, UnsupportedPin, UntrustedArchive
 from flux_upgrade.model.oci.manifest import REVISION
+from flux_upgrade.model.patterns import BadPattern, search
 from flux_upgrade.model.text import enumeration
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.context import PinContext
@@ -23,7 +23,6 @@ _GAINED = (("v2.9.3", "source-watcher"),)
 """Flux .github/workflows/release.yaml: since when the artifact is made with a component more."""
 _KNOWN = "v2.9.4"  # The last release of which that is known
 _LATEST = "latest"
-_LONGEST_FILTER = 100  # characters
 
 
 def release_of(repository: str, reference: str, context: PinContext) -> str | None:
@@ -158,8 +157,8 @@ def lets_through(pattern: str, tag: str) -> bool:
     if not pattern:
         return True
     try:
-        return len(pattern) <= _LONGEST_FILTER and re.search(pattern, tag) is not None
-    except re.error:
+        return search(pattern, tag) is not None
+    except BadPattern:
         return False
 
 

@@ -5,10 +5,10 @@ kustomize, api/types/kustomization.go, patch.go and selector.go; fluxcd.io, "Kus
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.files import Tree
+from flux_upgrade.model.patterns import BadPattern, is_whole
 from flux_upgrade.pins.formats.kustomize_files import joined, read
 from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace, operations, replaced, text_at, touches
 from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
@@ -74,9 +74,9 @@ def _selects(kind: str, name: str, target: Target) -> bool:
     """Whether a patch's target may be it. Names are regular expressions for the whole name."""
     for pattern, text in zip((kind, name), target, strict=True):
         try:
-            if pattern and not re.fullmatch(pattern, text):
+            if pattern and not is_whole(pattern, text):
                 return False
-        except re.error:
+        except BadPattern:
             continue
     return True
 

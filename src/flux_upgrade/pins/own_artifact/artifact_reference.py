@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.oci.reference import Address, is_immutable
+from flux_upgrade.model.patterns import fits
 from flux_upgrade.pins.formats.passages import ENDS
 from flux_upgrade.pins.formats.readings import MADE, RESOURCE_SET, TEMPLATE
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, is_variable
@@ -197,7 +198,7 @@ def _may_be(url: str, address: Address) -> bool:
     if not literal:
         return False
     pattern = ".+".join(map(re.escape, _PLACEHOLDER.split(url.rstrip("/"))))
-    return re.fullmatch(rf"{pattern}(?:[:@].*)?", f"{SCHEME}{address.repository}") is not None
+    return fits(rf"{pattern}(?:[:@].*)?", f"{SCHEME}{address.repository}")
 
 
 def _host(name: str) -> str:

@@ -1,0 +1,113 @@
+"""All that a build of a kustomization reads, before a program is let do it: nothing of it is from elsewhere.
+
+kustomize fetches whatever is written like a URL in whatever field names a file, and clones what is
+written like a repository. What it takes in several times it builds as often.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from flux_upgrade.kustomize import kustomization
+from flux_upgrade.kustomize.errors import CannotTell
+from flux_upgrade.kustomize.kustomization import Kustomization, is_remote
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.files import Tree
+from flux_upgrade.pins.formats.kustomize_files import NAMES
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, objects
+
+_MOST = 2_000  # Files, and kustomizations, each as often as it is taken in
+_SYNC = "gotk-sync.yaml"
+_PLUGINS = ("generators", "transformers", "validators")
+_LOADING = frozenset(
+    (
+        *("resources", "bases", "components", "crds", "configurations", "patches", "patchesstrategicmerge"),
+        *("replacements", "path", "files", "env", "envs", "valuesfile", "additionalvaluesfiles", "openapi", *_PLUGINS),
+    )
+)
+_SCP = re.compile(r"[^/:{]+@[^/]+:")  # user@host:path, as Git takes it
+
+
+def files_of(tree: Tree, of: Kustomization) -> dict[str, bytes]:
+    """Path → content. Raises CannotTell where some of it is not in the repository, or there is too much of it."""
+    files: dict[str, bytes] = {}
+    waiting = [_Taken(of)]
+    built = 0
+    while waiting:
+        taken = waiting.pop()
+        each, built = taken.kustomization, built + 1
+        files[each.path] = each.content
+        _require_local_fields(each)
+        _add(tree, files, posixpath.join(each.folder, _SYNC))
+        plugins = {text for name in _PLUGINS for text in each.entries(name) if isinstance(text, str)}
+        for text in plugins:
+            if "\n" in text:  # it stands there itself
+                _refuse_remote(each.path, text.encode())
+        for name in (*each.names(), *each.named()):
+            path, is_plugin = each.joined(name), taken.is_plugin or name in plugins
+            if _add(tree, files, path):
+                if is_plugin:
+                    _refuse_remote(path, files[path])
+                continue
+            below = kustomization.read(tree, path)
+            if below is None and any(_add(tree, files, posixpath.join(path, name)) for name in NAMES):
+                raise CannotTell(f"the kustomization of {path} cannot be read")
+            if below is not None and below.path not in taken.above:
+                waiting.append(_Taken(below, taken.above | {each.path}, is_plugin))
+        if max(len(files), built) > _MOST:
+            raise CannotTell(f"it is made of more than {_MOST} files")
+    return files
+
+
+class _Taken(NamedTuple):
+    kustomization: Kustomization
+    above: frozenset[str] = frozenset()  # What takes it in: of a circle the program speaks
+    is_plugin: bool = False  # Its resources say what is generated or transformed
+
+
+def _add(tree: Tree, files: dict[str, bytes], path: str) -> bool:
+    try:
+        files[path] = tree.read(path)
+    except Unreadable:
+        return False
+    return True
+
+
+def _require_local_fields(of: Kustomization) -> None:
+    for field, text in _texts(of.data):
+        if field in _LOADING and "\n" not in text:
+            _require_local(text, of.path)
+    for key in of.data:
+        if str(key).lower() in _PLUGINS and key not in _PLUGINS:
+            raise CannotTell(f"{key} in {of.path} is not written in lower case")
+
+
+def _refuse_remote(path: str, content: bytes) -> None:
+    """A plugin names files in fields of any name. Raises CannotTell where one is from elsewhere."""
+    for each in objects(content):
+        if isinstance(each, BrokenDocument):
+            raise CannotTell(f"{path} cannot be read: {each.message}")
+        for _, text in _texts(each.data()):
+            _require_local(text, path)
+
+
+def _require_local(text: str, path: str) -> None:
+    if is_remote(text) or _SCP.match(text):
+        raise CannotTell(f"{text} in {path} is not in this repository")
+
+
+def _texts(root: Any) -> Iterator[tuple[str, str]]:
+    """Every text with the name of its field, at any depth; in lower case, as kustomize reads names in any."""
+    waiting: list[tuple[str, Any]] = [("", root)]
+    seen: set[tuple[str, int]] = set()  # An alias is the same object again
+    while waiting:
+        field, value = waiting.pop()
+        if isinstance(value, str):
+            yield field, value
+        elif isinstance(value, (dict, list)) and (field, id(value)) not in seen:
+            seen.add((field, id(value)))
+            pairs = value.items() if isinstance(value, dict) else ((field, below) for below in value)
+            waiting += [(str(key).lower(), below) for key, below in pairs]
