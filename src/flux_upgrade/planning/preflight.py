@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import OF_CLUSTERS, WORKFLOWS, Cluster, Member
 from flux_upgrade.clusters.ownership.ownership import Ownership
-from flux_upgrade.model.errors import CheckoutDiffers
+from flux_upgrade.model.errors import CheckoutDiffers, Unreadable
 from flux_upgrade.model.files import Checkout
+from flux_upgrade.model.text import is_utf8, one_line
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -39,7 +40,7 @@ class PreflightChecks(NamedTuple):
     def checked(self, plan: Plan, cluster: Cluster, *, has_open: bool) -> Plan:
         """The plan, or the hold that stands above it. ``has_open``: its pull request may be closed now."""
         if plan.upgrades:
-            hold = self._differs(plan) or self._owned(plan, cluster) or self._forbidden(plan)
+            hold = self._unnamed(plan) or self._differs(plan) or self._owned(plan, cluster) or self._forbidden(plan)
         else:
             # What another file than the base's makes superfluous is not closed.
             hold = self._differs(plan) if has_open else None
@@ -47,8 +48,17 @@ class PreflightChecks(NamedTuple):
 
     def differing(self, plan: Plan) -> Plan:
         """The plan of a file whose resources are moved, held where the base has another one."""
-        hold = self._differs(plan)
+        hold = self._unnamed(plan) or self._differs(plan)
         return plan if hold is None else plan._replace(decisions=(hold,))
+
+    def _unnamed(self, plan: Plan) -> Hold | None:
+        """The hold of a file that a server cannot be asked about: its API takes text alone."""
+        moved = [file.path for each in plan.upgrades for file in each.moved]
+        path = next((each for each in (plan.path, *moved) if not is_utf8(each)), None)
+        if self.repository is None or path is None:
+            return None
+        what = f"{one_line(path)} has a name that is not UTF-8, so no pull request can change it"
+        return Hold(HoldReason.UNREADABLE, what, "rename the file or directory", Unreadable)
 
     def _differs(self, plan: Plan) -> Hold | None:
         if self.repository is None or not self.writes:
