@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from flows import fleet
-from flux_upgrade.model.errors import ApiRemoved, NoResources, OutputFailed, UsageError
+from flux_upgrade.model.errors import ApiRemoved, NoResources, OutputFailed, Unreadable, UsageError
 from real_parts import require_program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -147,3 +150,59 @@ def test_the_locale_changes_nothing(env: dict[str, str], tree: Path, written_sou
 def test_no_home_and_nowhere_for_temporary_files(tree: Path, written_source: Path) -> None:
     done = run(tree, "upgrade .", written_source, "unset HOME; TMPDIR=/none {}")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_a_run_that_waits_for_git(number: signal.Signals, tree: Path, written_source: Path) -> None:
+    """Nothing is changed, nothing temporary is left, and nothing that the run started keeps it from ending."""
+    programs, temporary = tree.parent / "programs", tree.parent / "temporary"
+    programs.mkdir()
+    temporary.mkdir()
+    (programs / "git").write_text(f"#!/bin/sh\necho begun >>'{programs}/log'\nexec sleep 120\n")
+    (programs / "git").chmod(0o755)
+    before = {path: path.read_bytes() for path in tree.rglob("*") if path.is_file()}
+    process = subprocess.Popen(  # noqa: S603 our own program
+        [sys.executable, "-P", "-m", "flux_upgrade", "upgrade", ".", f"--release-source={written_source}"],
+        cwd=tree,
+        env={"PATH": f"{programs}:{os.defpath}", "HOME": str(tree.parent), "TMPDIR": str(temporary)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    while not (programs / "log").exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, b"Traceback" in err) == (128 + number, False), err
+    assert {path: path.read_bytes() for path in tree.rglob("*") if path.is_file()} == before
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_tree_with_what_is_no_file(tree: Path, written_source: Path) -> None:
+    """Pipes, sockets, links in a circle, a directory named like a file: none is opened, none ends the run."""
+    os.mkfifo(tree / "apps" / "pipe.yaml")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(os.path.relpath(tree / "apps" / "socket.yaml"))
+    (tree / "apps" / "loop.yaml").symlink_to("loop.yaml")
+    (tree / "apps" / "up").symlink_to("..")
+    (tree / "apps" / "null.yaml").symlink_to("/dev/zero")
+    (tree / "apps" / "directory.yaml").mkdir()
+    (tree / "clusters" / "pipe").mkdir()
+    os.mkfifo(tree / "clusters" / "pipe" / "gotk-components.yaml")
+    for command in ("inspect . --json", "upgrade .", "check . --to=v2.9.4"):
+        done = run(tree, command, written_source)
+        assert done.returncode == Unreadable.exit_code, done.stderr
+        assert told(done.stderr)[0] == "unreadable"
+    assert b"v2.8.8" in (tree / "clusters/staging/flux-system/gotk-components.yaml").read_bytes()
+
+
+def test_a_file_above_the_limit_is_not_read(tree: Path, written_source: Path) -> None:
+    """500 MB that take no room on the disk, with less memory than that."""
+    for path in ("apps/large.yaml", "clusters/staging/large.yaml", "main.tf", "clusters/big/gotk-components.yaml"):
+        (tree / path).parent.mkdir(exist_ok=True)
+        with (tree / path).open("wb") as file:
+            file.truncate(500_000_000)
+    for command in ("inspect .", "upgrade .", "check . --to=v2.9.4"):
+        done = run(tree, command, written_source, "ulimit -v 400000; {}")
+        assert (done.returncode, told(done.stderr)[0]) == (Unreadable.exit_code, "unreadable")
+        assert "clusters/big/gotk-components.yaml could not be read: it is larger than 33554432 bytes" in done.stderr
