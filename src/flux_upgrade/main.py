@@ -1,4 +1,4 @@
-"""The entry point, and the only catch-all: argv + environment → options → a command → exit code.
+"""The entry point, and the last catch-all: argv + environment → options → a command → exit code.
 
 A command's own modules are imported when it runs: imports are most of a short run's time.
 """
@@ -96,7 +96,7 @@ def run(  # noqa: PLR0913 whatever a process has
         console.clear()
         err.write("flux-upgrade: interrupted\n")
         return INTERRUPTED
-    except Exception as error:  # noqa: BLE001 the one catch-all
+    except Exception as error:  # noqa: BLE001 the last catch-all
         found = known(error)
         trace = _trace(error) if "FLUX_UPGRADE_DEBUG" in env and found is not error else ""
         console.clear()
