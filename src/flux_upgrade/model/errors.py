@@ -12,7 +12,7 @@ from itertools import islice
 
 from flux_upgrade.model.text import one_line
 
-_LIMITS = {
+LIMITS = {
     getattr(errno, name)
     for name in ("EAGAIN", "EDQUOT", "EFBIG", "EMFILE", "ENFILE", "ENOMEM", "ENOSPC", "EROFS")
     if hasattr(errno, name)
@@ -163,16 +163,11 @@ class NoResources(FluxUpgradeError, exit_code=29, slug="no-resources"):
     """The machine has too few open files, processes, memory or disk space for the run."""
 
 
-def is_limit(error: Exception) -> bool:
-    """Whether the machine has no more of something that a run needs."""
-    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _LIMITS)
-
-
 def known(error: Exception) -> FluxUpgradeError:
     """``error``, if it is one of these; else what it comes to: a limit of the machine, or a bug."""
     if isinstance(error, FluxUpgradeError):
         return error
-    if is_limit(error):
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in LIMITS):
         what = (isinstance(error, OSError) and error.strerror) or "Cannot allocate memory"
         return NoResources(
             f"the machine has no room for the run: {what}",

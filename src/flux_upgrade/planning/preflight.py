@@ -40,7 +40,7 @@ class PreflightChecks(NamedTuple):
     def checked(self, plan: Plan, cluster: Cluster, *, has_open: bool) -> Plan:
         """The plan, or the hold that stands above it. ``has_open``: its pull request may be closed now."""
         if plan.upgrades:
-            hold = self._unnamed(plan) or self._differs(plan) or self._owned(plan, cluster) or self._forbidden(plan)
+            hold = self._differs(plan) or self._owned(plan, cluster) or self._forbidden(plan)
         else:
             # What another file than the base's makes superfluous is not closed.
             hold = self._differs(plan) if has_open else None
@@ -48,22 +48,20 @@ class PreflightChecks(NamedTuple):
 
     def differing(self, plan: Plan) -> Plan:
         """The plan of a file whose resources are moved, held where the base has another one."""
-        hold = self._unnamed(plan) or self._differs(plan)
+        hold = self._differs(plan)
         return plan if hold is None else plan._replace(decisions=(hold,))
 
-    def _unnamed(self, plan: Plan) -> Hold | None:
-        """The hold of a file that a server cannot be asked about: its API takes text alone."""
-        moved = [file.path for each in plan.upgrades for file in each.moved]
-        path = next((each for each in (plan.path, *moved) if not is_utf8(each)), None)
-        if self.repository is None or path is None:
-            return None
-        what = f"{one_line(path)} has a name that is not UTF-8, so no pull request can change it"
-        return Hold(HoldReason.UNREADABLE, what, "rename the file or directory", Unreadable)
-
     def _differs(self, plan: Plan) -> Hold | None:
-        if self.repository is None or not self.writes:
+        if self.repository is None:
             return None
         files, moved = self.repository.files, [file for each in plan.upgrades for file in each.moved]
+        changed = [plan.path, *(file.path for file in moved)] if plan.upgrades else []
+        for path in changed:
+            if not is_utf8(path):  # an API takes text alone
+                what = f"{one_line(path)} has a name that is not UTF-8, so no pull request can change it"
+                return Hold(HoldReason.UNREADABLE, what, "rename the file or directory", Unreadable)
+        if not self.writes:
+            return None
         for path, content in ((plan.path, plan.pin.content), *((file.path, file.content) for file in moved)):
             # Files that are moved are asked about once it is known that they are.
             if path in files and not files[path].holds(content):

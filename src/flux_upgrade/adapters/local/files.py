@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 
-from flux_upgrade.model.errors import Unreadable, UsageError, is_limit, known
+from flux_upgrade.model.errors import LIMITS, Unreadable, UsageError, known
 from flux_upgrade.model.text import one_line
 
 
@@ -22,7 +22,7 @@ def read_regular(path: str, limit: int, flags: int = 0) -> bytes:
         # Opening a named pipe would wait for a writer. A file object would take half as long again.
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | flags)
     except OSError as error:
-        if is_limit(error):  # that is no property of the file
+        if error.errno in LIMITS:  # that is no property of the file
             raise known(error) from error
         raise
     try:
@@ -132,7 +132,7 @@ class DirectoryTree:
                 with os.scandir(os.path.join(self._folder, folder)) as found:
                     entries = tuple(found)
             except OSError as error:
-                if is_limit(error):
+                if error.errno in LIMITS:
                     raise known(error) from error
                 candidates.append(folder.rstrip("/") or ".")
                 continue
