@@ -28,6 +28,7 @@ from flux_upgrade.bootstrap.workflow_file import ACTION
 from flux_upgrade.cli.flag_kinds import BOOL
 from flux_upgrade.cli.parse import build_parser
 from flux_upgrade.cli.sections import HELP
+from flux_upgrade.commands import output
 from flux_upgrade.impact.behaviour.rules import Span
 from flux_upgrade.impact.behaviour.table import BREAK_RULES
 from flux_upgrade.manifests.proof import Verdict
@@ -225,9 +226,13 @@ def _spelling(action: argparse.Action) -> str:
 
 def exit_codes_page() -> str:
     """One line for each code: codes are distinct, an error class has exactly one."""
-    rows = [(errors.FluxUpgradeError.exit_code, "unexpected", str(inspect.getdoc(errors.FluxUpgradeError)))]
-    rows += [(each.exit_code, each.slug, str(inspect.getdoc(each))) for each in errors_with_codes()]
+    rows = [(each.exit_code, each.slug, str(inspect.getdoc(each))) for each in errors_with_codes()]
+    rows.append((129, "", "The terminal of the run was closed (SIGHUP)."))
     rows.append((cli.INTERRUPTED, "", "You interrupted the run (Ctrl-C)."))
+    rows.append(
+        (output.READER_GONE, "", "The program that reads the report stopped reading it, as `head` does (SIGPIPE).")
+    )
+    rows.append((143, "", "Another program stopped the run (SIGTERM)."))
     return _page(
         [
             "# Exit codes",

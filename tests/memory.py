@@ -9,7 +9,7 @@ import written_release
 
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound, SourceUnavailable, Unreadable
+from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound, SourceUnavailable, Unreadable, WriteFailed
 from flux_upgrade.model.files import FileRevisions, Mentions
 from flux_upgrade.model.versions import Release, ReleaseManifests, Version
 
@@ -35,6 +35,15 @@ class MemoryTree:
         """The port Worktree, too."""
         assert old in (None, self.files[path])
         self.files[path] = content
+
+    def write_all(self, files: Mapping[str, bytes], before: Mapping[str, bytes]) -> None:
+        kept = dict(self.files)
+        try:
+            for path, content in files.items():
+                self.write(path, content, before[path])
+        except WriteFailed:
+            self.files = kept
+            raise
 
     def require_room(self, paths: Iterable[str]) -> None:
         assert not any(self.named(tuple(f"{each}/" for each in paths)))

@@ -1,4 +1,4 @@
-"""The entry point, and the only catch-all: argv + environment → options → a command → exit code.
+"""The entry point, and the last catch-all: argv + environment → options → a command → exit code.
 
 A command's own modules are imported when it runs: imports are most of a short run's time.
 """
@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 
+from flux_upgrade.adapters.local import streams
 from flux_upgrade.cli.parse import parse_command
-from flux_upgrade.commands.output import Console, failure, pager_for, with_terminal
+from flux_upgrade.commands.output import Console, failure, output_lost, pager_for, with_terminal
 from flux_upgrade.config.environment import masked, secrets_of
-from flux_upgrade.model.errors import FluxUpgradeError, UsageError
+from flux_upgrade.model.errors import UsageError, known
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     Command = Callable[[Any, Environment, Console], int]
 
 INTERRUPTED = 130
-_UNEXPECTED = 1
+_STOPPED = 128  # And the number of the signal: what a shell gives as the exit code of what a signal ended
 
 
 def main() -> int:
@@ -39,14 +41,29 @@ def main() -> int:
     folders = filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep))  # noqa: TID251 the one place
     os.environ["PATH"] = os.pathsep.join(folders) or os.devnull  # noqa: TID251 the one place
     environment = dict(os.environ)  # noqa: TID251 the one place
+    if sys.getfilesystemencoding() != "utf-8" and environment.get("PYTHONUTF8") != "1":
+        # Names of files are UTF-8 in Git and on every server, whatever the locale says. Python decides at its start.
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**environment, "PYTHONUTF8": "1"})  # noqa: S606 the same program
+    streams.open_standard()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+            signal.signal(number, _stop)
     try:
         code = run(sys.argv[1:], environment, sys.stdout.buffer, sys.stderr, stdin=sys.stdin)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has gone (`| head`); Python would complain about it once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        streams.flushed(sys.stdout)  # it has been told
+    except SystemExit as end:  # --help and --version print by themselves
+        code = end.code if isinstance(end.code, int) else 0
+        lost = streams.flushed(sys.stdout)
+        code = code if lost is None else output_lost(lost, code, sys.stderr)
     return code
+
+
+def _stop(number: int, frame: object) -> None:
+    """As an interrupt does: temporary files are removed, and what is half done is taken back."""
+    del frame
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_IGN)
+    raise SystemExit(_STOPPED + number)
 
 
 def run(  # noqa: PLR0913 whatever a process has
@@ -59,7 +76,7 @@ def run(  # noqa: PLR0913 whatever a process has
     stdin: IO[str] | None = None,
 ) -> int:
     """The exit code. ``timing``: the clock to go by; None: the machine's. ``stdin``: where a password comes from."""
-    secrets, console = secrets_of(env), Console(out, err)
+    secrets, console = secrets_of(env), Console(out, err, [])
     try:
         invocation = parse_command(argv, env, timing)
         environment, secrets = invocation.environment, (*secrets, *invocation.secrets)
@@ -70,26 +87,24 @@ def run(  # noqa: PLR0913 whatever a process has
         if invocation.command == "action":
             from flux_upgrade.commands import action
 
-            return action.run(env, console, timing)
+            code = action.run(env, console, timing)
+            return output_lost(console.lost[0], code, err) if console.lost else code
         environment = with_terminal(environment, invocation.options, env, out, err)
         pager = pager_for(invocation.options, env, out)
         console = console._replace(progress=environment.progress, pager=pager)
         command: Command = import_module(f"flux_upgrade.commands.{invocation.command}").run
-        return command(invocation.options, environment, console)
-    except FluxUpgradeError as error:
-        console.clear()
-        err.write(masked(failure(error.slug, error.message, error.hint), secrets))
-        return error.exit_code
+        code = command(invocation.options, environment, console)
+        return output_lost(console.lost[0], code, err) if console.lost else code
     except KeyboardInterrupt:
         console.clear()
         err.write("flux-upgrade: interrupted\n")
         return INTERRUPTED
-    except BrokenPipeError:
-        raise
-    except Exception as error:  # noqa: BLE001 the one catch-all
+    except Exception as error:  # noqa: BLE001 the last catch-all
+        found = known(error)
+        trace = _trace(error) if "FLUX_UPGRADE_DEBUG" in env and found is not error else ""
         console.clear()
-        err.write(masked(_defect(error, debug="FLUX_UPGRADE_DEBUG" in env), secrets))
-        return _UNEXPECTED
+        err.write(masked(trace + failure(found.slug, found.message, found.hint), secrets))
+        return found.exit_code
     finally:
         if console.progress is not None:
             console.progress.close()
@@ -103,14 +118,7 @@ def _password(stdin: IO[str] | None) -> str:
     return password
 
 
-def _defect(error: Exception, *, debug: bool) -> str:
-    import traceback
+def _trace(error: Exception) -> str:
+    import traceback  # late: no other run needs it
 
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{frame.filename.rpartition('/')[2]}:{frame.lineno}"
-    trace = "".join(traceback.format_exception(error)) if debug else ""
-    return (
-        f"{trace}flux-upgrade: unexpected: {type(error).__name__} at {where}: {error}\n"
-        "  This is a bug in flux-upgrade. Run the same command with FLUX_UPGRADE_DEBUG=1, and report its output "
-        "together with the file that it read.\n"
-    )
+    return "".join(traceback.format_exception(error))

@@ -105,7 +105,8 @@ def test_an_unexpected_error_is_one_line_without_the_token(tmp_path: Path) -> No
 
     out, err = io.BytesIO(), io.StringIO()
     assert main.run(["inspect", str(tmp_path)], Broken(GITHUB_TOKEN="sesame"), out, err) == 1
-    assert "unexpected: RuntimeError" in err.getvalue()
+    assert err.getvalue().startswith("flux-upgrade: RuntimeError at test_cli.py:")
+    assert err.getvalue().splitlines()[0].endswith("[unexpected]")
     assert "sesame" not in err.getvalue()
     assert "Traceback" not in err.getvalue()
     err = io.StringIO()

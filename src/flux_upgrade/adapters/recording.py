@@ -31,6 +31,10 @@ class RecordingWorktree:
         del old
         self.written.append((path, content))
 
+    def write_all(self, files: Mapping[str, bytes], before: Mapping[str, bytes]) -> None:
+        del before
+        self.written.extend(files.items())
+
     def make(self, path: str, content: bytes) -> None:
         self.written.append((path, content))
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from flux_upgrade.artifacts.promotion_plan import ArtifactPlan, MadeArtifact, Successor, make
 from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled
-from flux_upgrade.model.errors import FluxUpgradeError, NothingFound, NoWayBack, Overtaken, UsageError
+from flux_upgrade.model.errors import FluxUpgradeError, NothingFound, NoWayBack, Overtaken, UsageError, known
 from flux_upgrade.model.oci import reference as names
 from flux_upgrade.model.oci.manifest import PREVIOUS, REVISION, StoredManifest, parse
 from flux_upgrade.model.oci.reference import Address
@@ -128,8 +128,8 @@ def carry_out(planned: ArtifactPlan, ports: ArtifactPorts) -> ArtifactOutcome:
             if each is planned.promoted and pushed.stored is not None:
                 _promote(pulled, pushed, pushed.stored, ports.registry)
                 outcome = outcome._replace(promoted=pushed.stored.digest)
-    except FluxUpgradeError as error:
-        return outcome._replace(failure=error)
+    except Exception as error:  # noqa: BLE001 what was done before is reported, whatever this one is
+        return outcome._replace(failure=known(error))
     return outcome
 
 

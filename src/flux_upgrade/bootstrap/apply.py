@@ -7,6 +7,7 @@ stands until one of them asks for the bootstrap again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from flux_upgrade.bootstrap import pull_request_text as text
@@ -61,14 +62,15 @@ def run_bootstrap(
         return proposal, forge.fetch(Question((proposal.branch,), paths, base))
 
     lost: Published | None = None
-    for number, (proposal, repository) in rounds(fetch(), fetch):
+    errors: list[FluxUpgradeError] = []
+    for number, (proposal, repository) in rounds(fetch(), fetch, errors):
         result = _round(forge, proposal, context, repository, extras)
         result = with_lost_answer(lost, result, Action.UNCHANGED)
         if not may_change(result.error, number):
             break
         if isinstance(result.error, ForgeUnavailable):
             lost = result
-    return result
+    return result._replace(error=errors[0]) if errors else result
 
 
 def _round(
@@ -185,10 +187,11 @@ def write_all(changes: Iterable[FileChange], worktree: Worktree) -> None:
             else:
                 worktree.write(change.path, change.after, change.before)
             done.append(change)
-    except WriteFailed:
+    except BaseException:
         for change in reversed(done):
-            if change.before is None:
-                worktree.remove(change.path, change.after)
-            else:
-                worktree.write(change.path, change.before, change.after)
+            with suppress(WriteFailed):  # the others are put back all the same
+                if change.before is None:
+                    worktree.remove(change.path, change.after)
+                else:
+                    worktree.write(change.path, change.before, change.after)
         raise

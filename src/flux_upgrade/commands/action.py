@@ -14,7 +14,7 @@ from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.read_action import read_event, read_invocation, reason_to_pass
 from flux_upgrade.commands.sinks import sink_of
 from flux_upgrade.config.environment import secrets_of
-from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.model.errors import known
 from flux_upgrade.planning.proposal import RunDetails
 from flux_upgrade.planning.write_tree import exit_code
 from flux_upgrade.report.wording import Annotation, Level
@@ -37,18 +37,16 @@ def run(env: Mapping[str, str], console: Console, timing: Timing | None = None) 
         invocation = read_invocation(env, where, tokens, timing)
         log.hide(invocation.secrets)
         result = _perform(invocation, where, log)
-    except FluxUpgradeError as error:
-        log.failed(error.slug, error.message, error.hint)
+    except Exception as error:
+        found = known(error)
+        log.failed(found.slug, found.message, found.hint)
         log.finish({"outcome": str(Outcome.FAILED)}, "")
-        return error.exit_code
-    except Exception:
-        # What it is stands at the end of the log; later steps are told that it went wrong.
-        log.failed("unexpected", "a defect of flux-upgrade, see the end of the log", "please report it")
-        log.finish({"outcome": str(Outcome.FAILED)}, "")
-        raise
+        if found is not error:
+            raise  # it is said once more at the end of the log
+        return found.exit_code
     log.text(result.text)
     log.report(result)
-    return exit_code(result.errors)
+    return exit_code((*result.errors, *log.errors))
 
 
 def _perform(invocation: Invocation, where: Runner, log: RunnerLog) -> ActionResult:
@@ -71,4 +69,10 @@ def _perform(invocation: Invocation, where: Runner, log: RunnerLog) -> ActionRes
         inventory = sink.read()
         plans = sink.decide(inventory)
         applied = sink.apply(inventory, plans)
-    return result_of(applied, inventory, options, where)
+    try:
+        return result_of(applied, inventory, options, where)
+    except Exception as error:  # noqa: BLE001 what was done is reported, as far as that goes
+        found = known(error)
+        failures = (*applied.failures, (found.slug, found.message, found.hint))
+        outputs = {"outcome": str(Outcome.FAILED)}
+        return ActionResult(applied.text, "", outputs, failures=failures, errors=(*applied.errors, type(found)))

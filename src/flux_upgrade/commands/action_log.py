@@ -14,7 +14,7 @@ from flux_upgrade.adapters.local.worktree import append, write
 from flux_upgrade.commands.action_result import ActionResult
 from flux_upgrade.commands.output import Console
 from flux_upgrade.config.environment import masked
-from flux_upgrade.model.errors import WriteFailed
+from flux_upgrade.model.errors import FluxUpgradeError, WriteFailed
 from flux_upgrade.model.markdown import fenced, plain
 from flux_upgrade.report.wording import Annotation, Level
 
@@ -27,6 +27,8 @@ class RunnerLog:
         self._tokens: list[str] = []
         self.hide(tokens)
         self._annotations: list[Annotation] = []
+        self.errors: list[type[FluxUpgradeError]] = []
+        """What went wrong with what was to be written for the runner; the run ends red for it."""
 
     def hide(self, tokens: Iterable[str]) -> None:
         """From now on: as they are, and as Markdown has them."""
@@ -87,11 +89,18 @@ class RunnerLog:
         notes = [each.note for each in (*others, *(self._annotations if not summary else ()))]
         notes += [f"the output {name} is empty: it is larger than GitHub allows" for name in dropped]
         if self._where.output:
-            append(self._where.output, runner.outputs_text(fits, secrets.token_hex(16)))
+            self._append(self._where.output, runner.outputs_text(fits, secrets.token_hex(16)))
         if self._where.summary:
             # On top: a summary that is too long is cut at its end.
             shown = "".join(map(_shown, notes))
-            append(self._where.summary, runner.summary_within(self.masked(f"{shown}{summary}")))
+            self._append(self._where.summary, runner.summary_within(self.masked(f"{shown}{summary}")))
+
+    def _append(self, path: str, text: str) -> None:
+        try:
+            append(path, text)
+        except WriteFailed as error:
+            self._console.fail(error.slug, error.message, error.hint)
+            self.errors.append(type(error))
 
 
 def _shown(note: str) -> str:

@@ -16,7 +16,7 @@ from flux_upgrade.commands.bootstrap_cluster import files_of
 from flux_upgrade.commands.bootstrap_preflight import BootstrapCaller, Preflight
 from flux_upgrade.commands.wiring import build_worktree
 from flux_upgrade.commands.wiring_bootstrap import BootstrapInventory, build_pulls, repository_of
-from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.model.errors import FluxUpgradeError, known
 from flux_upgrade.model.forge import Extras, Repository
 from flux_upgrade.model.hosting import Hosting, NewRepository
 from flux_upgrade.planning.preflight import JOBS_OWN
@@ -58,8 +58,8 @@ class _Run:
             elif self.ran.proposal.changes:
                 self._push()
             self._into_cluster()
-        except FluxUpgradeError as error:
-            self.ran = self.ran._replace(error=error)
+        except Exception as error:  # noqa: BLE001 what was done before is reported, whatever this one is
+            self.ran = self.ran._replace(error=known(error))
 
     def _create(self, hosting: Hosting) -> None:
         options, asked, there = self._options, self._asked, dict[str, str]()

@@ -42,7 +42,7 @@ from flux_upgrade.commands.wiring import (
     read_text,
 )
 from flux_upgrade.commands.wiring_bootstrap import BootstrapInventory
-from flux_upgrade.model.errors import FluxUpgradeError, UsageError
+from flux_upgrade.model.errors import UsageError, known
 from flux_upgrade.model.ports import ArtifactRegistry
 
 
@@ -182,6 +182,6 @@ def _carried_out(
             revision = f"{plan.addresses.flux.tag}@{flux.digest if flux is not None else existing}"
             step.bootstrap(ready.cluster, ready.paths, {COMPONENTS: revision})
             ran = ran._replace(ready={**ran.ready, ready.cluster.name: revision})
-    except FluxUpgradeError as error:
-        return ran._replace(error=error)
+    except Exception as error:  # noqa: BLE001 what was done before is reported, whatever this one is
+        return ran._replace(error=known(error))
     return ran

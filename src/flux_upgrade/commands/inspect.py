@@ -19,7 +19,7 @@ from flux_upgrade.pins.discover import discover
 from flux_upgrade.pins.pin import Role
 from flux_upgrade.report.graph import graph_text
 from flux_upgrade.report.inspection import Inspected, inspection_json, inspection_text
-from flux_upgrade.report.wording import located
+from flux_upgrade.report.wording import located, whole_path
 
 
 def run(options: InspectOptions, environment: Environment, console: Console) -> int:
@@ -47,7 +47,7 @@ def run(options: InspectOptions, environment: Environment, console: Console) -> 
     require_any(everything, options.path)
     broken = [each for each in installations if each.proof.verdict is Verdict.UNREADABLE]
     for each in broken:
-        where = located(options.path, each.path)
+        where = whole_path(located(options.path, each.path))
         console.fail(Unreadable.slug, f"{where}: {each.proof.reason}", each.proof.hint)
     return Unreadable.exit_code if broken else 0
 

@@ -10,7 +10,7 @@ from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.wiring import build_worktree
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.impact.migrate.result import Migrated
-from flux_upgrade.model.errors import FluxUpgradeError, WriteFailed
+from flux_upgrade.model.errors import FluxUpgradeError, known
 from flux_upgrade.report.api_uses import ApiUsesReport, migrate_text
 from flux_upgrade.report.file_changes import diff, diff_hunks
 
@@ -39,8 +39,8 @@ def _written(options: ApiUsesOptions, found: ApiUsesReport, moving: Iterable[Mig
                 worktree.write(file.path.removeprefix(found.below), file.new, file.content)
             else:
                 whole.write(file.path, file.new, file.content)
-        except WriteFailed as error:
-            failures[file.path] = error
+        except Exception as error:  # noqa: BLE001 as above, whatever it is
+            failures[file.path] = known(error)
         else:
             moved.add(file.path)
     return found._replace(failures=failures, moved=frozenset(moved), is_dry=options.is_dry)

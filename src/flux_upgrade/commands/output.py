@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping
 
 from flux_upgrade.cli.options import OutputOptions, UpgradeOptions
 from flux_upgrade.config.environment import Environment, Terminal
+from flux_upgrade.model.errors import OutputFailed
+from flux_upgrade.model.text import printable_lines
 from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
@@ -15,12 +18,14 @@ if TYPE_CHECKING:
     from flux_upgrade.adapters.local.pager import Pager
     from flux_upgrade.model.ports import Progress
 
+READER_GONE = 141  # 128 and the number of SIGPIPE, as a shell has it
 _WIDTH = 80  # Columns where the terminal does not tell
 
 
 class Console(NamedTuple):
     out: IO[bytes]
     err: IO[str]
+    lost: list[OSError]  # Why what was to be printed could not be; the run goes on, and ends red
     progress: Progress | None = None
     pager: Pager | None = None
 
@@ -30,9 +35,12 @@ class Console(NamedTuple):
         if self.pager is not None and self.progress is not None:
             self.progress.close()  # for good: the screen is the pager's
         self.clear()
-        if self.pager is None or not self.pager.show(content, self.out):
-            self.out.write(content)
-            self.out.flush()
+        try:
+            if self.pager is None or not self.pager.show(content, self.out):
+                self.out.write(content)
+                self.out.flush()
+        except OSError as error:
+            self.lost.append(error)
 
     def fail(self, slug: str, message: str, hint: str) -> None:
         self.clear()
@@ -47,12 +55,30 @@ class Console(NamedTuple):
         """A warning; what follows its first line is what to do about it."""
         message, _, hint = text.partition("\n")
         self.clear()
-        self.err.write(f"flux-upgrade: warning: {message}\n" + (f"  Try: {hint}\n" if hint else ""))
+        self.err.write(_lines(f"flux-upgrade: warning: {message}", hint))
+
+
+def output_lost(error: OSError, code: int, err: IO[str]) -> int:
+    """The exit code of a run that could not print its report, and would have ended with ``code``."""
+    if isinstance(error, BrokenPipeError):
+        # Its reader has seen enough (`| head`).
+        return code or READER_GONE
+    what = "standard output is closed" if error.errno == errno.EBADF else error.strerror
+    lost = OutputFailed(
+        f"the report could not be printed: {what}", hint="write it to a file on a disk with free space, or to a pipe"
+    )
+    err.write(failure(lost.slug, lost.message, lost.hint))
+    return code or lost.exit_code
 
 
 def failure(slug: str, message: str, hint: str) -> str:
     """What is wrong, the name of the error to search for, and what to do."""
-    return f"flux-upgrade: {message} [{slug}]\n" + (f"  Try: {hint}\n" if hint else "")
+    return _lines(f"flux-upgrade: {message} [{slug}]", hint)
+
+
+def _lines(text: str, hint: str) -> str:
+    """Either may hold what others wrote: it does not reach the terminal as a command."""
+    return printable_lines([*text.split("\n"), *(f"  Try: {hint}".split("\n") if hint else ())])
 
 
 def with_terminal(

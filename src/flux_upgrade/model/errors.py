@@ -7,9 +7,23 @@ their docstrings.
 
 from __future__ import annotations
 
+import errno
+from itertools import islice
+
+from flux_upgrade.model.text import one_line
+
+LIMITS = {
+    getattr(errno, name)
+    for name in ("EAGAIN", "EDQUOT", "EFBIG", "EMFILE", "ENFILE", "ENOMEM", "ENOSPC", "EROFS")
+    if hasattr(errno, name)
+}
+"""What a system call fails with if the machine has no more of something, whatever the program asks for."""
+_MOST_PLACES = 3  # Of a bug, in its message
+_LONGEST = 500  # Characters of it
+
 
 class FluxUpgradeError(Exception):
-    """An unexpected error: a bug in flux-upgrade."""
+    """The base of all."""
 
     exit_code = 1
     slug = "error"
@@ -22,6 +36,10 @@ class FluxUpgradeError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+
+class Unexpected(FluxUpgradeError, exit_code=1, slug="unexpected"):
+    """An unexpected error: a bug in flux-upgrade."""
 
 
 class UsageError(FluxUpgradeError, exit_code=2, slug="usage"):
@@ -147,3 +165,33 @@ class ForeignCheckout(FluxUpgradeError, exit_code=28, slug="foreign-checkout"):
 
 class HostNotAllowed(SourceUnavailable, exit_code=29, slug="host-not-allowed"):
     """The repository names a host that flux-upgrade does not contact unless you allow it."""
+
+
+class OutputFailed(FluxUpgradeError, exit_code=31, slug="output-failed"):
+    """The report could not be printed: standard output is closed, or its disk is full. The run did its work."""
+
+
+class NoResources(FluxUpgradeError, exit_code=32, slug="no-resources"):
+    """The machine has too few open files, processes, memory or disk space for the run."""
+
+
+def known(error: Exception) -> FluxUpgradeError:
+    """``error``, if it is one of these; else what it comes to: a limit of the machine, or a bug."""
+    if isinstance(error, FluxUpgradeError):
+        return error
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in LIMITS):
+        what = (isinstance(error, OSError) and error.strerror) or "Cannot allocate memory"
+        return NoResources(
+            f"the machine has no room for the run: {what}",
+            hint="raise the limits of this process (`ulimit -a`), or free disk space, then run flux-upgrade again",
+        )
+    places: list[str] = []
+    trace = error.__traceback__
+    while trace is not None:
+        places.append(f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}")
+        trace = trace.tb_next
+    where = ", called from ".join(islice(reversed(places), _MOST_PLACES))
+    return Unexpected(
+        one_line(f"{type(error).__name__} at {where}: {error}", _LONGEST),
+        hint="report this bug with the file that flux-upgrade read; FLUX_UPGRADE_DEBUG=1 shows more",
+    )

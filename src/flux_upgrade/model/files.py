@@ -43,6 +43,12 @@ class Worktree(Protocol):
         ``old``: what was read. A file that is something else by now is not replaced.
         """
 
+    def write_all(self, files: Mapping[str, bytes], before: Mapping[str, bytes]) -> None:
+        """Replace several, all or none. ``before``: path → what was read, as ``old`` of ``write``.
+
+        Raises WriteFailed.
+        """
+
     def require_room(self, paths: Iterable[str]) -> None:
         """That each of ``paths`` could be written, as far as that is known. Raises WriteFailed."""
 

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from flux_upgrade.model.values import NamedTuple
 
+_NO_TEXT = 0xDC00  # What PEP 383 adds to a byte that is no text
+_BYTES = range(0x80, 0x100)
+
 
 def printable(text: str) -> str:
     """``text`` with U+FFFD for what cannot be printed: line ends, terminal escapes, bidirectional marks."""
@@ -22,8 +25,13 @@ def one_line(text: str, limit: int = 200) -> str:
     file names (PEP 383) become backslash escapes.
     """
     if not text.isprintable():
-        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+        text = "".join(c if c.isprintable() else _escaped(c) for c in text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _escaped(char: str) -> str:
+    byte = ord(char) - _NO_TEXT
+    return f"\\x{byte:02x}" if byte in _BYTES else char.encode("unicode_escape").decode("ascii")
 
 
 def printable_lines(lines: Iterable[str]) -> str:
@@ -52,6 +60,11 @@ def capped(lines: Sequence[str], most: int) -> list[str]:
 def is_below(path: str, folder: str) -> bool:
     """Whether a path is ``folder`` or in it; every path is in the empty one, the root."""
     return not folder or f"{path}/".startswith(f"{folder}/")
+
+
+def is_utf8(path: str) -> bool:
+    """Whether a path is text; it may have bytes that are none (PEP 383)."""
+    return path.isprintable() or path.encode("utf-8", "ignore").decode() == path
 
 
 def repository_path(path: str) -> str:

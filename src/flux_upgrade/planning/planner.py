@@ -11,7 +11,7 @@ from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.groups import UpdateGroup, branches_of
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.config.config import Config
-from flux_upgrade.model.errors import ImplausibleRelease, Unreadable
+from flux_upgrade.model.errors import ImplausibleRelease, Unexpected, Unreadable, known
 from flux_upgrade.model.files import Checkout
 from flux_upgrade.model.versions import NO_VERSION, Release, Version
 from flux_upgrade.pins.context import PinContext
@@ -111,7 +111,14 @@ class _UpdateGroups:
         planned: dict[int, Sequence[Plan]] = {}
         for place in sorted(range(len(clusters)), key=lambda each: clusters[each][1].is_tools):
             update_group, cluster = clusters[place]
-            planned[place] = self._cluster(update_group, cluster)
+            try:
+                planned[place] = self._cluster(update_group, cluster)
+            except Exception as error:
+                found = known(error)
+                if not isinstance(found, Unexpected):
+                    raise  # it concerns all of them
+                hold = Hold(HoldReason.UNEXPECTED, found.message, found.hint, Unexpected)
+                planned[place] = [Plan(each.pin, each.path, (hold,)) for each in cluster.members]
             version = self._version(planned[place])
             if version:
                 self._versions.setdefault(cluster.name, version)

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import OF_CLUSTERS, WORKFLOWS, Cluster, Member
 from flux_upgrade.clusters.ownership.ownership import Ownership
-from flux_upgrade.model.errors import CheckoutDiffers
+from flux_upgrade.model.errors import CheckoutDiffers, Unreadable
 from flux_upgrade.model.files import Checkout
+from flux_upgrade.model.text import is_utf8, one_line
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -51,9 +52,16 @@ class PreflightChecks(NamedTuple):
         return plan if hold is None else plan._replace(decisions=(hold,))
 
     def _differs(self, plan: Plan) -> Hold | None:
-        if self.repository is None or not self.writes:
+        if self.repository is None:
             return None
         files, moved = self.repository.files, [file for each in plan.upgrades for file in each.moved]
+        changed = [plan.path, *(file.path for file in moved)] if plan.upgrades else []
+        for path in changed:
+            if not is_utf8(path):  # an API takes text alone
+                what = f"{one_line(path)} has a name that is not UTF-8, so no pull request can change it"
+                return Hold(HoldReason.UNREADABLE, what, "rename the file or directory", Unreadable)
+        if not self.writes:
+            return None
         for path, content in ((plan.path, plan.pin.content), *((file.path, file.content) for file in moved)):
             # Files that are moved are asked about once it is known that they are.
             if path in files and not files[path].holds(content):

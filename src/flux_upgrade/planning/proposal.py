@@ -151,3 +151,4 @@ class Round(NamedTuple):
     results: tuple[Result, ...]
     void: tuple[Void, ...] = ()  # Groups of the config file that match nothing
     branch: str = ""  # The run was only about the update group that has this branch; empty: about all
+    errors: tuple[FluxUpgradeError, ...] = ()  # What ended it early, and belongs to no pull request

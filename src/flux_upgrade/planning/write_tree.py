@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from flux_upgrade.model.errors import FluxUpgradeError, WriteFailed
+from flux_upgrade.model.errors import FluxUpgradeError, known
 from flux_upgrade.model.files import Worktree
 from flux_upgrade.planning.plan import Plan, files_after, files_before
 
@@ -54,20 +54,14 @@ def _touched(plan: Plan) -> Iterator[str]:
     yield from (file.path for each in plan.upgrades for file in each.moved)
 
 
-def _write(plans: Sequence[Plan], worktree: Worktree) -> WriteFailed | None:
+def _write(plans: Sequence[Plan], worktree: Worktree) -> FluxUpgradeError | None:
     moving = [(plan, plan.approved) for plan in plans]
     upgrades = [(plan, upgrade) for plan, upgrade in moving if upgrade is not None]
-    before = files_before(upgrades)
-    done: dict[str, bytes] = {}
     try:
-        for path, content in files_after(upgrades).items():
-            worktree.write(path, content, before[path])
-            done[path] = content
-    except WriteFailed as error:
-        for path, content in done.items():
-            # Half a set would be a cluster whose pins disagree.
-            worktree.write(path, before[path], content)
-        return error
+        # Half a set would be a cluster whose pins disagree.
+        worktree.write_all(files_after(upgrades), files_before(upgrades))
+    except Exception as error:  # noqa: BLE001 what other sets came to is reported, whatever this one meets
+        return known(error)
     return None
 
 

@@ -279,8 +279,8 @@ class HoldReason(StrEnum):
     )
     UNREADABLE = (
         "unreadable",
-        "The file is damaged, or is not exactly one Flux manifest.",
-        "Fix the lines listed.",
+        "The file is damaged, or is not exactly one Flux manifest. Or its path is not UTF-8, so no pull request can name it.",
+        "Fix the lines listed, or rename the file or directory.",
         Effect(raised=(errors.Unreadable,), holds_cluster=True),
     )
     UNVERIFIED = (
@@ -302,4 +302,10 @@ class HoldReason(StrEnum):
             passing=(errors.ReleaseNotFound,),
             holds_cluster=True,
         ),
+    )
+    UNEXPECTED = (
+        "unexpected",
+        "A bug in flux-upgrade: this cluster could not be planned. The others were.",
+        "Report the bug with the message and the file.",
+        Effect(raised=(errors.Unexpected,), holds_cluster=True),
     )

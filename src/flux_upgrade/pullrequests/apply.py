@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from flux_upgrade.clusters.groups import branch_name, branches_of, is_chosen
-from flux_upgrade.model.errors import CheckoutDiffers
+from flux_upgrade.model.errors import CheckoutDiffers, FluxUpgradeError, known
 from flux_upgrade.model.forge import Question, Repository
 from flux_upgrade.model.ports import Forge
+from flux_upgrade.model.text import is_utf8
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory, plan_update_groups, unused_approvals
 from flux_upgrade.planning.proposal import Action, Result, Round, RunDetails
@@ -57,7 +58,8 @@ def reconcile_pull_requests(
     results: dict[str, Result] = {}
     branch = inventory.request.branch
     allowance = Allowance(inventory, forge, run)
-    for number, (repository, plans) in rounds(fetched, lambda: fetch_plans(inventory, forge)):
+    errors: list[FluxUpgradeError] = []
+    for number, (repository, plans) in rounds(fetched, lambda: fetch_plans(inventory, forge), errors):
         if number == 1:
             _require_base(inventory, repository)
             void = (each.text for each in inventory.void)
@@ -75,12 +77,24 @@ def reconcile_pull_requests(
         room = Room(inventory.config.limits, (*results.values(), *others))
         for subject in openings_last([each for each in chosen if each.branch not in results], repository):
             # In no variable of its own: an error knows this frame, and would keep itself and its connection.
-            results[subject.branch] = _after_again(again.pop(subject.branch, None), reconciler.act(subject, room))
+            results[subject.branch] = _after_again(again.pop(subject.branch, None), _acted(reconciler, subject, room))
             room.count(results[subject.branch])
         if not any(may_change(result.error, number) for result in results.values()):
             break
     done = [results[each.branch] for each in chosen]
-    return Round(repository, tuple(seen), (*done, *reconciler.close_stale(warn)), inventory.void, branch)
+    try:
+        done.extend(reconciler.close_stale(warn))
+    except Exception as error:  # noqa: BLE001 all else was done, and is reported
+        errors.append(known(error))
+    return Round(repository, tuple(seen), tuple(done), inventory.void, branch, tuple(errors))
+
+
+def _acted(reconciler: Reconciler, subject: Subject, room: Room) -> Result:
+    try:
+        return reconciler.act(subject, room)
+    except Exception as error:  # noqa: BLE001 the others go on, whatever this one meets
+        idle = Result(subject.planned.update_group, subject.bump_kind, subject.branch, Action.NONE)
+        return idle._replace(action=Action.FAILED, error=known(error), proposal=subject.proposal)
 
 
 def _after_again(before: Result | None, result: Result) -> Result:
@@ -112,7 +126,11 @@ def question_of(inventory: Inventory, more: Iterable[str] = ()) -> Question:
     """What has to be known about the repository. ``more``: paths besides those of the installations."""
     return Question(
         branches=tuple(name for group in inventory.update_groups for name in branches_of(group, inventory.config)),
-        paths=(*(member.path for group in inventory.update_groups for member in group.members), *more),
+        paths=tuple(
+            each
+            for each in (*(member.path for group in inventory.update_groups for member in group.members), *more)
+            if is_utf8(each)
+        ),
         base=inventory.request.base,
         prefix=inventory.config.branch_prefix if inventory.all_paths is not None else "",
     )

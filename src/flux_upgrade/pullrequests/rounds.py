@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, Self, TypeVar
 
-from flux_upgrade.model.errors import FluxUpgradeError, ForgeUnavailable, Overtaken
+from flux_upgrade.model.errors import FluxUpgradeError, ForgeUnavailable, Overtaken, known
 from flux_upgrade.model.forge import ClosePull, CommentPull, Done, OpenIssue, OpenPull, Step, UpdateIssue, UpdatePull
 from flux_upgrade.planning.proposal import Action
 from flux_upgrade.pullrequests.desired import Reconciliation
@@ -47,17 +47,23 @@ class _PullResult(Protocol):
 _Result = TypeVar("_Result", bound=_PullResult)
 
 
-def rounds(first: _Fetched, fetch: Callable[[], _Fetched]) -> Iterator[tuple[int, _Fetched]]:
+def rounds(
+    first: _Fetched, fetch: Callable[[], _Fetched], errors: list[FluxUpgradeError]
+) -> Iterator[tuple[int, _Fetched]]:
     """The number of each round, from 1, and what was fetched for it: ``first``, then anew; at most three.
 
     The caller acts on it, and ends the rounds where no result ``may_change``. What ``fetch`` raises is the
-    end, too: what was done is reported, and the next run goes on from there.
+    end, too: what was done is reported, and the next run goes on from there. What is no failure of the
+    server's is added to ``errors``.
     """
     yield 1, first
     for number in range(2, _ROUNDS + 1):
         try:
             fetched = fetch()
         except FluxUpgradeError:
+            return
+        except Exception as error:  # noqa: BLE001 what was done is reported first, whatever this is
+            errors.append(known(error))
             return
         yield number, fetched
 
@@ -81,8 +87,8 @@ def carry_out(reconciliation: Reconciliation, idle: _Result, apply: Callable[[St
     for step in reconciliation.steps:
         try:
             result = apply(step, result)
-        except FluxUpgradeError as error:
-            return result._replace(action=Action.FAILED, error=error, attempted=ACTIONS[type(step)])
+        except Exception as error:  # noqa: BLE001 what came of the steps before it is reported, whatever this one meets
+            return result._replace(action=Action.FAILED, error=known(error), attempted=ACTIONS[type(step)])
         if result.action is Action.HELD:
             break
     return result if hold is None else result._replace(action=Action.HELD, hold=hold)

@@ -15,7 +15,7 @@ from flux_upgrade.planning.write_tree import WriteResult
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.plans import ALL_IGNORED, broken_lines, step
-from flux_upgrade.report.wording import MOST_LINES, edit_lines, hearsay, located, proof_phrase, short, tag
+from flux_upgrade.report.wording import MOST_LINES, edit_lines, hearsay, located, proof_phrase, short, tag, whole_path
 
 
 def upgrade_text(outcomes: Sequence[WriteResult], root: str, *, written: bool, reported: Sequence[Member] = ()) -> str:
@@ -137,7 +137,7 @@ def _image_notes(controllers: Sequence[Controller], change: ManifestChange) -> I
 
 def failures(outcome: WriteResult, root: str) -> Iterator[tuple[str, str, str]]:
     """Slug, why an installation was not upgraded, and what to do."""
-    path, failure = located(root, outcome.plan.pin.path), outcome.failure
+    path, failure = whole_path(located(root, outcome.plan.pin.path)), outcome.failure
     if failure is not None:
         yield failure.slug, f"{path}: {failure.message}", failure.hint
     for hold in outcome.plan.holds:

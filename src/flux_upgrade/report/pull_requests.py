@@ -11,6 +11,7 @@ from flux_upgrade.model.text import first_few, printable_lines
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan
 from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.report.plans import ALL_IGNORED, plans_text
+from flux_upgrade.report.wording import whole_path
 
 MOST_NAMES = 10
 
@@ -85,11 +86,13 @@ def round_failures(done: Round) -> Iterator[tuple[str, str, str]]:
     for plan in all_plans(done.plans):
         for hold in plan.holds:
             if hold.error is not None:
-                message = hold.detail if hold.detail.startswith(plan.path) else f"{plan.path}: {hold.detail}"
+                path = whole_path(plan.path)
+                message = hold.detail if hold.detail.startswith(path) else f"{path}: {hold.detail}"
                 yield str(hold.reason), message, hold.hint
     for result in done.results:
         if result.error is not None:
             yield result.error.slug, f"{result.update_group.name}: {result.error.message}", result.error.hint
+    yield from ((error.slug, error.message, error.hint) for error in done.errors)
 
 
 def all_plans(plans: Sequence[UpdateGroupPlan]) -> tuple[Plan, ...]:
@@ -100,3 +103,4 @@ def round_errors(done: Round) -> Iterator[type[FluxUpgradeError]]:
     for plan in all_plans(done.plans):
         yield from (hold.error for hold in plan.holds if hold.error is not None)
     yield from (type(result.error) for result in done.results if result.error is not None)
+    yield from map(type, done.errors)

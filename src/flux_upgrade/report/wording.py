@@ -11,6 +11,7 @@ from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.proof import FILE, Proof, Verdict
 from flux_upgrade.manifests.residue import Edit, Op
 from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.text import one_line
 
 _KEYS = {
     "back_to": "back-to",
@@ -95,6 +96,7 @@ def place_of(edit: Edit, place: Callable[[str], str]) -> str:
 
 MOST_LINES = 40  # Of a list in a text report; the JSON has all of it
 _WIDTH = 60
+_LONGEST_PATH = 4096  # Characters, more than a system takes
 
 
 def located(root: str, path: str) -> str:
@@ -103,6 +105,11 @@ def located(root: str, path: str) -> str:
     if plain in ("", "."):
         return path
     return plain if plain.rpartition("/")[2] == path else f"{plain}/{path}"
+
+
+def whole_path(path: str) -> str:
+    """A path for a line of its own: nothing in it ends the line or reaches the terminal, and none is cut."""
+    return one_line(path, _LONGEST_PATH)
 
 
 def hearsay(proof: Proof) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -152,6 +153,12 @@ class GitCommand:
             )
         except GitCommandNotFound as error:
             raise _missing() from error
+        except BaseException:
+            # An interrupt leaves the timer of the timeout to itself, and Python would wait for it to run out.
+            for each in threading.enumerate():
+                if isinstance(each, threading.Timer):
+                    each.cancel()
+            raise
         return GitResult(status, out, err)
 
     def blobs(self, oids: Iterable[str], *where: str) -> dict[str, bytes]:

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 
-from flux_upgrade.model.errors import Unreadable, UsageError
+from flux_upgrade.model.errors import LIMITS, Unreadable, UsageError, known
 from flux_upgrade.model.text import one_line
 
 
@@ -16,10 +16,15 @@ def read_regular(path: str, limit: int, flags: int = 0) -> bytes:
     """The content of a regular file of at most ``limit`` bytes; links are followed, if ``flags`` allow it.
 
     Raises OSError, with a ``strerror`` to show; its errno is EINVAL for pipes and
-    the like, EISDIR for folders, EFBIG for more than ``limit``.
+    the like, EISDIR for folders, EFBIG for more than ``limit``. NoResources if no more files may be open.
     """
-    # Opening a named pipe would wait for a writer. A file object would take half as long again.
-    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | flags)
+    try:
+        # Opening a named pipe would wait for a writer. A file object would take half as long again.
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | flags)
+    except OSError as error:
+        if error.errno in LIMITS:  # that is no property of the file
+            raise known(error) from error
+        raise
     try:
         found = os.fstat(file)
         if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
@@ -126,7 +131,9 @@ class DirectoryTree:
             try:
                 with os.scandir(os.path.join(self._folder, folder)) as found:
                     entries = tuple(found)
-            except OSError:
+            except OSError as error:
+                if error.errno in LIMITS:
+                    raise known(error) from error
                 candidates.append(folder.rstrip("/") or ".")
                 continue
             for entry in entries:

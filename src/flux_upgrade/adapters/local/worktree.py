@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from tempfile import TemporaryFile
 from typing import BinaryIO
@@ -33,14 +33,41 @@ class DirectoryWorktree:
         Raises WriteFailed, and then leaves everything as it was; also where
         ``path`` leaves the tree, by itself or through a link.
         """
-        target = self._target(path)
+        self.write_all({path: content}, {} if old is None else {path: old})
+
+    def write_all(self, files: Mapping[str, bytes], before: Mapping[str, bytes]) -> None:
+        """All are beside their places before the first is moved: a disk that is full leaves none of them changed."""
+        with ExitStack() as staged:
+            moves = [
+                (path, *self._staged(path, content, staged))
+                for path, content in files.items()
+                if path not in before or not _is_already(self._target(path), content)
+            ]
+            for path, _, target in moves:
+                with _reported(path):
+                    if path in before and read_regular(target, MAX_FILE) != before[path]:
+                        raise OSError(errno.EBUSY, "it changed in the meantime; run flux-upgrade again")
+            self._move(moves, before)
+
+    def _move(self, moves: Sequence[tuple[str, str, str]], before: Mapping[str, bytes]) -> None:
+        """Path, temporary file and target of each. What was moved before one fails is put back."""
+        done: list[str] = []
         try:
-            _put(target, content, old)
-        except OSError as error:
-            raise WriteFailed(
-                f"{one_line(path)} could not be written: {error.strerror}",
-                hint="check its permissions and the free disk space (the file is unchanged)",
-            ) from error
+            for path, temporary, target in moves:
+                with _reported(path):
+                    os.replace(temporary, target)
+                done.append(path)
+        except BaseException:
+            for path in done:
+                if path in before:
+                    self.write(path, before[path])
+            raise
+
+    def _staged(self, path: str, content: bytes, staged: ExitStack) -> tuple[str, str]:
+        """The new content in a temporary file, which is gone with ``staged``; and where it belongs."""
+        target = self._target(path)
+        with _reported(path):
+            return _stage(target, content, staged), target
 
     def require_room(self, paths: Iterable[str]) -> None:
         """What is in the way: a file, a broken link, a folder, another repository."""
@@ -63,7 +90,11 @@ class DirectoryWorktree:
         target = self._target(path)
         try:
             os.makedirs(os.path.dirname(target), exist_ok=True)
-            _put(target, content, is_new=True)
+            with ExitStack() as staged:
+                temporary = _stage(target, content, staged, is_new=True)
+                if os.path.lexists(target):
+                    raise FileExistsError(errno.EEXIST, "a file was created in the meantime; run flux-upgrade again")
+                os.replace(temporary, target)
         except OSError as error:
             self._tidy(target)
             raise WriteFailed(
@@ -96,34 +127,41 @@ class DirectoryWorktree:
         return target
 
 
-def _put(target: str, content: bytes, old: bytes | None = None, *, is_new: bool = False) -> None:
-    """Write a file whole or not at all. Raises OSError, also for one that is not ``old`` any more."""
+@contextmanager
+def _reported(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise WriteFailed(
+            f"{one_line(path)} could not be written: {error.strerror}",
+            hint="check its permissions and the free disk space (the file is unchanged)",
+        ) from error
+
+
+def _stage(target: str, content: bytes, staged: ExitStack, *, is_new: bool = False) -> str:
+    """A whole file beside ``target``, with its mode and owner; to be moved there. Raises OSError."""
     before = None
     if not is_new:
         with suppress(FileNotFoundError):
             before = os.stat(target)
             if not stat.S_ISREG(before.st_mode):
                 raise OSError(errno.EINVAL, "it is not a file")
-    if old is not None and _is_already(target, content):
-        return
     temporary = os.path.join(os.path.dirname(target), f".flux-upgrade-{os.urandom(8).hex()}")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            if before is not None:
-                with suppress(PermissionError):  # only root may give files away
-                    os.fchown(file.fileno(), before.st_uid, before.st_gid)
-                os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
-            os.fsync(file.fileno())
-        if is_new and os.path.lexists(target):
-            raise FileExistsError(errno.EEXIST, "a file was created in the meantime; run flux-upgrade again")
-        if old is not None and read_regular(target, MAX_FILE) != old:
-            raise OSError(errno.EBUSY, "it changed in the meantime; run flux-upgrade again")
-        os.replace(temporary, target)
-    finally:
-        with suppress(OSError):  # after success it is gone
-            os.remove(temporary)
+    staged.callback(_removed, temporary)
+    with open(temporary, "xb") as file:
+        file.write(content)
+        file.flush()
+        if before is not None:
+            with suppress(PermissionError):  # only root may give files away
+                os.fchown(file.fileno(), before.st_uid, before.st_gid)
+            os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
+        os.fsync(file.fileno())
+    return temporary
+
+
+def _removed(temporary: str) -> None:
+    with suppress(OSError):  # after success it is gone
+        os.remove(temporary)
 
 
 def _is_already(target: str, content: bytes) -> bool:
@@ -175,19 +213,31 @@ def _in_the_way(path: str) -> WriteFailed:
 
 
 def append(path: str, text: str) -> None:
-    """Add to GITHUB_OUTPUT or GITHUB_STEP_SUMMARY; other steps' text stays. Raises WriteFailed."""
-    write(path, text, "ab")
+    """Add to GITHUB_OUTPUT or GITHUB_STEP_SUMMARY, all or nothing; other steps' text stays. Raises WriteFailed."""
+    _write(path, text, "ab")
 
 
-def write(path: str, text: str, mode: str = "wb") -> None:
+def write(path: str, text: str) -> None:
     """Write a file whole, or replace it: the Action's report. Raises WriteFailed."""
+    _write(path, text, "wb")
+
+
+def _write(path: str, text: str, mode: str) -> None:
     try:
-        with open(path, mode) as file:
-            file.write(text.encode("utf-8", "backslashreplace"))
+        with open(path, mode, buffering=0) as file:
+            end, content = file.tell() if file.seekable() else 0, text.encode("utf-8", "backslashreplace")
+            try:
+                while content:
+                    content = content[file.write(content) :]
+            except OSError:
+                # Half an output would be another one.
+                with suppress(OSError):
+                    file.truncate(end)
+                raise
     except OSError as error:
         raise WriteFailed(
             f"{one_line(path)} could not be written: {error.strerror}",
-            hint="mount the directory of this runner file into the container",
+            hint="check the free disk space, and mount the directory of this runner file into the container",
         ) from error
 
 
