@@ -73,6 +73,11 @@ def break_entry(path: str, target: str, breaks: Iterable[str]) -> str:
     return digest_of("\0".join([path, target, *breaks]))
 
 
+def ring_entry(slug: str, target: str, after: Iterable[str]) -> str:
+    """What people accept: that an update group does not wait for the groups before it, with one release."""
+    return digest_of("\0".join(["after", slug, target, *after]))
+
+
 def path_entry(path: str, target: str, highest: str) -> str:
     """An entry of ``MarkerState.paths``."""
     return digest_of(path) + (f"@{target}" if target != highest else "")

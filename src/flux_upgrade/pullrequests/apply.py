@@ -115,4 +115,14 @@ def question_of(inventory: Inventory, more: Iterable[str] = ()) -> Question:
         paths=(*(member.path for group in inventory.update_groups for member in group.members), *more),
         base=inventory.request.base,
         prefix=inventory.config.branch_prefix if inventory.all_paths is not None else "",
+        watched=_watched(inventory),
     )
+
+
+def _watched(inventory: Inventory) -> tuple[str, ...]:
+    if not any(group.group.ring.after for group in inventory.update_groups):
+        return ()
+    # Late, as in the planner: most repositories have no groups that come after others.
+    from flux_upgrade.planning.rings import watched
+
+    return watched(inventory.update_groups)
