@@ -211,6 +211,27 @@ def test_what_was_reverted_before_is_held() -> None:
     assert HoldReason.GROUP_REVERTED in one.reasons
 
 
+def test_one_comment_says_that_flux_reports_a_failure() -> None:
+    one = rings(healthy=HEALTHY)
+    one.run()
+    number = one.pull(STAGING).number
+    one.merge(STAGING)
+    one.forge.post(CONTEXT, "failure", FLUX)
+    assert one.later(hours=1) == {STAGING: "updated", PRODUCTION: "updated"}
+    ((where, text),) = one.forge.comments
+    assert where == number
+    assert text.startswith(f"<!-- flux-upgrade:failed {one.forge.base_commits[0].oid} -->\n")
+    assert "`production` waits until it reports success on a later commit." in text
+    assert one.later(days=1) == {}
+    one.forge.push_to_base({"apps/readme.md": b"Hello\n"})
+    one.forge.post(CONTEXT, "failure", FLUX)
+    one.run()
+    assert len(one.forge.comments) == 1
+    one.forge.post(CONTEXT, "success", FLUX)
+    one.later(days=3)
+    assert not one.pull(PRODUCTION).is_draft
+
+
 def test_all_groups_before_must_have_the_same_release() -> None:
     after = group("production", ring=Ring(("one", "two")))
     one = RingRepository(

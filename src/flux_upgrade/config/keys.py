@@ -330,14 +330,6 @@ RING = (
         "group. Or `context` and `creator` of the commit statuses that Flux posts.",
         "soak",
     ),
-    Key(
-        "on-failure",
-        ChoiceShape(("hold", "revert"), (False, True)),
-        "What to do if Flux reports a failure after the upgrade of this group. `hold`: the next groups wait. `revert`: "
-        "flux-upgrade also opens a draft that reverts the upgrade.",
-        "hold",
-        field="reverts",
-    ),
 )
 GROUP = MappingShape(
     (_PATHS, *RING, *GOVERNING),

@@ -237,7 +237,7 @@ class ClosePull(NamedTuple):
 
 
 class CommentPull(NamedTuple):
-    """Comment on an open pull request, once: ``body`` remembers it.
+    """Comment on a pull request, once: ``body`` remembers it.
 
     The first line of ``comment`` is a marker. A run that was cut off before it wrote the body left one with it.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.groups import UpdateGroup, branches_of
@@ -22,6 +23,16 @@ from flux_upgrade.policy.rings import RingFacts, RingReport, RingState, passed_b
 _SETTLED = (PinState.EXACT, PinState.UNKNOWN)  # What is a range or floats says nothing of the release that runs
 
 
+class FailedUpgrade(NamedTuple):
+    """A merged pull request after which Flux reports a failure."""
+
+    update_group: UpdateGroup
+    report: RingReport
+    pull: PullRequest
+    state: MarkerState
+    waiting: tuple[str, ...]  # Names of the groups that come after
+
+
 class Rings:
     """The groups of a repository, as far as one comes after another. ``repository`` None: of a checkout alone."""
 
@@ -38,6 +49,21 @@ class Rings:
         if name not in self._reports:
             self._reports[name] = tuple(self._report(before, ring) for before in ring.after)
         return self._reports[name]
+
+    def failures(self) -> Iterator[FailedUpgrade]:
+        """The upgrades of groups in which Flux reports a failure, and that others wait for."""
+        found: dict[str, FailedUpgrade] = {}
+        for update_group in self._groups.values():
+            for report in self.reports(update_group):
+                if report.state is not RingState.FAILING:
+                    continue
+                group = self._groups[report.name]
+                merged = next((each for each in self._merged(group) if each[1].target == report.version), None)
+                if merged is not None:
+                    waiting = found[report.name].waiting if report.name in found else ()
+                    names = (*waiting, update_group.group.name)
+                    found[report.name] = FailedUpgrade(group, report, *merged, names)
+        yield from found.values()
 
     def terms(self, terms: Terms, update_group: UpdateGroup, current: Version) -> Terms:
         """``terms`` of an installation at ``current``, with what the groups before have passed and reverted."""

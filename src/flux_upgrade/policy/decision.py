@@ -78,7 +78,6 @@ class Ring(NamedTuple):
     after: tuple[str, ...] = ()  # Names of the groups before it
     soak: timedelta = timedelta(0)  # How long they must have had the release
     healthy: HealthStatus | None = None  # None: it is healthy once the next ring's soak is over
-    reverts: bool = False  # Whether a failure opens a pull request that reverts the upgrade
 
 
 class Bump(NamedTuple):

@@ -80,7 +80,8 @@ def reconcile_pull_requests(
         if not any(may_change(result.error, number) for result in results.values()):
             break
     done = [results[each.branch] for each in chosen]
-    return Round(repository, tuple(seen), (*done, *reconciler.close_stale(warn)), inventory.void, branch)
+    besides = (*reconciler.tell_failures(), *reconciler.close_stale(warn))
+    return Round(repository, tuple(seen), (*done, *besides), inventory.void, branch)
 
 
 def _after_again(before: Result | None, result: Result) -> Result:
