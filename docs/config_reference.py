@@ -196,7 +196,8 @@ def _rows(keys: tuple[Key, ...], prefix: str = "") -> Iterator[tuple[str, ...]]:
     for key in keys:
         plain = f"`{key.default}`" if key.default else ""
         is_at_top_only = key in TOP.keys and key not in GROUP.keys
-        place = "only there; required" if key in _only_in_groups() else "no" if is_at_top_only else "yes"
+        place = "only there" if key in _only_in_groups() else "no" if is_at_top_only else "yes"
+        place += "; required" if key.name in GROUP.required and key in GROUP.keys else ""
         yield f"`{prefix}{key.name}`", place, type_of(key.shape), plain, key.meaning
         if isinstance(key.shape, MappingShape):
             yield from _rows(key.shape.keys, f"{prefix}{key.name}.")

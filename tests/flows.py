@@ -88,6 +88,7 @@ class World:
     asked: UpgradeRequest = field(default_factory=UpgradeRequest)
     artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
     is_named: bool = False
+    now: datetime = NOW
     head: str = ""
     """Oid of the commit that is checked out."""
     own: MemoryOwnArtifacts | None = None
@@ -116,7 +117,7 @@ class World:
             reported_only=tuple(Member(each, each.path) for each in found if each.role is Role.REPORTED),
             ownership=Ownership(tree, is_named=self.is_named),
             request=self.asked,
-            now=NOW,
+            now=self.now,
             head=self.head,
             all_paths=frozenset(each.path for each in found),
             checkout=MemoryCheckout(),

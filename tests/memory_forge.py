@@ -10,11 +10,13 @@ from flux_upgrade.model import markers
 from flux_upgrade.model.errors import DraftsUnavailable, Overtaken
 from flux_upgrade.model.files import blob_id
 from flux_upgrade.model.forge import (
+    BaseCommit,
     BaseFile,
     Branch,
     ClosePull,
     CommentPull,
     Commit,
+    CommitStatus,
     Done,
     Issue,
     NewCommit,
@@ -55,6 +57,9 @@ class MemoryForge:
     """Number of the pull request, and text."""
     made: set[str] = field(default_factory=set)
     """Oids of the commits that were made through the port."""
+    base_commits: list[BaseCommit] = field(default_factory=list)
+    """Of the base, newest first; `blobs` with all of its files."""
+    today: str = "2026-03-02T06:00:00Z"
     calls: int = 0
     exhausted: str = ""
     _base: str = ""
@@ -62,6 +67,7 @@ class MemoryForge:
 
     def __post_init__(self) -> None:
         self._base = self._commit(self.files, "Begin\n", ())
+        self._grow()
 
     # The port
 
@@ -79,6 +85,7 @@ class MemoryForge:
             branches={name: self._branch(name) for name in question.branches},
             issues=tuple(self.issues.values()),
             recent=self.recent,
+            commits=tuple(self.base_commits) if question.watched else (),
             others=self._others(question, self.heads),
             closed=self._others(question, (of for of, pull in self.pulls.values() if pull.state is PullState.CLOSED)),
         )
@@ -182,13 +189,19 @@ class MemoryForge:
         """Commit to the base, as a revert does too."""
         self.files = {**self.files, **content}
         self._base = self._commit(self.files, "Work\n", (self._base,))
+        self._grow()
 
     def merge(self, number: int) -> None:
         """Squash the pull request's files onto the base; the branch stays."""
         branch, pull = self.pulls[number]
         assert pull.head is not None
         self.push_to_base(self.trees[self.heads[branch]])
-        self._touch(number, state=PullState.MERGED, closed_at="2026-03-02T06:00:00Z")
+        self._touch(number, state=PullState.MERGED, closed_at=self.today)
+
+    def post(self, context: str, state: str, creator: str) -> None:
+        """Post a commit status on the base, as Flux does once it has reconciled it."""
+        head = self.base_commits[0]
+        self.base_commits[0] = replace(head, statuses={**head.statuses, context: CommitStatus(state, creator)})
 
     def close_pull(self, number: int) -> None:
         """Close without merging."""
@@ -243,6 +256,10 @@ class MemoryForge:
     def _others(question: Question, names: Iterable[str]) -> tuple[str, ...]:
         found = (name for name in names if question.prefix and name.startswith(question.prefix))
         return tuple(dict.fromkeys(name for name in found if name not in question.branches))
+
+    def _grow(self) -> None:
+        blobs = {path: blob_id(content) for path, content in self.files.items()}
+        self.base_commits.insert(0, BaseCommit(self._base, self.today, blobs))
 
     def _shown(self, pull: PullRequest, branch: str) -> PullRequest:
         """An open one has the head of its branch, and the statuses that this has by now."""

@@ -12,8 +12,8 @@ from github_stand_in import access
 from github_stand_in import graphql_mutations as mutations
 from github_stand_in.branch_rules import RefUpdate
 from github_stand_in.exchange import Request, Response
-from github_stand_in.graphql_git import View
-from github_stand_in.graphql_views import Views, actor
+from github_stand_in.graphql_git import View, actor
+from github_stand_in.graphql_views import Views
 from github_stand_in.model import Pull, Token
 from github_stand_in.refusals import Refused
 from github_stand_in.repository import Repository

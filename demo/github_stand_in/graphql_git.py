@@ -172,7 +172,7 @@ class GitViews:
 
     def _status(self, oid: str) -> View | None:
         self.need("statuses")
-        contexts = {name: _context(each) for name, each in self.repository.status(oid).items()}
+        contexts = {name: self._context(each) for name, each in self.repository.status(oid).items()}
         if not contexts:
             return None
         return {
@@ -182,9 +182,35 @@ class GitViews:
             "context": lambda _, **a: contexts.get(a["name"]),
         }
 
+    def _context(self, status: Status) -> View:
+        return {
+            "id": f"SC_{status.id}",
+            "context": status.context,
+            "state": status.state.upper(),
+            "description": status.description,
+            "targetUrl": status.target_url,
+            "creator": actor(status.creator, self.web),
+            "createdAt": status.at,
+        }
+
     def _rollup(self, oid: str) -> View | None:
         status = self._status(oid)
         return None if status is None else {"id": f"SCR_{oid}", "state": status["state"]}
+
+
+def actor(login: str, web: str) -> View:
+    """Who did something. GraphQL leaves out what REST puts after a bot's name."""
+    kind = "Bot" if login.endswith("[bot]") else "User"
+    name = login.removesuffix("[bot]")
+    path = f"/apps/{name}" if kind == "Bot" else f"/{name}"
+    return {
+        "__typename": kind,
+        "id": f"U_{number_of(login)}",
+        "login": name,
+        "avatarUrl": f"{web}/avatars/{name}",
+        "resourcePath": path,
+        "url": f"{web}{path}",
+    }
 
 
 def _rule(rule: Rule) -> View:
@@ -195,17 +221,6 @@ def _rule(rule: Rule) -> View:
         "type": rule.type,
         "parameters": checks if rule.type == "REQUIRED_STATUS_CHECKS" else None,
         "repositoryRuleset": {"id": f"RRS_{number}", "databaseId": number, "name": rule.type.lower()},
-    }
-
-
-def _context(status: Status) -> View:
-    return {
-        "id": f"SC_{status.id}",
-        "context": status.context,
-        "state": status.state.upper(),
-        "description": status.description,
-        "targetUrl": status.target_url,
-        "createdAt": status.at,
     }
 
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from github_stand_in.graphql_git import GitViews, View, connection
+from github_stand_in.graphql_git import GitViews, View, actor, connection
 from github_stand_in.model import Issue, Pull
 from github_stand_in.refusals import Refused
 from github_stand_in.shapes import number_of
@@ -143,21 +143,6 @@ _EVENTS = {"ClosedEvent": "CLOSED_EVENT", "LabeledEvent": "LABELED_EVENT"}
 def _labeling(name: str, at: str) -> View:
     label = {"id": f"LA_{name}", "name": name}
     return {"__typename": "LabeledEvent", "id": f"LE_{number_of(name + at)}", "createdAt": at, "label": label}
-
-
-def actor(login: str, web: str) -> View:
-    """Who did something. GraphQL leaves out what REST puts after a bot's name."""
-    kind = "Bot" if login.endswith("[bot]") else "User"
-    name = login.removesuffix("[bot]")
-    path = f"/apps/{name}" if kind == "Bot" else f"/{name}"
-    return {
-        "__typename": kind,
-        "id": f"U_{number_of(login)}",
-        "login": name,
-        "avatarUrl": f"{web}/avatars/{name}",
-        "resourcePath": path,
-        "url": f"{web}{path}",
-    }
 
 
 def _state(issue: Issue) -> str:

@@ -6,7 +6,7 @@ import re
 
 from github_stand_in.branch_rules import RefUpdate
 from github_stand_in.gitstore import Person
-from github_stand_in.model import Issue, Pull
+from github_stand_in.model import Issue, Pull, Status
 from github_stand_in.refusals import Refused
 from github_stand_in.repository import FORGE, Repository
 
@@ -100,6 +100,13 @@ class People:
     def to_draft(self, number: int) -> None:
         """Press “Convert to draft”."""
         self._pull(number).is_draft = True
+
+    def post_status(self, context: str, state: str, sha: str = "") -> None:
+        """Post a commit status, by default on the head of the default branch, as Flux does."""
+        repository = self._repository
+        at, number = repository.clock.text, len(repository.statuses) + 1
+        status = Status(number, sha or repository.head(), context, state, None, None, self._login, at)
+        repository.statuses.append(status)
 
     def label(self, number: int, name: str) -> None:
         """Put a label on."""

@@ -25,7 +25,7 @@ from flux_upgrade.model.errors import (
     UsageError,
 )
 from flux_upgrade.model.files import blob_id
-from flux_upgrade.model.forge import ClosePull, Done, Extras, OpenIssue, PullState
+from flux_upgrade.model.forge import ClosePull, Done, Extras, OpenIssue, PullState, Question
 from git_servers import PERSON, READ, WRITE, Bare, HttpHost, SshHost, git, give_away
 from replacing import replace
 
@@ -524,3 +524,21 @@ def test_a_long_history_is_fetched_in_part_and_reported_as_far_as_it_is_known(wo
     # The commit at the edge did not touch the file, it only looks so.
     assert seen.files[PATH].history == ()
     assert world.forge(checkout=world.person).fetch(QUESTION).files[PATH].history == ("First",)
+
+
+def test_since_when_the_base_holds_a_file(world: World) -> None:
+    """A branch that was made before and merged later counts from its merge."""
+    asked = Question((), (PATH,), watched=(PATH,))
+    begun = world.commit("one", "Begin")
+    assert [each.oid for each in world.forge().fetch(asked).commits] == [begun]
+    world.commit("two", "Upgrade", branch="work")
+    hello = world.commit("hello", "Say hello", path="README.md")
+    git("merge", "--quiet", "--no-ff", "-m", "Merge", "origin/work", at=world.person)
+    git("push", "--quiet", "origin", "HEAD:main", at=world.person)
+    merged = git("rev-parse", "HEAD", at=world.person)
+    last = world.commit("hello again", path="README.md")
+    found = world.forge().fetch(asked).commits
+    assert [each.oid for each in found] == [last, merged]
+    assert found[0].blobs == found[1].blobs
+    assert hello not in {each.oid for each in found}
+    assert world.forge().fetch(QUESTION).commits == ()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from github_stand_in import FAULTS, Request, Rule
+from github_stand_in.people import People
 
 from adapters.loopback import Answer, Loopback
 from adapters.on_github import ASKED, BRANCH, MANIFEST, PATH, World, world
@@ -17,7 +18,7 @@ from flux_upgrade.adapters.github import query as queries
 from flux_upgrade.adapters.github.query import MAX_BRANCHES, MAX_PATHS, Parts
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import ForbiddenByForge, ForgeUnavailable, RepositoryUnfit
-from flux_upgrade.model.forge import PullState, Question
+from flux_upgrade.model.forge import CommitStatus, PullState, Question
 from replacing import replace
 
 NOTHING = Question((), ())
@@ -432,3 +433,25 @@ def test_calls_that_are_nearly_used_up_are_known_from_any_answer(on: World) -> N
     assert on.forge.exhausted == f"GitHub's API rate limit is nearly used up until {until}"
     on.clock.now += 3600
     assert on.forge.exhausted == ""
+
+
+def test_the_last_commits_by_first_parents_with_their_statuses(on: World) -> None:
+    """A branch that was made before and merged later is no commit of the base."""
+    context, watched = "kustomization/flux-system/staging", Question((), (PATH,), watched=(PATH, "gone.yaml"))
+    begun = on.fleet.head()
+    on.fleet.commit({PATH: b"other"}, "Work\n", branch="work")
+    on.fleet.commit({"README.md": b"hello"}, "Say hello\n")
+    People(on.fleet, "flux-staging[bot]").post_status(context, "success")
+    hello = on.fleet.head()
+    on.hub.clock.advance(hours=1)
+    merged = on.fleet.people.merge(on.fleet.people.open_pull("work", "Work").number)
+    People(on.fleet, "mallory").post_status(context, "failure")
+    seen = on.forge.fetch(watched).commits
+    assert [each.oid for each in seen] == [merged, hello, begun]
+    assert [each.blobs for each in seen] == [
+        {PATH: on.fleet.store.blob(content)} for content in (b"other", MANIFEST, MANIFEST)
+    ]
+    assert seen[0].statuses == {context: CommitStatus("failure", "mallory")}
+    assert seen[1].statuses == {context: CommitStatus("success", "flux-staging[bot]")}
+    assert seen[0].committed_at > seen[1].committed_at
+    assert not on.fetch().commits, "nothing is watched"

@@ -39,6 +39,23 @@ def test_without_groups_nothing_is_looked_for(tmp_path: Path) -> None:
     assert "matches" not in out
 
 
+RINGS = b"""\
+groups:
+  staging:
+    paths: [clusters/staging/**]
+    healthy: {context: kustomization/flux-system/staging, creator: 'flux-staging[bot]'}
+  production: {paths: [clusters/production/**], after: staging, soak: 3d}
+"""
+
+
+def test_it_says_what_a_group_waits_for(tmp_path: Path) -> None:
+    files = fleet({"clusters/production": "v2.8.8", "clusters/staging": "v2.8.8"})
+    code, out, err = check(tmp_path, {**files, ".github/flux-upgrade.yaml": RINGS})
+    assert (code, err) == (0, "")
+    assert "  after: staging, once it has run the same release for 3d\n" in out
+    assert "  healthy: flux-staging[bot] posts success for kustomization/flux-system/staging\n" in out
+
+
 def test_a_sparse_checkout_is_not_compared(tmp_path: Path) -> None:
     code, out, err = check(tmp_path, {**FLEET, ".git/info/sparse-checkout": b"clusters\n"})
     assert code == 0

@@ -54,6 +54,15 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "groups:\n  a:": [(2, "group 'a' expects a mapping, got nothing")],
     "groups:\n  a: {}": [(2, "group 'a' has no paths")],
     "groups:\n  a: {paths: []}": [(2, "paths is empty")],
+    # Rings
+    "after: [a]": [(1, "key 'after' belongs in a group")],
+    "groups:\n  a: {paths: [a], after: 'b c'}": [
+        (2, "after 'b c' is not the name of a group (a-z, A-Z, 0-9, and after the first '.', '_' and '-')")
+    ],
+    "groups:\n  a: {paths: [a], healthy: always}": [(2, "healthy expects soak, or context and creator, got 'always'")],
+    "groups:\n  a: {paths: [a], healthy: {context: x}}": [(2, "healthy has no creator")],
+    "groups:\n  a: {paths: [a], healthy: {context: [], creator: x}}": [(2, "context is empty")],
+    "groups:\n  a: {paths: [a], healthy: {context: x, creator: '@x'}}": [(2, "creator '@x' is not a login, without @")],
     "branch-prefix: {a: b}": [
         (1, "branch-prefix expects the beginning of a branch's name as Git allows it, got a mapping")
     ],
@@ -198,6 +207,12 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
 
 # What JSON Schema cannot say, or a YAML reader takes before a schema could.
 BEYOND_SCHEMA: dict[str, list[tuple[int, str]]] = {
+    "groups:\n  a: {paths: [a], after: [c]}\n  b: {paths: [b], after: d}": [
+        (1, "group 'a' comes after 'c', which does not exist"),
+        (1, "group 'b' comes after 'd', which does not exist"),
+    ],
+    "groups:\n  a: {paths: [a], after: b}\n  b: {paths: [b], after: a}": [(1, "groups wait for each other: a → b → a")],
+    "groups:\n  a: {paths: [a], after: a}": [(1, "groups wait for each other: a → a")],
     # The number 1.3 may have been written as 1.30.
     "kubernetes-version: 1.3": [
         (1, "kubernetes-version '1.3' is older than any that Flux has run on, 1.16, did you mean 1.30?")

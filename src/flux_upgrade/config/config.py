@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import cache
 from typing import NamedTuple
 
+from flux_upgrade.policy.decision import Ring
 from flux_upgrade.policy.policy import Policy
 
 TYPE_CHECKING = False
@@ -65,6 +66,7 @@ class Group(NamedTuple):
     name: str = ""  # Empty: the defaults, where each installation has a pull request of its own
     paths: tuple[str, ...] = ()  # Patterns as in .gitignore, relative to the repository's root
     governance: Governance = Governance()
+    ring: Ring = Ring()
 
 
 class Limits(NamedTuple):

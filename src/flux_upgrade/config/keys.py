@@ -44,6 +44,7 @@ class PlainShape(StrEnum):
     COUNT = "whole number, `0` for no limit"
     KUBERNETES_VERSION = "version: `1.33`, `v1.33.4`"
     INSTALL_FLAGS = "mapping of [flags](#flags)"
+    HEALTHY = "`soak`, or mapping of `context` and `creator`"
     GROUPS = "mapping of [groups](#groups)"  # Name → `GROUP`
     BOOTSTRAP = "mapping of `provider`, `source`, `flags` and `clusters`, see [Bootstrap](#bootstrap)"
     """The room ``bootstrap`` owns what is below it: its reader comes with the source."""
@@ -71,6 +72,7 @@ class ListShape(NamedTuple):
     """Whether their order matters, so that one may be there again, and none can begin with an exception."""
     least: int = 0
     word: str = ""  # That stands for a list of itself
+    takes_one: bool = False  # Whether an item may stand there without a list
 
 
 class MappingShape(NamedTuple):
@@ -311,17 +313,50 @@ _OWN = (
         "ignore", _PATTERNS, "The files that flux-upgrade neither changes nor checks for what an upgrade breaks.", "[]"
     ),
 )
-GROUP = MappingShape(
-    (_PATHS, *GOVERNING),
-    required=("paths",),
-    elsewhere=dict.fromkeys((*(key.name for key in _OWN), "groups"), "belongs to the top level"),
-)
 GROUP_NAME = TextShape(
     "the name of a group (a-z, A-Z, 0-9, and after the first '.', '_' and '-')",
     "[A-Za-z0-9][A-Za-z0-9._-]*",
     longest=63,
 )
+_CONTEXT = TextShape(
+    "the context of a commit status, in which `*` matches any text", r"(?!\s|.*\s$)[^\x00-\x1f\x7f-\x9f]+", longest=255
+)
+_CREATOR = TextShape("a login, without @", rf"{_LOGIN}(?:\[bot\])?", longest=100)
+HEALTHY = MappingShape(
+    (
+        Key(
+            "context",
+            ListShape(_CONTEXT, "contexts", least=1, takes_one=True),
+            "Contexts of commit statuses, all of which must be there.",
+        ),
+        Key("creator", _CREATOR, "The login that posts them, such as `flux-staging[bot]`."),
+    ),
+    required=("context", "creator"),
+)
+RING = (
+    Key(
+        "after",
+        ListShape(GROUP_NAME, "groups", takes_one=True),
+        "The groups that come before. A release is proposed as a draft until all of them run it, and are healthy.",
+        "[]",
+    ),
+    Key("soak", PlainShape.DURATION, "How long the groups in `after` must have run the release.", "0"),
+    Key(
+        "healthy",
+        PlainShape.HEALTHY,
+        "How flux-upgrade knows that this group is healthy. `soak`: it has run the release for the `soak` of the next "
+        "group. Or `context` and `creator` of the commit statuses that Flux posts.",
+        "soak",
+    ),
+)
+GROUP = MappingShape(
+    (_PATHS, *RING, *GOVERNING),
+    required=("paths",),
+    elsewhere=dict.fromkeys((*(key.name for key in _OWN), "groups"), "belongs to the top level"),
+)
 _GROUPS = Key(
     "groups", PlainShape.GROUPS, "Groups of installations by name. Each group is upgraded in one pull request.", "{}"
 )
-TOP = MappingShape((*GOVERNING, *_OWN, _GROUPS), elsewhere={"paths": "belongs in a group"})
+TOP = MappingShape(
+    (*GOVERNING, *_OWN, _GROUPS), elsewhere=dict.fromkeys((key.name for key in (_PATHS, *RING)), "belongs in a group")
+)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from yaml import MappingNode, Mark, ScalarNode, SequenceNode
+from yaml import MappingNode, Mark, Node, ScalarNode, SequenceNode
 
 from flux_upgrade.config.config import Config, Governance, Group, Limits
 from flux_upgrade.config.flag_text import INSTALL_FLAGS, read_flag_text
-from flux_upgrade.config.keys import GOVERNING, LIMITS, TOP, Key
+from flux_upgrade.config.keys import GOVERNING, LIMITS, RING, TOP, Key
 from flux_upgrade.config.values import read, read_mapping
-from flux_upgrade.config.yaml_text import KeyReader, YamlText
-from flux_upgrade.manifests.options import refuse
+from flux_upgrade.config.yaml_text import KeyReader, YamlText, quoted
+from flux_upgrade.manifests.options import nearest, refuse
 from flux_upgrade.model.errors import InvalidConfig
+from flux_upgrade.policy.decision import Ring
 from flux_upgrade.policy.policy import MaxBump, Policy
 from flux_upgrade.policy.semver_range import Constraint
 
@@ -36,11 +38,29 @@ def load(
     source = YamlText(readers)
     root = source.compose(text)
     given = {} if root is None else read_mapping(TOP, "the file", root, source) or {}
+    _refuse_order(given.get("groups", {}), root, source)
     problems = [f"{path}:{line}: {message}" for line, message in source.problems()]
     if problems:
         raise InvalidConfig("\n".join(problems), hint="see docs/reference/config.md for every key")
     keys = {key.name: key for key in GOVERNING}
     return _config(given, {name: _read_flag(keys[name], value) for name, value in (flags or {}).items()})
+
+
+def _refuse_order(groups: Mapping[str, Mapping[str, Any]], root: Node | None, source: YamlText) -> None:
+    """A group that comes after one that there is not, and groups that wait for each other."""
+    if not isinstance(root, MappingNode):
+        return
+    after = {name: group.get("after", ()) for name, group in groups.items()}
+    unknown = ((name, each) for name, before in after.items() for each in before if each not in groups)
+    key, _ = source.entries(root).get("groups", (root, root))
+    for name, each in unknown:
+        source.refuse(
+            key, f"group {quoted(name)} comes after {quoted(each)}, which does not exist{nearest(each, groups)}"
+        )
+    try:
+        TopologicalSorter(after).prepare()
+    except CycleError as error:
+        source.refuse(key, f"groups wait for each other: {' → '.join(error.args[1])}")
 
 
 def lines_of_groups(text: str) -> Mapping[str, int]:
@@ -72,7 +92,7 @@ def _read_flag(key: Key, given: str | bool | Sequence[str]) -> Any:  # noqa: FBT
 
 def _config(given: Mapping[str, Any], asked: Mapping[str, Any]) -> Config:
     groups = tuple(
-        Group(name, own["paths"], _governance(_merged(given, own, asked)))
+        Group(name, own["paths"], _governance(_merged(given, own, asked)), Ring(**_fields(own, RING, Ring._fields)))
         for name, own in given.get("groups", {}).items()
     )
     default = Group(governance=_governance(_merged(given, asked)))

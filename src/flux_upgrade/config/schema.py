@@ -32,6 +32,8 @@ def schema_of(shape: Shape) -> Schema:
             schema = {"anyOf": [{"const": shape.word}, schema]} if shape.word else schema
         case ListShape():
             schema = {"type": "array", "items": schema_of(shape.item), "uniqueItems": True}
+            schema |= {"minItems": shape.least} if shape.least else {}
+            schema = {"anyOf": [schema_of(shape.item), schema]} if shape.takes_one else schema
         case MappingShape():
             required = {"required": list(shape.required)} if shape.required else {}
             properties = {key.name: described(key) for key in shape.keys}
@@ -113,6 +115,7 @@ _PLAIN: dict[PlainShape, Schema] = {
         },
     },
 }
+_PLAIN[PlainShape.HEALTHY] = {"anyOf": [{"const": "soak"}, schema_of(keys.HEALTHY)]}
 _PLAIN[PlainShape.GROUPS] = {
     "type": "object",
     "propertyNames": schema_of(keys.GROUP_NAME),

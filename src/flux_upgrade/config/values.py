@@ -19,6 +19,7 @@ from flux_upgrade.config.keys import ChoiceShape, ListShape, MappingShape, Plain
 from flux_upgrade.config.yaml_text import YamlText, is_text, kind, quoted, truth
 from flux_upgrade.manifests.options import nearest
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.policy.decision import HealthStatus
 
 _INTEGER = "tag:yaml.org,2002:int"
 _FLOAT = "tag:yaml.org,2002:float"
@@ -75,6 +76,9 @@ def _read_choice(shape: ChoiceShape, name: str, node: Node, source: YamlText) ->
 def _read_list(shape: ListShape, name: str, node: Node, source: YamlText) -> tuple[str, ...] | None:
     if shape.word and is_text(node) and node.value == shape.word:
         return (shape.word,)
+    if shape.takes_one and is_text(node):
+        text = read(shape.item, name, node, source)
+        return None if text is None else (text,)
     if not isinstance(node, SequenceNode):
         source.refuse(node, f"{name} expects a list, got {kind(node)}")
         return None
@@ -127,6 +131,17 @@ def _read_groups(name: str, node: Node, source: YamlText) -> dict[str, dict[str,
             source.refuse(key, f"group {quoted(word)} would have the branches of group {quoted(first)}")
         groups[word] = read_mapping(keys.GROUP, f"group {quoted(word)}", value, source) or {}
     return groups
+
+
+def _read_healthy(name: str, node: Node, source: YamlText) -> HealthStatus | None:
+    """None for what cannot be read, and for ``soak``."""
+    if is_text(node) and node.value == "soak":
+        return None
+    if isinstance(node, ScalarNode):
+        source.refuse(node, f"{name} expects soak, or context and creator, got {_shown(node)}")
+        return None
+    value = read_mapping(keys.HEALTHY, name, node, source) or {}
+    return HealthStatus(tuple(value.get("context", ())), value.get("creator", ""))
 
 
 def _read_boolean(name: str, node: Node, source: YamlText) -> bool | None:
@@ -237,6 +252,7 @@ _PLAIN: Mapping[PlainShape, Callable[[str, Node, YamlText], Any]] = {
     PlainShape.COUNT: _read_count,
     PlainShape.KUBERNETES_VERSION: _read_kubernetes_version,
     PlainShape.INSTALL_FLAGS: read_install_flags,
+    PlainShape.HEALTHY: _read_healthy,
     PlainShape.GROUPS: _read_groups,
     PlainShape.BOOTSTRAP: lambda name, node, source: source.readers[name](name, node, source),
 }

@@ -97,6 +97,22 @@ class BaseFile(NamedTuple):
         return self.oid == blob_id(content, self.oid)
 
 
+class CommitStatus(NamedTuple):
+    """The latest commit status of one context on a commit."""
+
+    state: str  # `success`, `failure`, `error`, `pending` or `expected`
+    creator: str  # Login; of an app with `[bot]`, as GitHub's REST API has it. Empty where the forge does not tell
+
+
+class BaseCommit(NamedTuple):
+    """A commit of the base branch, by first parents."""
+
+    oid: str
+    committed_at: str  # RFC 3339, UTC
+    blobs: Mapping[str, str]  # Path → Git's blob id, of the files that were asked for; without those that are not there
+    statuses: Mapping[str, CommitStatus] = {}  # By context
+
+
 class Question(NamedTuple):
     """What ``Forge.fetch`` is to read."""
 
@@ -104,6 +120,7 @@ class Question(NamedTuple):
     paths: tuple[str, ...]  # Of files at the base, relative to the repository's root
     base: str = ""  # Branch that pull requests go into; empty: the default branch
     prefix: str = ""  # What the names of our branches begin with, up to a slash; empty: others are not asked for
+    watched: tuple[str, ...] = ()  # Files whose last commits are looked at, see ``Repository.commits``
 
 
 class Repository(NamedTuple):
@@ -128,6 +145,8 @@ class Repository(NamedTuple):
     warnings: tuple[str, ...] = ()
     """What a person should know before a write, like a rule that demands signed commits of a PAT."""
     sees_statuses: bool = True  # False: the token may not read the statuses of commits, and so not set one
+    commits: tuple[BaseCommit, ...] = ()
+    """The last commits of the base by first parents, newest first, with what they hold of ``Question.watched``."""
     lists_pulls: bool = True
     """False: a Git server. A branch of ours stands for an open pull request, whose text nobody can read."""
 
@@ -218,7 +237,7 @@ class ClosePull(NamedTuple):
 
 
 class CommentPull(NamedTuple):
-    """Comment on an open pull request, once: ``body`` remembers it.
+    """Comment on a pull request, once: ``body`` remembers it.
 
     The first line of ``comment`` is a marker. A run that was cut off before it wrote the body left one with it.
     """

@@ -54,6 +54,7 @@ class MarkerState(NamedTuple):
     """``digest_of`` each file that it changes, and ``@v2.8.8`` where that one goes to another release."""
     closed: str = ""  # Why we closed it; empty for one that a person closed
     stopped: bool = False  # A comment says that we no longer keep it current
+    failed: str = ""  # Oid of the commit on which Flux reported a failure after it was merged: a comment says so
     migrate: str = ""  # The releases at which `flux migrate` has run once the box is ticked, tags with commas between
     stored: tuple[str, ...] = ()  # What was read in the history, see `stored.memory`
     held: str = ""  # That it must not be merged now: `draft` where we made it one for that, else `said`
@@ -71,6 +72,11 @@ def content_entry(path: str, content: bytes) -> str:
 def break_entry(path: str, target: str, breaks: Iterable[str]) -> str:
     """What people accept: all that breaks in one installation with one release. Anything else is asked anew."""
     return digest_of("\0".join([path, target, *breaks]))
+
+
+def ring_entry(slug: str, target: str, after: Iterable[str]) -> str:
+    """What people accept: that an update group does not wait for the groups before it, with one release."""
+    return digest_of("\0".join(["after", slug, target, *after]))
 
 
 def path_entry(path: str, target: str, highest: str) -> str:

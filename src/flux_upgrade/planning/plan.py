@@ -64,6 +64,14 @@ class PlannedTarget(NamedTuple):
     blocked: Hold | None = None  # What keeps it as it is, whatever there is to upgrade to
 
 
+class GroupWait(NamedTuple):
+    """Groups that come before, and have not passed the release."""
+
+    groups: tuple[str, ...]
+    why: tuple[str, ...]  # A clause each
+    is_ended: bool  # A user ended it with its checkbox
+
+
 class Upgrade(NamedTuple):
     """The installation can go to a release; whether it may is ``approved``."""
 
@@ -76,6 +84,7 @@ class Upgrade(NamedTuple):
     waiting: tuple[str, ...] = ()
     """Paths of the pins that wait until it is merged, if it migrates resources and no more."""
     is_accepted: bool = True  # False: patches over the manifest would break something, and nobody has accepted that
+    wait: GroupWait | None = None  # For the groups before: it stays a draft until then
 
     @property
     def bump_kind(self) -> BumpKind:
@@ -90,6 +99,11 @@ class Upgrade(NamedTuple):
     def approved(self) -> bool:
         """False: it is shown, and waits for a person."""
         return self.bump.approved
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for the groups before."""
+        return self.wait is not None and not self.wait.is_ended
 
 
 class Plan(NamedTuple):

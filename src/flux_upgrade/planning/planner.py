@@ -30,6 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.void_groups import Void
     from flux_upgrade.model.forge import Branch, Repository
+    from flux_upgrade.planning.rings import Rings
 
 
 class Inventory(NamedTuple):
@@ -92,6 +93,12 @@ class _UpdateGroups:
         """Name of a cluster → the release that it is at; filled as clusters are planned."""
         self._migrations: dict[str, list[Plan]] = {}
         """Slug of an update group → the files that are moved before its clusters are upgraded."""
+        self._rings: Rings | None = None
+        if any(each.group.ring.after for each in inventory.update_groups):
+            # Late: most repositories have no groups that come after others.
+            from flux_upgrade.planning.rings import Rings
+
+            self._rings = Rings(inventory.update_groups, inventory.config, repository, inventory.now)
         context = inventory.pin_context
         self._manifests = ManifestPlanner(context.regenerator, context.artifacts, inventory.releases, inventory.now)
         self._pins = PinPlanner(context, inventory.releases, inventory.now)
@@ -145,6 +152,8 @@ class _UpdateGroups:
             if self._analyzer is not None and not plans:
                 with suppress(Unreadable):  # an upgrade is held for it
                     plan = plan._replace(broken_today=self._analyzer.broken_today(target, cluster))
+            if self._rings is not None:
+                plan = self._rings.waiting(plan, update_group, target.terms)
             plans.append(plan)
             if lead is None and plan.can_lead:
                 lead = plan
@@ -228,6 +237,8 @@ class _UpdateGroups:
         if self._repository is not None:
             on_break = OnBreak.DRAFT
         terms = Terms(update_group.group.governance, feedback, request.to, on_break)
+        if self._rings is not None:
+            terms = self._rings.terms(terms, update_group, pin.version)
         return PlannedTarget(pin, member.path, terms, blocked)
 
     def _branches(self, update_group: UpdateGroup) -> Sequence[Branch]:

@@ -73,8 +73,8 @@ class Proposal(NamedTuple):
 
     @property
     def is_draft(self) -> bool:
-        """Whether it must not be merged yet: it waits for a person, or patches would break something."""
-        return self.is_pending or not all(upgrade.is_accepted for _, upgrade in self.upgrades)
+        """Whether it must not be merged yet: it waits, or patches would break something."""
+        return self.is_pending or not all(each.is_accepted and not each.waits for _, each in self.upgrades)
 
     @property
     def is_pending(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -64,6 +65,21 @@ class Hold(NamedTuple):
     needs_approval: bool = False  # Once nothing is in its way any more, a person has to approve it
 
 
+class HealthStatus(NamedTuple):
+    """The commit statuses by which Flux reports that a group is healthy."""
+
+    contexts: tuple[str, ...]  # Each must be there; `*` stands for any characters
+    creator: str  # Login of who posts them, `flux-staging[bot]`
+
+
+class Ring(NamedTuple):
+    """What the config file says of a group's place among the rings."""
+
+    after: tuple[str, ...] = ()  # Names of the groups before it
+    soak: timedelta = timedelta(0)  # How long they must have had the release
+    healthy: HealthStatus | None = None  # None: it is healthy once the next ring's soak is over
+
+
 class Bump(NamedTuple):
     """The policy lets an installation go to ``target``; whether that is possible is seen next."""
 
@@ -80,7 +96,7 @@ class Rejection(NamedTuple):
 
     bump_kind: BumpKind
     target: Version  # What was proposed
-    reason: HoldReason  # CLOSED_BY_HUMAN, REVERTED or ROLLED_BACK
+    reason: HoldReason  # CLOSED_BY_HUMAN, REVERTED, GROUP_REVERTED or ROLLED_BACK
     since: str  # RFC 3339, UTC; empty where nobody knows
     where: str  # Address of the pull request, or of the artifact
 

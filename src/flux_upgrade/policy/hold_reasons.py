@@ -93,6 +93,18 @@ class HoldReason(StrEnum):
         "Approve the version once the problem is fixed.",
         Effect(is_wait=True, verb="merged and reverted"),
     )
+    WAITS_FOR_GROUP = (
+        "waits-for-group",
+        "A group in `after` does not run the release yet, has not run it for the time of `soak`, or is not healthy.",
+        "Wait, or upgrade and repair the group shown: see [Rings](../how-to/rings.md).",
+        Effect(is_wait=True),
+    )
+    GROUP_REVERTED = (
+        "group-reverted",
+        "A group in `after` has merged the release and then reverted it.",
+        "Wait for a newer release, or approve this one once the problem is fixed.",
+        Effect(is_wait=True, verb="merged and reverted", pull_request=OpenPullRequest.DRAFT),
+    )
     ROLLED_BACK = (
         "rolled-back",
         "`flux-upgrade rollback` moved the artifact's tag back from this version.",

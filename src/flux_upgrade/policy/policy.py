@@ -15,10 +15,12 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
-from flux_upgrade.model.versions import Release, Version, is_tag
+from flux_upgrade.model.versions import NO_VERSION, Release, Version, is_tag
 from flux_upgrade.policy.decision import Bump, BumpKind, Feedback, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.semver_range import Constraint
+
+_OF_ONE_RELEASE = (HoldReason.ROLLED_BACK, HoldReason.GROUP_REVERTED)
 
 
 class MaxBump(StrEnum):
@@ -43,6 +45,7 @@ class Policy(NamedTuple):
     pending: Pending = Pending.DRAFT
     patch_cool_down: timedelta = timedelta(0)
     minor_cool_down: timedelta = timedelta(days=7)  # By the age of the minor's `.0`; majors too
+    passed: Version = NO_VERSION  # The release that the rings before have passed: newer ones wait behind it
 
 
 def decide(
@@ -120,6 +123,9 @@ class _Case:
     def decide(self, bump_kind: BumpKind) -> list[Bump | Hold]:
         """What is decided about one kind of bump: the Bump first, then holds from high to low."""
         releases = [each for each in self.newer if BumpKind.between(self.current, each.version) is bump_kind]
+        passed = self.policy.passed
+        if any(each.version == passed for each in releases):
+            releases = [each for each in releases if each.version <= passed or each.version in self.approved]
         for release in reversed(releases):
             for approval in (release.version.minor, release.version):
                 if approval in self.approved:
@@ -217,11 +223,8 @@ def refused(feedback: Feedback, bump_kind: BumpKind, target: Version) -> Hold | 
         and is_tag(each.target)
         and each.target.minor == target.minor
         and (each.bump_kind is BumpKind.PATCH) is (bump_kind is BumpKind.PATCH)
-        # A rejected patch, or what was rolled back, lets newer ones through; a rejected minor does not.
-        and (
-            target <= each.target
-            or (each.bump_kind is not BumpKind.PATCH and each.reason is not HoldReason.ROLLED_BACK)
-        )
+        # A rejected patch, or what did not work elsewhere, lets newer ones through; a rejected minor does not.
+        and (target <= each.target or (each.bump_kind is not BumpKind.PATCH and each.reason not in _OF_ONE_RELEASE))
     ]
     if not found:
         return None

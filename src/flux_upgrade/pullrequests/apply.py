@@ -83,6 +83,7 @@ def reconcile_pull_requests(
             break
     done = [results[each.branch] for each in chosen]
     try:
+        done.extend(reconciler.tell_failures())
         done.extend(reconciler.close_stale(warn))
     except Exception as error:  # noqa: BLE001 all else was done, and is reported
         errors.append(known(error))
@@ -133,4 +134,14 @@ def question_of(inventory: Inventory, more: Iterable[str] = ()) -> Question:
         ),
         base=inventory.request.base,
         prefix=inventory.config.branch_prefix if inventory.all_paths is not None else "",
+        watched=_watched(inventory),
     )
+
+
+def _watched(inventory: Inventory) -> tuple[str, ...]:
+    if not any(group.group.ring.after for group in inventory.update_groups):
+        return ()
+    # Late, as in the planner: most repositories have no groups that come after others.
+    from flux_upgrade.planning.rings import watched
+
+    return watched(inventory.update_groups)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from flux_upgrade.clusters.groups import UpdateGroup
+from flux_upgrade.clusters.groups import UpdateGroup, branch_name
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import DraftsUnavailable, FluxUpgradeError
 from flux_upgrade.model.forge import Done, OpenIssue, OpenPull, Repository, Step, UpdateIssue, UpdatePull
@@ -134,6 +134,19 @@ class Reconciler:
         except FluxUpgradeError as error:
             # All else was done, and the next run sees to this.
             warn(f"open pull requests of former installations could not be read: {error.message}")
+
+    def tell_failures(self) -> Iterator[Result]:
+        """Comment on merged upgrades after which Flux reports a failure, and that other groups wait for."""
+        if not self._repository.commits:
+            return
+        # Late: as above.
+        from flux_upgrade.pullrequests.failed_upgrades import comments
+
+        for failed, step in comments(self._inventory, self._repository):
+            bump_kind = BumpKind(failed.state.subject)
+            name = branch_name(self._inventory.config.branch_prefix, failed.update_group.slug, bump_kind)
+            idle = Result(failed.update_group, bump_kind, name, Action.NONE)
+            yield self._take(Reconciliation((step,), pull=failed.pull), idle)
 
     def _take(self, reconciliation: Reconciliation, idle: Result, context: ProposalContext | None = None) -> Result:
         if reconciliation.pull is not None:

@@ -11,6 +11,7 @@ from flux_upgrade.clusters.void_groups import GroupPaths, Void, void_patterns
 from flux_upgrade.config.config import Config, Governance, Migrate
 from flux_upgrade.config.keys import LIMITS
 from flux_upgrade.model.text import printable
+from flux_upgrade.policy.decision import Ring
 from flux_upgrade.policy.policy import MaxBump, Pending
 
 _BY_ITSELF = {
@@ -31,7 +32,7 @@ def check_report(config: Config, title: str, matches: Mapping[str, Sequence[str]
     lines = [title]
     for group in config.groups:
         lines.append(f"group {group.name}: one pull request for {', '.join(group.paths)}")
-        lines += [*matches.get(group.name, ()), *_governance_lines(group.governance)]
+        lines += [*matches.get(group.name, ()), *_ring_lines(group.ring), *_governance_lines(group.governance)]
     rest = "all other installations" if config.groups else "all installations"
     lines += [f"{rest}: a pull request each", *matches.get("", ()), *_governance_lines(config.default.governance)]
     if config.ignore:
@@ -49,6 +50,14 @@ def check_report(config: Config, title: str, matches: Mapping[str, Sequence[str]
         names = ", ".join(name for name, _ in config.bootstrap.clusters)
         lines.append(f"bootstrap: {names or 'one cluster'}")
     return "".join(f"{line}\n" for line in lines)
+
+
+def _ring_lines(ring: Ring) -> Iterator[str]:
+    if ring.after:
+        soak = f", once it has run the same release for {_span(ring.soak)}" if ring.soak else ""
+        yield f"  after: {', '.join(ring.after)}{soak}"
+    if ring.healthy is not None:
+        yield f"  healthy: {ring.healthy.creator} posts success for {', '.join(ring.healthy.contexts)}"
 
 
 def _governance_lines(found: Governance) -> Iterator[str]:

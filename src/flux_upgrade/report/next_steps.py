@@ -79,7 +79,8 @@ def _migrated_files(row: Row) -> Iterator[str]:
 
 def _of_row(row: Row) -> Iterator[Step]:
     # Why something failed, and what to do about it, is an error of the run.
-    if row.state in (State.UP_TO_DATE, State.FAILED):
+    # What waits for another group takes care of itself.
+    if row.state in (State.UP_TO_DATE, State.FAILED, State.WAITS):
         return
     clusters = (row.name,)
     impact = _impact(row)

@@ -19,6 +19,7 @@ from flux_upgrade.report.steps import Remark, Stage, Step
 
 ALL_IGNORED = "nothing to do: the config file ignores every installation"
 _FEW = 3
+_PLURALS = {State.NEEDS_APPROVAL: "need approval", State.WAITS: "wait"}
 
 
 class Overview(NamedTuple):
@@ -51,10 +52,8 @@ def _counts(noun: str, rows: Sequence[Row]) -> str:
     for each in rows:
         states[each.name] = min(states.get(each.name, each.state), each.state, key=order.index)
     found = Counter(states.values())
-    shown = []
-    for state in filter(found.get, order):
-        is_plural = state is State.NEEDS_APPROVAL and found[state] != 1
-        shown.append(f"{found[state]} {'need approval' if is_plural else state}")
+    words = ((found[state], state if found[state] == 1 else _PLURALS.get(state, state)) for state in order)
+    shown = [f"{count} {word}" for count, word in words if count]
     return f"{counted(len(states), noun)}: {', '.join(shown)}" if states else ""
 
 

@@ -22,6 +22,7 @@ class State(StrEnum):
     FAILED = "failed"
     READY = "ready"
     NEEDS_APPROVAL = "needs approval"
+    WAITS = "waits"
     HELD = "held"
     UP_TO_DATE = "up to date"
 
@@ -79,13 +80,23 @@ def decision_rows(plan: Plan, name: str, *, is_reference: bool = False) -> Itera
     for each in plan.decisions:
         row = Row(name, current, str(each.target), str(each.bump_kind), State.HELD, "", plan, each, is_reference)
         if isinstance(each, Upgrade):
-            yield row._replace(state=State.READY if each.approved else State.NEEDS_APPROVAL, why=_steps_after(each))
+            yield row._replace(state=_state_of(each), why=_waits_for(each) or _steps_after(each))
         elif each.reason is HoldReason.UP_TO_DATE:
             yield row._replace(target="", bump_kind="", state=State.UP_TO_DATE)
         elif each.reason is HoldReason.NEEDS_APPROVAL and each.target:
             yield row._replace(state=State.NEEDS_APPROVAL)
         else:
             yield row._replace(bump_kind=row.bump_kind if each.target else "", why=f"{each.reason}{dates(each)}")
+
+
+def _state_of(upgrade: Upgrade) -> State:
+    if not upgrade.approved:
+        return State.NEEDS_APPROVAL
+    return State.WAITS if upgrade.waits else State.READY
+
+
+def _waits_for(upgrade: Upgrade) -> str:
+    return "; ".join(upgrade.wait.why) if upgrade.wait is not None and upgrade.waits else ""
 
 
 def _steps_after(upgrade: Upgrade) -> str:

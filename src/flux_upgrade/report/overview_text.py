@@ -24,6 +24,7 @@ _COLORS = {
     State.UPGRADED: _GREEN,
     State.READY: _GREEN,
     State.NEEDS_APPROVAL: _YELLOW,
+    State.WAITS: _YELLOW,
     State.HELD: _RED,
     State.FAILED: _RED,
     State.UP_TO_DATE: _DIM,

@@ -52,6 +52,7 @@ def plan_lines(plan: Plan, above: Sequence[Plan]) -> Iterator[str]:
     for decision in plan.decisions:
         if isinstance(decision, Upgrade):
             waits = "" if decision.approved else " · needs approval"
+            waits += f" · waits: {'; '.join(decision.wait.why)}" if decision.wait is not None and decision.waits else ""
             what = "" if decision.waiting else "upgrade "
             yield f"  {decision.bump_kind}: {what}{step(plan, decision)}{waits}"
             yield from (f"    {line}" for line in _upgrade(decision, above))
@@ -205,10 +206,12 @@ def plan_value(plan: Plan, cluster: str) -> dict[str, Any]:
 
 def _decision(plan: Plan, decision: Upgrade | Hold) -> dict[str, Any]:
     value: dict[str, Any] = dict.fromkeys(("bump", "action", "target", "approved", *_REASONS, "impact"))
+    value["waits-for"] = []
     value |= {"bump": str(decision.bump_kind), "target": decision.target or None}
     if isinstance(decision, Upgrade):
         impact = decision.impact
         value |= {"action": "upgrade", "approved": decision.approved, "detail": decision.bump.why or None}
+        value["waits-for"] = list(decision.wait.why) if decision.wait is not None and decision.waits else []
     else:
         impact = plan.impacts.get(decision.bump_kind)
         value |= {"action": "hold", "reason": str(decision.reason)}

@@ -25,7 +25,7 @@ from flux_upgrade.adapters.git.pull_requests_by_push import AGIT, OURS
 from flux_upgrade.adapters.git.remotes import RemoteAccess
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import Overtaken, RepositoryUnfit
-from flux_upgrade.model.forge import Branch, PullState, Question, Repository
+from flux_upgrade.model.forge import BaseCommit, Branch, PullState, Question, Repository
 from flux_upgrade.model.text import one_line
 
 HEADS = "refs/heads/"
@@ -82,8 +82,18 @@ class GitFetch:
             files=self._git.files(oid, question.paths),
             branches={name: self._branch(name, oid) for name in question.branches},
             recent=self._git.recent(oid),
+            commits=self._commits(oid, question),
             lists_pulls=False,
         )
+
+    def _commits(self, oid: str, question: Question) -> tuple[BaseCommit, ...]:
+        """The base's head, and since when it holds what is watched. Git keeps no statuses."""
+        if not question.watched:
+            return ()
+        blobs = {path: file.oid for path, file in self._git.files(oid, question.watched).items() if file.oid}
+        since, moment = self._git.last_change(oid, question.watched)
+        head = BaseCommit(oid, rfc3339(self._git.made_at(oid)), blobs)
+        return (head,) if since == oid else (head, BaseCommit(since, rfc3339(moment), blobs))
 
     def _unfit(self, base: str, refs: Refs) -> RepositoryUnfit:
         where = remotes.masked(self._remote.url)

@@ -156,6 +156,15 @@ class GitRepository:
     def recent(self, oid: str) -> tuple[str, ...]:
         return tuple(self._must("log", f"-{_RECENT}", "--format=%s", oid).text.splitlines())
 
+    def last_change(self, oid: str, paths: Sequence[str]) -> tuple[str, int]:
+        """By first parents, the last commit that changed one of the files, and when it was made (epoch seconds).
+
+        In a shallow history that is its oldest commit, should it have changed none.
+        """
+        found = self._must("log", "-1", "--first-parent", "--format=%H %ct", oid, "--", *paths).text
+        commit, _, moment = (found or self._must("log", "-1", "--format=%H %ct", oid).text).partition(" ")
+        return commit, int(moment)
+
     def is_ancestor(self, ancestor: str, oid: str) -> bool:
         """Whether ``ancestor`` is in the history of ``oid``, as far as it was fetched."""
         return self._run("merge-base", "--is-ancestor", ancestor, oid).status == 0

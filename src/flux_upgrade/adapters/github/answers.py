@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from flux_upgrade.adapters.github import branch_rules
 from flux_upgrade.adapters.github.query import Json
-from flux_upgrade.model.forge import BaseFile, Branch, Commit, Issue, PullRequest, PullState, Question
+from flux_upgrade.model.forge import (
+    BaseCommit,
+    BaseFile,
+    Branch,
+    Commit,
+    CommitStatus,
+    Issue,
+    PullRequest,
+    PullState,
+    Question,
+)
 from flux_upgrade.model.markers import PROOF
 
 
@@ -18,6 +29,36 @@ def file_of(commit: Json, number: int) -> BaseFile:
     if entry is None or entry["type"] != "blob":
         return BaseFile("", history=history)
     return BaseFile(entry["oid"], f"{entry['mode']:06o}", history)
+
+
+def commits_of(commit: Json, question: Question) -> tuple[BaseCommit, ...]:
+    """The last commits of the base by first parents, newest first; none where nothing is watched."""
+    nodes = {node["oid"]: node for node in (commit.get("last") or {"nodes": ()})["nodes"]}
+    found = []
+    oid = commit["oid"]
+    while oid in nodes:
+        node = nodes.pop(oid)
+        found.append(_base_commit(node, question))
+        parents = node["parents"]["nodes"]
+        oid = parents[0]["oid"] if parents else ""
+    return tuple(found)
+
+
+def _base_commit(node: Json, question: Question) -> BaseCommit:
+    files = {path: node[f"f{number}"] for number, path in enumerate(question.watched)}
+    statuses = {
+        each["context"]: CommitStatus(each["state"].lower(), _login(each["creator"]))
+        for each in (node.get("status") or {"contexts": ()})["contexts"]
+    }
+    moment = datetime.fromisoformat(node["committedDate"]).astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return BaseCommit(node["oid"], moment, {path: file["oid"] for path, file in files.items() if file}, statuses)
+
+
+def _login(actor: Json | None) -> str:
+    """As REST has it: GraphQL leaves ``[bot]`` out. Empty for an account that is gone."""
+    if actor is None:
+        return ""
+    return f"{actor['login']}[bot]" if actor["__typename"] == "Bot" else str(actor["login"])
 
 
 def branch_of(repository: Json, number: int, name: str) -> Branch:

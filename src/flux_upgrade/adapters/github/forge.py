@@ -110,6 +110,7 @@ class GitHubForge:
             viewer=seen["viewer"],
             recent=tuple(each["messageHeadline"] for each in commit["recent"]["nodes"][:_RECENT]),
             ancestry=tuple(each["oid"] for each in commit["recent"]["nodes"]),
+            commits=answers.commits_of(commit, question),
             warnings=(_UNSIGNED,) if self._is_personal and any(map(branch_rules.demands_signatures, refs)) else (),
         )
 

@@ -17,6 +17,8 @@ from flux_upgrade.model.markers import PENDING, PROOF
 MAX_BRANCHES = 50
 MAX_PATHS = 100  # of one query: more of them would come near GitHub's limits of cost and time
 MAX_PULLS = 10  # of one branch, newest first
+MAX_LOOKUPS = 1000  # of files in the last commits
+_LEAST_COMMITS = 10
 PAGED = ("issues", "refs")
 """Lists that go on in the query of each further chunk: the more clusters, the more of them there may be."""
 
@@ -61,6 +63,14 @@ _BASE = """{
         %s
       } }
     }"""
+_LAST = """last: history(first: %d) {
+          nodes {
+            oid committedDate
+            parents(first: 1) { nodes { oid } }
+            status @include(if: $statuses) { contexts { context state creator { __typename login } } }
+            %s
+          }
+        }"""
 _OTHERS = "refs(refPrefix: $prefix, first: 100%s) { pageInfo { hasNextPage endCursor } nodes { prefix name } }"
 _CLOSED_HEADS = f"closed: pullRequests(states: [CLOSED], first: 100, orderBy: {_NEWEST}) {{ nodes {{ %s }} }}" % (
     "headRefName isCrossRepository"
@@ -152,6 +162,15 @@ class _Builder:
             lines.append(f"h{number}: history(first: 5, path: $p{number}) {{ nodes {{ message }} }}")
         return "\n        ".join(lines)
 
+    def last(self, question: Question) -> str:
+        """The last commits, and what they hold of what is watched: fewer of them, the more that is."""
+        if not question.watched:
+            return ""
+        for number, path in enumerate(question.watched):
+            self.variable(f"l{number}", path)
+        files = " ".join(f"f{number}: file(path: $l{number}) {{ oid }}" for number in range(len(question.watched)))
+        return _LAST % (max(_LEAST_COMMITS, min(100, MAX_LOOKUPS // len(question.watched))), files)
+
     def list(self, name: str, question: Question, cursor: str = "") -> str:
         """A page of one of ``PAGED``."""
         if name == "refs":
@@ -178,7 +197,8 @@ def first(who: Who, question: Question, parts: Parts) -> Query:
     if question.base:
         builder.variable("base", f"refs/heads/{question.base}")
         field = "ref(qualifiedName: $base)"
-    files, branches = builder.files(question, 0), builder.branches(question, 0)
+    files = f"{builder.files(question, 0)} {builder.last(question)}".rstrip()
+    branches = builder.branches(question, 0)
     lists = PAGED if "/" in question.prefix else PAGED[:1]
     pages = "\n    ".join(builder.list(name, question) for name in lists)
     body = f"{_REPOSITORY}\n    {pages}\n    base: {field} {_BASE % files}\n    {branches}"

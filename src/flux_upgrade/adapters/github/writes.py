@@ -180,7 +180,8 @@ class GitHubWrites:
         """
         with self._telling(doing, _PULLS):
             _, now = self._transport.requestJsonAndCheck("GET", f"{self._url}/pulls/{seen.number}")
-            if (now.get("state"), now.get("title"), now.get("body") or "") != ("open", seen.title, seen.body):
+            is_as_seen = (now.get("title"), now.get("body") or "") == (seen.title, seen.body)
+            if now.get("state") != ("open" if seen.state is forge.PullState.OPEN else "closed") or not is_as_seen:
                 raise Overtaken(f"another user or run changed {seen.url}")
             self._pull(seen).edit(
                 title=NotSet if title is None else title,

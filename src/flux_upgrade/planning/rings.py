@@ -1,0 +1,193 @@
+"""Groups that come after others: what those have passed and reverted, and which upgrades wait for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from flux_upgrade.clusters.clusters import Cluster, Member
+from flux_upgrade.clusters.groups import UpdateGroup, branches_of
+from flux_upgrade.config.config import Config
+from flux_upgrade.model.forge import PullRequest, PullState, Repository
+from flux_upgrade.model.markers import MarkerState, ring_entry
+from flux_upgrade.model.versions import NO_VERSION, Version, is_tag
+from flux_upgrade.pins.pin import PinState, Role
+from flux_upgrade.planning.plan import GroupWait, Plan, Terms, Upgrade
+from flux_upgrade.policy.decision import BumpKind, Hold, Rejection, Ring
+from flux_upgrade.policy.feedback import feedback_of, state_of
+from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.policy.policy import Pending
+from flux_upgrade.policy.rings import RingFacts, RingReport, RingState, passed_by_all, report_of, waiting_for
+
+_SETTLED = (PinState.EXACT, PinState.UNKNOWN)  # What is a range or floats says nothing of the release that runs
+
+
+class FailedUpgrade(NamedTuple):
+    """A merged pull request after which Flux reports a failure."""
+
+    update_group: UpdateGroup
+    report: RingReport
+    pull: PullRequest
+    state: MarkerState
+    waiting: tuple[str, ...]  # Names of the groups that come after
+
+
+class Rings:
+    """The groups of a repository, as far as one comes after another. ``repository`` None: of a checkout alone."""
+
+    def __init__(
+        self, update_groups: Iterable[UpdateGroup], config: Config, repository: Repository | None, now: datetime
+    ) -> None:
+        self._groups = {each.group.name: each for each in update_groups if each.group.name}
+        self._config, self._repository, self._now = config, repository, now
+        self._reports: dict[str, tuple[RingReport, ...]] = {}
+
+    def reports(self, update_group: UpdateGroup) -> tuple[RingReport, ...]:
+        """How far each group is that this one comes after."""
+        name, ring = update_group.group.name, update_group.group.ring
+        if name not in self._reports:
+            self._reports[name] = tuple(self._report(before, ring) for before in ring.after)
+        return self._reports[name]
+
+    def failures(self) -> Iterator[FailedUpgrade]:
+        """The upgrades of groups in which Flux reports a failure, and that others wait for."""
+        found: dict[str, FailedUpgrade] = {}
+        for update_group in self._groups.values():
+            for report in self.reports(update_group):
+                if report.state is not RingState.FAILING:
+                    continue
+                group = self._groups[report.name]
+                merged = next((each for each in self._merged(group) if each[1].target == report.version), None)
+                if merged is not None:
+                    waiting = found[report.name].waiting if report.name in found else ()
+                    names = (*waiting, update_group.group.name)
+                    found[report.name] = FailedUpgrade(group, report, *merged, names)
+        yield from found.values()
+
+    def terms(self, terms: Terms, update_group: UpdateGroup, current: Version) -> Terms:
+        """``terms`` of an installation at ``current``, with what the groups before have passed and reverted."""
+        if not update_group.group.ring.after or terms.to:
+            return terms
+        governance, feedback = terms.governance, terms.feedback
+        policy = governance.policy._replace(passed=passed_by_all(self.reports(update_group)))
+        reverted = (each for name in update_group.group.ring.after for each in self._reverted(name, current))
+        return terms._replace(
+            governance=governance._replace(policy=policy),
+            feedback=feedback._replace(rejections=(*feedback.rejections, *reverted)),
+        )
+
+    def waiting(self, plan: Plan, update_group: UpdateGroup, terms: Terms) -> Plan:
+        """``plan`` with the upgrades that wait: as drafts, or held where there are none."""
+        if not update_group.group.ring.after or terms.to or not plan.upgrades:
+            return plan
+        decisions = [
+            self._waiting(each, update_group, terms) if isinstance(each, Upgrade) else each for each in plan.decisions
+        ]
+        return plan._replace(decisions=tuple(decisions))
+
+    def _waiting(self, upgrade: Upgrade, update_group: UpdateGroup, terms: Terms) -> Upgrade | Hold:
+        group, target = update_group.group, upgrade.target
+        why = waiting_for(self.reports(update_group), target)
+        if upgrade.bump_kind is BumpKind.MIGRATION or not why:
+            return upgrade
+        if self._repository is not None and group.governance.policy.pending is Pending.DRAFT:
+            is_ended = ring_entry(update_group.slug, target, group.ring.after) in terms.feedback.accepted
+            return upgrade._replace(wait=GroupWait(group.ring.after, why, is_ended))
+        hint = f"upgrade {' and '.join(group.ring.after)} first, or set the version with --to {target}"
+        return Hold(HoldReason.WAITS_FOR_GROUP, "; ".join(why), hint, None, upgrade.bump_kind, target)
+
+    def _report(self, name: str, ring: Ring) -> RingReport:
+        group = self._groups.get(name)
+        if group is None:
+            return RingReport(name, RingState.UNKNOWN, detail=f"the group {name} has no installation here")
+        members = [member for cluster in group.clusters for member in _installing(cluster)]
+        versions = tuple(_version(cluster) for cluster in group.clusters if not cluster.is_tools)
+        repository = self._repository
+        if repository is None:
+            # Of a checkout only the order is known.
+            return report_of(RingFacts(name, versions), (), None, self._now)
+        if not all(_is_current(member, repository) for member in members):
+            return RingReport(
+                name, RingState.UNKNOWN, detail=f"{name} differs between this checkout and the base branch"
+            )
+        merged = self._merged(group)
+        facts = RingFacts(
+            name,
+            versions,
+            tuple(dict.fromkeys(member.path for member in members)),
+            max((pull.closed_at for pull, state in merged if state.target in versions), default=""),
+            group.group.ring.healthy,
+        )
+        return report_of(facts, repository.commits, ring.soak, self._now)
+
+    def _merged(self, group: UpdateGroup) -> list[tuple[PullRequest, MarkerState]]:
+        """The upgrades of a group that were merged, newest first."""
+        branches = self._repository.branches if self._repository is not None else {}
+        pulls = (pull for name in branches_of(group, self._config) for pull in branches[name].pulls)
+        found = [(pull, state) for pull in pulls if pull.state is PullState.MERGED and (state := state_of(pull))]
+        ours = [each for each in found if each[1].subject != BumpKind.MIGRATION]
+        return sorted(ours, key=lambda each: each[0].number, reverse=True)
+
+    def _reverted(self, name: str, current: Version) -> Iterator[Rejection]:
+        """What a group before has merged and reverted, as a rejection of what it would be here."""
+        group = self._groups.get(name)
+        if group is None or self._repository is None:
+            return
+        branches = [self._repository.branches[each] for each in branches_of(group, self._config)]
+        for cluster in group.clusters:
+            for member in _installing(cluster):
+                feedback = feedback_of(
+                    branches,
+                    self._repository.issues,
+                    group=group.slug,
+                    path=member.path,
+                    current=member.pin.version,
+                    asked=(),
+                    former=self._repository.former,
+                )
+                for each in feedback.rejections:
+                    if each.reason is HoldReason.REVERTED and each.target > current:
+                        bump_kind = BumpKind.between(current, each.target)
+                        where = f"{each.where} ({name})"
+                        yield each._replace(bump_kind=bump_kind, reason=HoldReason.GROUP_REVERTED, where=where)
+
+
+def watched(update_groups: Sequence[UpdateGroup]) -> tuple[str, ...]:
+    """The files of the groups whose health and age matter now: another group is behind them, and comes after."""
+    by_name = {each.group.name: each for each in update_groups if each.group.name}
+    paths: dict[str, None] = {}
+    for group in update_groups:
+        for before in filter(None, map(by_name.get, group.group.ring.after)):
+            if _newest(before) > _oldest(group):
+                paths |= dict.fromkeys(member.path for cluster in before.clusters for member in _installing(cluster))
+    return tuple(sorted(paths))
+
+
+def _installing(cluster: Cluster) -> list[Member]:
+    return [each for each in cluster.members if each.pin.role is Role.INSTALLS and each.pin.state in _SETTLED]
+
+
+def _version(cluster: Cluster) -> str:
+    """The release of a cluster; empty where it has none, or more than one."""
+    versions = {member.pin.version for member in _installing(cluster)}
+    version = versions.pop() if len(versions) == 1 else ""
+    return version if is_tag(version) else ""
+
+
+def _newest(group: UpdateGroup) -> Version:
+    return max(_versions(group), default=NO_VERSION)
+
+
+def _oldest(group: UpdateGroup) -> Version:
+    return min(_versions(group), default=NO_VERSION)
+
+
+def _versions(group: UpdateGroup) -> Iterator[Version]:
+    found = (_version(cluster) for cluster in group.clusters if not cluster.is_tools)
+    return (Version(each) for each in found if each)
+
+
+def _is_current(member: Member, repository: Repository) -> bool:
+    file = repository.files.get(member.path)
+    return file is not None and file.holds(member.pin.content)

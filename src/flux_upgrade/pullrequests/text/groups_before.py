@@ -1,0 +1,41 @@
+"""A draft that waits for other groups: for which, why, and the box that ends the wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flux_upgrade.model import markers
+from flux_upgrade.model.markdown import bullets, code, plain
+from flux_upgrade.model.text import enumeration
+from flux_upgrade.planning.plan import GroupWait
+from flux_upgrade.pullrequests.text.view import View
+
+
+def short(view: View) -> Iterator[str]:
+    """For the first line."""
+    wait = _wait(view)
+    if wait is not None and not wait.is_ended:
+        yield f"waits for {enumeration([code(name) for name in wait.groups])}"
+
+
+def paragraph(view: View) -> Iterator[str]:
+    wait = _wait(view)
+    if wait is None:
+        return
+    names = enumeration([code(name) for name in wait.groups])
+    why = bullets([plain(each) for each in wait.why])
+    target = view.proposal.target
+    if view.has_boxes:
+        entry = markers.ring_entry(view.proposal.slug, target, wait.groups)
+        text = f"do not wait for {names} with {target}"
+        why += f"\n\n{markers.checkbox(f'{markers.ACCEPT}-{entry}', text, is_ticked=wait.is_ended)}"
+    if wait.is_ended:
+        yield f"**This does not wait for {names}**, because you ticked the box:\n{why}"
+    else:
+        yield f"**This stays a draft until {names} has passed {target}:**\n{why}"
+
+
+def _wait(view: View) -> GroupWait | None:
+    """What the group's highest release waits for."""
+    waits = {upgrade.target: upgrade.wait for _, upgrade in view.upgrades if upgrade.wait is not None}
+    return waits[max(waits)] if waits else None

@@ -1,0 +1,272 @@
+"""Groups that come after others: what they wait for, and what ends the wait."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+
+from flows import path_in
+from flux_upgrade.model import markers
+from flux_upgrade.policy.decision import HealthStatus, Ring
+from flux_upgrade.policy.feedback import APPROVED
+from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.policy.policy import Policy
+from flux_upgrade.policy.rings import fits
+from rings import CONTEXT, FLUX, HEALTHY, MINORS, RingRepository, group
+
+STAGING, PRODUCTION = "staging/minor", "production/minor"
+BOX = re.compile(rf"- \[(.)\] <!-- flux-upgrade:({markers.ACCEPT}-[0-9a-f]+) -->")
+
+
+def rings(
+    *, soak: int = 3, healthy: HealthStatus | None = None, policy: Policy = MINORS, staging: str = "v2.8.8"
+) -> RingRepository:
+    """Staging, and production after it."""
+    before = group("staging", ring=Ring(healthy=healthy))
+    after = group("production", policy, Ring(("staging",), timedelta(days=soak)))
+    return RingRepository((before, after), {"staging": staging, "production": "v2.8.8"})
+
+
+def test_the_next_group_is_a_draft_that_says_what_it_waits_for() -> None:
+    one = rings()
+    assert one.run() == {STAGING: "opened", PRODUCTION: "opened"}
+    assert not one.pull(STAGING).is_draft
+    pull = one.pull(PRODUCTION)
+    assert pull.is_draft
+    assert "waits for `staging`" in pull.body.splitlines()[1]
+    assert "- staging runs v2.8.8" in pull.body
+    assert one.run() == {}
+
+
+def test_it_becomes_ready_once_the_same_release_was_merged_and_has_soaked() -> None:
+    one = rings()
+    one.run()
+    one.merge(STAGING)
+    assert one.later(hours=1) == {PRODUCTION: "updated"}
+    assert "- staging has run v2.9.4 since 2026-09-01, and the soak ends on 2026-09-04" in one.pull(PRODUCTION).body
+    assert one.later(days=1) == {}, "the text is the same every day"
+    assert one.pull(PRODUCTION).is_draft
+    assert one.later(days=2) == {PRODUCTION: "updated"}
+    assert not one.pull(PRODUCTION).is_draft
+    assert "waits for" not in one.pull(PRODUCTION).body
+    assert one.run() == {}
+
+
+def test_a_wait_that_is_over_is_not_even_begun() -> None:
+    one = rings(staging="v2.9.4")
+    assert one.later(days=3) == {PRODUCTION: "opened"}
+    assert not one.pull(PRODUCTION).is_draft
+
+
+def test_the_group_before_may_go_on_while_the_next_one_takes_what_it_has_passed() -> None:
+    one = rings(staging="v2.9.3")
+    assert one.later(days=4) == {"staging/patch": "opened", PRODUCTION: "opened"}
+    assert one.pull(PRODUCTION).title == "Upgrade Flux to v2.9.3 in production"
+    assert not one.pull(PRODUCTION).is_draft
+
+
+def test_a_change_of_the_group_before_begins_the_soak_anew() -> None:
+    one = rings(staging="v2.9.4")
+    one.later(days=2)
+    path = path_in("clusters/staging/one")
+    content = one.forge.files[path]
+    one.forge.push_to_base({path: content.replace(b"--log-level=info", b"--log-level=debug")})
+    one.later(days=2)
+    assert one.pull(PRODUCTION).is_draft
+    one.later(days=1)
+    assert not one.pull(PRODUCTION).is_draft
+
+
+def test_another_change_does_not() -> None:
+    one = rings(staging="v2.9.4")
+    one.later(days=2)
+    one.forge.push_to_base({"apps/readme.md": b"Hello\n"})
+    one.later(days=1)
+    assert not one.pull(PRODUCTION).is_draft
+
+
+HEALTH = {
+    "healthy": ((CONTEXT, "success", FLUX), ""),
+    "case": ((CONTEXT, "success", FLUX.upper()), ""),
+    "missing": (None, f"Flux has not posted {CONTEXT}"),
+    "other-context": ((f"{CONTEXT}-2", "success", FLUX), f"Flux has not posted {CONTEXT}"),
+    "forged": ((CONTEXT, "success", "mallory"), f"{CONTEXT} was posted by mallory"),
+    "gone-account": ((CONTEXT, "success", ""), f"{CONTEXT} was posted by an unknown user"),
+    "pending": ((CONTEXT, "pending", FLUX), f"{CONTEXT} is pending"),
+    "failure": ((CONTEXT, "failure", FLUX), f"Flux reports a failure in staging ({CONTEXT})"),
+    "error": ((CONTEXT, "error", FLUX), f"Flux reports a failure in staging ({CONTEXT})"),
+}
+
+
+@pytest.mark.parametrize("name", HEALTH)
+def test_only_flux_says_that_a_group_is_healthy(name: str) -> None:
+    posted, why = HEALTH[name]
+    one = rings(healthy=HEALTHY, staging="v2.9.4")
+    if posted is not None:
+        one.forge.post(*posted)
+    one.later(days=3)
+    pull = one.pull(PRODUCTION)
+    assert pull.is_draft is bool(why)
+    assert why in pull.body
+
+
+def test_a_forged_status_does_not_hide_behind_an_older_one() -> None:
+    one = rings(healthy=HEALTHY, staging="v2.9.4")
+    one.forge.post(CONTEXT, "success", FLUX)
+    one.forge.push_to_base({"apps/readme.md": b"Hello\n"})
+    one.forge.post(CONTEXT, "success", "mallory")
+    one.later(days=3)
+    assert "was posted by mallory" in one.pull(PRODUCTION).body
+
+
+def test_a_status_counts_only_while_the_release_is_there() -> None:
+    one = rings(healthy=HEALTHY)
+    one.forge.post(CONTEXT, "success", FLUX)
+    one.run()
+    one.merge(STAGING)
+    one.later(days=3)
+    assert f"Flux has not posted {CONTEXT}" in one.pull(PRODUCTION).body
+    one.forge.push_to_base({"apps/readme.md": b"Hello\n"})
+    one.forge.post(CONTEXT, "success", FLUX)
+    one.run()
+    assert not one.pull(PRODUCTION).is_draft
+
+
+def test_the_newest_commit_with_a_status_decides() -> None:
+    one = rings(healthy=HEALTHY, staging="v2.9.4")
+    one.forge.post(CONTEXT, "failure", FLUX)
+    one.later(days=3)
+    assert one.pull(PRODUCTION).is_draft
+    one.forge.push_to_base({"apps/fix.yaml": b"a: 1\n"})
+    one.run()
+    assert one.pull(PRODUCTION).is_draft
+    one.forge.post(CONTEXT, "success", FLUX)
+    one.run()
+    assert not one.pull(PRODUCTION).is_draft
+
+
+def test_each_context_must_be_there_and_a_pattern_may_stand_for_several() -> None:
+    one = rings(healthy=HealthStatus(("kustomization/*/eu-*", "kustomization/*/us"), FLUX), staging="v2.9.4")
+    one.forge.post("kustomization/flux-system/eu-1", "success", FLUX)
+    one.forge.post("kustomization/flux-system/eu-2", "success", FLUX)
+    one.later(days=3)
+    assert "Flux has not posted kustomization/\\*/us" in one.pull(PRODUCTION).body
+    one.forge.post("kustomization/flux-system/us", "success", FLUX)
+    one.run()
+    assert not one.pull(PRODUCTION).is_draft
+    one.forge.post("kustomization/flux-system/eu-2", "failure", FLUX)
+    one.run()
+
+
+def test_the_groups_before_do_not_approve_a_minor() -> None:
+    one = rings(staging="v2.9.4", policy=Policy())
+    one.later(days=3)
+    pull = one.pull(PRODUCTION)
+    assert pull.is_draft
+    assert "waits for" not in pull.body
+    one.forge.label(pull.number, APPROVED)
+    one.run()
+    assert not one.pull(PRODUCTION).is_draft
+
+
+def test_an_approval_does_not_end_the_wait_and_is_not_forgotten() -> None:
+    one = rings(policy=Policy())
+    one.run()
+    one.forge.edit(one.pull(PRODUCTION).number, is_draft=False)
+    one.run()
+    pull = one.pull(PRODUCTION)
+    assert pull.is_draft
+    assert "needs approval" not in pull.body
+    assert "waits for `staging`" in pull.body
+    one.merge(STAGING)
+    one.later(days=3)
+    assert not one.pull(PRODUCTION).is_draft
+
+
+def test_the_box_ends_the_wait_for_one_release() -> None:
+    one = rings()
+    one.run()
+    ((mark, name),) = BOX.findall(one.pull(PRODUCTION).body)
+    assert mark == " "
+    one.forge.tick(one.pull(PRODUCTION).number, name)
+    assert one.run() == {PRODUCTION: "updated"}
+    assert not one.pull(PRODUCTION).is_draft
+    assert BOX.findall(one.pull(PRODUCTION).body) == [("x", name)]
+    assert one.run() == {}
+
+
+def test_what_was_reverted_before_is_held() -> None:
+    one = rings(staging="v2.8.8")
+    one.run()
+    before, merged = dict(one.forge.files), one.pull(STAGING).url
+    one.merge(STAGING)
+    one.later(hours=1)
+    one.forge.push_to_base(before)
+    assert one.later(hours=1) == {PRODUCTION: "updated"}
+    pull = one.pull(PRODUCTION)
+    assert pull.is_draft
+    assert f"v2.9.4 was merged and reverted: {merged} (staging)" in pull.body
+    assert HoldReason.GROUP_REVERTED in one.reasons
+
+
+def test_one_comment_says_that_flux_reports_a_failure() -> None:
+    one = rings(healthy=HEALTHY)
+    one.run()
+    number = one.pull(STAGING).number
+    one.merge(STAGING)
+    one.forge.post(CONTEXT, "failure", FLUX)
+    assert one.later(hours=1) == {STAGING: "updated", PRODUCTION: "updated"}
+    ((where, text),) = one.forge.comments
+    assert where == number
+    assert text.startswith(f"<!-- flux-upgrade:failed {one.forge.base_commits[0].oid} -->\n")
+    assert "`production` waits until it reports success on a later commit." in text
+    assert one.later(days=1) == {}
+    one.forge.push_to_base({"apps/readme.md": b"Hello\n"})
+    one.forge.post(CONTEXT, "failure", FLUX)
+    one.run()
+    assert len(one.forge.comments) == 1
+    one.forge.post(CONTEXT, "success", FLUX)
+    one.later(days=3)
+    assert not one.pull(PRODUCTION).is_draft
+
+
+def test_all_groups_before_must_have_the_same_release() -> None:
+    after = group("production", ring=Ring(("one", "two")))
+    one = RingRepository(
+        (group("one"), group("two"), after), {"one": "v2.9.4", "two": "v2.9.3", "production": "v2.8.8"}
+    )
+    one.run()
+    assert one.pull(PRODUCTION).is_draft
+    assert "- two runs v2.9.3" in one.pull(PRODUCTION).body
+    one.merge("two/patch")
+    one.run()
+    assert not one.pull(PRODUCTION).is_draft
+
+
+def test_a_group_that_is_not_there_is_waited_for() -> None:
+    one = RingRepository((group("staging"), group("production", ring=Ring(("staging",)))), {"production": "v2.8.8"})
+    one.run()
+    assert "the group staging has no installation here" in one.pull(PRODUCTION).body
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "is_fit"),
+    [
+        ("a", "a", True),
+        ("a", "ab", False),
+        ("*", "", True),
+        ("a*", "abc", True),
+        ("a*c", "abc", True),
+        ("a*c", "ac", True),
+        ("ab*b", "ab", False),
+        ("*b*", "abc", True),
+        ("a*b*c", "axbxc", True),
+        ("a*b*c", "acb", False),
+        ("a*bb*b", "abb", False),
+        ("*" * 50, "x" * 50, True),
+    ],
+)
+def test_a_star_stands_for_any_characters(pattern: str, text: str, *, is_fit: bool) -> None:
+    assert fits(pattern, text) is is_fit
