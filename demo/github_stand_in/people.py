@@ -74,6 +74,8 @@ class People:
         for commit in commits:
             # What a rebase gives for one commit, and is close to it for several: each on top of the last.
             step = store.merged_tree(head, commit.oid)
+            if not step:
+                raise Refused(405, "This branch can't be rebased")
             head = store.commit(step, [head], commit.message, commit.author, author)
         return head
 

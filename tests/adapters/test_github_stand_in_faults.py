@@ -149,6 +149,17 @@ METHODS = {
 }
 
 
+def test_a_commit_that_conflicts_by_itself_cannot_be_rebased(hub: StandIn, api: Api) -> None:
+    repository = hub.repositories["acme/fleet"]
+    api.branch("up")
+    api.open_pull("up")
+    repository.commit({"a.yaml": b"both\n"}, "Meet\n")
+    repository.people.push("up", {"a.yaml": b"both\n"})
+    with pytest.raises(Refused, match="can't be rebased"):
+        repository.people.merge(1, "rebase")
+    assert repository.people.merge(1, "merge") == repository.head()
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_people_merge_in_three_ways(hub: StandIn, api: Api, method: str) -> None:
     repository = hub.repositories["acme/fleet"]
