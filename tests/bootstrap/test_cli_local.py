@@ -186,7 +186,7 @@ def test_a_file_that_cannot_be_made_leaves_nothing_half_written(
         path.chmod(0o777)
     (checkout / "clusters" / "production").chmod(0o555)
     if os.geteuid() == 0:  # else Git takes it for another user's
-        for path in (checkout / ".git", *(checkout / ".git").rglob("*")):
+        for path in (checkout, checkout / ".git", *(checkout / ".git").rglob("*")):
             os.chown(path, 65534, 65534)
     before = sorted(str(path) for path in checkout.rglob("*"))
     load("", "x.yaml")  # for an ordinary user who cannot read this interpreter's modules
