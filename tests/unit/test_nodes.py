@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.manifests.nodes import compose, construct, same, serialize
+from flux_upgrade.manifests.node_copies import serialize
+from flux_upgrade.manifests.nodes import compose, construct, same
 from flux_upgrade.model.errors import Unreadable
 
 

@@ -15,7 +15,8 @@ from typing import Any
 
 from flux_upgrade.manifests.documents import ObjectKey
 from flux_upgrade.manifests.images import Image
-from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, child, clone, clone_scalar, same
+from flux_upgrade.manifests.node_copies import clone, clone_scalar
+from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, child, same
 from flux_upgrade.manifests.residue import Path, is_image, is_version_label, labelled, reordered, spelled, value_of
 
 

@@ -1,10 +1,4 @@
-"""YAML nodes: composed, compared, and written in Flux's own form.
-
-libyaml's emitter, given a composed node, writes the form in which kustomize
-wrote it (both descend from the same emitter), so an object that was edited is
-serialized again and every untouched line of it comes out as it went in; the
-conformance test holds this for every document of every release.
-"""
+"""YAML nodes: composed within bounds, read, and compared."""
 
 from __future__ import annotations
 
@@ -28,7 +22,6 @@ Operator's CRDs have enums with ``=``.
 """
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 class _RepeatedAnchorComposer(Composer, Resolver):
@@ -149,12 +142,6 @@ def construct(node: Node, line: int = 1) -> Any:
         ) from error
 
 
-def represent(data: Any) -> Node:
-    """Plain values as nodes, to compare them as such."""
-    node: Node = yaml.representer.SafeRepresenter(sort_keys=False).represent_data(data)
-    return node
-
-
 def _culprit(node: Node) -> Node:
     """The first scalar that cannot be read; ``node`` itself where all of them can."""
     for each in _values(node):
@@ -185,20 +172,6 @@ def child(mapping: MappingNode, key: str) -> Node | None:
     return None
 
 
-def clone(node: Node | None) -> Any:
-    """A copy that shares nothing, in block style, so that it serializes without anchors."""
-    if isinstance(node, MappingNode):
-        entries = [(clone_scalar(key), clone(value)) for key, value in node.value]
-        return MappingNode(node.tag, entries, flow_style=False)
-    if isinstance(node, SequenceNode):
-        return SequenceNode(node.tag, [clone(item) for item in node.value], flow_style=False)
-    return None if node is None else clone_scalar(node)
-
-
-def clone_scalar(node: Node) -> ScalarNode:
-    return ScalarNode(node.tag, node.value, style=getattr(node, "style", None))
-
-
 def same(a: Node | None, b: Node | None) -> bool:
     """Whether two nodes hold the same data: order of keys, quotes and layout aside."""
     if a is None or b is None or type(a) is not type(b):
@@ -218,10 +191,3 @@ def _scalar(node: Node) -> Any:
         return yaml.SafeLoader("").construct_object(node)
     except _UNREADABLE:
         return node.value
-
-
-def serialize(node: Node) -> str:
-    """The document in Flux's own form: block style, 80 columns, no comments."""
-    text: str = yaml.serialize(node, Dumper=_Dumper, width=80, allow_unicode=True)
-    # libyaml ends a document that an open-ended scalar closes with "..."; "---" does as well.
-    return text.removesuffix("...\n") if text.endswith("\n...\n") else text
