@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 import yaml
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
@@ -12,9 +12,11 @@ from yaml.resolver import Resolver
 
 from flux_upgrade.model.errors import Unreadable
 
-_MOST_NODES = 1_000_000
 _DEEPEST = 200  # Levels. The deepest schema of Flux has some forty.
+_TOO_MUCH, _TOO_DEEP = "aliases that expand to too much", "nested too deeply"
+_LONGEST = 1000  # Characters. What YAML 1.1 reads in base 60 would take time by the square of them.
 _STR = "tag:yaml.org,2002:str"
+_INT = "tag:yaml.org,2002:int"
 _MERGE = "tag:yaml.org,2002:merge"
 _TEXT_AS_VALUE = (_MERGE, "tag:yaml.org,2002:value")
 """A plain ``<<`` or ``=`` in YAML 1.1. As values they are text, as in sigs.k8s.io/yaml: the Prometheus
@@ -45,6 +47,7 @@ class _RepeatedAnchorComposer(Composer, Resolver):
         return node
 
 
+_NOTHING = ScalarNode("tag:yaml.org,2002:null", "")
 # What PyYAML raises for scalars whose tag and text do not fit.
 _UNREADABLE = (yaml.YAMLError, ValueError, OverflowError, AttributeError, KeyError, TypeError)
 
@@ -55,7 +58,7 @@ __all__ = ["MappingNode", "Node", "ScalarNode", "SequenceNode"]
 def compose(text: str, line: int = 1) -> Node:
     """One document as nodes, merge keys resolved. Raises Unreadable; ``line``: of the text's first line."""
     try:
-        _refuse_depth(text)
+        most = _budget(text, line)
         try:
             node = yaml.compose(text, Loader=_Loader)
         except yaml.MarkedYAMLError as error:
@@ -64,7 +67,7 @@ def compose(text: str, line: int = 1) -> Node:
             node = _RepeatedAnchorComposer(text).get_single_node()
         if node is None:
             raise Unreadable(f"line {line}: an empty document", hint="remove it")
-        _settle(node, line, frozenset(), [_MOST_NODES])
+        _settle(node, _Settling(line, most, {}, [0]))
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         # A character that YAML does not know has a position instead of a mark; one that is none, a start.
@@ -75,50 +78,95 @@ def compose(text: str, line: int = 1) -> Node:
             problem = "bytes that are not UTF-8"
         raise Unreadable(f"line {at} is not valid YAML: {problem}", hint="fix the file first") from error
     except RecursionError as error:
-        raise Unreadable(f"line {line}: nested too deeply", hint="fix the file first") from error
+        raise Unreadable(f"line {line}: {_TOO_DEEP}", hint="fix the file first") from error
     return node
 
 
-def _refuse_depth(text: str) -> None:
-    """A document nested deeply enough ends the process: libyaml's composer recurses in C.
+def _budget(text: str, line: int) -> int:
+    """How many nodes a document may have, aliases expanded: what people write has a tenth of a node a character.
 
-    Nesting takes brackets or long lines, so that nearly every document needs no
-    second look. Raises RecursionError.
+    Raises Unreadable if it has more than that without aliases, or is nested deeply enough to end the process:
+    libyaml's composer recurses in C. Nesting takes brackets or long lines, and each node a sign, so that nearly
+    every document needs no second look.
     """
+    most = min(4 * len(text), 100_000 + len(text) // 10)
     brackets = text.count("[") + text.count("{")
-    if brackets < _DEEPEST and max(map(len, text.splitlines()), default=0) < _DEEPEST:
-        return
-    depth = 0
+    signs = brackets + 3 * text.count(":") + 2 * (text.count("-") + text.count(",") + text.count("?"))
+    if signs < most and brackets < _DEEPEST and max(map(len, text.splitlines()), default=0) < _DEEPEST:
+        return most
+    count, depth = 0, 0
     for event in yaml.parse(text, Loader=_Loader):
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
+        count += isinstance(event, yaml.NodeEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
-            raise RecursionError
+            _refuse(line, event, _TOO_DEEP)
+        if count > most:
+            _refuse(line, event, "more values than a file of this size may have")
+    return most
 
 
-def _settle(node: Node, line: int, above: frozenset[int], left: list[int]) -> None:
-    """Refuse cycles, alias bombs and keys given twice; put merge keys (``<<``) in their place."""
-    left[0] -= 1
-    if id(node) in above or left[0] < 0:
-        what = "an alias to itself" if left[0] >= 0 else "aliases that expand to too much"
-        raise Unreadable(f"line {line + node.start_mark.line}: {what}", hint="fix the file first")
+def _refuse(line: int, there: Any, what: str) -> NoReturn:
+    raise Unreadable(f"line {line + there.start_mark.line}: {what}", hint="fix the file first")
+
+
+class _Settling(NamedTuple):
+    """What has been done of a document."""
+
+    line: int  # Of its first line in the file
+    most: int  # Nodes
+    known: dict[int, tuple[Node, int, int]]
+    """By id: a node, and how many nodes and levels it comes to, aliases expanded; none while it is not done."""
+    merged: list[int]  # One number: how many nodes merge keys came to
+
+
+def _settle(node: Node, done: _Settling) -> tuple[int, int]:
+    """Refuse cycles, alias bombs and keys given twice; put merge keys (``<<``) in their place.
+
+    Each node is visited once. Returns how many nodes and levels it comes to.
+    """
+    if id(node) in done.known:
+        _, size, depth = done.known[id(node)]
+        if not size:
+            _refuse(done.line, node, "an alias to itself")
+        return size, depth
+    done.known[id(node)] = node, 0, 0
     if isinstance(node, MappingNode):
-        seen, has_merge = set[str](), False
-        for key, _ in node.value:
-            name = key.value if isinstance(key, ScalarNode) else None
-            if name is None or (name in seen and key.tag != _MERGE):
-                what = "a key that is not text" if name is None else f"the key '{name}' is given twice"
-                raise Unreadable(f"line {line + key.start_mark.line}: {what}", hint="fix the file first")
-            seen.add(name)
-            has_merge = has_merge or key.tag == _MERGE
-        if has_merge:
-            yaml.SafeLoader("").flatten_mapping(node)
-            node.value = list({key.value: (key, value) for key, value in node.value}.values())
+        _settle_keys(node, done)
+    size, depth = 1, 1
     for each in _values(node):
         if not isinstance(each, ScalarNode):
-            _settle(each, line, above | {id(node)}, left)
-        elif each.tag in _TEXT_AS_VALUE:
+            inner, below = _settle(each, done)
+            size, depth = size + inner, max(depth, below + 1)
+            continue
+        size += 1
+        if each.tag in _TEXT_AS_VALUE or (each.tag == _INT and len(each.value) > _LONGEST):
             each.tag = _STR
+    if size > done.most:
+        _refuse(done.line, node, _TOO_MUCH)
+    if depth > _DEEPEST:
+        _refuse(done.line, node, _TOO_DEEP)
+    done.known[id(node)] = node, size, depth
+    return size, depth
+
+
+def _settle_keys(node: MappingNode, done: _Settling) -> None:
+    seen, has_merge = set[str](), False
+    for key, value in node.value:
+        name = key.value if isinstance(key, ScalarNode) else None
+        if name is None or (name in seen and key.tag != _MERGE):
+            what = "a key that is not text" if name is None else f"the key '{name}' is given twice"
+            _refuse(done.line, key, what)
+        seen.add(name)
+        if key.tag == _MERGE:
+            has_merge = True
+            done.merged[0] += len(node.value)  # PyYAML moves what follows a merge key
+            for each in value.value if isinstance(value, SequenceNode) else [value]:
+                done.merged[0] += _settle(each, done)[0]
+                if done.merged[0] > done.most:
+                    _refuse(done.line, node, _TOO_MUCH)
+    if has_merge:
+        yaml.SafeLoader("").flatten_mapping(node)
+        node.value = list({key.value: (key, value) for key, value in node.value}.values())
 
 
 def _values(node: Node) -> list[Node]:
@@ -136,20 +184,28 @@ def construct(node: Node, line: int = 1) -> Any:
     try:
         return _as_json(yaml.SafeLoader("").construct_document(node))
     except _UNREADABLE as error:
-        at = line + _culprit(node).start_mark.line
+        at = line + (_culprit(node, yaml.SafeLoader("")) or node).start_mark.line
         raise Unreadable(
             f"line {at}: a value that YAML cannot read ({str(error).partition(chr(10))[0]})", hint="fix the file first"
         ) from error
 
 
-def _culprit(node: Node) -> Node:
-    """The first scalar that cannot be read; ``node`` itself where all of them can."""
+def _culprit(node: Node, loader: yaml.SafeLoader) -> Node | None:
+    """The first scalar that cannot be read, or what has keys or a tag that cannot; None where all of it can."""
     for each in _values(node):
-        try:
-            yaml.SafeLoader("").construct_document(each)
-        except _UNREADABLE:
-            return _culprit(each)
-    return node
+        found = _culprit(each, loader)
+        if found is not None:
+            return found
+    alone = node
+    if isinstance(node, MappingNode):
+        alone = MappingNode(node.tag, [(key, _NOTHING) for key, _ in node.value], node.start_mark)
+    elif isinstance(node, SequenceNode):
+        alone = SequenceNode(node.tag, [], node.start_mark)
+    try:
+        loader.construct_document(alone)
+    except _UNREADABLE:
+        return node
+    return None
 
 
 def _as_json(value: Any) -> Any:
