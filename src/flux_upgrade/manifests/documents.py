@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 from flux_upgrade.manifests.nodes import Node, compose, construct
@@ -28,6 +29,7 @@ _HEADER = re.compile(
 _HAS_CONTENT = re.compile(r"^\s*[^\s#]", re.MULTILINE)  # A line that is neither blank nor a comment
 _IMAGE_LINE = re.compile(r"^( +(?:- )?image: ).*$", re.MULTILINE)
 _UNLIKE_LINE = re.compile(r"^( +(?:(?:- )?image|app\.kubernetes\.io/version): ).*$", re.MULTILINE)
+_FEW = 20  # Lines that a message names
 _CONFLICT = re.compile(r"^(?:<{7}|>{7})(?: .*)?$", re.MULTILINE)
 _MARKER = re.compile(r"^(?:<{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 # Flux's own form; whatever does not match is composed instead.
@@ -143,13 +145,14 @@ def parse(content: bytes) -> Manifest:
     if not final_newline:
         text += "\n"
     if _CONFLICT.search(text):
-        lines = ", ".join(str(line_of(text, match.start())) for match in _MARKER.finditer(text))
+        markers = islice(_MARKER.finditer(text), _FEW)
+        lines = ", ".join(str(line_of(text, match.start())) for match in markers)
         raise Unreadable(
             f"merge conflict markers in lines {lines}", hint="resolve the merge and commit the result first"
         )
     headers = list(_HEADER.finditer(text))
     if len(headers) > 1:
-        lines = " and ".join(str(line_of(text, match.start())) for match in headers)
+        lines = " and ".join(str(line_of(text, match.start())) for match in headers[:_FEW])
         raise Unreadable(
             f"two Flux manifests in one file: their headers are in lines {lines}",
             hint="keep the one that the cluster runs, or split them into two files",

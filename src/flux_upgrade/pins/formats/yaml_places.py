@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, compose, construct
@@ -21,6 +21,7 @@ _SEPARATOR = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _VARIABLE = re.compile(r"\$\{|\$\(|\{\{|<<|\{%|<%|@@|%\(|\$[A-Za-z_]")
 """How templates and substitutions begin: Flux's, kustomize's, Helm's, GitHub's, Jinja's, ERB's."""
 
+_LARGE = 20  # Keys of a mapping from which on it pays to index them
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 Step = str | int
@@ -64,6 +65,7 @@ class YamlDocument:
     passage: Passage
     begin: int  # Offset in the passage of its first character; libyaml does not count a byte order mark before it
     end: int
+    is_rest: bool = False  # Whether it is all that follows, because there are too many of them
 
     @cached_property
     def line(self) -> int:
@@ -78,12 +80,20 @@ class YamlDocument:
     @cached_property
     def root(self) -> Node:
         """Composed. Raises Unreadable."""
+        if self.is_rest:
+            what = f"line {self.line}: more documents than a file of this size may have"
+            raise Unreadable(what, hint="split the file")
         return compose(self.text, self.line)
 
     @cached_property
     def shared(self) -> frozenset[int]:
         """Ids of the nodes that stand in more than one place."""
         return _shared(self.root) if "&" in self.text else frozenset()
+
+    @cached_property
+    def keys(self) -> dict[int, dict[str, Node]]:
+        """By the ids of its large mappings, as far as they were asked about: their keys."""
+        return {}
 
     def offset(self, index: int) -> int:
         """In the file, of a character of the document."""
@@ -177,9 +187,17 @@ class Object:
         shared = self.document.shared
         is_shared = id(node) in shared
         for step in path:
-            node = _child(node, step)
+            node = self._child(node, step)
             is_shared = is_shared or id(node) in shared
         return node, is_shared
+
+    def _child(self, node: Node | None, step: Step) -> Node | None:
+        if not isinstance(node, MappingNode) or len(node.value) < _LARGE:
+            return _child(node, step)
+        known = self.document.keys
+        if id(node) not in known:
+            known[id(node)] = {key.value: value for key, value in node.value}
+        return known[id(node)].get(step) if isinstance(step, str) else None
 
 
 def dotted(path: Sequence[Step]) -> str:
@@ -195,10 +213,13 @@ class BrokenDocument(NamedTuple):
     message: str
 
 
-def objects(content: bytes) -> Iterator[Object | BrokenDocument]:
-    """Every mapping of a file, items of Lists by themselves, and the documents that cannot be read."""
-    for document in documents(whole(decoded(content))):
-        yield from objects_of(document)
+@lru_cache(maxsize=8)
+def objects(content: bytes) -> tuple[Object | BrokenDocument, ...]:
+    """Every mapping of a file, items of Lists by themselves, and the documents that cannot be read.
+
+    Kept for a while: a file is read by one kind of version references after the other.
+    """
+    return tuple(each for document in documents(whole(decoded(content))) for each in objects_of(document))
 
 
 def objects_of(document: YamlDocument) -> Iterator[Object | BrokenDocument]:
@@ -219,7 +240,11 @@ def readable(content: bytes) -> Iterator[Object]:
 def documents(passage: Passage) -> Iterator[YamlDocument]:
     """The documents of a passage that hold more than comments, cut where YAML cuts them."""
     text, position = passage.text, 0
-    for match in [*_SEPARATOR.finditer(text), None]:
+    most = 2000 + len(text) // 200  # People write twice as much for each
+    for count, match in enumerate([*_SEPARATOR.finditer(text), None]):
+        if count > most:
+            yield YamlDocument(passage, position, len(text), is_rest=True)
+            return
         end = match.start() if match else len(text)
         begin = position + text.startswith("\ufeff", position)
         if any(row.strip() and not row.lstrip().startswith("#") for row in text[begin:end].split("\n")):
