@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Collection, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 _VERSION = r"v\d+(?:(?:alpha|beta)\d+)?(?![\w-]|\.\d)"
@@ -141,8 +141,12 @@ def subject(text: str, begin: int, end: int) -> Subject:
 
 
 def text_line_at(text: str, position: int) -> TextLine:
-    begin = beginning_of_line(text, position)
-    line = text[begin : min(_end_of_line(text, position), begin + _LONGEST)]
+    return _text_line(text, beginning_of_line(text, position))
+
+
+@lru_cache(maxsize=1024)  # The lines around one place are those around the next one
+def _text_line(text: str, begin: int) -> TextLine:
+    line = text[begin : _end_of_line(text, begin)]
     match = _ROW.match(line)
     is_end = _END.match(line) is not None
     if match is None:
