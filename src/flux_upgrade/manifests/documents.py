@@ -27,7 +27,7 @@ _HEADER = re.compile(
     rf"^{re.escape(_GENERATED)}\n(?:\s*^{_VERSION_LINE})?{_COMPONENTS_LINE}|^{_VERSION_LINE}{_COMPONENTS_LINE}",
     re.MULTILINE,
 )
-_HAS_CONTENT = re.compile(r"^\s*[^\s#]", re.MULTILINE)  # A line that is neither blank nor a comment
+_HAS_CONTENT = re.compile(r"^[^\S\n]*[^\s#]", re.MULTILINE)  # A line that is neither blank nor a comment
 _IMAGE_LINE = re.compile(r"^( +(?:- )?image: ).*$", re.MULTILINE)
 _UNLIKE_LINE = re.compile(r"^( +(?:(?:- )?image|app\.kubernetes\.io/version): ).*$", re.MULTILINE)
 _FEW = 20  # Lines that a message names

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import yaml
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
@@ -67,7 +67,7 @@ def compose(text: str, line: int = 1) -> Node:
             node = _RepeatedAnchorComposer(text).get_single_node()
         if node is None:
             raise Unreadable(f"line {line}: an empty document", hint="remove it")
-        _settle(node, _Settling(line, most, {}, [0]))
+        _settle(node, line, most, {}, [most])
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         # A character that YAML does not know has a position instead of a mark; one that is none, a start.
@@ -109,61 +109,56 @@ def _refuse(line: int, there: Any, what: str) -> NoReturn:
     raise Unreadable(f"line {line + there.start_mark.line}: {what}", hint="fix the file first")
 
 
-class _Settling(NamedTuple):
-    """What has been done of a document."""
-
-    line: int  # Of its first line in the file
-    most: int  # Nodes
-    known: dict[int, tuple[Node, int, int]]
-    """By id: a node, and how many nodes and levels it comes to, aliases expanded; none while it is not done."""
-    merged: list[int]  # One number: how many nodes merge keys came to
+_Known = dict[int, tuple[Node, int, int]]
+"""By id: a node, and how many nodes and levels it comes to, aliases expanded; none while it is not done."""
 
 
-def _settle(node: Node, done: _Settling) -> tuple[int, int]:
+def _settle(node: Node, line: int, most: int, known: _Known, left: list[int]) -> tuple[int, int]:
     """Refuse cycles, alias bombs and keys given twice; put merge keys (``<<``) in their place.
 
-    Each node is visited once. Returns how many nodes and levels it comes to.
+    Each node is visited once. ``left``: how many nodes merge keys may still come to. Returns how many nodes and levels
+    it comes to.
     """
-    if id(node) in done.known:
-        _, size, depth = done.known[id(node)]
+    if id(node) in known:
+        _, size, depth = known[id(node)]
         if not size:
-            _refuse(done.line, node, "an alias to itself")
+            _refuse(line, node, "an alias to itself")
         return size, depth
-    done.known[id(node)] = node, 0, 0
+    known[id(node)] = node, 0, 0
     if isinstance(node, MappingNode):
-        _settle_keys(node, done)
+        _settle_keys(node, line, most, known, left)
     size, depth = 1, 1
     for each in _values(node):
         if not isinstance(each, ScalarNode):
-            inner, below = _settle(each, done)
+            inner, below = _settle(each, line, most, known, left)
             size, depth = size + inner, max(depth, below + 1)
             continue
         size += 1
         if each.tag in _TEXT_AS_VALUE or (each.tag == _INT and len(each.value) > _LONGEST):
             each.tag = _STR
-    if size > done.most:
-        _refuse(done.line, node, _TOO_MUCH)
+    if size > most:
+        _refuse(line, node, _TOO_MUCH)
     if depth > _DEEPEST:
-        _refuse(done.line, node, _TOO_DEEP)
-    done.known[id(node)] = node, size, depth
+        _refuse(line, node, _TOO_DEEP)
+    known[id(node)] = node, size, depth
     return size, depth
 
 
-def _settle_keys(node: MappingNode, done: _Settling) -> None:
+def _settle_keys(node: MappingNode, line: int, most: int, known: _Known, left: list[int]) -> None:
     seen, has_merge = set[str](), False
     for key, value in node.value:
         name = key.value if isinstance(key, ScalarNode) else None
         if name is None or (name in seen and key.tag != _MERGE):
             what = "a key that is not text" if name is None else f"the key '{name}' is given twice"
-            _refuse(done.line, key, what)
+            _refuse(line, key, what)
         seen.add(name)
         if key.tag == _MERGE:
             has_merge = True
-            done.merged[0] += len(node.value)  # PyYAML moves what follows a merge key
+            left[0] -= len(node.value)  # PyYAML moves what follows a merge key
             for each in value.value if isinstance(value, SequenceNode) else [value]:
-                done.merged[0] += _settle(each, done)[0]
-                if done.merged[0] > done.most:
-                    _refuse(done.line, node, _TOO_MUCH)
+                left[0] -= _settle(each, line, most, known, left)[0]
+                if left[0] < 0:
+                    _refuse(line, node, _TOO_MUCH)
     if has_merge:
         yaml.SafeLoader("").flatten_mapping(node)
         node.value = list({key.value: (key, value) for key, value in node.value}.values())

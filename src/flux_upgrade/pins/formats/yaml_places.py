@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -66,6 +66,8 @@ class YamlDocument:
     begin: int  # Offset in the passage of its first character; libyaml does not count a byte order mark before it
     end: int
     is_rest: bool = False  # Whether it is all that follows, because there are too many of them
+    keys: dict[int, dict[str, Node]] = field(default_factory=dict, compare=False)
+    """By the ids of large mappings, as far as they were asked about: what is at each key."""
 
     @cached_property
     def line(self) -> int:
@@ -89,11 +91,6 @@ class YamlDocument:
     def shared(self) -> frozenset[int]:
         """Ids of the nodes that stand in more than one place."""
         return _shared(self.root) if "&" in self.text else frozenset()
-
-    @cached_property
-    def keys(self) -> dict[int, dict[str, Node]]:
-        """By the ids of its large mappings, as far as they were asked about: their keys."""
-        return {}
 
     def offset(self, index: int) -> int:
         """In the file, of a character of the document."""
@@ -187,17 +184,9 @@ class Object:
         shared = self.document.shared
         is_shared = id(node) in shared
         for step in path:
-            node = self._child(node, step)
+            node = _child(node, step, self.document.keys)
             is_shared = is_shared or id(node) in shared
         return node, is_shared
-
-    def _child(self, node: Node | None, step: Step) -> Node | None:
-        if not isinstance(node, MappingNode) or len(node.value) < _LARGE:
-            return _child(node, step)
-        known = self.document.keys
-        if id(node) not in known:
-            known[id(node)] = {key.value: value for key, value in node.value}
-        return known[id(node)].get(step) if isinstance(step, str) else None
 
 
 def dotted(path: Sequence[Step]) -> str:
@@ -262,10 +251,14 @@ def _items(node: Node) -> Iterator[MappingNode]:
         yield node
 
 
-def _child(node: Node | None, step: Step) -> Node | None:
+def _child(node: Node | None, step: Step, keys: dict[int, dict[str, Node]] | None = None) -> Node | None:
     found: Node | None = None
     if isinstance(node, MappingNode) and isinstance(step, str):
-        found = next((value for key, value in node.value if key.value == step), None)
+        if keys is None or len(node.value) < _LARGE:
+            return next((value for key, value in node.value if key.value == step), None)
+        if id(node) not in keys:
+            keys[id(node)] = {key.value: value for key, value in node.value}
+        found = keys[id(node)].get(step)
     elif isinstance(node, SequenceNode) and isinstance(step, int) and -1 <= step < len(node.value):
         found = node.value[step]
     return found
