@@ -9,7 +9,8 @@ import pytest
 
 from conformance.real_files import members, regenerator_of, rows, tell
 from flux_upgrade.manifests.generators import known_generator
-from flux_upgrade.manifests.nodes import compose, serialize
+from flux_upgrade.manifests.node_copies import serialize
+from flux_upgrade.manifests.nodes import compose
 from flux_upgrade.manifests.options import InstallOptions, validate
 from parsed_options import render_options
 

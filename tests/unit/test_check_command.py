@@ -222,3 +222,27 @@ def test_a_large_tree_is_the_same_for_one_processor_as_for_all(tmp_path: Path, s
     with one_processor():
         assert run(tmp_path, source, "check", "--json") == ran
     assert (ran.code, len(ran.value["uses"])) == (27, 120)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: &a [" + "x," * 300 + "]\nb: [" + "*a ," * 300 + "]\n", "line 6: aliases that expand to too much"),
+        ("a: [" + "x," * 150_000 + "]\n", "line 5: more values than a file of this size may have"),
+        ("---\na: b\n" * 5000, ""),
+    ],
+    ids=["aliases", "values", "documents"],
+)
+def test_a_file_beyond_its_budget_is_reported_and_the_others_are_read(
+    text: str, message: str, tmp_path: Path, source: Path
+) -> None:
+    ran = run(plant(tmp_path, {"a.yaml": resource() + text, "b.yaml": resource()}), source, "check")
+    assert ran.code == 27
+    assert [line.partition(":")[0] for line in lines(ran)] == ["a.yaml", "b.yaml"]
+    assert message in ran.out
+
+
+def test_of_too_many_documents_the_rest_is_reported(tmp_path: Path, source: Path) -> None:
+    ran = run(plant(tmp_path, {"a.yaml": "---\na: b\n" * 5000 + "---\n" + resource()}), source, "check")
+    assert ran.code == 27
+    assert "more documents than a file of this size may have" in ran.out

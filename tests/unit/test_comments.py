@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from flux_upgrade.manifests.comments import Comment, extract, insert
-from flux_upgrade.manifests.nodes import compose, serialize
+from flux_upgrade.manifests.node_copies import serialize
+from flux_upgrade.manifests.nodes import compose
 
 TEXT = """# top
 apiVersion: v1 # a

@@ -6,7 +6,8 @@ import pytest
 
 from flux_upgrade.manifests.documents import ObjectKey
 from flux_upgrade.manifests.merge import Merge
-from flux_upgrade.manifests.nodes import compose, construct, serialize
+from flux_upgrade.manifests.node_copies import serialize
+from flux_upgrade.manifests.nodes import compose, construct
 
 KEY = ObjectKey("apps", "Deployment", "x", "y")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.manifests.nodes import compose, construct, same, serialize
+from flux_upgrade.manifests.node_copies import serialize
+from flux_upgrade.manifests.nodes import compose, construct, same
 from flux_upgrade.model.errors import Unreadable
 
 
@@ -85,6 +86,51 @@ def test_an_alias_bomb_is_refused() -> None:
     rows += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
     with pytest.raises(Unreadable, match="expand to too much"):
         compose("\n".join(rows))
+
+
+TOO_MANY, TOO_MUCH = "more values than a file of this size may have", "aliases that expand to too much"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [" + "b," * 200_000 + "]\n", f"line 10: {TOO_MANY}"),
+        ("- a\n" * 200_000, f"line 180009: {TOO_MANY}"),
+        ("a: &a [" + "b," * 500 + "]\nc: [" + "*a ," * 500 + "]\n", f"line 11: {TOO_MUCH}"),
+        (
+            "a: &a {"
+            + "".join(f"k{n}: b, " for n in range(500))
+            + "}\n"
+            + "".join(f"b{n}: {{<<: *a}}\n" for n in range(500)),
+            TOO_MUCH,
+        ),
+        ("a: &a {b: c}\nd:\n" + "  <<: *a\n" * 500, f"line 12: {TOO_MUCH}"),
+        ("a0: &a0 {b: c}\n" + "".join(f"a{n + 1}: &a{n + 1}\n  <<: *a{n}\n  k{n}: b\n" for n in range(1000)), TOO_MUCH),
+        ("a0: &a0 [b]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}]\n" for n in range(250)), "nested too deeply"),
+    ],
+    ids=[
+        "values",
+        "lines",
+        "aliases",
+        "merge keys",
+        "one merge key again",
+        "merge keys of each other",
+        "aliases of each other",
+    ],
+)
+def test_a_document_has_a_budget_by_its_size(text: str, message: str) -> None:
+    with pytest.raises(Unreadable, match=message):
+        compose(text, 10)
+
+
+def test_what_people_share_by_aliases_is_within_the_budget() -> None:
+    defaults = "".join(f"  key-{n}: a value of some length\n" for n in range(20))
+    jobs = "".join(f"job-{n}:\n  <<: *defaults\n  name: job-{n}\n" for n in range(30))
+    assert len(construct(compose(f".defaults: &defaults\n{defaults}{jobs}"))) == 31
+
+
+def test_a_number_that_takes_time_is_text() -> None:
+    assert construct(compose("a: 1" + ":59" * 500)) == {"a": "1" + ":59" * 500}
 
 
 @pytest.mark.parametrize("text", ["a: !!python/object:x.y {}\n", "a: !ours 1\n", "a: 2020-99-99\n"])

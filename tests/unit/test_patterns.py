@@ -116,7 +116,6 @@ OURS = {
     "config/values.py": "the form of a value",
     "impact/behaviour/rules.py": "a row of a table",
     "pins/reported/other_installers.py": "a row of a table",
-    "pins/reported/commands.py": "a name of letters and digits",
     "manifests/derive.py": "names of lower-case letters and hyphens",
     "manifests/infer.py": "escaped texts",
     "clusters/graph/variables.py": "escaped names",

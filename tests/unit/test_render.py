@@ -10,7 +10,7 @@ import yaml
 
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.generators import GENERATORS, KNOWN_PATCHES, generator_of_sources, known_generator
-from flux_upgrade.manifests.nodes import serialize
+from flux_upgrade.manifests.node_copies import serialize
 from flux_upgrade.manifests.options import COMPONENTS, InstallOptions
 from flux_upgrade.manifests.render import render
 from flux_upgrade.model.errors import UnsupportedRelease

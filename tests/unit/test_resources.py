@@ -98,7 +98,7 @@ def test_without_groups_there_is_nothing() -> None:
     ("text", "why"),
     [
         ("spec: &a {b: *a}\n", "line 5: an alias to itself"),
-        ("spec: " + "[" * 5000 + "]" * 5000 + "\n", "line 1: nested too deeply"),
+        ("spec: " + "[" * 5000 + "]" * 5000 + "\n", "line 5: nested too deeply"),
         ("spec: \x00\n", "line 5 is not valid YAML"),
         ("spec: \udcff\n", "line 5 is not valid YAML: bytes that are not UTF-8"),
     ],

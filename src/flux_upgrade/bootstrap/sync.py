@@ -21,7 +21,8 @@ from flux_upgrade.manifests.comments import extract, insert
 from flux_upgrade.manifests.documents import Document, Manifest, parse
 from flux_upgrade.manifests.infer import value_at
 from flux_upgrade.manifests.merge import Conflict, Merge
-from flux_upgrade.manifests.nodes import MappingNode, Node, child, clone, compose, serialize
+from flux_upgrade.manifests.node_copies import clone, serialize
+from flux_upgrade.manifests.nodes import MappingNode, Node, child, compose
 from flux_upgrade.manifests.options import refuse, spell
 from flux_upgrade.manifests.proof import object_edits
 from flux_upgrade.model.errors import EditConflict, Unreadable

@@ -31,7 +31,7 @@ _CRD = "CustomResourceDefinition"
 _INSTALLING = (_CRD, "Deployment")
 _FLUX = ".fluxcd.io"
 _DEVELOPMENT = "v0.0.0-"  # What a CLI that was built without a version writes
-_CONTROLLER = re.compile(rb"\bimage: *[\"']?[^\s\"']*/kustomize-controller:v1\.(\d+)\.")
+_CONTROLLER = re.compile(rb"\bimage: *[\"']?(?:(?!image:)[^\s\"'])*/kustomize-controller:v1\.(\d+)\.")
 
 
 class UnverifiedInstallation(NamedTuple):

@@ -28,7 +28,7 @@ _LOADING = frozenset(
         *("replacements", "path", "files", "env", "envs", "valuesfile", "additionalvaluesfiles", "openapi", *_PLUGINS),
     )
 )
-_SCP = re.compile(r"[^/:{]+@[^/]+:")  # user@host:path, as Git takes it
+_SCP = re.compile(r"[^/:{@]+@[^/:]+:")  # user@host:path, as Git takes it
 
 
 def files_of(tree: Tree, of: Kustomization) -> dict[str, bytes]:

@@ -165,7 +165,7 @@ def read(tree: Tree, folder: str) -> Kustomization | None:
             content = tree.read(path)
         except Unreadable:
             continue
-        each = next(objects(content), None)
+        each = next(iter(objects(content)), None)
         is_one = isinstance(each, Object) and is_kustomization(path, each)
         return Kustomization(path, content, each, tree) if isinstance(each, Object) and is_one else None
     return None

@@ -58,6 +58,9 @@ class StrategicMergePatch(NamedTuple):
         return put(item, {**data, "metadata": metadata})
 
 
+_MOST = 200  # Operations of one patch: for each, what it finds is compared. People write ten.
+
+
 class JsonPatch(NamedTuple):
     """One JSON patch."""
 
@@ -148,6 +151,8 @@ def _operations(text: PatchText) -> tuple[JsonPatchOperation, ...] | None:
         return tuple(_stated(each, text.location(1).line) for each in items)
     if not isinstance(node, SequenceNode):
         return None
+    if len(node.value) > _MOST:
+        raise CannotTell(f"the patch has more than {_MOST} operations")
     return tuple(_operation(text, content, item) for item in node.value)
 
 

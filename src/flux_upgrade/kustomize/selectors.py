@@ -21,7 +21,7 @@ _REQUIREMENT = re.compile(
     r"(?P<set>in|notin)\s*\((?P<values>[^()]*)\))?|"
     r"!\s*(?P<absent>[\w./-]+))\s*"
 )
-_BETWEEN = re.compile(r",(?![^(]*\))")
+_BETWEEN = re.compile(r",(?![^(]{0,1000}\))")
 
 
 class Selector(NamedTuple):

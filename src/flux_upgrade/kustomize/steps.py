@@ -24,6 +24,9 @@ _NOT_EVALUATED = ("transformers", "validators", "configurations", "openapi", "ge
 """What these do is not worked out here."""
 
 
+_MOST = 200  # Entries of one list: each goes through all objects of a release. People write ten.
+
+
 class FaultyEntry(NamedTuple):
     """An entry that cannot be read."""
 
@@ -61,6 +64,9 @@ def _each(of: Kustomization, name: str, what: str, read: _Read) -> Steps:
         items = list(of.items(name))
     except CannotBuild as error:
         yield FaultyEntry(of.location(name), name, error)
+        return
+    if len(items) > _MOST:
+        yield FaultyEntry(items[_MOST][0], what, CannotTell(f"{name} has more than {_MOST} entries"))
         return
     for index, (location, item) in enumerate(items):
         try:

@@ -17,7 +17,8 @@ from flux_upgrade.manifests.documents import Document, ObjectKey, parse
 from flux_upgrade.manifests.images import Controller, Image
 from flux_upgrade.manifests.infer import deployments
 from flux_upgrade.manifests.merge import Conflict, Merge
-from flux_upgrade.manifests.nodes import compose, same, serialize
+from flux_upgrade.manifests.node_copies import serialize
+from flux_upgrade.manifests.nodes import compose, same
 from flux_upgrade.manifests.proof import (
     FILE,
     Proof,

@@ -15,7 +15,8 @@ from typing import Any
 
 from flux_upgrade.manifests.documents import ObjectKey
 from flux_upgrade.manifests.images import Image
-from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, child, clone, clone_scalar, same
+from flux_upgrade.manifests.node_copies import clone, clone_scalar
+from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, child, same
 from flux_upgrade.manifests.residue import Path, is_image, is_version_label, labelled, reordered, spelled, value_of
 
 
@@ -110,20 +111,25 @@ def _both_replaced(old: dict[str, Node], own: dict[str, Node], new: dict[str, No
 
 def _placed(labels: list[str], old: dict[str, Node], own: dict[str, Node]) -> list[str]:
     """The target's labels, with the user's additions beside their neighbours in the user's list."""
-    order = list(own)
+    order, known = list(own), set(labels)
+    added: dict[str, list[str]] = {}  # What follows a label
+    following: list[str] | None = None
     for index, label in enumerate(order):
-        if label in labels or label in old:
+        if label in known:
+            following = added.setdefault(label, [])
+        elif label in old:
             continue
-        before = next((each for each in reversed(order[:index]) if each in labels), None)
-        behind = next((each for each in order[index + 1 :] if each in labels), None)
-        if before is not None:
-            place = labels.index(before) + 1
-        elif not any(each in old for each in order[:index]):
-            place = 0
+        elif following is not None:
+            following.append(label)
         else:
-            place = labels.index(behind) if behind is not None else len(labels)
-        labels.insert(place, label)
-    return labels
+            behind = next((each for each in order[index + 1 :] if each in known), None)
+            if not any(each in old for each in order[:index]):
+                place = 0
+            else:
+                place = labels.index(behind) if behind is not None else len(labels)
+            labels.insert(place, label)
+            following = added.setdefault(label, [])
+    return [each for label in labels for each in (label, *added.get(label, ()))]
 
 
 def _image(base: ScalarNode, mine: ScalarNode, target: ScalarNode) -> ScalarNode:

@@ -1,15 +1,9 @@
-"""YAML nodes: composed, compared, and written in Flux's own form.
-
-libyaml's emitter, given a composed node, writes the form in which kustomize
-wrote it (both descend from the same emitter), so an object that was edited is
-serialized again and every untouched line of it comes out as it went in; the
-conformance test holds this for every document of every release.
-"""
+"""YAML nodes: composed within bounds, read, and compared."""
 
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
@@ -18,9 +12,11 @@ from yaml.resolver import Resolver
 
 from flux_upgrade.model.errors import Unreadable
 
-_MOST_NODES = 1_000_000
 _DEEPEST = 200  # Levels. The deepest schema of Flux has some forty.
+_TOO_MUCH, _TOO_DEEP = "aliases that expand to too much", "nested too deeply"
+_LONGEST = 1000  # Characters. What YAML 1.1 reads in base 60 would take time by the square of them.
 _STR = "tag:yaml.org,2002:str"
+_INT = "tag:yaml.org,2002:int"
 _MERGE = "tag:yaml.org,2002:merge"
 _TEXT_AS_VALUE = (_MERGE, "tag:yaml.org,2002:value")
 """A plain ``<<`` or ``=`` in YAML 1.1. As values they are text, as in sigs.k8s.io/yaml: the Prometheus
@@ -28,7 +24,6 @@ Operator's CRDs have enums with ``=``.
 """
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 class _RepeatedAnchorComposer(Composer, Resolver):
@@ -52,6 +47,7 @@ class _RepeatedAnchorComposer(Composer, Resolver):
         return node
 
 
+_NOTHING = ScalarNode("tag:yaml.org,2002:null", "")
 # What PyYAML raises for scalars whose tag and text do not fit.
 _UNREADABLE = (yaml.YAMLError, ValueError, OverflowError, AttributeError, KeyError, TypeError)
 
@@ -62,7 +58,7 @@ __all__ = ["MappingNode", "Node", "ScalarNode", "SequenceNode"]
 def compose(text: str, line: int = 1) -> Node:
     """One document as nodes, merge keys resolved. Raises Unreadable; ``line``: of the text's first line."""
     try:
-        _refuse_depth(text)
+        most = _budget(text, line)
         try:
             node = yaml.compose(text, Loader=_Loader)
         except yaml.MarkedYAMLError as error:
@@ -71,7 +67,7 @@ def compose(text: str, line: int = 1) -> Node:
             node = _RepeatedAnchorComposer(text).get_single_node()
         if node is None:
             raise Unreadable(f"line {line}: an empty document", hint="remove it")
-        _settle(node, line, frozenset(), [_MOST_NODES])
+        _settle(node, line, most, {}, [most])
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         # A character that YAML does not know has a position instead of a mark; one that is none, a start.
@@ -82,50 +78,90 @@ def compose(text: str, line: int = 1) -> Node:
             problem = "bytes that are not UTF-8"
         raise Unreadable(f"line {at} is not valid YAML: {problem}", hint="fix the file first") from error
     except RecursionError as error:
-        raise Unreadable(f"line {line}: nested too deeply", hint="fix the file first") from error
+        raise Unreadable(f"line {line}: {_TOO_DEEP}", hint="fix the file first") from error
     return node
 
 
-def _refuse_depth(text: str) -> None:
-    """A document nested deeply enough ends the process: libyaml's composer recurses in C.
+def _budget(text: str, line: int) -> int:
+    """How many nodes a document may have, aliases expanded: what people write has a tenth of a node a character.
 
-    Nesting takes brackets or long lines, so that nearly every document needs no
-    second look. Raises RecursionError.
+    Raises Unreadable if it has more than that without aliases, or is nested deeply enough to end the process:
+    libyaml's composer recurses in C. Nesting takes brackets or long lines, and each node a sign, so that nearly
+    every document needs no second look.
     """
+    most = min(4 * len(text), 100_000 + len(text) // 10)
     brackets = text.count("[") + text.count("{")
-    if brackets < _DEEPEST and max(map(len, text.splitlines()), default=0) < _DEEPEST:
-        return
-    depth = 0
+    signs = brackets + 3 * text.count(":") + 2 * (text.count("-") + text.count(",") + text.count("?"))
+    if signs < most and brackets < _DEEPEST and max(map(len, text.splitlines()), default=0) < _DEEPEST:
+        return most
+    count, depth = 0, 0
     for event in yaml.parse(text, Loader=_Loader):
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
+        count += isinstance(event, yaml.NodeEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
-            raise RecursionError
+            _refuse(line, event, _TOO_DEEP)
+        if count > most:
+            _refuse(line, event, "more values than a file of this size may have")
+    return most
 
 
-def _settle(node: Node, line: int, above: frozenset[int], left: list[int]) -> None:
-    """Refuse cycles, alias bombs and keys given twice; put merge keys (``<<``) in their place."""
-    left[0] -= 1
-    if id(node) in above or left[0] < 0:
-        what = "an alias to itself" if left[0] >= 0 else "aliases that expand to too much"
-        raise Unreadable(f"line {line + node.start_mark.line}: {what}", hint="fix the file first")
+def _refuse(line: int, there: Any, what: str) -> NoReturn:
+    raise Unreadable(f"line {line + there.start_mark.line}: {what}", hint="fix the file first")
+
+
+_Known = dict[int, tuple[Node, int, int]]
+"""By id: a node, and how many nodes and levels it comes to, aliases expanded; none while it is not done."""
+
+
+def _settle(node: Node, line: int, most: int, known: _Known, left: list[int]) -> tuple[int, int]:
+    """Refuse cycles, alias bombs and keys given twice; put merge keys (``<<``) in their place.
+
+    Each node is visited once. ``left``: how many nodes merge keys may still come to. Returns how many nodes and levels
+    it comes to.
+    """
+    if id(node) in known:
+        _, size, depth = known[id(node)]
+        if not size:
+            _refuse(line, node, "an alias to itself")
+        return size, depth
+    known[id(node)] = node, 0, 0
     if isinstance(node, MappingNode):
-        seen, has_merge = set[str](), False
-        for key, _ in node.value:
-            name = key.value if isinstance(key, ScalarNode) else None
-            if name is None or (name in seen and key.tag != _MERGE):
-                what = "a key that is not text" if name is None else f"the key '{name}' is given twice"
-                raise Unreadable(f"line {line + key.start_mark.line}: {what}", hint="fix the file first")
-            seen.add(name)
-            has_merge = has_merge or key.tag == _MERGE
-        if has_merge:
-            yaml.SafeLoader("").flatten_mapping(node)
-            node.value = list({key.value: (key, value) for key, value in node.value}.values())
+        _settle_keys(node, line, most, known, left)
+    size, depth = 1, 1
     for each in _values(node):
         if not isinstance(each, ScalarNode):
-            _settle(each, line, above | {id(node)}, left)
-        elif each.tag in _TEXT_AS_VALUE:
+            inner, below = _settle(each, line, most, known, left)
+            size, depth = size + inner, max(depth, below + 1)
+            continue
+        size += 1
+        if each.tag in _TEXT_AS_VALUE or (each.tag == _INT and len(each.value) > _LONGEST):
             each.tag = _STR
+    if size > most:
+        _refuse(line, node, _TOO_MUCH)
+    if depth > _DEEPEST:
+        _refuse(line, node, _TOO_DEEP)
+    known[id(node)] = node, size, depth
+    return size, depth
+
+
+def _settle_keys(node: MappingNode, line: int, most: int, known: _Known, left: list[int]) -> None:
+    seen, has_merge = set[str](), False
+    for key, value in node.value:
+        name = key.value if isinstance(key, ScalarNode) else None
+        if name is None or (name in seen and key.tag != _MERGE):
+            what = "a key that is not text" if name is None else f"the key '{name}' is given twice"
+            _refuse(line, key, what)
+        seen.add(name)
+        if key.tag == _MERGE:
+            has_merge = True
+            left[0] -= len(node.value)  # PyYAML moves what follows a merge key
+            for each in value.value if isinstance(value, SequenceNode) else [value]:
+                left[0] -= _settle(each, line, most, known, left)[0]
+                if left[0] < 0:
+                    _refuse(line, node, _TOO_MUCH)
+    if has_merge:
+        yaml.SafeLoader("").flatten_mapping(node)
+        node.value = list({key.value: (key, value) for key, value in node.value}.values())
 
 
 def _values(node: Node) -> list[Node]:
@@ -143,26 +179,28 @@ def construct(node: Node, line: int = 1) -> Any:
     try:
         return _as_json(yaml.SafeLoader("").construct_document(node))
     except _UNREADABLE as error:
-        at = line + _culprit(node).start_mark.line
+        at = line + (_culprit(node, yaml.SafeLoader("")) or node).start_mark.line
         raise Unreadable(
             f"line {at}: a value that YAML cannot read ({str(error).partition(chr(10))[0]})", hint="fix the file first"
         ) from error
 
 
-def represent(data: Any) -> Node:
-    """Plain values as nodes, to compare them as such."""
-    node: Node = yaml.representer.SafeRepresenter(sort_keys=False).represent_data(data)
-    return node
-
-
-def _culprit(node: Node) -> Node:
-    """The first scalar that cannot be read; ``node`` itself where all of them can."""
+def _culprit(node: Node, loader: yaml.SafeLoader) -> Node | None:
+    """The first scalar that cannot be read, or what has keys or a tag that cannot; None where all of it can."""
     for each in _values(node):
-        try:
-            yaml.SafeLoader("").construct_document(each)
-        except _UNREADABLE:
-            return _culprit(each)
-    return node
+        found = _culprit(each, loader)
+        if found is not None:
+            return found
+    alone = node
+    if isinstance(node, MappingNode):
+        alone = MappingNode(node.tag, [(key, _NOTHING) for key, _ in node.value], node.start_mark)
+    elif isinstance(node, SequenceNode):
+        alone = SequenceNode(node.tag, [], node.start_mark)
+    try:
+        loader.construct_document(alone)
+    except _UNREADABLE:
+        return node
+    return None
 
 
 def _as_json(value: Any) -> Any:
@@ -185,20 +223,6 @@ def child(mapping: MappingNode, key: str) -> Node | None:
     return None
 
 
-def clone(node: Node | None) -> Any:
-    """A copy that shares nothing, in block style, so that it serializes without anchors."""
-    if isinstance(node, MappingNode):
-        entries = [(clone_scalar(key), clone(value)) for key, value in node.value]
-        return MappingNode(node.tag, entries, flow_style=False)
-    if isinstance(node, SequenceNode):
-        return SequenceNode(node.tag, [clone(item) for item in node.value], flow_style=False)
-    return None if node is None else clone_scalar(node)
-
-
-def clone_scalar(node: Node) -> ScalarNode:
-    return ScalarNode(node.tag, node.value, style=getattr(node, "style", None))
-
-
 def same(a: Node | None, b: Node | None) -> bool:
     """Whether two nodes hold the same data: order of keys, quotes and layout aside."""
     if a is None or b is None or type(a) is not type(b):
@@ -218,10 +242,3 @@ def _scalar(node: Node) -> Any:
         return yaml.SafeLoader("").construct_object(node)
     except _UNREADABLE:
         return node.value
-
-
-def serialize(node: Node) -> str:
-    """The document in Flux's own form: block style, 80 columns, no comments."""
-    text: str = yaml.serialize(node, Dumper=_Dumper, width=80, allow_unicode=True)
-    # libyaml ends a document that an open-ended scalar closes with "..."; "---" does as well.
-    return text.removesuffix("...\n") if text.endswith("\n...\n") else text

@@ -15,7 +15,8 @@ from flux_upgrade.manifests.comments import extract
 from flux_upgrade.manifests.documents import Document, Manifest, ObjectKey
 from flux_upgrade.manifests.images import Controller, Image, controller_index
 from flux_upgrade.manifests.infer import Inferred, deployments, infer
-from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, child, clone
+from flux_upgrade.manifests.node_copies import clone
+from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, child
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.regenerate import Candidates, Regenerated, Regenerator
 from flux_upgrade.manifests.residue import Edit, Op, differences

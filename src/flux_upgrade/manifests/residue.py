@@ -159,6 +159,7 @@ def labelled(*sequences: SequenceNode) -> list[dict[str, Node]]:
     found = []
     for sequence in sequences:
         labels: dict[str, Node] = {}
+        counts: dict[str, int] = {}
         for item in sequence.value:
             if key is not None:
                 name = f"{key}={getattr(child(item, key), 'value', '')}"
@@ -168,11 +169,12 @@ def labelled(*sequences: SequenceNode) -> list[dict[str, Node]]:
                 name = item.value
             else:
                 name = json.dumps(construct(item), default=str, sort_keys=True, separators=(",", ":"))
-            count, label = 1, f"[{name}]"
+            count = counts.get(name, 1)
+            label = f"[{name}]" if count == 1 else f"[{name}]#{count}"
             while label in labels:
                 count += 1
                 label = f"[{name}]#{count}"
-            labels[label] = item
+            labels[label], counts[name] = item, count
         found.append(labels)
     return found
 

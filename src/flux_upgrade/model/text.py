@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from flux_upgrade.model.values import NamedTuple
 
@@ -87,6 +88,7 @@ class TextEdit(NamedTuple):
     new: str
 
 
+@lru_cache(maxsize=8)  # Many places of one file ask, one after the other
 def decoded(content: bytes) -> str:
     """A file as text: UTF-8, byte order mark and line ends kept; other bytes as PEP 383 has them."""
     return content.decode("utf-8", "surrogateescape")

@@ -31,6 +31,7 @@ from flux_upgrade.pins.formats.yaml_places import Object, documents, objects_of,
 _DEEPEST = 50  # Kustomizations below each other
 _MOST = 10_000  # Kustomizations that are gone through for one repository
 _KIND = re.compile(r"^kind:[ \t]*[\"']?(\w+)", re.MULTILINE)  # Of a List, each document is parsed
+_COMPONENTS = "components"
 _PLAIN = {"apiVersion", "kind", "metadata", "resources", "bases", "components"}
 
 
@@ -120,8 +121,11 @@ class Builds:
         build = given.plus(Build(frozenset([of.path])))
         try:
             taken = list(of.takes_in())
-            for location, field, text in sorted(taken, key=lambda each: each[1] == "components"):
-                build = self._taken(of, location.line, text, build, is_component=field == "components")
+            found = [self._taken(of, location.line, text) for location, field, text in taken if field != _COMPONENTS]
+            build = build.plus(*found)
+            for location, field, text in taken:
+                if field == _COMPONENTS:
+                    build = self._taken(of, location.line, text, build)
             build = build.plus(self._named(of))
             if build.items and not _PLAIN.issuperset(of.data):
                 build = build._replace(items=_stepped(of, build.items))
@@ -130,8 +134,9 @@ class Builds:
         self._above.pop()
         return build
 
-    def _taken(self, of: Kustomization, line: int, text: str, build: Build, *, is_component: bool) -> Build:
-        """``build`` with a file, or with what a folder comes to."""
+    def _taken(self, of: Kustomization, line: int, text: str, given: Build | None = None) -> Build:
+        """A file, or what a folder comes to; ``given``: what a component is for, which is in the result."""
+        build = given or Build()
         try:
             path = of.joined(text)
         except CannotTell as error:
@@ -143,7 +148,7 @@ class Builds:
         below = kustomization.read(self._tree, path)
         if below is None:
             return build.plus(Build(troubles=(Trouble(of.path, line, f"there is no {text}"),)))
-        if is_component:
+        if given is not None:
             return self._run(below, build)
         return build.plus(self._run(below, Build()) if path in self._above else self._folder(path))
 

@@ -18,7 +18,7 @@ from flux_upgrade.model.text import decoded, repository_path
 ARTIFACT = "OCIRepository"
 _FILES = re.compile(r"\.(?:github|gitea|forgejo)/(?:workflows|actions)/.+|\.gitlab-ci\.ya?ml|(?:.*/)?Makefile|.*\.sh")
 _ENDS = (".yaml", ".yml", "Makefile", ".sh")
-_WORD = r"(?:\$\{\{.*?\}\}|[^\s\"'])+"
+_WORD = r"(?:\$\{\{(?:(?!\$\{\{).)*?\}\}|[^\s\"'])+"
 _PUSH = re.compile(r"^(?![ \t]*#).*?\bflux[ \t]+push[ \t]+artifact\b(?:[^|;&\n\\]|\\\r?\n?){0,2000}", re.MULTILINE)
 _URL = re.compile(rf"oci://({_WORD})")
 _PATH = re.compile(rf"--path[= \t]+[\"']?({_WORD})")

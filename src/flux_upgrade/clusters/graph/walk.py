@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from flux_upgrade.clusters.graph.artifact_files import ArtifactFiles
-from flux_upgrade.clusters.graph.builds import Builds, PlacedItem, Trouble
+from flux_upgrade.clusters.graph.builds import Build, Builds, PlacedItem, Trouble
 from flux_upgrade.clusters.graph.flux_objects import (
     FluxKustomization,
     FluxSource,
@@ -88,6 +88,7 @@ class Walk:
         self._maps: dict[tuple[str, str, str], Mapping[str, str | None]] = {}
         self._done: list[Reconciliation] = []
         self._charts: set[str] = set()
+        self._led_on: dict[tuple[int, str, frozenset[tuple[str, str | None]]], Build] = {}
         self._troubles: list[Trouble] = []
 
     def reads(self, name: str, roots: Sequence[Root]) -> ClusterReads:
@@ -162,6 +163,12 @@ class Walk:
         self._generated += [_data(each) for each in build.items if each.current.kind == "ConfigMap"]
         values = self._values(spec, step.name.partition("/")[0])
         target = str(spec.get("targetNamespace") or "")
+        if not (spec.get("patches") or spec.get("components")):
+            # Many may reconcile one directory: what it has leads on once, with the same values.
+            once = id(build), target, frozenset(values.items())
+            if once in self._led_on:
+                return
+            self._led_on[once] = build
         for item in build.items:
             if isinstance(item, PlacedItem):
                 self._lead_on(item, _data(item), index, values, target)

@@ -25,7 +25,7 @@ _OTHER_LANGUAGES = (".jsonnet", ".libsonnet", ".cue")
 _FLUX = "kustomize.toolkit.fluxcd.io/"
 _MAY_BE_FLUX = re.compile(rb"apiVersion[\"']?\s*:\s*[\"']?(?:kustomize\.toolkit\.fluxcd\.io|fluxcd\.controlplane\.io)/")
 _PATCHES_PATHS = re.compile(rb"/spec/path\b")
-_SETS_A_PATH = re.compile(r"^\s*path:", re.MULTILINE)
+_SETS_A_PATH = re.compile(r"^[^\S\n]*path:", re.MULTILINE)
 _VARIABLE = re.compile(r"\$\{|\{\{|<<")
 
 

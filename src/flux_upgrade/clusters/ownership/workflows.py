@@ -22,7 +22,7 @@ _EXPORT = re.compile(
     re.MULTILINE,
 )
 _WORKSPACE = re.compile(r"^(?:\$\{\{ *github\.workspace *\}\}|\$\{?GITHUB_WORKSPACE\}?)/")
-_VARIABLE = re.compile(r".*(?:\$\{\{.*?\}\}|\$\{[^}]*\}|\$\w+)")
+_VARIABLE = re.compile(r"^.*(?:\$\{\{(?:(?!\$\{\{).)*?\}\}|\$\{[^}$]*\}|\$\w+)")
 _FOLDER = re.compile(r"^[ \t-]*working-directory:[ \t]*[\"']?([^\s\"'#]+)|\bcd[ \t]+([^\s;&\"']+)", re.MULTILINE)
 
 

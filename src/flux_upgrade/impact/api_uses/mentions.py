@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Collection, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 _VERSION = r"v\d+(?:(?:alpha|beta)\d+)?(?![\w-]|\.\d)"
@@ -23,12 +23,13 @@ _BEFORE = re.compile(r"(?:\A|[^\w.-]|\\[nrt])\Z", re.ASCII)
 is_version = re.compile(_VERSION).fullmatch
 _MOST = 40  # lines, above and below: kind and name stand near
 _NEAR = 400  # characters of one line
+_LONGEST = 4096  # characters of a line that are looked at: people write shorter ones
 _ROW = re.compile(
     r"""(?P<lead>[\s>|*/#;-]*)(?:\\?["'])?(?P<key>[A-Za-z]\w*)(?:\\?["'])?\s*[:=](?:\s+|$|(?=["'{]))(?P<value>.*)"""
 )
 _END = re.compile(r"[\s>|]*(?:---|```|~~~)")  # between documents, and around code in Markdown
 _LEAD = re.compile(r"[\s>|*/#;-]*")
-_COMMENTED = re.compile(r"(?:^|\s)(?:#|//|\{#|\{\{-?\s*/\*)")
+_COMMENTED = re.compile(r"(?<!\S)(?:#|//|\{#|\{\{-?\s*/\*)")
 _VALUE = re.compile(r"""\\?["']?((?:\$?\{\{?.*?\}\}?|<<.*?>>|[^\s"'\\,#{}<])*)""")
 _SAME_LINE = re.compile(r"""\b(kind|namespace|name)\\?["']?\s*[:=]\s*\\?["']?([\w.-]+)""")
 
@@ -140,8 +141,12 @@ def subject(text: str, begin: int, end: int) -> Subject:
 
 
 def text_line_at(text: str, position: int) -> TextLine:
-    begin = text.rfind("\n", 0, position) + 1
-    line = text[begin : _end_of_line(text, position)]
+    return _text_line(text, beginning_of_line(text, position))
+
+
+@lru_cache(maxsize=1024)  # The lines around one place are those around the next one
+def _text_line(text: str, begin: int) -> TextLine:
+    line = text[begin : _end_of_line(text, begin)]
     match = _ROW.match(line)
     is_end = _END.match(line) is not None
     if match is None:
@@ -170,8 +175,14 @@ def mapping_at(text: str, position: int) -> dict[str, TextLine]:
 
 def is_commented(text: str, position: int) -> bool:
     """Whether what stands there is a comment: YAML's, a template's or a program's."""
-    begin = text.rfind("\n", 0, position) + 1
-    return _COMMENTED.search(text[begin:position]) is not None
+    return _COMMENTED.search(text, beginning_of_line(text, position), position) is not None
+
+
+def beginning_of_line(text: str, position: int) -> int:
+    """Of the line that has a position; of a very long one, a place near before it."""
+    nearest = max(position - _LONGEST, 0)
+    begin = text.rfind("\n", nearest, position) + 1
+    return begin or nearest
 
 
 def _above(text: str, position: int, own: TextLine) -> Iterator[TextLine]:
@@ -208,5 +219,7 @@ def _is_end(row: TextLine, own: TextLine) -> bool:
 
 
 def _end_of_line(text: str, position: int) -> int:
-    end = text.find("\n", position)
-    return len(text) if end < 0 else end
+    """Of a very long one, a place near behind the position."""
+    furthest = min(position + _LONGEST, len(text))
+    end = text.find("\n", position, furthest)
+    return furthest if end < 0 else end

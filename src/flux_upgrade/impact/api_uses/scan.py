@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from operator import attrgetter
@@ -12,6 +13,7 @@ from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, UsePlace
 from flux_upgrade.impact.api_uses.mentions import (
     ApiGroups,
     Mention,
+    beginning_of_line,
     groups_of,
     is_commented,
     is_version,
@@ -107,8 +109,9 @@ def _all(path: str, structure: Structure, groups: ApiGroups) -> Iterator[ApiUse]
     """What the structure covers, and what it does not."""
     yield from structure.uses.values()
     left = [each for each in structure.mentions if each.start not in structure.claimed]
+    starts = [each.start for each in left]
     for broken in structure.broken:
-        within = [each for each in left if broken.begin <= each.start < broken.end]
+        within = left[bisect_left(starts, broken.begin) : bisect_left(starts, broken.end)]
         yield from _in_broken(path, structure.file, within, broken, groups)
         structure.claimed.update(each.start for each in within)
     comments = [each for each in left if each.start not in structure.claimed]
@@ -159,7 +162,7 @@ def _in_broken(
     is_no_template = _CONFLICT.search(text) is not None or not (is_template or _PUT_IN.search(text))
     is_unreadable = not broken.is_yaml and not path.endswith(ENDS) and is_no_template
     for each in (*mentions, *_pairs(file.text, broken, groups)):
-        before = file.text[file.text.rfind("\n", 0, each.begin) + 1 : each.begin]
+        before = file.text[beginning_of_line(file.text, each.begin) : each.begin]
         place, why = UsePlace.TEXT, broken.message
         if is_commented(file.text, each.begin):
             why = _COMMENT

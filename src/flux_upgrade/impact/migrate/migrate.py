@@ -22,7 +22,9 @@ from flux_upgrade.pins.formats.yaml_places import Object, documents
 
 _METADATA = "sops"
 _MADE = "The file is a template, and its rendered output is unknown."
-_HELM = re.compile(rb"\{\{[^}\n]*(?:\.(?:Values|Release|Chart|Capabilities|Files|Template)\b|\b(?:include|template) )")
+_HELM = re.compile(
+    rb"\{\{(?:(?!\{\{)[^}\n])*(?:\.(?:Values|Release|Chart|Capabilities|Files|Template)\b|\b(?:include|template) )"
+)
 """https://helm.sh/docs/chart_template_guide/builtin_objects/"""
 _TEMPLATES = "templates"  # The folder of a chart: https://helm.sh/docs/topics/charts/#the-chart-file-structure
 _AS_TEXT = "It is part of a text that is not applied from here."

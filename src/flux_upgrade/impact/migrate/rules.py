@@ -112,7 +112,7 @@ TEMPLATES = (
     Template(
         "ImageUpdateAutomation",
         ("spec", "git", "commit", "messageTemplate"),
-        re.compile(r"\{\{[^}]*\.(?:Updated\b|Changed\.ImageResult\b)"),
+        re.compile(r"\{\{(?:(?!\{\{)[^}])*\.(?:Updated\b|Changed\.ImageResult\b)"),
         "v1",
         "spec.git.commit.messageTemplate uses .Updated or .Changed.ImageResult: "
         "since Flux 2.7 that is an error, and the automation stalls.",

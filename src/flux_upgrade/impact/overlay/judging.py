@@ -13,7 +13,8 @@ from flux_upgrade.kustomize.items import Step, StepResult, Touch
 from flux_upgrade.kustomize.json_patch import Landing
 from flux_upgrade.kustomize.kustomization import Location
 from flux_upgrade.manifests.images import Image
-from flux_upgrade.manifests.nodes import SequenceNode, represent
+from flux_upgrade.manifests.node_copies import represent
+from flux_upgrade.manifests.nodes import SequenceNode
 from flux_upgrade.manifests.residue import labelled
 from flux_upgrade.model.markdown import counted, shortened
 from flux_upgrade.model.text import first_few

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from flux_upgrade.model.errors import ReleaseNotFound, UnsupportedPin
-from flux_upgrade.model.text import decoded, line_of
+from flux_upgrade.model.text import decoded
 from flux_upgrade.pins.cli.cli_versions import base_name, cli_pin, of_script
 from flux_upgrade.pins.cli.image_references import CliImageReference, loose, reading_of, reference_of, references
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
+from flux_upgrade.pins.formats.passages import whole
 from flux_upgrade.pins.formats.ranges import respelled
 from flux_upgrade.pins.formats.readings import unknown
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Value, objects
@@ -131,7 +133,7 @@ class Dockerfile:
     """A file's instructions, each in one line, at the offsets that they have in the file."""
 
     def __init__(self, text: str) -> None:
-        self._lines = text
+        self._lines = whole(text)
         self._text = _unfolded(text)
 
     def images(self) -> Iterator[tuple[str, Value]]:
@@ -151,8 +153,13 @@ class Dockerfile:
 
     def argument_in(self, text: str) -> Argument | None:
         """The one that gives a variable in ``text`` its value."""
-        names = _VARIABLE.findall(text)
-        return next((each for each in self.arguments() if each.name in names), None)
+        found = (self._arguments[name] for name in _VARIABLE.findall(text) if name in self._arguments)
+        return min(found, key=lambda each: each.value.start, default=None)
+
+    @cached_property
+    def _arguments(self) -> dict[str, Argument]:
+        """The first of each name."""
+        return {each.name: each for each in reversed([*self.arguments()])}
 
     def sets(self, name: str) -> bool:
         """Whether an ARG or an ENV is of that name."""
@@ -165,7 +172,7 @@ class Dockerfile:
 
     def _value(self, match: re.Match[str], group: int) -> Value:
         start, end = match.span(group)
-        return Value(match[group], start, end, line_of(self._lines, start))
+        return Value(match[group], start, end, self._lines.line(start))
 
 
 def _unfolded(text: str) -> str:

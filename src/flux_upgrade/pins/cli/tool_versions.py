@@ -26,6 +26,7 @@ from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 NAME = "tool-versions"
 
 _LINE = re.compile(r"^\ufeff?[ \t]*([^\s#]+)([^\n#]*)", re.MULTILINE)
+_MOST = 20  # Tools of a file whose places are looked for, which takes time; people have one
 _PREFIX = re.compile(r"((?:prefix:|latest:)?)(v?\d+(?:\.\d+)?)")
 """The newest release that begins so: mise's ``2.9`` and ``prefix:2.9``, asdf's ``latest:2.9``."""
 _AQUA = re.compile(r"(?:.*/)?\.?aqua(?:/.+)?\.ya?ml")  # Also what it imports from a folder of its own
@@ -106,11 +107,12 @@ def _of_mise(file: SourceFile, context: PinContext) -> Iterator[Pin]:
                 unknown("the file is not valid TOML", "fix the file, or edit the version yourself"),
             )
         return
-    for name, tool in found:
+    for count, (name, tool) in enumerate(found):
         if not _is_tool(name, str(tool.version), context):
             continue
         written = tool.version if isinstance(tool.version, str) else ""
-        value = toml_place(text, tool.path, written) if isinstance(tool.version, str) else None
+        is_placed = isinstance(tool.version, str) and count < _MOST
+        value = toml_place(text, tool.path, written) if is_placed else None
         where = ".".join(step for step in tool.path if isinstance(step, str))
         if value is None:
             reading = unknown("its spelling is not supported")

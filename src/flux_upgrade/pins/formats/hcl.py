@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -74,6 +75,7 @@ def attributes(text: str) -> Mapping[str, Attribute]:
     return _read(text)[0]
 
 
+@lru_cache(maxsize=8)  # For each block that is changed, its file is read
 def _read(text: str) -> tuple[Mapping[str, Attribute], tuple[Block, ...]]:
     try:
         tokens = list(_tokens(text))

@@ -9,23 +9,29 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count, repeat
 
 from flux_upgrade.manifests.nodes import ScalarNode
 
 _BREAK = re.compile("\n")
 _PROPERTIES = re.compile(r"(?:[&!]\S*\s+)+")
-_FOLD = r"(?P<fold>[ \t]*\r?\n[ \t\r\n]*)"
+# Possessive: were blanks looked at again from each of them, many would take time by the square of them.
+_FOLD = r"(?P<fold>[ \t]*+\r?\n[ \t\r\n]*+)"
+_BLANKS = r"[ \t]++"
 _QUOTED = {
     '"': re.compile(
-        rf"{_FOLD}|\\(?:(?P<cut>\r?\n[ \t]*)|(?P<code>x.{{2}}|u.{{4}}|U.{{8}})|(?P<escape>.))|.", re.DOTALL
+        rf"{_FOLD}|\\(?:(?P<cut>\r?\n[ \t]*)|(?P<code>x.{{2}}|u.{{4}}|U.{{8}})|(?P<escape>.))"
+        rf"|{_BLANKS}|[^ \t\r\n\\]++|.",
+        re.DOTALL,
     ),
-    "'": re.compile(rf"{_FOLD}|(?P<quote>'')|.", re.DOTALL),
-    None: re.compile(rf"{_FOLD}|.", re.DOTALL),
+    "'": re.compile(rf"{_FOLD}|(?P<quote>'')|{_BLANKS}|[^ \t\r\n']++|.", re.DOTALL),
+    None: re.compile(rf"{_FOLD}|{_BLANKS}|[^ \t\r\n]++|.", re.DOTALL),
 }
 _ESCAPES = dict(zip("0abtnvfreN_LP", "\0\a\b\t\n\v\f\r\x1b\x85\xa0\u2028\u2029", strict=True))
 """https://yaml.org/spec/1.2.2/#57-escaped-characters; any other character stands for itself."""
 ENDS = (".j2", ".jinja", ".tmpl", ".tpl", ".gotmpl")  # How the names of templates end
-_KEY = re.compile(r"""([ \t]*(?:-[ \t]+)*)["']?([\w.-]+)["']?:(?:[ \t]+(.*?))?(?:[ \t]#.*)?[ \t\r]*""")
+_KEY = re.compile(r"""([ \t]*(?:-[ \t]+)*)["']?([\w.-]+)["']?:(?:[ \t]+(.*))?[ \t\r]*""")
+_COMMENT = re.compile(r"[ \t]#.*")
 
 
 @dataclass(frozen=True)
@@ -71,8 +77,9 @@ def _flow(raw: str, skipped: int, node: ScalarNode) -> Pairs:
     """A plain or a quoted scalar: line breaks are folded, escapes and doubled quotes undone."""
     inner = (skipped + 1, len(raw) - 1) if node.style in ("'", '"') else (skipped, len(raw))
     for match in _QUOTED[node.style if node.style in ("'", '"') else None].finditer(raw, *inner):
-        for character in _decoded(match):
-            yield character, match.start()
+        # What stands there as it is has a place for each character.
+        places = repeat(match.start()) if match.lastgroup else count(match.start())
+        yield from zip(_decoded(match), places, strict=False)
 
 
 def _decoded(match: re.Match[str]) -> str:
@@ -157,6 +164,6 @@ def _below(
         if match[2] != keys[0]:
             continue
         if len(keys) == 1:
-            yield index + 1, match[3] or ""
+            yield index + 1, _COMMENT.sub("", match[3] or "").rstrip(" \t\r")
         else:
             yield from _below(rows, index + 1, indent, keys[1:])

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, compose, construct
@@ -21,6 +21,7 @@ _SEPARATOR = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _VARIABLE = re.compile(r"\$\{|\$\(|\{\{|<<|\{%|<%|@@|%\(|\$[A-Za-z_]")
 """How templates and substitutions begin: Flux's, kustomize's, Helm's, GitHub's, Jinja's, ERB's."""
 
+_LARGE = 20  # Keys of a mapping from which on it pays to index them
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 Step = str | int
@@ -64,6 +65,9 @@ class YamlDocument:
     passage: Passage
     begin: int  # Offset in the passage of its first character; libyaml does not count a byte order mark before it
     end: int
+    is_rest: bool = False  # Whether it is all that follows, because there are too many of them
+    keys: dict[int, dict[str, Node]] = field(default_factory=dict, compare=False)
+    """By the ids of large mappings, as far as they were asked about: what is at each key."""
 
     @cached_property
     def line(self) -> int:
@@ -78,6 +82,9 @@ class YamlDocument:
     @cached_property
     def root(self) -> Node:
         """Composed. Raises Unreadable."""
+        if self.is_rest:
+            what = f"line {self.line}: more documents than a file of this size may have"
+            raise Unreadable(what, hint="split the file")
         return compose(self.text, self.line)
 
     @cached_property
@@ -177,7 +184,7 @@ class Object:
         shared = self.document.shared
         is_shared = id(node) in shared
         for step in path:
-            node = _child(node, step)
+            node = _child(node, step, self.document.keys)
             is_shared = is_shared or id(node) in shared
         return node, is_shared
 
@@ -195,10 +202,13 @@ class BrokenDocument(NamedTuple):
     message: str
 
 
-def objects(content: bytes) -> Iterator[Object | BrokenDocument]:
-    """Every mapping of a file, items of Lists by themselves, and the documents that cannot be read."""
-    for document in documents(whole(decoded(content))):
-        yield from objects_of(document)
+@lru_cache(maxsize=8)
+def objects(content: bytes) -> tuple[Object | BrokenDocument, ...]:
+    """Every mapping of a file, items of Lists by themselves, and the documents that cannot be read.
+
+    Kept for a while: a file is read by one kind of version references after the other.
+    """
+    return tuple(each for document in documents(whole(decoded(content))) for each in objects_of(document))
 
 
 def objects_of(document: YamlDocument) -> Iterator[Object | BrokenDocument]:
@@ -219,7 +229,11 @@ def readable(content: bytes) -> Iterator[Object]:
 def documents(passage: Passage) -> Iterator[YamlDocument]:
     """The documents of a passage that hold more than comments, cut where YAML cuts them."""
     text, position = passage.text, 0
-    for match in [*_SEPARATOR.finditer(text), None]:
+    most = 2000 + len(text) // 200  # People write twice as much for each
+    for count, match in enumerate([*_SEPARATOR.finditer(text), None]):
+        if count > most:
+            yield YamlDocument(passage, position, len(text), is_rest=True)
+            return
         end = match.start() if match else len(text)
         begin = position + text.startswith("\ufeff", position)
         if any(row.strip() and not row.lstrip().startswith("#") for row in text[begin:end].split("\n")):
@@ -237,10 +251,14 @@ def _items(node: Node) -> Iterator[MappingNode]:
         yield node
 
 
-def _child(node: Node | None, step: Step) -> Node | None:
+def _child(node: Node | None, step: Step, keys: dict[int, dict[str, Node]] | None = None) -> Node | None:
     found: Node | None = None
     if isinstance(node, MappingNode) and isinstance(step, str):
-        found = next((value for key, value in node.value if key.value == step), None)
+        if keys is None or len(node.value) < _LARGE:
+            return next((value for key, value in node.value if key.value == step), None)
+        if id(node) not in keys:
+            keys[id(node)] = {key.value: value for key, value in node.value}
+        found = keys[id(node)].get(step)
     elif isinstance(node, SequenceNode) and isinstance(step, int) and -1 <= step < len(node.value):
         found = node.value[step]
     return found

@@ -24,7 +24,7 @@ from flux_upgrade.pins.pin import SourceFile
 LATEST = "latest"  # What Flux takes where no tag is named
 _HUB = frozenset({"docker.io", "index.docker.io", "registry-1.docker.io"})
 _URL = re.compile(r"oci://(?P<host>[^/]+)/(?P<path>[^:@]*[^:@/])/?(?P<rest>[:@].*)?")
-_PLACEHOLDER = re.compile(r"\$\{[^}]*\}|\$[A-Za-z_]\w*|\$\([^)]*\)|\{\{.*?\}\}|<<.*?>>")
+_PLACEHOLDER = re.compile(r"\$\{[^}]{0,1000}\}|\$[A-Za-z_]\w*|\$\([^)]{0,1000}\)|\{\{.{0,1000}?\}\}|<<.{0,1000}?>>")
 _ONE = re.compile(
     r"(?:.*[-_.])?(?:"
     r"v?\d+\.\d+\.\d+(?:[-_.].*)?"  # a release

@@ -19,9 +19,9 @@ _KUSTOMIZE = "kustomize.toolkit.fluxcd.io/"
 _FIELDS = ("commit", "name", "semver", "tag", "branch")
 """Of ``spec.ref``, the one that counts first (source-controller ``api/v1/gitrepository_types.go``)."""
 
-_URL = re.compile(r"^\s*url: *[\"']?([^\s\"'#]+)[\"']?\s*$", re.MULTILINE)
-_CHANGES_REF = re.compile(r"/spec/ref\b|^\s*ref:", re.MULTILINE)
-_PATCHED = re.compile(r"kind: GitRepository\b(?:.|\n)*?\bname: *([\w.-]+)")
+_URL = re.compile(r"^[^\S\n]*url: *[\"']?([^\s\"'#]+)[\"']?[^\S\n]*$", re.MULTILINE)
+_CHANGES_REF = re.compile(r"/spec/ref\b|^[^\S\n]*ref:", re.MULTILINE)
+_PATCHED = re.compile(r"kind: GitRepository\b(?:(?!kind: GitRepository\b)(?:.|\n))*?\bname: *([\w.-]+)")
 
 Key = tuple[str, str]  # Namespace and name
 

@@ -22,7 +22,7 @@ _BUILT = ("resources", "bases", "components")
 """What kustomize builds; ``bases`` is what ``resources`` were called for folders until v2.1."""
 _BESIDE = ("crds", "configurations", "generators", "transformers", "validators", "patchesStrategicMerge")
 """Where kustomize takes URLs, too, and nothing that it reads there is installed."""
-_IN_TEXT = re.compile(r"[^\s\"'#]{0,80}fluxcd/flux2(?:\{\{.*?\}\}|[^\s'\"#])*")
+_IN_TEXT = re.compile(r"[^\s\"'#]{0,80}fluxcd/flux2(?:\{\{.{0,200}?\}\}|[^\s'\"#])*")
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 
 

@@ -8,13 +8,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from flux_upgrade.model.text import decoded, line_of
+from flux_upgrade.model.text import decoded
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import judge, parse
+from flux_upgrade.pins.formats.passages import Passage, whole
 from flux_upgrade.pins.formats.readings import never_changed
 from flux_upgrade.pins.pin import Pin, PinState, SourceFile, reported_pin
 
@@ -38,7 +40,8 @@ _PROSE = re.compile(
 _CONTINUED = re.compile(r"[\\`][ \t]*\r?\n")
 _MORE = r"(?:[^|;&\n]|\n[ \t]+(?=--?[a-z])){0,2000}"
 """The rest of a command; in a folded scalar, its options may stand in lines of their own."""
-_TEXT = r"(?:\$\{\{.*?\}\}|\{\{.*?\}\}|\$\{[^}\n]*\}|\$\([^)\n]*\)|[^\s\"'|;&<>])*"
+_TEXT = r"(?:\$?\{\{[^{}\n]{0,200}\}\}|\$?\{\{.{0,200}?\}\}|\$\{[^}\n]{0,200}\}|\$\([^)\n]{0,200}\)|[^\s\"'|;&<>])*"
+"""Bounded: from each of many signs that begin something, the line would be searched for its end."""
 _URL = re.compile(rf"[:/]fluxcd/flux2(?:\.git)?/{_TEXT}")
 _HOST = re.compile(r"(?:git::)?(?:(?:ssh|https?)://)?[\w.@-]*\Z|gh\Z")
 _LONGEST_HOST = 100
@@ -52,7 +55,11 @@ _ASKED = re.compile(rf"\bFLUX_VERSION=[\"']?({_TEXT})")
 _VARIABLE = re.compile(
     r"v?(?:\$\{\{ *(?:env|vars)\.(\w+) *\}\}|\{\{ *\.?(\w+) *\}\}|\$\{(\w+)(?:#v)?\}|\$\((\w+)\)|\$(\w+))"
 )
-_SET = r"^[ \t-]*(?:export |readonly |local |ARG |ENV |\$(?:env:)?)*{name}[ \t]*(?:\?=|:=|=|:)[ \t]*(.*)$"
+_SET = re.compile(
+    r"^[ \t-]*(?:export |readonly |local |ARG |ENV |\$(?:env:)?)*(\w+)[ \t]*(?:\?=|:=|=|:)[ \t]*(.*)$", re.MULTILINE
+)
+_Assigned = Mapping[str, tuple[str, int, int] | None]
+"""Variable → the text and the span of what it is set to; None where that is in several places."""
 _RELEASE = re.compile(r"[\"']?(v?\d+\.\d+\.\d+[\w.-]*)[\"']?[ \t\r]*")
 _INSTALLS = "reference the release from a kustomization, or commit the output of `flux install --export`"
 _CLI = "set the CLI version in .tool-versions, mise.toml or fluxcd/flux2/action"
@@ -75,8 +82,9 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
         original = decoded(file.content)
         text = _CONTINUED.sub(_blank, _PROSE.sub(_blank, _COMMENT.sub(_blank, original)))
         seen: set[tuple[int, str]] = set()
+        passage, assigned = replace(whole(original), text=text), _assigned(text)
         for command in sorted(_versions_in(text, file.path), key=lambda each: each.start):
-            pin = _pin(file, text, command)
+            pin = _pin(file, passage, assigned, command)
             if (pin.line, pin.raw) not in seen:
                 seen.add((pin.line, pin.raw))
                 yield pin
@@ -123,21 +131,22 @@ def _url(url: str, start: int) -> Iterator[_CommandVersion]:
     yield _CommandVersion(where, ref, start + at, _CLI if is_cli else _INSTALLS)
 
 
-def _pin(file: SourceFile, text: str, command: _CommandVersion) -> Pin:
+def _pin(file: SourceFile, passage: Passage, assigned: _Assigned, command: _CommandVersion) -> Pin:
     """The release, where it is written out, or one assignment in the file says what a variable is."""
     written, start, where = command.text.rstrip("\"',]"), command.start, command.where
     written = written if "(" in written else written.rstrip(")")
     variable = _VARIABLE.fullmatch(written)
     if variable is not None:
         name = next(each for each in variable.groups() if each)
-        assigned = _assigned(text, name)
-        if assigned is not None:
-            (written, start), where = assigned, f"{where}, {name}"
-    pin = reported_pin(file, NAME, (line_of(decoded(file.content), start), where, written), "", command.hint)
+        spot = assigned.get(name)
+        match = _RELEASE.fullmatch(*spot) if spot is not None else None
+        if match is not None:
+            written, start, where = match[1], match.start(1), f"{where}, {name}"
+    pin = reported_pin(file, NAME, (passage.line(start), where, written), "", command.hint)
     if command.hint == _OF_CHART:
         return pin._replace(reason="it is a chart version in a command")
     if written == "latest":
-        stands = written if text.startswith(written, start) else ""
+        stands = written if passage.text.startswith(written, start) else ""
         reason = "it has no release and installs the newest"
         return pin._replace(raw=stands, state=PinState.FLOATING, reason=reason)
     tag = f"v{written.removeprefix('v')}"
@@ -149,8 +158,8 @@ def _pin(file: SourceFile, text: str, command: _CommandVersion) -> Pin:
     return pin._replace(state=meaning.state, reason=meaning.reason)
 
 
-def _assigned(text: str, name: str) -> tuple[str, int] | None:
-    """What the variable is, and where, if one place in the file gives it a release."""
-    found = list(re.finditer(_SET.format(name=name), text, re.MULTILINE))
-    match = _RELEASE.fullmatch(text, *found[0].span(1)) if len(found) == 1 else None
-    return (match[1], match.start(1)) if match is not None else None
+def _assigned(text: str) -> _Assigned:
+    found: dict[str, tuple[str, int, int] | None] = {}
+    for match in _SET.finditer(text):
+        found[match[1]] = None if match[1] in found else (text, *match.span(2))
+    return found

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.model.text import decoded, line_of
+from flux_upgrade.model.text import decoded
 from flux_upgrade.pins.context import PinContext
+from flux_upgrade.pins.formats.passages import whole
 from flux_upgrade.pins.formats.readings import never_changed
 from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
 from flux_upgrade.pins.pin import Pin, SourceFile, reported_pin
@@ -79,9 +80,9 @@ def _release(file: SourceFile, found: Object) -> Iterator[Pin]:
 
 
 def _charts(file: SourceFile) -> Iterator[Pin]:
-    text = decoded(file.content)
-    for match in _CHARTS.finditer(text):
-        line = line_of(text, match.start(1))
+    passage = whole(decoded(file.content))
+    for match in _CHARTS.finditer(passage.text):
+        line = passage.line(match.start(1))
         yield _pin(file, line, "Helm repository of Flux v1 and the Helm Operator", match[1], _FLUX)
 
 

@@ -56,7 +56,7 @@ def _images(file: SourceFile, found: Object, above: tuple[Step, ...]) -> Iterato
 
 def _patches(file: SourceFile, found: Object, above: tuple[Step, ...]) -> Iterator[Pin]:
     for at in found.entries(*above, "patches"):
-        for match in _IN_PATCH.finditer(re.sub(r"(?m)^\s*#.*$", "", found.text_at(*at, "patch"))):
+        for match in _IN_PATCH.finditer(re.sub(r"(?m)^[ \t]*#.*$", "", found.text_at(*at, "patch"))):
             yield _pin(file, found.line_at(*at, "patch"), f"patch of the image of {match[1]}", match[2])
 
 

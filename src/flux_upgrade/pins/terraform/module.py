@@ -5,6 +5,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from flux_upgrade.model.files import Tree
@@ -17,12 +20,13 @@ from flux_upgrade.pins.registry import TERRAFORM_FILES
 
 RESOURCE = "flux_bootstrap_git"
 
-INTERPOLATION = re.compile(r"[$%]\{.*?\}", re.DOTALL)
+INTERPOLATION = re.compile(r"[$%]\{(?:(?![$%]\{)[^}])*\}")
 _LOCK = ".terraform.lock.hcl"
 _VALUES = (".tfvars", ".tfvars.json")
 # developer.hashicorp.com/terraform/language/files/override
 _OVERRIDE = re.compile(r"(?:.+_)?override\.(?:tf|tofu)(?:\.json)?")
 _REFERENCE = re.compile(r'(?:"?\$\{)?(var|local)\.([\w-]+)(?:\}"?)?')
+_MOST_ALIKE = 100  # Blocks of one address, values of one variable: each reference goes through them
 _MOST = 100  # Characters of an expression that are shown
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
@@ -43,7 +47,8 @@ class TerraformBlock(NamedTuple):
         return _OVERRIDE.fullmatch(posixpath.basename(self.path)) is not None
 
 
-class Module(NamedTuple):
+@dataclass(frozen=True)
+class Module:
     """The files of a folder; what cannot be read is left out."""
 
     places: tuple[TerraformBlock, ...]  # Every block at the top of a file
@@ -53,27 +58,41 @@ class Module(NamedTuple):
 
     def same(self, place: TerraformBlock) -> Iterator[TerraformBlock]:
         """The other blocks of the same address: overrides of it, or what it overrides."""
-        return (each for each in self.places if each != place and each.address == place.address)
+        return (each for each in self._by_address.get(place.address, [])[:_MOST_ALIKE] if each != place)
 
     def where_set(self, expression: Attribute) -> str:
         """Where the variable or local that an expression is gets its value; empty where that is not seen."""
         match = _REFERENCE.fullmatch(expression.text)
-        if match is None:
-            return ""
-        kind, name = match.groups()
-        found = [
-            f"{place.path}:{value.line} says {one_line(value)}"
-            for place in self.places
-            for value in [_value(place.block, kind, name)]
-            if value is not None
-        ]
-        if kind == "var":
-            found += [
-                f"{path}:{given[name].line} says {one_line(given[name])}"
-                for path, given in self.values
-                if name in given
-            ]
-        return ", ".join(found)
+        found = [] if match is None else self._set.get((match[1], match[2]), [])
+        return ", ".join(f"{path}:{value.line} says {one_line(value)}" for path, value in found[:_MOST_ALIKE])
+
+    @cached_property
+    def _by_address(self) -> Mapping[str, list[TerraformBlock]]:
+        found: dict[str, list[TerraformBlock]] = {}
+        for each in self.places:
+            found.setdefault(each.address, []).append(each)
+        return found
+
+    @cached_property
+    def _set(self) -> Mapping[tuple[str, str], list[tuple[str, Attribute]]]:
+        """`local` or `var`, and a name → what says its value, each with its path."""
+        found: dict[tuple[str, str], list[tuple[str, Attribute]]] = {}
+        for path, block in self.places:
+            if block.type == "locals":
+                for name, value in block.attributes.items():
+                    found.setdefault(("local", name), []).append((path, value))
+            elif block.type == "variable" and len(block.labels) == 1 and "default" in block.attributes:
+                found.setdefault(("var", block.labels[0]), []).append((path, block.attributes["default"]))
+        for path, given in self.values:
+            for name, value in given.items():
+                found.setdefault(("var", name), []).append((path, value))
+        return found
+
+    @cached_property
+    def of_providers(self) -> tuple[TerraformBlock, ...]:
+        """The blocks that may say which provider is admitted; more than people write are left out."""
+        named = ("terraform", "provider")
+        return tuple(islice((each for each in self.places if each.block.type in named), _MOST_ALIKE))
 
 
 def read_module(tree: Tree, folder: str) -> Module:
@@ -120,12 +139,6 @@ def folder_of(path: Attribute | None) -> str | None:
     if text is None or "\\" in text or is_variable(text) or INTERPOLATION.search(text):
         return None
     return repository_path(text)
-
-
-def _value(block: Block, kind: str, name: str) -> Attribute | None:
-    if kind == "local":
-        return block.attributes.get(name) if block.type == "locals" else None
-    return block.attributes.get("default") if (block.type, block.labels) == ("variable", (name,)) else None
 
 
 def is_flux_source(source: str) -> bool:

@@ -19,7 +19,7 @@ from flux_upgrade.pins.terraform.module import Module, is_flux_source
 
 _FLUX_MAJOR = 2
 # developer.hashicorp.com/terraform/language/expressions/version-constraints
-_COMPARISON = re.compile(r"\s*(=|!=|>=|<=|>|<|~>|)\s*v?([0-9]+)(?:\.([0-9]+))?(?:\.([0-9]+))?(?:-[\w.-]+)?\s*")
+_COMPARISON = re.compile(r"\s*+(=|!=|>=|<=|>|<|~>|)\s*v?([0-9]+)(?:\.([0-9]+))?(?:\.([0-9]+))?(?:-[\w.-]+)?\s*")
 
 _Numbers = tuple[int, ...]
 _OPERATORS = {"=": eq, "!=": ne, ">": gt, "<": lt, ">=": ge, "<=": le}
@@ -45,7 +45,7 @@ class ProviderConstraint(NamedTuple):
 
 def constraints(module: Module) -> Iterator[ProviderConstraint]:
     """Every one of the module. Those of a calling module are not seen."""
-    for path, block in module.places:
+    for path, block in module.of_providers:
         if block.type == "terraform":
             for providers in block.bodies("required_providers"):
                 yield from (

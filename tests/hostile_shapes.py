@@ -1,0 +1,108 @@
+"""Files that people with the wrong intentions write: something small, many times. One row each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+_MARKS = (
+    "# flux-instance FluxInstance flux-manifests OCIRepository flux2 HelmRepository shoot-flux flux-operator eksctl.io/"
+    " fluxcd/flux-cli fluxcd.io/install.sh fluxcd/flux2 flux install source-controller microsoft.flux weaveworks/flux"
+    " source.toolkit.fluxcd.io/v1beta2 version: v1 source.toolkit.fluxcd.io\n"
+)
+"""Every kind of version reference looks at a file with these."""
+_GIT = "apiVersion: source.toolkit.fluxcd.io/v1beta2\nkind: GitRepository\nmetadata: {name: p@}\n"
+_ONE = _MARKS + _GIT
+_KUSTOMIZATION = _MARKS + "resources: [y.yaml]\n"
+_OF_FLUX = "clusters/production/flux-system/kustomization.yaml"
+_ON_FLUX = "resources: [gotk-components.yaml]\n"
+_WORKFLOW = _MARKS + "on: push\njobs:\n  a:\n    runs-on: x\n    steps:\n"
+_SH, _YAML, _TF = "hack/x.sh", "clusters/production/x.yaml", "infra/x.tf"
+
+
+class Shape(NamedTuple):
+    path: str
+    begin: str
+    again: str  # `@` stands for how many there are before it
+    end: str = ""
+
+    def text(self, count: int) -> str:
+        return self.begin + "".join(self.again.replace("@", str(each)) for each in range(count)) + self.end
+
+
+SHAPES = {
+    "aliases of a list": Shape(_YAML, _ONE + "a: &a [x,x,x,x,x,x,x,x,x,x]\n", "b@: [*a,*a,*a]\n"),
+    "aliases of aliases": Shape(_YAML, _ONE + "a0: &a0 [x]\n", "b@: &b@ [*a0]\nc@: [*b@,*b@]\n"),
+    "merge keys": Shape(_YAML, _ONE + "a: &a {b: c, d: e}\n", "f@: {<<: *a}\n"),
+    "one merge key after the other": Shape(_YAML, _ONE + "a: &a {b: c}\nf:\n", "  <<: *a\n"),
+    "a merge key of a merge key": Shape(_YAML, _ONE + "z: &a0 {b: c}\n", "y@: &a0\n  <<: *a0\n  k@: x\n"),
+    "keys that are given twice": Shape(_YAML, _ONE, "k: v\n"),
+    "keys": Shape(_YAML, _ONE, "k@: source.toolkit.fluxcd.io/v1beta2\n"),
+    "documents": Shape(_YAML, _ONE, "---\na: b\n"),
+    "empty documents": Shape(_YAML, _ONE, "---\n"),
+    "documents that are no YAML": Shape(_YAML, _ONE, "---\napiVersion: source.toolkit.fluxcd.io/v1beta2\na: {{ b\n"),
+    "resources": Shape(_YAML, _MARKS, "---\n" + _GIT),
+    "resources in a list": Shape(
+        _YAML,
+        "apiVersion: v1\nkind: List\nitems:\n",
+        "- {apiVersion: source.toolkit.fluxcd.io/v1beta2, kind: Bucket}\n",
+    ),
+    "Kustomizations of their own directory": Shape(
+        _YAML,
+        "",
+        "---\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: k@, namespace: x}\n"
+        "spec: {path: ./clusters/production, sourceRef: {kind: GitRepository, name: flux-system}}\n",
+    ),
+    "comments": Shape(_YAML, _ONE, "# source.toolkit.fluxcd.io/v1beta2\n"),
+    "a long comment": Shape(_YAML, _ONE + "# ", "source.toolkit.fluxcd.io/v1beta2 ", "\n"),
+    "a long line": Shape(_YAML, _ONE + "a: [", "source.toolkit.fluxcd.io/v1beta2, ", "]\n"),
+    "a long line of prose": Shape("docs/x.md", "", "see source.toolkit.fluxcd.io/v1beta2 ", "\n"),
+    "lines of prose": Shape("docs/x.md", "", "apiVersion: source.toolkit.fluxcd.io/v1beta2\n"),
+    "braces in a template": Shape(_YAML, _ONE + "a: ", "{{", "\n"),
+    "braces in a template of a chart": Shape("x.yaml.gotmpl", _MARKS + "chart: flux2\nversion: ", "{{", "\n" + _GIT),
+    "tabs in a quoted patch": Shape(
+        "kustomization.yaml",
+        _KUSTOMIZATION + 'patches:\n- patch: "apiVersion: source.toolkit.fluxcd.io/v1beta2\\nkind: Bucket',
+        "\t",
+        'x"\n',
+    ),
+    "line breaks in a quoted patch": Shape(
+        "kustomization.yaml",
+        _KUSTOMIZATION + 'patches:\n- patch: "apiVersion: source.toolkit.fluxcd.io/v1beta2\\nkind: Bucket',
+        "\n\t ",
+        'x"\n',
+    ),
+    "patches": Shape(
+        "kustomization.yaml",
+        _KUSTOMIZATION + "patches:\n",
+        "- {target: {kind: Bucket}, patch: '[{op: add, path: /spec/a, value: b}]'}\n",
+    ),
+    "texts that are resources": Shape(
+        _YAML,
+        _MARKS + "extraObjects:\n",
+        "- |\n  apiVersion: source.toolkit.fluxcd.io/v1beta2\n  kind: Bucket\n  metadata: {name: a}\n",
+    ),
+    "resources of a kustomization": Shape("kustomization.yaml", _MARKS + "resources:\n", "- r@.yaml\n"),
+    "patches of Flux's manifest": Shape(
+        _OF_FLUX,
+        _ON_FLUX + "patches:\n",
+        "- {target: {kind: Deployment}, patch: '[{op: add, path: /spec/a, value: b}]'}\n",
+    ),
+    "blocks of Terraform": Shape(_TF, "", 'resource "flux_bootstrap_git" "a@" {\n  version = var.a@\n}\n'),
+    "variables of Terraform": Shape(
+        _TF, 'resource "flux_bootstrap_git" "a" {\n  version = var.a\n}\n', 'variable "a@" {\n  default = 1\n}\n'
+    ),
+    "braces of Terraform": Shape(_TF, 'resource "flux_bootstrap_git" "a" {\n', "a = {}\n", "}\n"),
+    "members of Terraform in JSON": Shape(
+        "x.tf.json", '{"resource": {"flux_bootstrap_git": {"a": {"b": 1', ', "k@": "flux"', "}}}}"
+    ),
+    "commands": Shape(_SH, "", "V@=v2.8.8\nflux install --version=${V@}\n"),
+    "commands in one line": Shape(_SH, "flux install ", "flux install --version ", "\n"),
+    "addresses in one line": Shape(_SH, "", "https://github.com/fluxcd/flux2/releases/download/v2.8.8/install.yaml "),
+    "braces in an address": Shape(_SH, "curl https://github.com/fluxcd/flux2/", "{{", "\n"),
+    "steps of a workflow": Shape(".github/workflows/x.yaml", _WORKFLOW, "    - uses: fluxcd/flux2/action@main\n"),
+    "arguments of a Dockerfile": Shape("Dockerfile", "", "ARG A@=v2.8.8\nFROM ghcr.io/fluxcd/flux-cli:${A@}\n"),
+    "releases of a helmfile": Shape("helmfile.yaml", "releases:\n", "- {name: a@, chart: x/flux2, version: 2.1.0}\n"),
+    "rules for Renovate": Shape(
+        "renovate.json", '{"packageRules": [{}', ',{"matchPackageNames": ["fluxcd/flux2"]}', "]}"
+    ),
+}

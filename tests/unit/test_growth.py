@@ -1,0 +1,62 @@
+"""How much work a file makes grows no faster than the file, whatever is in it.
+
+Work is counted in lines of this program that run, on two sizes that double: the same on every machine. What patterns
+take is counted in `test_linear_patterns.py`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import flux_upgrade
+from api_use_runs import CLUSTER, cluster, plant, run
+from hostile_shapes import SHAPES, Shape
+
+SOURCE = str(Path(flux_upgrade.__file__).parent)
+SIZES = (8, 96, 192)
+FASTER = 1.8
+"""What the second half of a file may add, to what the first half did: 1 is linear, 3 is quadratic."""
+SLACK = 10_000  # Lines: some is done once only, or from some number on
+
+
+class Counter:
+    """Lines of this program that run."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+
+    def __call__(self, frame: FrameType, _event: str, _argument: Any) -> Any:
+        return self._line if frame.f_code.co_filename.startswith(SOURCE) else None
+
+    def _line(self, _frame: FrameType, event: str, _argument: Any) -> Any:
+        self.steps += event == "line"
+        return self._line
+
+
+def steps(folder: Path, source: Path, shape: Shape, count: int) -> int:
+    plant(folder, {CLUSTER: cluster(), shape.path: shape.text(count)})
+    counter, before = Counter(), sys.gettrace()
+    sys.settrace(counter)
+    try:
+        for command in (("check",), ("plan", "--to=v2.9.4")):
+            run(folder, source, *command)
+    finally:
+        sys.settrace(before)
+    return counter.steps
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_work_grows_no_faster_than_the_file(
+    name: str, tmp_path: Path, written_source: Path, record_property: Callable[[str, object], None]
+) -> None:
+    steps(tmp_path / "first", written_source, SHAPES[name], SIZES[1] - 1)  # which imports
+    found = [steps(tmp_path / str(count), written_source, SHAPES[name], count) for count in SIZES]
+    record_property("steps", dict(zip(SIZES, found, strict=True)))
+    small, middle, large = found
+    assert large - middle <= FASTER * max(middle - small, 0) + SLACK, found
