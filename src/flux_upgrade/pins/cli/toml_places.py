@@ -16,6 +16,7 @@ from flux_upgrade.pins.formats.yaml_places import Value
 _MARK = "flux-upgrade-was-here"
 _LONGEST = 200_000  # Characters: it is read once for each place that may be the right one
 _MOST = 50  # Such places
+_ALL_READ = 500_000  # Characters that are read for all of them, of files that people write
 _BYTE_ORDER_MARK = "\ufeff"
 
 Path = tuple[str | int, ...]
@@ -57,7 +58,8 @@ def place_of(text: str, path: Path, written: str) -> Value | None:
     that value, and no other.
     """
     before = dict(strings(parsed(text)))
-    for match in islice(re.finditer(rf"(?<=[\"']){re.escape(written)}(?=[\"'])", text), _MOST):
+    most = min(_MOST, 1 + _ALL_READ // max(len(text), 1))
+    for match in islice(re.finditer(rf"(?<=[\"']){re.escape(written)}(?=[\"'])", text), most):
         start, end = match.span()
         try:
             after = dict(strings(parsed(text[:start] + _MARK + text[end:])))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from flux_upgrade.model.errors import Unreadable
@@ -21,6 +22,7 @@ _PAIR = re.compile(r"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w")  # A character as 
 _PLAIN_PAIR = "\\u0020\\u0020"
 
 
+@lru_cache(maxsize=8)  # For each block that is changed, its file is read
 def blocks(content: bytes) -> tuple[Block, ...] | None:
     """The blocks of a file; None where it cannot be read."""
     read = _read(content)
