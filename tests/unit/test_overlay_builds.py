@@ -161,6 +161,7 @@ OUTSIDE = {
     "a transformer in place": f"transformers:\n- |-\n  {PLUGIN % URL}\n  # more",
     "a transformer in one line": f"transformers: ['{PLUGIN % URL}']",
     "a directory of generators": "generators: [below]",
+    "two hundred and one patches": "patches: [" + "{patch: '{}'}, " * 201 + "]",
     "a plugin that is no YAML": "generators: [broken.yaml]",
 }
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from flux_upgrade.kustomize import kustomization
 from flux_upgrade.kustomize.errors import CannotTell
-from flux_upgrade.kustomize.kustomization import Kustomization, is_remote
+from flux_upgrade.kustomize.kustomization import MOST_ENTRIES, TAKES_IN, Kustomization, is_remote
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats.kustomize_files import NAMES
@@ -40,7 +40,7 @@ def files_of(tree: Tree, of: Kustomization) -> dict[str, bytes]:
         taken = waiting.pop()
         each, built = taken.kustomization, built + 1
         files[each.path] = each.content
-        _require_local_fields(each)
+        _require_buildable(each)
         _add(tree, files, posixpath.join(each.folder, _SYNC))
         plugins = {text for name in _PLUGINS for text in each.entries(name) if isinstance(text, str)}
         for text in plugins:
@@ -76,13 +76,15 @@ def _add(tree: Tree, files: dict[str, bytes], path: str) -> bool:
     return True
 
 
-def _require_local_fields(of: Kustomization) -> None:
+def _require_buildable(of: Kustomization) -> None:
     for field, text in _texts(of.data):
         if field in _LOADING and "\n" not in text:
             _require_local(text, of.path)
-    for key in of.data:
+    for key, value in of.data.items():
         if str(key).lower() in _PLUGINS and key not in _PLUGINS:
             raise CannotTell(f"{key} in {of.path} is not written in lower case")
+        if key not in TAKES_IN and isinstance(value, list) and len(value) > MOST_ENTRIES:
+            raise CannotTell(f"{key} in {of.path} has more than {MOST_ENTRIES} entries")
 
 
 def _refuse_remote(path: str, content: bytes) -> None:

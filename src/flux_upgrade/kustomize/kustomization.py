@@ -17,6 +17,7 @@ from flux_upgrade.pins.formats.kustomize_files import NAMES, is_kustomization
 from flux_upgrade.pins.formats.yaml_places import Object, objects
 
 TAKES_IN = ("resources", "bases", "components")  # Its fields that name files and folders with objects
+MOST_ENTRIES = 200  # Of another list: each goes through all objects of a release. People write ten.
 _BLOCK = "|>"
 _NAMES_FILES = {
     **dict.fromkeys(

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from flux_upgrade.kustomize import patches
 from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
 from flux_upgrade.kustomize.items import Items, Step, StepResult
-from flux_upgrade.kustomize.kustomization import Kustomization, Location, PatchText
+from flux_upgrade.kustomize.kustomization import MOST_ENTRIES, Kustomization, Location, PatchText
 from flux_upgrade.kustomize.replacements import NAME, FieldReplacement, looked_up
 from flux_upgrade.kustomize.selectors import Selector
 from flux_upgrade.kustomize.transformers import Images, Marks, affixed, in_namespace, scaled
@@ -22,9 +22,6 @@ from flux_upgrade.model.text import decoded
 
 _NOT_EVALUATED = ("transformers", "validators", "configurations", "openapi", "generators", "helmCharts")
 """What these do is not worked out here."""
-
-
-_MOST = 200  # Entries of one list: each goes through all objects of a release. People write ten.
 
 
 class FaultyEntry(NamedTuple):
@@ -65,8 +62,8 @@ def _each(of: Kustomization, name: str, what: str, read: _Read) -> Steps:
     except CannotBuild as error:
         yield FaultyEntry(of.location(name), name, error)
         return
-    if len(items) > _MOST:
-        yield FaultyEntry(items[_MOST][0], what, CannotTell(f"{name} has more than {_MOST} entries"))
+    if len(items) > MOST_ENTRIES:
+        yield FaultyEntry(items[MOST_ENTRIES][0], what, CannotTell(f"{name} has more than {MOST_ENTRIES} entries"))
         return
     for index, (location, item) in enumerate(items):
         try:

@@ -72,7 +72,7 @@ def overview(
     if states:
         found = [with_outcome(row, states) for row in found]
     left = [each for each in found if each.is_reference and is_left(each)]
-    rows = [each for each in found if each not in left]
+    rows = [each for each in found if not (each.is_reference and is_left(each))]
     steps: tuple[Step, ...] = ()
     remarks: tuple[Remark, ...] = ()
     if any(each.state is not State.UP_TO_DATE for each in rows):

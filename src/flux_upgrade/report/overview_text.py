@@ -92,6 +92,7 @@ def _table(found: Overview, terminal: Terminal) -> Iterator[str]:
     versions = [_versions(each, rows[at - 1] if at else None) for at, each in enumerate(rows)]
     second = max(map(len, versions), default=0)
     kinds = max([len(each.bump_kind) for each in rows], default=0)
+    first_steps = _first_steps(found.steps)
     lines, wide = [], []
     for at, (row, version) in enumerate(zip(rows, versions, strict=True)):
         is_same = at > 0 and rows[at - 1].name == row.name
@@ -99,7 +100,7 @@ def _table(found: Overview, terminal: Terminal) -> Iterator[str]:
         padding = " " * max(width - (0 if is_same else len(row.name)), 0)
         state = terminal.paint(str(row.state), _COLORS[row.state])
         why = f": {row.why}" if row.why and row.state is State.HELD else row.why and f" ({row.why})"
-        why += f", see step {step}" if row.state is State.HELD and (step := _first_step(row, found.steps)) else ""
+        why += f", see step {step}" if row.state is State.HELD and (step := first_steps.get(row.name)) else ""
         cells = f"{name}{padding}  {version:{second}}  {row.bump_kind:{kinds}}"
         wide.append(width + second + kinds + 6 + len(str(row.state)) + len(why))
         lines.append((cells, f"{state}{printable(why)}"))
@@ -110,10 +111,13 @@ def _table(found: Overview, terminal: Terminal) -> Iterator[str]:
     )
 
 
-def _first_step(row: Row, steps: Sequence[Step]) -> int:
-    """The number of the first step on the way of something that is held; 0: there is none."""
-    mine = (at for at, each in enumerate(steps, 1) if row.name in each.clusters and each.stage > Stage.AFTER_READY)
-    return next(mine, 0)
+def _first_steps(steps: Sequence[Step]) -> dict[str, int]:
+    """Name of a row → the number of the first step on the way of something that is held."""
+    found: dict[str, int] = {}
+    for at, each in enumerate(steps, 1):
+        for name in each.clusters if each.stage > Stage.AFTER_READY else ():
+            found.setdefault(name, at)
+    return found
 
 
 def _versions(row: Row, above: Row | None) -> str:
