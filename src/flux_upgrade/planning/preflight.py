@@ -6,7 +6,7 @@ that cannot move: manifests and pins of a cluster move all or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import OF_CLUSTERS, WORKFLOWS, Cluster, Member
@@ -133,16 +133,17 @@ def hold_cluster_set(plans: Sequence[Plan], *, is_asked: bool = False) -> tuple[
         return tuple(plans)
     checked = []
     for plan in plans:
-        others = [(other, hold) for other, hold in blocks if other is not plan]
-        decisions = [_unless_blocked(each, others) for each in plan.decisions]
+        decisions = [_unless_blocked(each, plan, blocks) for each in plan.decisions]
         checked.append(plan._replace(decisions=tuple(decisions)))
     return tuple(checked)
 
 
-def _unless_blocked(decision: Upgrade | Hold, others: Sequence[tuple[Plan, Hold]]) -> Upgrade | Hold:
+def _unless_blocked(decision: Upgrade | Hold, own: Plan, blocks: Iterable[tuple[Plan, Hold]]) -> Upgrade | Hold:
     if isinstance(decision, Hold):
         return decision
-    for plan, hold in others:
+    for plan, hold in blocks:
+        if plan is own:
+            continue
         if not hold.target or hold.bump_kind is decision.bump_kind or hold.reason.effect.is_of_file:
             return Hold(
                 HoldReason.CLUSTER_HELD,
