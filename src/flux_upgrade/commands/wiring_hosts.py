@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def no_hosts() -> NoReturn:
-    """For ``check`` and ``migrate``, which run for the pull requests of anybody. Raises HostNotAllowed."""
+    """For ``check`` and ``migrate``, which run for the pull requests of forks. Raises HostNotAllowed."""
     raise HostNotAllowed(
         "`check` and `migrate` contact no host that the repository names",
         hint="set the release that the cluster runs with --from",
