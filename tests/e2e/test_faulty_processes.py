@@ -161,6 +161,8 @@ def test_a_signal_ends_a_run_that_waits_for_git(number: signal.Signals, tree: Pa
     (programs / "git").write_text(f"#!/bin/sh\necho begun >>'{programs}/log'\nexec sleep 120\n")
     (programs / "git").chmod(0o755)
     before = {path: path.read_bytes() for path in tree.rglob("*") if path.is_file()}
+    # What a background job of a shell, or nohup, has told this process to ignore, the program would ignore, too.
+    ignored = signal.signal(number, signal.SIG_DFL)
     process = subprocess.Popen(  # noqa: S603 our own program
         [sys.executable, "-P", "-m", "flux_upgrade", "upgrade", ".", f"--release-source={written_source}"],
         cwd=tree,
@@ -168,6 +170,7 @@ def test_a_signal_ends_a_run_that_waits_for_git(number: signal.Signals, tree: Pa
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
+    signal.signal(number, ignored)
     while not (programs / "log").exists():
         assert process.poll() is None
         time.sleep(0.02)

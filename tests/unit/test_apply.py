@@ -443,27 +443,6 @@ def test_whatever_people_do_runs_converge_and_lose_nothing_of_theirs(
     users.run()
 
 
-def test_the_approval_of_a_minor_that_runs_already_stays_with_its_patch() -> None:
-    users = Users()
-    users.release_a_patch(0)
-    users.run("2.9")
-    users.merge(next(each.number for each in users.forge.open_pulls() if "v2.9.3" in each.title))
-    users.release_a_patch(0)
-    users.run("2.9")
-
-
-def test_a_patch_that_waits_is_approved_where_it_is_marked_ready() -> None:
-    users = Users()
-    users.world.releases = listed("v2.8.7", "v2.8.8")
-    users.world.config = Config(default=Group(governance=Governance(policy=Policy(bump=MaxBump.NONE))))
-    users.run()
-    (pull,) = users.forge.open_pulls()
-    assert pull.is_draft
-    users.mark_ready(pull.number)
-    users.run()
-    assert not users.forge.open_pulls()[0].is_draft
-
-
 def test_subjects_have_branches_of_their_own() -> None:
     world, forge = one_cluster()
     done = world.run(forge)

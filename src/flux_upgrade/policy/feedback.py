@@ -38,7 +38,7 @@ def feedback_of(  # noqa: PLR0913 three sources, and the four facts that select 
     stored: list[str] = []
     known = [(branch, _pulls_of(branch, former, path)) for branch in branches]
     all_pulls = [each for _, pulls in known for each in pulls]
-    asked, of_patches = tuple(asked), list[str]()
+    asked = tuple(asked)
     approved = [*asked, *_carried(all_pulls, path, current)]
     for branch, pulls in known:
         approved += (*_cut_off(branch), *_approved_since(pulls, path))
@@ -51,9 +51,7 @@ def feedback_of(  # noqa: PLR0913 three sources, and the four facts that select 
             is_older = pull not in branch.pulls and any(
                 each.bump_kind == state.subject and each.target.minor == state.target.minor for each in rejections
             )
-            given = () if is_older else tuple(_approvals(state, pull))
-            approved += given
-            of_patches += given if state.subject == BumpKind.PATCH else ()
+            approved += () if is_older else _approvals(state, pull)
             if state.target.minor not in reopened:
                 rejections += _refusals(state, pull, path, current)
             if pull.state is PullState.OPEN:
@@ -69,8 +67,7 @@ def feedback_of(  # noqa: PLR0913 three sources, and the four facts that select 
             rejections.append(_closed(BumpKind(state.subject), state.target, issue))
     migrated, since, unmigrated = _migrated(all_pulls, path, current)
     # An approved minor that runs by now, upgraded elsewhere, does not approve a patch of it that is refused later.
-    # What was said on the open pull request of a patch does.
-    valid = (each for each in approved if each != current.minor or each in (*asked, *of_patches))
+    valid = (each for each in approved if each != current.minor or each in asked)
     return Feedback(
         tuple(dict.fromkeys(rejections)),
         tuple(dict.fromkeys(valid)),
