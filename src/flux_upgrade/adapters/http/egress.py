@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from requests.utils import select_proxy
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
 
 from flux_upgrade.adapters.http import origins
@@ -95,7 +96,7 @@ def is_public(address: _Address) -> bool:
 
 
 def _within(address: _Address) -> tuple[IPv4Address, ...]:
-    """The IPv4 addresses that an IPv6 address stands for."""
+    """The IPv4 addresses that an IPv6 address is another way to write."""
     number = int(address)
     if address in _6TO4:
         return (_ipv4(number >> 80),)
@@ -194,8 +195,8 @@ class GuardedAdapter(TrustingAdapter):
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
         super().init_poolmanager(*args, **options)
         self.poolmanager.pool_classes_by_scheme = {
-            "http": _guarded(HTTPConnectionPool, self._egress),
-            "https": _guarded(HTTPSConnectionPool, self._egress),
+            "http": _guarded(HTTPConnectionPool, _Connection, self._egress),
+            "https": _guarded(HTTPSConnectionPool, _TlsConnection, self._egress),
         }
 
     def send(self, request: Any, *args: Any, **options: Any) -> Any:
@@ -203,38 +204,39 @@ class GuardedAdapter(TrustingAdapter):
         return super().send(request, *args, **options)
 
 
-def _guarded(pool: type[HTTPConnectionPool], egress: Egress) -> type[HTTPConnectionPool]:
-    """A class of pools that connect to no address but one that was judged.
+class _Connection(HTTPConnection):
+    """Only where the socket leads is another: the name stays for TLS and for the header ``Host``."""
 
-    Only where the socket leads is another: the name stays for TLS and for the header ``Host``.
-    """
-    plain: Any = pool.ConnectionCls
+    egress: Egress
+    _dns_host: str
 
-    class Connection(plain):  # type: ignore[misc]  # the class that the pool has
-        _dns_host: str
-
-        def _new_conn(self) -> socket.socket:
-            name = self._dns_host
+    def _new_conn(self) -> socket.socket:
+        name = self._dns_host
+        try:
+            addresses = self.egress.addresses(name, self.port)
+        except OSError as error:
+            raise NewConnectionError(self, "its name is unknown") from error
+        failure: Exception = NewConnectionError(self, "it has no address")
+        for address in addresses:
+            self._dns_host = address
             try:
-                addresses = egress.addresses(name, self.port)
-            except OSError as error:
-                raise NewConnectionError(self, "its name is unknown") from error
-            failure: Exception = NewConnectionError(self, "it has no address")
-            for address in addresses:
-                self._dns_host = address
-                try:
-                    connected: socket.socket = super()._new_conn()
-                except (NewConnectionError, ConnectTimeoutError) as error:
-                    failure = error
-                    continue
-                finally:
-                    self._dns_host = name
-                if connected.getpeername()[0] in addresses:
-                    return connected
-                connected.close()
-            raise failure
+                connected = super()._new_conn()
+            except (NewConnectionError, ConnectTimeoutError) as error:
+                failure = error
+                continue
+            finally:
+                self._dns_host = name
+            if connected.getpeername()[0] in addresses:
+                return connected
+            connected.close()
+        raise failure
 
-    class Pool(pool):  # type: ignore[misc,valid-type]  # the class that is given
-        ConnectionCls = Connection
 
-    return Pool
+class _TlsConnection(_Connection, HTTPSConnection):
+    pass
+
+
+def _guarded(pool: type[HTTPConnectionPool], connection: type[_Connection], egress: Egress) -> Any:
+    """A class of pools that connect to no address but one that was judged."""
+    made = type(connection.__name__, (connection,), {"egress": egress})
+    return type(pool.__name__, (pool,), {"ConnectionCls": made})

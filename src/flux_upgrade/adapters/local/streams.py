@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import IO
+from typing import IO, Any
 
 _STDOUT, _STDERR = 1, 2
 
@@ -31,11 +31,11 @@ def open_standard() -> None:
 class _Forgiving(io.FileIO):
     """A failure that cannot be shown is no reason for another one: the exit code tells."""
 
-    def write(self, content: object) -> int:
+    def write(self, content: Any) -> int:
         try:
-            return super().write(content)  # type: ignore[arg-type] # whatever the buffer has
+            return super().write(content)
         except OSError:
-            return len(content)  # type: ignore[arg-type] # as above
+            return len(content)
 
 
 def flushed(stream: IO[str]) -> OSError | None:
