@@ -68,7 +68,7 @@ class Hold(NamedTuple):
 class HealthStatus(NamedTuple):
     """The commit statuses by which Flux reports that a group is healthy."""
 
-    contexts: tuple[str, ...]  # Each must be there; `*` stands for any characters
+    contexts: tuple[str, ...]  # Each must be there; `*` matches any text
     creator: str  # Login of who posts them, `flux-staging[bot]`
 
 

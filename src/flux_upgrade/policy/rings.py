@@ -133,7 +133,7 @@ def _health(source: HealthStatus | None, holding: Iterable[BaseCommit], name: st
 
 
 def fits(pattern: str, text: str) -> bool:
-    """Whether ``text`` is ``pattern``, in which ``*`` stands for any characters. Linear in both."""
+    """Whether ``text`` is ``pattern``, in which ``*`` matches any text. Linear in both."""
     first, *others = pattern.split("*")
     if not others:
         return text == pattern
