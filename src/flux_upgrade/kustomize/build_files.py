@@ -7,7 +7,6 @@ written like a repository. What it takes in several times it builds as often.
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -28,7 +27,6 @@ _LOADING = frozenset(
         *("replacements", "path", "files", "env", "envs", "valuesfile", "additionalvaluesfiles", "openapi", *_PLUGINS),
     )
 )
-_SCP = re.compile(r"[^/:{@]+@[^/:]+:")  # user@host:path, as Git takes it
 
 
 def files_of(tree: Tree, of: Kustomization) -> dict[str, bytes]:
@@ -97,7 +95,7 @@ def _refuse_remote(path: str, content: bytes) -> None:
 
 
 def _require_local(text: str, path: str) -> None:
-    if is_remote(text) or _SCP.match(text):
+    if is_remote(text):
         raise CannotTell(f"{text} in {path} is not in this repository")
 
 

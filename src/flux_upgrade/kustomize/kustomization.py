@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from flux_upgrade.pins.formats.yaml_places import Object, objects
 TAKES_IN = ("resources", "bases", "components")  # Its fields that name files and folders with objects
 MOST_ENTRIES = 200  # Of another list: each goes through all objects of a release. People write ten.
 _BLOCK = "|>"
+_SCP = re.compile(r"git@|[^/:{@]+@[^/:]+:")  # user@host:path, as Git takes it
 _NAMES_FILES = {
     **dict.fromkeys(
         ("crds", "configurations", "generators", "transformers", "validators", "patchesStrategicMerge"), ""
@@ -185,4 +187,5 @@ def _files_of(entry: Any) -> Iterator[str]:
 
 def is_remote(text: str) -> bool:
     """Whether kustomize takes it from somewhere else: a URL, or a repository as Git spells it."""
-    return "://" in text or "?" in text or text.startswith(("git@", "github.com", "gh:", "git::"))
+    is_url = "://" in text or "?" in text or text.startswith(("github.com", "gh:", "git::"))
+    return is_url or _SCP.match(text) is not None
