@@ -158,6 +158,7 @@ def test_each_context_must_be_there_and_a_pattern_may_stand_for_several() -> Non
     assert not one.pull(PRODUCTION).is_draft
     one.forge.post("kustomization/flux-system/eu-2", "failure", FLUX)
     one.run()
+    assert one.pull(PRODUCTION).is_draft
 
 
 def test_the_groups_before_do_not_approve_a_minor() -> None:
@@ -230,6 +231,19 @@ def test_one_comment_says_that_flux_reports_a_failure() -> None:
     one.forge.post(CONTEXT, "success", FLUX)
     one.later(days=3)
     assert not one.pull(PRODUCTION).is_draft
+
+
+def test_a_run_about_one_group_leaves_the_comment_to_others() -> None:
+    one = rings(healthy=HEALTHY)
+    one.run()
+    one.merge(STAGING)
+    one.forge.post(CONTEXT, "failure", FLUX)
+    one.world.asked = one.world.asked._replace(branch=f"flux-upgrade/{PRODUCTION}")
+    one.later(hours=1)
+    assert one.forge.comments == []
+    one.world.asked = one.world.asked._replace(branch=f"flux-upgrade/{STAGING}")
+    one.run()
+    assert len(one.forge.comments) == 1
 
 
 def test_all_groups_before_must_have_the_same_release() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from flux_upgrade.clusters.groups import UpdateGroup, branch_name
+from flux_upgrade.clusters.groups import UpdateGroup, branch_name, is_chosen
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import DraftsUnavailable, FluxUpgradeError
 from flux_upgrade.model.forge import Done, OpenIssue, OpenPull, Repository, Step, UpdateIssue, UpdatePull
@@ -142,9 +142,12 @@ class Reconciler:
         # Late: as above.
         from flux_upgrade.pullrequests.failed_upgrades import comments
 
+        config, branch = self._inventory.config, self._inventory.request.branch
         for failed, step in comments(self._inventory, self._repository):
+            if not is_chosen(failed.update_group, config, branch):
+                continue
             bump_kind = BumpKind(failed.state.subject)
-            name = branch_name(self._inventory.config.branch_prefix, failed.update_group.slug, bump_kind)
+            name = branch_name(config.branch_prefix, failed.update_group.slug, bump_kind)
             idle = Result(failed.update_group, bump_kind, name, Action.NONE)
             yield self._take(Reconciliation((step,), pull=failed.pull), idle)
 
