@@ -16,7 +16,17 @@ from flux_upgrade.adapters.github.writes import split
 from flux_upgrade.adapters.recording import RecordingForge
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import DraftsUnavailable, ForbiddenByForge, ForgeUnavailable, Overtaken, UsageError
-from flux_upgrade.model.forge import ClosePull, Done, Extras, NewCommit, OpenIssue, PullState, Step, UpdateIssue
+from flux_upgrade.model.forge import (
+    ClosePull,
+    CommentPull,
+    Done,
+    Extras,
+    NewCommit,
+    OpenIssue,
+    PullState,
+    Step,
+    UpdateIssue,
+)
 from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.versions import Version
 from replacing import replace
@@ -653,3 +663,16 @@ def test_a_dry_run_only_looks(on: World) -> None:
     assert [forge.apply(step) for step, _ in wanted] == [done for _, done in wanted]
     assert forge.steps == tuple(step for step, _ in wanted)
     assert (on.calls, forge.calls) == ([], on.forge.calls)
+
+
+def test_a_merged_pull_request_gets_one_comment_and_remembers_it(on: World) -> None:
+    number = on.opened().number
+    on.fleet.people.merge(number)
+    (pull,) = on.fetch().branches[BRANCH].pulls
+    step = CommentPull(pull, "<!-- flux-upgrade:failed 1 -->\nIt fails.\n", f"{BODY}remembered\n")
+    assert on.apply(step) == Done(number, pull.url)
+    assert [each.body for each in on.fleet.pulls[number].comments] == [step.comment]
+    assert (on.fleet.pulls[number].body, on.fleet.pulls[number].state) == (step.body, "closed")
+    with pytest.raises(Overtaken):  # the body is another one by now, and the comment is there
+        on.apply(step)
+    assert len(on.fleet.pulls[number].comments) == 1

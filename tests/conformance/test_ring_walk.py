@@ -224,6 +224,10 @@ def test_no_ring_gets_what_the_ring_before_has_not_passed(walks: list[Walk]) -> 
                 assert source.healthy <= life.merged, (walk.seed, name, life)
                 assert life.merged - source.merged >= SOAK[name], (walk.seed, name, life)
                 assert source.ended is None or source.ended >= life.merged, (walk.seed, name, life)
+        fates = Counter(life.fate for lives in walk.lives.values() for life in lives)
+        counts = ", ".join(f"{name} {len(walk.lives[name])}" for name in NAMES)
+        listed = ", ".join(f"{fate} {fates[fate]}" for fate in sorted(fates))
+        tell(f"ring walk {walk.seed}: merged {counts}; {listed}; {walk.waits.total()} days of waiting, 0 wrong")
     assert merges > len(walks) * 20
 
 
@@ -249,14 +253,6 @@ def test_reverts_of_a_ring_hold_the_next_ones(walks: list[Walk]) -> None:
         for before, name in pairwise(NAMES):
             assert not walk.reverted[before] & {each.version for each in walk.lives[name]}
     assert sum(sum(map(len, walk.reverted.values())) for walk in walks) > len(walks)
-
-
-def test_the_table(walks: list[Walk]) -> None:
-    for walk in walks:
-        fates = Counter(life.fate for lives in walk.lives.values() for life in lives)
-        merged = ", ".join(f"{name} {len(walk.lives[name])}" for name in NAMES)
-        told = ", ".join(f"{fate} {fates[fate]}" for fate in sorted(fates))
-        tell(f"ring walk {walk.seed}: merged {merged}; {told}; {sum(walk.waits.values())} days of waiting, 0 wrong")
 
 
 def test_the_page_shows_a_walk(walks: list[Walk], request: pytest.FixtureRequest) -> None:
