@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from flows import NOW, World, fleet
 from flux_upgrade.config.config import Config, Governance, Group
+from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.forge import PullRequest
 from flux_upgrade.policy.decision import HealthStatus, Ring
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -34,6 +35,7 @@ class RingRepository:
     now: datetime = NOW
     forge: MemoryForge = field(init=False)
     reasons: set[HoldReason] = field(default_factory=set)
+    errors: tuple[FluxUpgradeError, ...] = ()
 
     def __post_init__(self) -> None:
         files = fleet({f"clusters/{name}/one": version for name, version in self.versions.items()})
@@ -48,6 +50,7 @@ class RingRepository:
         """A run on the base as it is: branch without prefix → what was done, where anything was."""
         self.world.files, self.world.now = dict(self.forge.files), self.now
         done = self.world.run(self.forge)
+        self.errors = done.errors
         self.reasons = {hold.reason for team in done.plans for plan in team.plans for hold in plan.holds}
         found = {each.branch.removeprefix("flux-upgrade/"): str(each.action) for each in done.results}
         return {branch: action for branch, action in found.items() if action not in ("none", "unchanged")}

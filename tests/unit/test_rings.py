@@ -233,6 +233,17 @@ def test_one_comment_says_that_flux_reports_a_failure() -> None:
     assert not one.pull(PRODUCTION).is_draft
 
 
+def test_a_merged_text_that_was_changed_is_left_alone() -> None:
+    one = rings(healthy=HEALTHY)
+    one.run()
+    pull = one.pull(STAGING)
+    one.merge(STAGING)
+    one.forge.edit(pull.number, body=pull.body.replace('"subject": "minor"', '"subject": "anything"'))
+    one.forge.post(CONTEXT, "failure", FLUX)
+    assert one.later(hours=1) == {PRODUCTION: "updated"}
+    assert (one.forge.comments, one.errors) == ([], ())
+
+
 def test_a_run_about_one_group_leaves_the_comment_to_others() -> None:
     one = rings(healthy=HEALTHY)
     one.run()

@@ -21,6 +21,7 @@ from flux_upgrade.policy.policy import Pending
 from flux_upgrade.policy.rings import RingFacts, RingReport, RingState, passed_by_all, report_of, waiting_for
 
 _SETTLED = (PinState.EXACT, PinState.UNKNOWN)  # What is a range or floats says nothing of the release that runs
+_UPGRADES = set(BumpKind) - {BumpKind.MIGRATION}
 
 
 class FailedUpgrade(NamedTuple):
@@ -126,7 +127,7 @@ class Rings:
         branches = self._repository.branches if self._repository is not None else {}
         pulls = (pull for name in branches_of(group, self._config) for pull in branches[name].pulls)
         found = [(pull, state) for pull in pulls if pull.state is PullState.MERGED and (state := state_of(pull))]
-        ours = [each for each in found if each[1].subject != BumpKind.MIGRATION]
+        ours = [each for each in found if each[1].subject in _UPGRADES]
         return sorted(ours, key=lambda each: each[0].number, reverse=True)
 
     def _reverted(self, name: str, current: Version) -> Iterator[Rejection]:
