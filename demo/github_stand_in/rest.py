@@ -115,7 +115,7 @@ class Route:
 
 
 def _named(found: re.Match[str]) -> str:
-    return f"(?P<{found[1]}>{'.+' if found[1] in ('ref', 'name') else '[^/]+'})"
+    return f"(?P<{found[1]}>{'.+' if found[1] in ('ref', 'name', 'path') else '[^/]+'})"
 
 
 def serve(hub: Hub, routes: tuple[Route, ...], request: Request) -> Response:

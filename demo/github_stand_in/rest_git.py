@@ -20,6 +20,11 @@ from github_stand_in.shapes_git import GitShapes
 
 _MODES = ("100644", "100755", "040000", "160000", "120000")
 _MAX_DESCRIPTION = 140
+_MAX_CONTENT = 1_000_000
+_TOO_LARGE = (
+    "This API returns blobs up to 1 MB in size. The requested blob is too large to fetch via the API, but you can use "
+    "the Git Data API to request blobs up to 100 MB in size."
+)
 _MAX_COMMITS, _MAX_FILES = 250, 300
 """Of a comparison: https://docs.github.com/rest/commits/commits#compare-two-commits."""
 
@@ -163,6 +168,24 @@ def compare(context: Context) -> Response:
     )
 
 
+def read_content(context: Context) -> Response:
+    """GET /contents/{path}: a file with what is in it, or what is in a directory."""
+    store, shapes = context.repository.store, context.shaped(GitShapes)
+    path, ref = context.parameters["path"], context.request.query.get("ref", "")
+    commit = context.repository.resolve(ref)
+    if not commit:
+        raise Refused(404, f"No commit found for the ref {ref}")
+    entry = store.entry(commit, path)
+    if entry is None:
+        raise Refused(404, "Not Found")
+    if entry.kind == "tree":
+        inside = store.entries(entry.oid)
+        return Response(200, [shapes.content(f"{path}/{each.path}", ref or commit, each) for each in inside])
+    if len(store.content(entry.oid)) > _MAX_CONTENT:
+        raise Refused(403, _TOO_LARGE, [{"resource": "Blob", "field": "data", "code": "too_large"}])
+    return Response(200, shapes.file(path, ref or commit, entry))
+
+
 def read_tree(context: Context) -> Response:
     """GET /git/trees/{tree_sha}."""
     _require_content(context)
@@ -279,5 +302,6 @@ ROUTES = (
     Route("GET", "/repos/{owner}/{repo}/commits/{ref}", "contents", read_whole_commit),
     Route("GET", "/repos/{owner}/{repo}/compare/{basehead}", "contents", compare),
     Route("GET", "/repos/{owner}/{repo}/rulesets/{ruleset_id}", "metadata", read_ruleset),
+    Route("GET", "/repos/{owner}/{repo}/contents/{path}", "contents", read_content),
     Route("POST", "/repos/{owner}/{repo}/statuses/{sha}", "statuses", create_status),
 )

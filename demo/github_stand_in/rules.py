@@ -26,6 +26,17 @@ RULES = (
         "Git's endpoints answer 409 for a repository that nobody has pushed to.",
     ),
     Fact(
+        "commits-of-forks",
+        f"{_DOCS}actions/security-for-github-actions/security-guides/security-hardening-for-github-actions",
+        "A repository serves the commits of its forks, too, by their ids. A comparison shows that they are on no"
+        " branch of it.",
+    ),
+    Fact(
+        "large-content",
+        "https://github.com/octokit/octokit.net/issues/3029",
+        "The content of a file is given up to a megabyte: 403, with the code `too_large`.",
+    ),
+    Fact(
         "existing-ref",
         f"{_DOCS}rest/git/refs#create-a-reference",
         "A ref that exists is not created again: 422, “Reference already exists”.",

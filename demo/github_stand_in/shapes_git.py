@@ -10,6 +10,7 @@ from github_stand_in.model import Status, moment
 from github_stand_in.shapes import Json, Shapes, number_of
 
 _STATUS = {"A": "added", "M": "modified", "D": "removed", "R": "renamed", "T": "changed"}
+_CONTENT = {"blob": "file", "tree": "dir"}
 
 
 class GitShapes(Shapes):
@@ -73,6 +74,30 @@ class GitShapes(Shapes):
             "content": base64.encodebytes(content).decode(),
             "encoding": "base64",
         }
+
+    def content(self, path: str, ref: str, entry: Entry) -> Json:
+        """What is at a path of a commit, as the list of a directory has it."""
+        place = quote(path, safe="/", errors="surrogateescape")
+        url, git = f"{self.url}/contents/{place}?ref={ref}", f"{self.url}/git/{entry.kind}s/{entry.oid}"
+        html = f"{self.html}/{entry.kind}/{ref}/{place}"
+        is_file = entry.kind == "blob"
+        return {
+            "type": _CONTENT.get(entry.kind, "submodule"),
+            "size": len(self.repository.store.content(entry.oid)) if is_file else 0,
+            "name": path.rpartition("/")[2],
+            "path": path,
+            "sha": entry.oid,
+            "url": url,
+            "git_url": git,
+            "html_url": html,
+            "download_url": f"{self.html}/raw/{ref}/{place}" if is_file else None,
+            "_links": {"git": git, "self": url, "html": html},
+        }
+
+    def file(self, path: str, ref: str, entry: Entry) -> Json:
+        """A file with what is in it."""
+        encoded = base64.encodebytes(self.repository.store.content(entry.oid)).decode()
+        return {**self.content(path, ref, entry), "encoding": "base64", "content": encoded}
 
     def whole_commit(self, commit: CommitObject) -> Json:
         """A commit outside of the Git data API, without its files."""

@@ -597,6 +597,26 @@ def test_browsers_end_lines_with_crlf(hub: StandIn, api: Api) -> None:
     assert (found["title"], found["body"]) == ("Mine", "one\r\ntwo\r\n")
 
 
+@shows("commits-of-forks")
+def test_a_repository_serves_commits_of_its_forks(hub: StandIn, api: Api) -> None:
+    fork = hub.repositories["acme/fleet"].people.open_from_fork("main", {"a.yaml": b"forked\n"}, "Mine").head_sha
+    assert base64.b64decode(api.get(f"/contents/a.yaml?ref={fork}").json()["content"]) == b"forked\n"
+    compared = api.get(f"/compare/{fork}...main").json()
+    assert (compared["status"], compared["behind_by"]) == ("behind", 1)
+    assert api.get(f"/compare/{compared['merge_base_commit']['sha']}...main").json()["behind_by"] == 0
+
+
+@shows("large-content")
+def test_content_is_given_up_to_a_megabyte(hub: StandIn, api: Api) -> None:
+    hub.repositories["acme/fleet"].people.push("main", {"large": b"#" * 1_000_001, "d/less": b"#" * 1_000_000})
+    assert api.get("/contents/d/less").json()["size"] == 1_000_000
+    refusal = api.get("/contents/large")
+    assert (refusal.status_code, refusal.json()["errors"][0]["code"]) == (403, "too_large")
+    assert [each["path"] for each in api.get("/contents/d").json()] == ["d/b.yaml", "d/less"]
+    assert status_and_message(api.get("/contents/none")) == (404, "Not Found")
+    assert status_and_message(api.get("/contents/large?ref=none")) == (404, "No commit found for the ref none")
+
+
 # What else clients rely on
 
 
