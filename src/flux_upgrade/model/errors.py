@@ -167,6 +167,10 @@ class HostNotAllowed(SourceUnavailable, exit_code=29, slug="host-not-allowed"):
     """The repository names a host that flux-upgrade does not contact unless you allow it."""
 
 
+class SharedConfigUnusable(FluxUpgradeError, exit_code=33, slug="shared-config"):
+    """The config file that `extends` names cannot be read or is not valid. Nothing was changed."""
+
+
 class OutputFailed(FluxUpgradeError, exit_code=31, slug="output-failed"):
     """The report could not be printed: standard output is closed, or its disk is full. The run did its work."""
 
