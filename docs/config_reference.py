@@ -102,7 +102,13 @@ def reference() -> str:
             ),
             f"```yaml\n{EXAMPLE}```",
             "## Keys",
-            _table(("Key", "In a group", "Type", "Default", "Meaning"), _rows((*TOP.keys, *_only_in_groups()))),
+            (
+                "The column *Shared* is for a file that others [extend](../how-to/share-a-config.md). It shows whether "
+                "that file can set the key, and to which values, compared with what holds without it."
+            ),
+            _table(
+                ("Key", "In a group", "Shared", "Type", "Default", "Meaning"), _rows((*TOP.keys, *_only_in_groups()))
+            ),
             "## Groups",
             (
                 "The installations of a group have one pull request. Every other installation has its own. An "
@@ -198,7 +204,8 @@ def _rows(keys: tuple[Key, ...], prefix: str = "") -> Iterator[tuple[str, ...]]:
         is_at_top_only = key in TOP.keys and key not in GROUP.keys
         place = "only there" if key in _only_in_groups() else "no" if is_at_top_only else "yes"
         place += "; required" if key.name in GROUP.required and key in GROUP.keys else ""
-        yield f"`{prefix}{key.name}`", place, type_of(key.shape), plain, key.meaning
+        shared = key.shared.word if key.shared else "no"
+        yield f"`{prefix}{key.name}`", place, shared, type_of(key.shape), plain, key.meaning
         if isinstance(key.shape, MappingShape):
             yield from _rows(key.shape.keys, f"{prefix}{key.name}.")
 

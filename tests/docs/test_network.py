@@ -180,6 +180,58 @@ def test_the_config_file_of_a_pull_request_selects_no_server(
     assert not (env and server.seen)
 
 
+EXTENDS = f".github/flux-upgrade.yaml@{'0' * 40}"
+
+
+def extending(folder: Path, repository: str = "octo-org/platform") -> Path:
+    config = f"extends: {repository}/{EXTENDS}\n".encode()
+    content = naming(NAMED, "a digest of flux-manifests").encode()
+    return write_tree(folder / "tree", {".github/flux-upgrade.yaml": config, "flux.yaml": content})
+
+
+@pytest.mark.parametrize("row", rows("reference/network.md", "Command"), ids=lambda row: str(row[0]))
+def test_each_command_reads_a_shared_file_as_the_page_says(
+    row: list[str], tmp_path: Path, written_source: Path, proxy: RecordingProxy
+) -> None:
+    command, releases, extends = row[0].strip("`"), row[1], row[3]
+    source = [f"--release-source={written_source}"] if releases == "yes" else []
+    run(extending(tmp_path), command, *ARGUMENTS.get(command, (".",)), *source)
+    assert (GITHUB in proxy.asked) == (extends == "yes")
+
+
+@pytest.mark.parametrize("env", IN_NO_PULL_REQUEST)
+@pytest.mark.parametrize("command", ["plan", "upgrade", "config"])
+def test_a_shared_file_is_asked_for_at_the_runs_github_with_its_token(
+    command: str, env: Mapping[str, str], tmp_path: Path, server: Loopback
+) -> None:
+    tree = extending(tmp_path)
+    base = committed(tree)
+    env = {name: value.replace("BASE", base) for name, value in env.items()}
+    api = {"GITHUB_API_URL": f"{server.url}/api/v3", "GITHUB_TOKEN": "ghp_ours"}
+    _, err = run(tree, command, *ARGUMENTS.get(command, (".",)), env={**env, **api})
+    assert server.paths() == ["/api/v3/repos/octo-org/platform"]
+    assert [each.headers["authorization"] for each in server.seen] == ["Bearer ghp_ours"]
+    assert "[shared-config]" in err
+    assert "ghp_ours" not in err
+
+
+@pytest.mark.parametrize("env", IN_A_PULL_REQUEST)
+def test_the_config_file_of_a_pull_request_extends_none(
+    env: Mapping[str, str], tmp_path: Path, server: Loopback
+) -> None:
+    tree = extending(tmp_path, "octo-org/secrets")
+    committed(tree)
+    api = {"GITHUB_API_URL": f"{server.url}/api/v3", "GITHUB_TOKEN": "ghp_ours"}
+    for command in ("plan", "upgrade"):
+        _, err = run(tree, command, *ARGUMENTS.get(command, (".",)), env={**env, **api})
+        assert "is not read in a run for a pull request" in err
+        assert "[shared-config]" in err
+    out, err = run(tree, "config", "check", env={**env, **api})
+    assert "the shared file is not read in a run for a pull request" in err
+    assert "(not read)" in out
+    assert server.seen == []
+
+
 @pytest.mark.parametrize("key", ["auths", "credHelpers"])
 @pytest.mark.parametrize("env", [*IN_NO_PULL_REQUEST[:1], *IN_A_PULL_REQUEST[:1]])
 def test_dockers_credentials_allow_their_registry(

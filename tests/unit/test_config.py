@@ -123,6 +123,7 @@ def test_the_defaults_in_the_table_are_the_defaults() -> None:
         "range",
         "forge",
         "bootstrap",
+        "extends",
         "kubernetes-version",
     }
 

@@ -31,6 +31,20 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "cool-down: {patchs: 1d}": [(1, "unknown key 'patchs', did you mean 'patch'?")],
     "flags:\n  network-polcy: false": [(2, "unknown flag 'network-polcy', did you mean 'network-policy'?")],
     '"a\\e[31m": 1': [(1, "unknown key 'a\ufffd[31m'")],
+    # A shared file
+    "extends: octo-org/platform/f@main": [
+        (
+            1,
+            (
+                "extends 'octo-org/platform/f@main' is not OWNER/REPOSITORY/PATH@COMMIT with all 40 digits of the "
+                "commit: `gh api repos/octo-org/platform/commits/main --jq .sha` shows the commit"
+            ),
+        )
+    ],
+    "extends: octo-org/platform": [
+        (1, "extends 'octo-org/platform' is not OWNER/REPOSITORY/PATH@COMMIT with all 40 digits of the commit")
+    ],
+    f"groups:\n  a:\n    paths: [a]\n    extends: a/b/c@{'0' * 40}": [(4, "key 'extends' belongs to the top level")],
     # Kinds of values
     "- policy": [(1, "the file expects a mapping, got a list")],
     "policy": [(1, "the file expects a mapping, got text")],
@@ -277,6 +291,7 @@ VALID = (
     "kubernetes-version: 1.30",
     "kubernetes-version: '1.33'",
     "kubernetes-version: v1.33.4-gke.100",
+    "extends: octo-org/platform/.github/flux-upgrade.yaml@0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a",
     "needs-approval: []",
     "needs-approval: [api-removed, component, rbac, network-policy, arguments, namespace, schema]",
     *(f"forge: {forge}" for forge in ("github", "gitlab", "gitea", "git")),

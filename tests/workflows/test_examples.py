@@ -16,7 +16,9 @@ from flux_upgrade.action import inputs as action
 from flux_upgrade.action.action_yml import INPUTS, OUTPUTS
 from flux_upgrade.bootstrap.workflow_file import ACTION
 from flux_upgrade.cli.options import ApiUsesOptions
+from flux_upgrade.config.reader import load as load_config
 from flux_upgrade.model.oci.reference import parse_address
+from flux_upgrade.policy.policy import MaxBump
 from parsed_options import parsed
 from workflows.linters import CONFIGS, EXAMPLES, WORKFLOWS
 
@@ -180,7 +182,15 @@ def test_what_is_signed_is_a_digest_between_two_equal_steps() -> None:
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in CONFIGS])
 def test_a_config_file_is_valid(path: Path) -> None:
     loaded = load(path.read_text(), path.name)
-    assert [each.name for each in loaded.groups] == ["staging", "production"]
+    assert bool(loaded.groups) == (path.stem != "shared.flux-upgrade")
+
+
+def test_one_example_extends_the_other() -> None:
+    own, shared = (next(path for path in CONFIGS if path.stem.startswith(name)) for name in ("extending", "shared"))
+    loaded = load_config(own.read_text(), own.name, read_shared=lambda _: shared.read_text())
+    bumps = {each.name: each.governance.policy.bump for each in (*loaded.groups, loaded.default)}
+    assert bumps == {"staging": MaxBump.MINOR, "": MaxBump.PATCH}
+    assert loaded.default.governance.reviewers == ("octo-org/platform",)
 
 
 @each(OF_BOOTSTRAPS)

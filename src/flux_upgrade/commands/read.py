@@ -29,7 +29,7 @@ from flux_upgrade.commands.wiring import (
     read_text,
 )
 from flux_upgrade.commands.wiring_hosts import build_egress
-from flux_upgrade.commands.wiring_repository import RepositorySource, build_history
+from flux_upgrade.commands.wiring_repository import RepositorySource, build_history, shared_configs
 from flux_upgrade.config.config import PATH, Config
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import NothingFound, Unreadable
@@ -43,6 +43,7 @@ from flux_upgrade.planning.planner import Inventory
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.void_groups import Void
+    from flux_upgrade.config.layers import ReadShared
 
 
 def read_inventory(options: UpgradeOptions, environment: Environment) -> Inventory:
@@ -52,7 +53,7 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
     """
     scope = scope_of(options.path)
     place, below = scope.place, scope.below
-    config = build_config(place, options.config, options.governing)
+    config = build_config(place, options.config, options.governing, shared_configs(environment, place.root))
     environment.say(f"reading {options.path}")
     require_marks(scope.tree, options.path)
     source = build_releases(environment, options.release_source)
@@ -152,10 +153,16 @@ def scope_of(path: str) -> Scope:
     return Scope(place, tree, whole, f"{folder}/" if folder else "", is_file, is_whole)
 
 
-def build_config(place: CheckoutLocation, named: str = "", governing: Mapping[str, object] | None = None) -> Config:
-    """The config file, under what was asked for explicitly. Raises UsageError, InvalidConfig.
+def build_config(
+    place: CheckoutLocation,
+    named: str = "",
+    governing: Mapping[str, object] | None = None,
+    read_shared: ReadShared | None = None,
+) -> Config:
+    """The config file, under what was asked for explicitly. Raises UsageError, InvalidConfig, SharedConfigUnusable.
 
-    ``named``: as ``--config``. ``governing``: as ``UpgradeOptions`` has it.
+    ``named``: as ``--config``. ``governing``: as ``UpgradeOptions`` has it. ``read_shared``: as ``load``; whoever
+    needs no key that a shared file can set has none, and sends no request for it.
     """
     path = named or os.path.join(place.root, PATH)
     is_there = bool(named) or os.path.lexists(path)
@@ -167,4 +174,5 @@ def build_config(place: CheckoutLocation, named: str = "", governing: Mapping[st
     text = read_text(path, "check --config, or omit it") if is_there else ""
     name = os.path.relpath(path, place.root).replace(os.sep, "/")
     name = name.rpartition("/")[2] if name.startswith("../") else name
-    return load(text, named or PATH, KEY_READERS, governing)._replace(name="" if name == PATH else name)
+    config = load(text, named or PATH, KEY_READERS, governing, read_shared)
+    return config._replace(name="" if name == PATH else name)

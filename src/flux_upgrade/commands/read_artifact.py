@@ -38,7 +38,7 @@ from flux_upgrade.commands.wiring import (
     build_tree,
 )
 from flux_upgrade.commands.wiring_hosts import build_egress
-from flux_upgrade.commands.wiring_repository import RepositorySource, build_history
+from flux_upgrade.commands.wiring_repository import RepositorySource, build_history, shared_configs
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import NothingFound, UsageError
 from flux_upgrade.model.oci import reference
@@ -81,7 +81,7 @@ def read_artifact(
         )
     reference.require_short(address.tag)
     place = find(options.path)
-    config = build_config(place, options.config, options.governing)
+    config = build_config(place, options.config, options.governing, shared_configs(environment, place.root))
     source = build_releases(environment, options.release_source)
     # Listed first: what the list says of a release has not to be asked for again.
     releases = source.list()
@@ -136,7 +136,8 @@ def read_artifact_pins(
     request, address, place = options.request, options.address, find(options.path)
     # A draft would be of what is pushed, and what is pushed may run: it is named in the summary alone then.
     quiet = {"pending": str(Pending.SUMMARY)} if takes_what_waits(references) else {}
-    config = build_config(place, options.config, {**options.governing, **quiet})
+    governing = {**options.governing, **quiet}
+    config = build_config(place, options.config, governing, shared_configs(environment, place.root))
     source = build_releases(environment, options.release_source)
     releases = source.list()
     means = build_means(environment, address, spool, source, writes=options.request.writes)

@@ -21,6 +21,7 @@ from flux_upgrade.cli.options import BootstrapCommand
 from flux_upgrade.commands.read import build_config
 from flux_upgrade.commands.wiring import build_checkout, build_regenerator, build_releases, read_text
 from flux_upgrade.commands.wiring_bootstrap import BootstrapInventory
+from flux_upgrade.commands.wiring_repository import shared_configs
 from flux_upgrade.commands.wiring_servers import at_host, known_of, servers_of
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.manifests.options import parse_bool
@@ -42,7 +43,7 @@ def read_bootstrap(command: BootstrapCommand, environment: Environment) -> Boots
     asked = command.request
     _require_folder(command.checkout, asked)
     checkout = find(command.checkout)
-    config = build_config(checkout, command.config)
+    config = build_config(checkout, command.config, read_shared=shared_configs(environment, checkout.root))
     if environment.is_of_pull_request and config.bootstrap is not None:
         _require_no_server(config.bootstrap, asked)
     url = f"{environment.github.server_url}/{command.repository}" if command.repository else ""

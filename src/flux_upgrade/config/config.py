@@ -79,6 +79,26 @@ class Limits(NamedTuple):
     minutes: int = 7  # After which a run begins nothing more: less than `timeout-minutes` of the examples
 
 
+class SharedFile(NamedTuple):
+    """What the key ``extends`` names: a config file in a repository on the same GitHub."""
+
+    repository: str  # `owner/name`
+    path: str
+    commit: str  # All 40 digits
+
+    def __str__(self) -> str:
+        return f"{self.repository}/{self.path}@{self.commit[:12]}"
+
+
+class Origin(NamedTuple):
+    """Which file a value comes from."""
+
+    key: str  # `cool-down.minor`
+    value: str  # As it is written there
+    file: str
+    unused: str = ""  # What the shared file has in its place, which has no effect
+
+
 class BootstrapConfig(NamedTuple):
     """The key ``bootstrap``; flags of the command beat it."""
 
@@ -102,6 +122,8 @@ class Config(NamedTuple):
     name: str = ""  # Of the file, from the repository's root; empty for the usual one
     limits: Limits = Limits()
     allow_hosts: tuple[str, ...] = ()  # That the tree names, and that are asked though they are not public
+    extends: str = ""  # As it is written; empty: the file stands by itself
+    origins: tuple[Origin, ...] = ()  # Of what is set, where the shared file was read
 
     def group_of(self, path: str) -> Group | None:
         """The group of a file, by its path from the repository's root, with ``/``; None: the defaults apply."""

@@ -6,11 +6,13 @@ describes, and ``config.schema`` says the same as JSON Schema and as Markdown.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
 from flux_upgrade.config.config import ALL, Migrate, problem
+from flux_upgrade.config.shared_values import ANY, LONGER, LOWER, RESTRICTING, Shared, from_strict_to_loose, only
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.policy.decision import ChangeKind
 from flux_upgrade.policy.policy import MaxBump, Pending
@@ -61,6 +63,8 @@ class TextShape(NamedTuple):
     longest: int = 1000
     problem: Callable[[str], str] | None = None
     """What is wrong with a text that the pattern lets pass, to follow the text itself; empty: nothing."""
+    remedy: Callable[[str], str] | None = None
+    """What to do about a text that the pattern does not let pass, to follow the refusal; empty: nothing more."""
 
 
 class ListShape(NamedTuple):
@@ -96,6 +100,7 @@ class Key(NamedTuple):
     metavar: str = ""  # Of the flag; empty: argparse has one, of the words that there are
     hint: str = ""  # What to do about a flag's value that cannot be read; empty: a pointer to the reference
     input: str = ""  # What `action.yml` says of the input of that name; empty: there is none
+    shared: Shared | None = None  # What a file that others extend may do with it; None: nothing, it cannot set it
 
 
 FORGES = ("github", "gitlab", "gitea", "forgejo", "git")
@@ -113,6 +118,12 @@ def _range_problem(text: str) -> str:
     return ""
 
 
+def _commit_of(text: str) -> str:
+    """How to get the commit of a branch, a tag or a short commit that stands in its place."""
+    found = re.fullmatch(r"([A-Za-z0-9_-]+/[A-Za-z0-9._-]+)/[^@]+@(?![0-9a-f]{40}$)([A-Za-z0-9._/-]+)", text)
+    return f"`gh api repos/{found[1]}/commits/{found[2]} --jq .sha` shows the commit" if found else ""
+
+
 _LABEL = TextShape("a label (at most 50 characters, no comma)", r"(?!\s|.*\s$)[^,\x00-\x1f\x7f-\x9f]+", longest=50)
 _PERSON = TextShape("a login, without @", _LOGIN, longest=100)
 _REVIEWER = TextShape("a login or org/team, without @", f"{_LOGIN}(?:/{_LOGIN})?", longest=200)
@@ -122,21 +133,22 @@ _PATTERN = TextShape(
     problem=problem,
 )
 _COOL_DOWN = (
-    Key("patch", PlainShape.DURATION, "The minimum age of a patch.", "0"),
-    Key("minor", PlainShape.DURATION, "The minimum age of the `.0` release of a minor or major.", "7d"),
+    Key("patch", PlainShape.DURATION, "The minimum age of a patch.", "0", shared=LONGER),
+    Key("minor", PlainShape.DURATION, "The minimum age of the `.0` release of a minor or major.", "7d", shared=LONGER),
 )
 _PATTERNS = ListShape(_PATTERN, "[patterns](#patterns)", are_patterns=True)
 _FILE = "(default: the value in the config file, else"
 LIMITS = (
-    Key("open", PlainShape.COUNT, "Open pull requests, without drafts.", "10"),
-    Key("new", PlainShape.COUNT, "Pull requests that one run opens, without drafts.", "5"),
-    Key("drafts", PlainShape.COUNT, "Open drafts.", "10"),
-    Key("new-drafts", PlainShape.COUNT, "Drafts that one run opens.", "5"),
+    Key("open", PlainShape.COUNT, "Open pull requests, without drafts.", "10", shared=LOWER),
+    Key("new", PlainShape.COUNT, "Pull requests that one run opens, without drafts.", "5", shared=LOWER),
+    Key("drafts", PlainShape.COUNT, "Open drafts.", "10", shared=LOWER),
+    Key("new-drafts", PlainShape.COUNT, "Drafts that one run opens.", "5", shared=LOWER),
     Key(
         "minutes",
         PlainShape.COUNT,
         "Minutes after which a run starts no further change. Set it below `timeout-minutes` of the job.",
         "7",
+        shared=LOWER,
     ),
 )
 GOVERNING = (
@@ -151,6 +163,7 @@ GOVERNING = (
         hint="set the largest upgrade that needs no approval",
         input="Largest upgrade that needs no approval: `patch`, `minor`, `major` or `none`. "
         "Default: the value in the config file, or `patch`.",
+        shared=from_strict_to_loose("only smaller", *MaxBump),
     ),
     Key(
         "range",
@@ -160,6 +173,7 @@ GOVERNING = (
         metavar="RANGE",
         input="Allowed versions as a semver range, like `2.x` or `>=2.6 <2.9`. "
         "Without `policy`, none of them needs approval. Default: the value in the config file, or all versions.",
+        shared=RESTRICTING,
     ),
     Key(
         "pending",
@@ -167,12 +181,14 @@ GOVERNING = (
         "Where an upgrade that needs approval is shown: `draft` opens a draft pull request, `summary` shows it "
         "only in the job summary.",
         "draft",
+        shared=ANY,
     ),
     Key(
         "cool-down",
         MappingShape(_COOL_DOWN),
         "The minimum age of a release before it is proposed.",
         "{patch: 0, minor: 7d}",
+        shared=LONGER,
     ),
     Key(
         "flags",
@@ -191,8 +207,9 @@ GOVERNING = (
         ListShape(_REVIEWER),
         "Reviewers of each pull request that is not a draft: logins, and teams as `org/team`.",
         "[]",
+        shared=ANY,
     ),
-    Key("assignees", ListShape(_PERSON), "Assignees of each pull request.", "[]"),
+    Key("assignees", ListShape(_PERSON), "Assignees of each pull request.", "[]", shared=ANY),
     Key(
         "auto-merge",
         ChoiceShape(("none", "patch"), (False, True)),
@@ -207,6 +224,7 @@ GOVERNING = (
         "hold",
         field="take_release",
         flag="what to do if the release changes what you edited manually (default: hold)",
+        shared=only("hold", value=False),
     ),
     Key(
         "check-images",
@@ -214,6 +232,7 @@ GOVERNING = (
         "Whether flux-upgrade checks that your registry has the release's images. `ghcr.io/fluxcd` is not checked.",
         "true",
         flag=f"false: propose a release without checking that your own registry has its images {_FILE} true)",
+        shared=only("true", value=True),
     ),
     Key(
         "migrate",
@@ -225,6 +244,7 @@ GOVERNING = (
         "before",
         flag="when to migrate manifests on removed API versions: in a pull request before the upgrade, with the "
         f"upgrade, or never (off) {_FILE} before)",
+        shared=from_strict_to_loose("only `off` or `before`", Migrate.OFF, Migrate.BEFORE, Migrate.WITH_UPGRADE),
     ),
     Key(
         "multi-step",
@@ -233,6 +253,7 @@ GOVERNING = (
         "target, with a list of what blocks it.",
         "on",
         flag=f"false: propose a single upgrade even if it takes several steps {_FILE} true)",
+        shared=only("on", value=True),
     ),
     Key(
         "include",
@@ -250,12 +271,14 @@ GOVERNING = (
         "The Kubernetes version of your clusters. flux-upgrade holds Flux releases that do not support it.",
         flag=f"Kubernetes version of the clusters, such as 1.33 {_FILE} unknown)",
         metavar="VERSION",
+        shared=RESTRICTING,
     ),
     Key(
         "needs-approval",
         ListShape(ChoiceShape(tuple(ChangeKind)), "[changes](#changes)"),
         "Changes that always need approval, even in a patch.",
         "[]",
+        shared=RESTRICTING,
     ),
 )
 HOST = TextShape(
@@ -268,7 +291,20 @@ _PATHS = Key(
     _PATTERNS._replace(least=1),
     "The files of the group. A file belongs to the first group with a matching pattern.",
 )
+_ENTRY = r"(?!\.{1,2}(?:/|@))[A-Za-z0-9._-]+"
+EXTENDS = TextShape(
+    "OWNER/REPOSITORY/PATH@COMMIT with all 40 digits of the commit",
+    rf"[A-Za-z0-9][A-Za-z0-9_-]*(?:/{_ENTRY}){{2,}}@[0-9a-f]{{40}}",
+    longest=500,
+    remedy=_commit_of,
+)
 _OWN = (
+    Key(
+        "extends",
+        EXTENDS,
+        "A config file in another repository on the same GitHub, at a commit: see "
+        "[share a config file](../how-to/share-a-config.md). The keys of your own file win.",
+    ),
     Key(
         "allow-hosts",
         ListShape(HOST),
@@ -300,6 +336,7 @@ _OWN = (
         "a newer flux-operator.",
         "report",
         field="moves_operator",
+        shared=only("report", value=False),
     ),
     Key(
         "limits",
@@ -307,6 +344,7 @@ _OWN = (
         "How much there is to review at a time: see [many clusters](../how-to/many-clusters.md). "
         "Open pull requests are updated and closed whatever their number.",
         "{open: 10, new: 5, drafts: 10, new-drafts: 5, minutes: 7}",
+        shared=LOWER,
     ),
     Key("bootstrap", PlainShape.BOOTSTRAP, "The settings of `flux-upgrade bootstrap`."),
     Key(
@@ -360,3 +398,10 @@ _GROUPS = Key(
 TOP = MappingShape(
     (*GOVERNING, *_OWN, _GROUPS), elsewhere=dict.fromkeys((key.name for key in (_PATHS, *RING)), "belongs in a group")
 )
+SHARED = MappingShape(
+    tuple(key for key in TOP.keys if key.shared),
+    elsewhere=dict.fromkeys(
+        (key.name for key in (*TOP.keys, _PATHS, *RING) if not key.shared), "cannot be set in a shared file"
+    ),
+)
+"""A file that others extend. It knows nothing of their paths, so it has no groups."""

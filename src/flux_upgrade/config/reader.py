@@ -8,32 +8,38 @@ from typing import Any
 
 from yaml import MappingNode, Mark, Node, ScalarNode, SequenceNode
 
-from flux_upgrade.config.config import Config, Governance, Group, Limits
+from flux_upgrade.config.config import Config, Governance, Group, Limits, Origin
 from flux_upgrade.config.flag_text import INSTALL_FLAGS, read_flag_text
 from flux_upgrade.config.keys import GOVERNING, LIMITS, RING, TOP, Key
+from flux_upgrade.config.layers import Layer, ReadShared, bump_of, extended, merged, written
 from flux_upgrade.config.values import read, read_mapping
 from flux_upgrade.config.yaml_text import KeyReader, YamlText, quoted
 from flux_upgrade.manifests.options import nearest, refuse
 from flux_upgrade.model.errors import InvalidConfig
 from flux_upgrade.policy.decision import Ring
-from flux_upgrade.policy.policy import MaxBump, Policy
+from flux_upgrade.policy.policy import Policy
 from flux_upgrade.policy.semver_range import Constraint
 
-_MAPS = ("cool-down", "flags")
 _STRING = "tag:yaml.org,2002:str"
 _SEQUENCE = "tag:yaml.org,2002:seq"
 _NOWHERE = (Mark("", 0, 0, 0, None, 0),) * 2
 
 
 def load(
-    text: str, path: str, readers: Mapping[str, KeyReader] | None = None, flags: Mapping[str, Any] | None = None
+    text: str,
+    path: str,
+    readers: Mapping[str, KeyReader] | None = None,
+    flags: Mapping[str, Any] | None = None,
+    read_shared: ReadShared | None = None,
 ) -> Config:
     """The config file ``path`` with the content ``text``; bytes that are no UTF-8 as surrogates (PEP 383).
 
     ``readers``: of the keys that another room owns; see ``YamlText``. ``flags``: by the names of their keys,
-    as argparse has them; they beat the file everywhere in it.
+    as argparse has them; they beat the file everywhere in it. ``read_shared``: what reads the file that it
+    extends; None: its own keys count alone.
 
-    Raises InvalidConfig with all problems, a line ``path:line: problem`` for each, and UsageError.
+    Raises InvalidConfig with all problems, a line ``path:line: problem`` for each, and UsageError. Raises
+    SharedConfigUnusable for the file that it extends.
     """
     source = YamlText(readers)
     root = source.compose(text)
@@ -42,8 +48,14 @@ def load(
     problems = [f"{path}:{line}: {message}" for line, message in source.problems()]
     if problems:
         raise InvalidConfig("\n".join(problems), hint="see docs/reference/config.md for every key")
+    origins: tuple[Origin, ...] = ()
+    if read_shared is not None and isinstance(root, MappingNode) and "extends" in given:
+        own = Layer(path, given, written(root, source))
+        line = source.entries(root)["extends"][0].start_mark.line + 1
+        given, origins = extended(own, line, read_shared)
     keys = {key.name: key for key in GOVERNING}
-    return _config(given, {name: _read_flag(keys[name], value) for name, value in (flags or {}).items()})
+    config = _config(given, {name: _read_flag(keys[name], value) for name, value in (flags or {}).items()})
+    return config._replace(origins=origins)
 
 
 def _refuse_order(groups: Mapping[str, Mapping[str, Any]], root: Node | None, source: YamlText) -> None:
@@ -92,21 +104,14 @@ def _read_flag(key: Key, given: str | bool | Sequence[str]) -> Any:  # noqa: FBT
 
 def _config(given: Mapping[str, Any], asked: Mapping[str, Any]) -> Config:
     groups = tuple(
-        Group(name, own["paths"], _governance(_merged(given, own, asked)), Ring(**_fields(own, RING, Ring._fields)))
+        Group(name, own["paths"], _governance(merged(given, own, asked)), Ring(**_fields(own, RING, Ring._fields)))
         for name, own in given.get("groups", {}).items()
     )
-    default = Group(governance=_governance(_merged(given, asked)))
+    default = Group(governance=_governance(merged(given, asked)))
     limits = Limits(**_fields(given.get("limits", {}), LIMITS, Limits._fields))
     return Config(
         **{**_fields(given, TOP.keys, Config._fields), "default": default, "groups": groups, "limits": limits}
     )
-
-
-def _merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys → values; each layer beats those before."""
-    values = {name: value for layer in layers for name, value in layer.items()}
-    maps = {name: [layer[name] for layer in layers if name in layer] for name in _MAPS}
-    return values | {name: {key: each[key] for each in found for key in each} for name, found in maps.items()}
 
 
 def _governance(given: Mapping[str, Any]) -> Governance:
@@ -121,7 +126,7 @@ def _fields(given: Mapping[str, Any], keys: Iterable[Key], names: Collection[str
 def _policy(given: Mapping[str, Any]) -> Policy:
     plain = Policy()
     return Policy(
-        bump=given.get("policy", MaxBump.MAJOR if "range" in given else plain.bump),
+        bump=bump_of(given),
         range=Constraint(given["range"]) if "range" in given else plain.range,
         pending=given.get("pending", plain.pending),
         patch_cool_down=given["cool-down"].get("patch", plain.patch_cool_down),

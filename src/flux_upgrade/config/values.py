@@ -52,7 +52,8 @@ def _read_text(shape: TextShape, name: str, node: Node, source: YamlText) -> str
     if len(text) > shape.longest:
         refusal = f"is longer than {shape.longest} characters"
     elif not re.fullmatch(shape.pattern, text):
-        refusal = f"is not {shape.description}"
+        more = shape.remedy(text) if shape.remedy is not None else ""
+        refusal = f"is not {shape.description}{more and ': '}{more}"
     else:
         refusal = shape.problem(text) if shape.problem is not None else ""
     if refusal:

@@ -49,7 +49,21 @@ def check_report(config: Config, title: str, matches: Mapping[str, Sequence[str]
     if config.bootstrap is not None:
         names = ", ".join(name for name, _ in config.bootstrap.clusters)
         lines.append(f"bootstrap: {names or 'one cluster'}")
+    lines += _origin_lines(config)
     return "".join(f"{line}\n" for line in lines)
+
+
+def _origin_lines(config: Config) -> Iterator[str]:
+    if not config.extends:
+        return
+    if not config.origins:
+        yield f"extends: {config.extends} (not read)"
+        return
+    yield "where each value comes from:"
+    for each in config.origins:
+        unused = f", instead of {each.unused}" if each.unused and each.unused != each.value else ""
+        yield printable(f"  {each.key}: {each.value} ({each.file}{unused})")
+    yield "  all other keys: default"
 
 
 def _ring_lines(ring: Ring) -> Iterator[str]:
