@@ -69,9 +69,10 @@ class Fleet:
         *,
         event: str = "schedule",
         env: Mapping[str, str] | None = None,
+        payload: Mapping[str, Any] | None = None,
         is_checked_out: bool = False,
     ) -> Result:
-        """The checkout, unless it is there, and the action."""
+        """The checkout, unless it is there, and the action. ``payload``: of the event."""
         if not is_checked_out:
             self.check_out()
         self.hub.forget()
@@ -79,6 +80,7 @@ class Fleet:
         job = Job(
             inputs={"release-source": f"{self.hub.api_url}/repos/fluxcd/flux2", **(inputs or {})},
             event=event,
+            payload=payload or {},
             context={"github.token": self.token.value},
             env={
                 "GITHUB_SERVER_URL": self.hub.url,
