@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from github_stand_in import Repository
+from github_stand_in import Repository, Token
 from github_stand_in.model import Pull
 
-from e2e.fleet import NAME, PERMISSIONS, Fleet, everything
+from e2e.fleet import NAME, PERMISSIONS, Fleet, everything, git
 from e2e.runner import Result
 from flows import fleet
+from flux_upgrade import main
 from flux_upgrade.config.config import PATH
 from flux_upgrade.model.errors import FluxUpgradeError, InvalidConfig, SharedConfigUnusable
 from replacing import replace
@@ -142,6 +145,56 @@ def test_what_is_looser_is_an_error_of_the_config_file(shared: Shared) -> None:
     done = shared.on.run()
     held(shared, done, f"{PATH}:1: policy 'minor' in {WHERE}/{SHARED}@", InvalidConfig)
     assert "is looser than 'patch'" in done.annotations[0].message
+
+
+# On a laptop
+
+
+def on_laptop(shared: Shared, *argv: str, token: Token | None = None) -> tuple[int, str, str]:
+    env = {
+        "GITHUB_API_URL": shared.on.hub.api_url,
+        "GITHUB_TOKEN": token.value if token else "",
+        "FLUX_UPGRADE_RELEASE_TOKEN": shared.on.token.value,
+    }
+    out, err = io.BytesIO(), io.StringIO()
+    shared.on.hub.forget()
+    with contextlib.chdir(shared.on.check_out()):
+        code = main.run(argv, env, out, err)
+    return code, out.getvalue().decode(), err.getvalue()
+
+
+def test_config_check_shows_which_file_each_value_comes_from(shared: Shared) -> None:
+    shared.share("policy: none\nreviewers: [alice]\n", own="policy: patch\n")
+    for token in (None, shared.on.token):
+        code, out, err = on_laptop(shared, "config", "check", token=token)
+        assert (code, err, len(shared.reads())) == (0, "", 3)
+        file = f"{WHERE}/{SHARED}@{shared.platform.head()[:12]}"
+        assert f"  policy: patch ({PATH}, instead of none)\n  reviewers: [alice] ({file})\n" in out
+        assert "  without approval: patches\n" in out
+        assert "  reviewers: alice\n" in out
+
+
+@pytest.mark.parametrize("command", ["plan", "upgrade"])
+def test_without_the_shared_file_nothing_is_written_on_a_laptop_either(shared: Shared, command: str) -> None:
+    shared.platform.settings.is_private = True
+    shared.pin()
+    source = f"--release-source={shared.on.hub.api_url}/repos/fluxcd/flux2"
+    code, out, err = on_laptop(shared, command, source)
+    assert (code, out) == (SharedConfigUnusable.exit_code, "")
+    assert f"flux-upgrade: {WHERE} does not exist, or the token cannot read it [shared-config]\n  Try: " in err
+    assert git("-C", str(shared.on.workspace), "status", "--porcelain") == ""
+    shared.on.token = shared.on.hub.token("fine-grained", {"contents": "read"}, repositories=(NAME, WHERE))
+    code, out, err = on_laptop(shared, "plan", source, token=shared.on.token)
+    assert (code, len(shared.reads())) == (0, 3), err
+    assert "needs approval" in out
+
+
+@pytest.mark.parametrize("command", ["check", "migrate", "inspect"])
+def test_what_needs_no_shared_key_does_not_read_the_file(shared: Shared, command: str) -> None:
+    shared.pin("f" * 40)
+    _, _, err = on_laptop(shared, command, f"--release-source={shared.on.hub.api_url}/repos/fluxcd/flux2")
+    assert "shared-config" not in err
+    assert shared.reads() == []
 
 
 def test_in_a_run_for_a_pull_request_the_base_branch_decides(shared: Shared) -> None:

@@ -303,7 +303,7 @@ _OWN = (
         "extends",
         EXTENDS,
         "A config file in another repository on the same GitHub, at a commit: see "
-        "[share a config file](../how-to/share-a-config.md). The keys of your own file win.",
+        "[share a config file](../how-to/share-a-config.md). The keys of the file that extends it win.",
     ),
     Key(
         "allow-hosts",
