@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from flows import PATH, World, fleet, listed, manifest, path_in
 from flux_upgrade.adapters.recording import RecordingForge
 from flux_upgrade.config.config import Config, Governance, Group
+from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import (
     CheckoutDiffers,
@@ -31,6 +32,7 @@ from flux_upgrade.policy.feedback import APPROVED, REBASE, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy
 from flux_upgrade.pullrequests.apply import fetch_plans, question_of, reconcile_pull_requests
+from memory import WrittenReleases, regenerator
 from memory_forge import MemoryForge
 from replacing import replace
 
@@ -298,10 +300,11 @@ def minor_of(tag: str) -> str:
 class Users:
     """A repository, its users, and runs between what they do."""
 
-    def __init__(self) -> None:
+    def __init__(self, policy: MaxBump = MaxBump.PATCH) -> None:
         files = fleet({"clusters/staging": "v2.8.7"})
         self.forge = StrictForge(dict(files))
-        self.world = World(files, releases=listed("v2.8.7", "v2.9.3"))
+        config = Config(Group(governance=Governance(policy=Policy(policy))))
+        self.world = World(files, config, listed("v2.8.7", "v2.9.3"))
 
     def run(self, *approve: str) -> None:
         """A run; another one, which has nothing left to do; and the next on schedule, which changes nothing."""
@@ -427,12 +430,13 @@ APPROVALS = st.sampled_from(["", "", "", "", "2.9", "v2.9.3", "v2.8.8"])
         st.tuples(st.sampled_from((*ABOUT_ONE, *OTHERS)), st.integers(0, 1), st.none() | APPROVALS),
         min_size=2,
         max_size=12,
-    )
+    ),
+    st.sampled_from([MaxBump.PATCH, MaxBump.NONE]),
 )
 def test_whatever_people_do_runs_converge_and_lose_nothing_of_theirs(
-    deeds: list[tuple[Callable[[Users, int], None], int, str | None]],
+    deeds: list[tuple[Callable[[Users, int], None], int, str | None]], policy: MaxBump
 ) -> None:
-    users = Users()
+    users = Users(policy)
     users.run()
     for deed, at, approve in deeds:
         opened = users.forge.open_pulls()
@@ -441,6 +445,90 @@ def test_whatever_people_do_runs_converge_and_lose_nothing_of_theirs(
         if approve is not None:
             users.run(*filter(None, [approve]))
     users.run()
+
+
+def test_a_patch_stays_approved_where_its_minor_was_named() -> None:
+    users = Users()
+    users.release_a_patch(0)
+    users.run("2.9")
+    minor = users.forge.open_pull(MINOR)
+    assert minor is not None
+    users.merge(minor.number)
+    users.release_a_patch(0)
+    users.run("2.9")
+    pull = users.forge.open_pull(PATCH)
+    assert pull is not None
+    state = state_of(pull)
+    assert state is not None
+    assert (state.target, state.approval) == ("v2.9.4", "v2.9.4")
+
+
+def _awaited_patch() -> tuple[World, MemoryForge]:
+    """A repository in which each patch needs approval, and one waits for it."""
+    using = regenerator(WrittenReleases(("v2.9.2", "v2.9.3", "v2.9.4")))
+    files = fleet({"clusters/staging": "v2.9.3"})
+    files[PATH] = using.regenerate(InstallOptions("v2.9.2")).text.encode()
+    config = Config(Group(governance=Governance(policy=Policy(MaxBump.NONE))))
+    world = World(files, config, listed("v2.9.2", "v2.9.3"), using)
+    forge = MemoryForge(dict(files))
+    assert actions(world.run(forge)) == {PATCH: "opened"}
+    return world, forge
+
+
+APPROVALS_OF_A_PATCH: dict[str, Callable[[World, MemoryForge], None]] = {
+    "marked ready": lambda _, forge: forge.edit(1, is_draft=False),
+    "labelled": lambda _, forge: forge.label(1, APPROVED),
+    "the version": lambda world, _: setattr(world, "asked", UpgradeRequest(approve=("v2.9.3",))),
+    "its minor": lambda world, _: setattr(world, "asked", UpgradeRequest(approve=("2.9",))),
+}
+
+
+@pytest.mark.parametrize("approve", APPROVALS_OF_A_PATCH.values(), ids=APPROVALS_OF_A_PATCH)
+def test_a_patch_that_was_approved_stays_ready_and_approves_no_later_one(
+    approve: Callable[[World, MemoryForge], None],
+) -> None:
+    world, forge = _awaited_patch()
+    approve(world, forge)
+    world.run(forge)
+    assert not world.warned
+    world.asked = UpgradeRequest()
+    for releases in (("v2.9.2", "v2.9.3"), ("v2.9.2", "v2.9.3", "v2.9.4")):
+        world.releases = listed(*releases)
+        assert actions(world.run(forge)) == {PATCH: "unchanged"}
+        assert _drafts(forge) == {PATCH: False}
+        assert forge.trees[forge.heads[PATCH]][PATH] == manifest("v2.9.3")
+    forge.merge(1)
+    world.files = dict(forge.files)
+    assert actions(world.run(forge)) == {PATCH: "opened"}
+    assert _drafts(forge) == {PATCH: True}
+
+
+def test_an_approved_patch_does_not_approve_its_minor_once_that_is_reverted() -> None:
+    files = fleet({"clusters/staging": "v2.9.3"})
+    config = Config(Group(governance=Governance(policy=Policy(MaxBump.NONE))))
+    world, forge = World(files, config), MemoryForge(dict(files))
+    world.asked = UpgradeRequest(approve=("2.9",))
+    assert actions(world.run(forge)) == {PATCH: "opened"}
+    world.asked = UpgradeRequest()
+    forge.push_to_base({PATH: manifest("v2.8.8")})
+    world.files = dict(forge.files)
+    world.run(forge)
+    assert _drafts(forge) == {MINOR: True}
+
+
+def test_each_patch_of_a_group_is_approved_as_it_stands_in_the_pull_request() -> None:
+    files = fleet({"clusters/a": "v2.8.7", "clusters/b": "v2.9.3"})
+    group = Group("all", ("clusters/",), Governance(policy=Policy(MaxBump.NONE)))
+    world, forge = World(files, Config(groups=(group,))), MemoryForge(dict(files))
+    world.run(forge)
+    pull = forge.open_pull("flux-upgrade/all/patch")
+    assert pull is not None
+    forge.edit(pull.number, is_draft=False)
+    for _ in range(2):
+        world.run(forge)
+        tree = forge.trees[forge.heads["flux-upgrade/all/patch"]]
+        assert [tree[path_in(f"clusters/{each}")] for each in "ab"] == [manifest("v2.8.8"), manifest("v2.9.4")]
+        assert not _drafts(forge)["flux-upgrade/all/patch"]
 
 
 def test_subjects_have_branches_of_their_own() -> None:

@@ -120,6 +120,15 @@ def test_a_run_may_approve(approve: Sequence[str], *, is_asked: bool, is_pending
     assert (found.is_asked, found.is_pending, found.approval) == (is_asked, is_pending, approval)
 
 
+@pytest.mark.parametrize(("approve", "is_asked"), [("2.9", True), ("v2.9.4", True), ("2.8", False)])
+def test_a_run_may_approve_a_patch_by_its_minor(approve: str, *, is_asked: bool) -> None:
+    config = Config(Group(governance=Governance(policy=Policy(MaxBump.NONE))))
+    world = World(fleet({"clusters/a": "v2.9.3"}), config, asked=UpgradeRequest(approve=(approve,)))
+    found = proposals(world)[PATCH]
+    approval = "v2.9.4" if is_asked else ""
+    assert (found.is_asked, found.is_pending, found.approval) == (is_asked, not is_asked, approval)
+
+
 def test_a_held_member_is_reported() -> None:
     files = fleet({"clusters/a": "v2.8.7", "clusters/b": "v2.8.7", "clusters/c": "v2.9.4"}, orphans=["clusters/b"])
     found = proposals(World(files, ALL))

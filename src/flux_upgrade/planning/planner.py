@@ -70,9 +70,9 @@ def unused_approvals(inventory: Inventory, plans: Iterable[UpdateGroupPlan]) -> 
     for approval in inventory.request.approve:
         name, version = split(approval)
         mine = [each for each, group, cluster in decided if versions_in((approval,), group, (cluster,))]
-        used = {each.bump.approval for each in mine if isinstance(each, Upgrade)}
+        is_used = any(each.bump.is_approved_by(version) for each in mine if isinstance(each, Upgrade))
         held = {each.target for each in mine if isinstance(each, Hold)}
-        if version not in used and not any(version in (tag, tag.minor) for tag in held):
+        if not is_used and not any(version in (tag, tag.minor) for tag in held):
             where = f" in {name}" if name else ""
             yield f"the approval of {version}{where} has no effect: no installation can be upgraded to it"
 

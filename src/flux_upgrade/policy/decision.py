@@ -90,6 +90,11 @@ class Bump(NamedTuple):
     why: str = ""  # Why now, in one sentence for the pull request. The same every day: it holds dates, no ages.
     aligns: bool = False  # It takes a pin to where its cluster is already
 
+    def is_approved_by(self, version: str) -> bool:
+        """Whether a person who approves ``2.9`` or ``v2.9.4`` approves this."""
+        names = (self.approval, self.target.minor) if self.bump_kind is BumpKind.PATCH else (self.approval,)
+        return bool(self.approval) and version in names
+
 
 class Rejection(NamedTuple):
     """A proposal that was closed, reverted or rolled back."""

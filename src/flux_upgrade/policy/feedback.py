@@ -41,7 +41,7 @@ def feedback_of(  # noqa: PLR0913 three sources, and the four facts that select 
     asked = tuple(asked)
     approved = [*asked, *_carried(all_pulls, path, current)]
     for branch, pulls in known:
-        approved += (*_cut_off(branch), *_approved_since(pulls, path))
+        given = [*_cut_off(branch), *_approved_since(pulls, path)]
         stored += next((state.stored for pull, state in pulls if pull is branch.open_pull), ())
         reopened: set[str] = set()
         for pull, state in pulls:
@@ -51,7 +51,7 @@ def feedback_of(  # noqa: PLR0913 three sources, and the four facts that select 
             is_older = pull not in branch.pulls and any(
                 each.bump_kind == state.subject and each.target.minor == state.target.minor for each in rejections
             )
-            approved += () if is_older else _approvals(state, pull)
+            given += () if is_older else _approvals(state, pull, path)
             if state.target.minor not in reopened:
                 rejections += _refusals(state, pull, path, current)
             if pull.state is PullState.OPEN:
@@ -59,14 +59,15 @@ def feedback_of(  # noqa: PLR0913 three sources, and the four facts that select 
                 reopened.add(state.target.minor)
             elif pull.state is PullState.MERGED:
                 moved.append(state)
+        approved += _still_of(branch, given, current)
     for issue, state in _newest(issues, group, path):
         if issue.is_open and state.group == group:
             stored += state.stored
-            approved += [state.target.minor] if APPROVED in issue.labels else []
+            approved += [_proposed(state, path)] if APPROVED in issue.labels else []
         elif not issue.is_open and _is_refused(state, issue):
             rejections.append(_closed(BumpKind(state.subject), state.target, issue))
     migrated, since, unmigrated = _migrated(all_pulls, path, current)
-    # An approved minor that runs by now, upgraded elsewhere, does not approve a patch of it that is refused later.
+    # An approved minor that runs by now does not approve its later patches: each is approved by itself.
     valid = (each for each in approved if each != current.minor or each in asked)
     return Feedback(
         tuple(dict.fromkeys(rejections)),
@@ -214,22 +215,37 @@ def issues_of(repository: Repository, slug: str, bump_kind: str) -> tuple[Issue,
     return tuple(sorted(found, key=lambda issue: issue.number))
 
 
-def _approvals(state: markers.MarkerState, pull: PullRequest) -> Iterator[str]:
+def _still_of(branch: Branch, given: Iterable[str], current: Version) -> Iterable[str]:
+    """Once its minor is reverted, a patch is an upgrade to that minor, which nobody has approved."""
+    is_patch = branch.name.endswith(f"/{BumpKind.PATCH}")
+    return (each for each in given if not is_patch or BumpKind.between(current, each) is BumpKind.PATCH)
+
+
+def _proposed(state: markers.MarkerState, path: str) -> str:
+    """What a person approves of a pull request or an issue: a minor with its patches, or a patch by itself."""
+    if state.subject == BumpKind.PATCH:
+        return markers.target_of(state, path) or state.target
+    return state.target.minor
+
+
+def _approvals(state: markers.MarkerState, pull: PullRequest, path: str) -> Iterator[str]:
     if pull.state is not PullState.OPEN or markers.is_ticked(pull.body, markers.SKIP):
         return
+    proposed = _proposed(state, path)
+    is_patch = state.subject == BumpKind.PATCH
+    # Whatever was approved of a patch, it was the one in the pull request: another file's may be another one.
+    given = proposed if state.approval and is_patch else state.approval
+    # Whether a patch had to wait only our block tells, and an approval would keep a later one away.
+    is_mute = markers.state_of(pull.body) is None and not is_patch
     if APPROVED in pull.labels:
-        yield state.target.minor
-    elif (
-        not pull.is_draft
-        and not state.held
-        and (state.pending or state.approval or markers.state_of(pull.body) is None)
-    ):
+        yield proposed
+    elif not pull.is_draft and not state.held and (state.pending or given or is_mute):
         # Marked ready by a person, or by us once a person had approved; or whoever took our block
         # out of the body saw what is ready.
-        yield state.approval or state.target.minor
-    elif state.pending and state.approval:
+        yield given or proposed
+    elif state.pending and given:
         # A run approved it, and was cut off before it had marked it ready.
-        yield state.approval
+        yield given
 
 
 def _approved_since(pulls: Iterable[tuple[PullRequest, markers.MarkerState]], path: str) -> Iterator[str]:
@@ -245,7 +261,7 @@ def _approved_since(pulls: Iterable[tuple[PullRequest, markers.MarkerState]], pa
         seen.add(minor)
         is_labelled = pull.state is PullState.CLOSED and APPROVED in pull.labels
         if is_labelled and pull.labeled.get(APPROVED, "") > pull.closed_at:
-            yield minor
+            yield _proposed(state, path)
 
 
 def _refusals(state: markers.MarkerState, pull: PullRequest, path: str, current: Version) -> Iterator[Rejection]:

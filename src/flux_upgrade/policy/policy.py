@@ -130,7 +130,9 @@ class _Case:
             for approval in (release.version.minor, release.version):
                 if approval in self.approved:
                     later = [each for each in releases if each.version > release.version]
-                    return [self._bump(bump_kind, release, approval), *self._after(bump_kind, later, approval)]
+                    # The minor in use does not approve its later patches.
+                    given = release.version if bump_kind is BumpKind.PATCH else approval
+                    return [self._bump(bump_kind, release, given), *self._after(bump_kind, later, approval)]
         steps = [each for each in releases if self.allows(each)]
         if bump_kind is not BumpKind.PATCH:
             steps = list({each.version.minor: each for each in steps}.values())

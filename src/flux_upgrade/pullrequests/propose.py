@@ -58,7 +58,7 @@ def proposals_of(planned: UpdateGroupPlan, config: Config, approve: tuple[str, .
                 bump_kind=bump_kind,
                 branch=branch_name(config.branch_prefix, update_group.slug, bump_kind),
                 upgrades=upgrades,
-                is_asked=any(upgrade.bump.approval in asked for _, upgrade in upgrades),
+                is_asked=any(upgrade.bump.is_approved_by(each) for _, upgrade in upgrades for each in asked),
                 drifting=tuple(cluster for cluster in update_group.clusters if drift_of(cluster)),
                 held=left.held,
                 elsewhere=left.elsewhere,
