@@ -26,9 +26,11 @@ from flux_upgrade.model.forge import (
     PullState,
     Question,
     Repository,
+    RevertPull,
     Step,
     UpdateIssue,
     UpdatePull,
+    revert_branch,
 )
 from replacing import replace
 
@@ -107,19 +109,24 @@ class MemoryForge:
                 self.comments.append((step.pull.number, step.comment))
                 self._touch(step.pull.number, body=step.body)
                 return Done(step.pull.number, step.pull.url)
-            case OpenIssue():
-                number = next(self._numbers)
-                self.issues[number] = Issue(number, f"{URL}/issues/{number}", step.title, step.body, step.labels)
-                return Done(number, self.issues[number].url)
-            case UpdateIssue():
-                if step.close:
-                    del self.issues[step.issue.number]
-                else:
-                    self.issues[step.issue.number] = replace(step.issue, body=step.body)
-                return Done(step.issue.number, step.issue.url)
+            case RevertPull():
+                return self._revert(step)
+            case OpenIssue() | UpdateIssue():
+                return self._on_issue(step)
 
     def close(self) -> None:
         """See the port."""
+
+    def _on_issue(self, step: OpenIssue | UpdateIssue) -> Done:
+        if isinstance(step, OpenIssue):
+            number = next(self._numbers)
+            self.issues[number] = Issue(number, f"{URL}/issues/{number}", step.title, step.body, step.labels)
+            return Done(number, self.issues[number].url)
+        if step.close:
+            del self.issues[step.issue.number]
+        else:
+            self.issues[step.issue.number] = replace(step.issue, body=step.body)
+        return Done(step.issue.number, step.issue.url)
 
     def _open(self, step: OpenPull) -> Done:
         if step.is_draft and not self.has_drafts:
@@ -144,6 +151,30 @@ class MemoryForge:
             created_at="2026-03-01T06:00:00Z",
         )
         self.pulls[number] = (step.branch, opened)
+        return Done(number, opened.url, head)
+
+    def _revert(self, step: RevertPull) -> Done:
+        branch, merged = self.pulls[step.pull.number]
+        assert merged.state is PullState.MERGED
+        name, number = revert_branch(merged.number, branch), next(self._numbers)
+        assert name not in self.heads
+        assert merged.head is not None
+        former = self.trees[merged.head.parents[0]]
+        files = {path: former[path] for path, data in self.trees[merged.head.oid].items() if former.get(path) != data}
+        head = self.push(name, files, f"{step.title}\n")
+        opened = merged._replace(
+            number=number,
+            id=f"PR_{number}",
+            url=f"{URL}/pull/{number}",
+            state=PullState.OPEN,
+            is_draft=True,
+            title=step.title,
+            body=step.body,
+            labels=(),
+            head=self.commits[head],
+            closed_at="",
+        )
+        self.pulls[number] = (name, opened)
         return Done(number, opened.url, head)
 
     def _update(self, step: UpdatePull) -> Done:

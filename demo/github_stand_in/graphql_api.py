@@ -129,6 +129,7 @@ class Root:
             "enablePullRequestAutoMerge": self._on_pull(mutations.enable_auto_merge, "contents"),
             "closePullRequest": self._on_pull(mutations.close),
             "updatePullRequest": self._on_pull(mutations.update),
+            "revertPullRequest": lambda _, **a: self._revert(a["input"]),
         }
 
     def _views(self, repository: Repository) -> Views:
@@ -185,6 +186,16 @@ class Root:
         ]
         mutations.compare_and_swap(found[0], updates, self.token)
         return {"clientMutationId": given.get("clientMutationId")}
+
+    def _revert(self, given: View) -> View:
+        repository, pull = self._pull(given["pullRequestId"])
+        views = self._may_write(repository, "pull_requests", "contents")
+        made = mutations.revert(repository, pull, given, self.token.login)
+        return {
+            "clientMutationId": given.get("clientMutationId"),
+            "pullRequest": views.pull(pull),
+            "revertPullRequest": views.pull(made),
+        }
 
     def _on_pull(self, change: Callable[[Repository, Pull, View], None], *more: str) -> Callable[..., View]:
         """A mutation of one pull request."""

@@ -8,7 +8,7 @@ from github_stand_in.branch_rules import RefUpdate
 from github_stand_in.gitstore import NO_OBJECT, Moved
 from github_stand_in.graphql_git import View
 from github_stand_in.model import Pull, Token
-from github_stand_in.refusals import Refused
+from github_stand_in.refusals import Refused, require_text
 from github_stand_in.repository import Repository
 
 
@@ -54,6 +54,25 @@ def enable_auto_merge(repository: Repository, pull: Pull, arguments: View) -> No
     if all(name in statuses and statuses[name].state == "success" for name in required):
         raise Refused(422, "Pull request Pull request is in clean status")
     pull.auto_merge = (arguments.get("mergeMethod") or "MERGE").lower()
+
+
+def revert(repository: Repository, pull: Pull, arguments: View, author: str) -> Pull:
+    """RevertPullRequest: a new pull request, whose branch GitHub makes and names."""
+    if not pull.merged_at:
+        raise Refused(422, "Could not revert the pull request: it is not merged")
+    branch = f"revert-{pull.number}-{pull.head}"
+    if repository.head(branch):
+        raise Refused(422, f"Could not revert the pull request: the branch {branch} exists")
+    if arguments.get("draft") and not repository.settings.drafts:
+        raise Refused(422, "Draft pull requests are not supported in this repository.")
+    title = arguments.get("title") or f'Revert "{pull.title}"'
+    body = arguments.get("body") or f"Reverts {repository.full_name}#{pull.number}"
+    require_text(title, body)
+    try:
+        repository.people.revert(pull.merge_commit, branch, start=repository.head(pull.base))
+    except Refused as error:
+        raise Refused(422, "Could not revert the pull request: it conflicts with its base") from error
+    return repository.open_pull(branch, pull.base, title, body, author, is_draft=bool(arguments.get("draft")))
 
 
 def close(repository: Repository, pull: Pull, _: View) -> None:

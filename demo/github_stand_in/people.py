@@ -153,10 +153,13 @@ class People:
         data = content or f"changed at {self._repository.clock.text}\n".encode()
         return self.push("", {path: data}, "Unrelated work\n")
 
-    def revert(self, commit: str, branch: str = "") -> str:
-        """Revert a commit (or a merge) on a branch, as “Revert” and a merge do. Returns the commit."""
+    def revert(self, commit: str, branch: str = "", start: str = "") -> str:
+        """Revert a commit (or a merge) on a branch, as “Revert” and a merge do. Returns the commit.
+
+        ``start``: the commit to begin the branch from, where there is no such branch yet.
+        """
         repository, store = self._repository, self._repository.store
-        undone, head = store.read(commit), repository.head(branch)
+        undone, head = store.read(commit), start or repository.head(branch)
         back = store.commit(store.read(undone.parents[0]).tree, [commit], "undo", undone.author, undone.author)
         tree = store.merged_tree(head, back)
         if not tree:
@@ -165,7 +168,7 @@ class People:
         person = repository.person(self._login)
         message = f'Revert "{headline}"\n\nThis reverts commit {commit}.\n'
         made = store.commit(tree, [head], message, person, person)
-        repository.push([RefUpdate(f"refs/heads/{branch or repository.default_branch}", head, made)])
+        repository.push([RefUpdate(f"refs/heads/{branch or repository.default_branch}", repository.head(branch), made)])
         return made
 
     def open_pull(self, head: str, title: str, body: str = "", *, is_draft: bool = False) -> Pull:

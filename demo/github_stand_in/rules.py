@@ -160,6 +160,12 @@ RULES = (
         " the commit is signed by GitHub.",
     ),
     Fact(
+        "revert-branch",
+        "https://github.com/cli/cli/pull/14294",
+        "revertPullRequest makes the branch revert-1-branch, of the number and the head of what it reverts. What it"
+        " says where that branch exists, or the revert conflicts, is not documented.",
+    ),
+    Fact(
         "up-to-date",
         f"{_DOCS}repositories/configuring-branches-and-merges-in-your-repository/managing-protected-branches/"
         "about-protected-branches#require-status-checks-before-merging",

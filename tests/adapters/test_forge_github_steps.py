@@ -24,8 +24,11 @@ from flux_upgrade.model.forge import (
     NewCommit,
     OpenIssue,
     PullState,
+    Question,
+    RevertPull,
     Step,
     UpdateIssue,
+    revert_branch,
 )
 from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.versions import Version
@@ -676,3 +679,20 @@ def test_a_merged_pull_request_gets_one_comment_and_remembers_it(on: World) -> N
     with pytest.raises(Overtaken):  # the body is another one by now, and the comment is there
         on.apply(step)
     assert len(on.fleet.pulls[number].comments) == 1
+
+
+def test_a_revert_is_a_draft_that_is_found_again(on: World) -> None:
+    number = on.opened().number
+    before = on.fleet.store.read(on.fleet.head()).tree
+    on.fleet.people.merge(number)
+    (pull,) = on.fetch().branches[BRANCH].pulls
+    done = on.apply(RevertPull(pull, 'Revert "T"', "It fails."))
+    assert on.calls == ["GRAPHQL revertPullRequest"]
+    made = on.fleet.pulls[done.number]
+    assert (made.title, made.body, made.is_draft) == ('Revert "T"', "It fails.", True)
+    branch = revert_branch(number, BRANCH)
+    assert on.fleet.store.read(on.fleet.head(branch)).tree == before
+    (found,) = on.forge.fetch(Question((branch,), ())).branches[branch].pulls
+    assert (found.number, found.url, found.is_draft) == (done.number, done.url, True)
+    with pytest.raises(ForgeUnavailable, match="GitHub refused to revert the pull request in acme/fleet"):
+        on.apply(RevertPull(pull, "T", "B"))

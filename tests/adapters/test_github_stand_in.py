@@ -429,6 +429,25 @@ def test_update_branch_merges_the_base_and_signs_that(hub: StandIn, api: Api) ->
     assert repository.pulls[1].head_sha == made
 
 
+@shows("revert-branch")
+@pytest.mark.parametrize("method", ["merge", "squash", "rebase"])
+def test_a_revert_is_a_pull_request_on_a_branch_that_github_names(hub: StandIn, api: Api, method: str) -> None:
+    repository = hub.repositories["acme/fleet"]
+    before = repository.files()
+    api.branch("up/date")
+    api.open_pull("up/date")
+    pull = f"PR_{repository.id}_1"
+    assert refused(api.mutate("revertPullRequest", pullRequestId=pull))[0] == "UNPROCESSABLE"
+    repository.people.merge(1, method)
+    repository.people.advance_base()
+    assert "errors" not in api.mutate("revertPullRequest", pullRequestId=pull, draft=True, body="It fails.")
+    made = repository.pulls[2]
+    assert (made.head, made.base, made.is_draft) == ("revert-1-up/date", "main", True)
+    assert (made.title, made.body) == (f'Revert "{repository.pulls[1].title}"', "It fails.")
+    assert repository.files(made.head) == {**before, "README.md": repository.files()["README.md"]}
+    assert refused(api.mutate("revertPullRequest", pullRequestId=pull))[0] == "UNPROCESSABLE"
+
+
 @shows("up-to-date")
 @pytest.mark.parametrize("is_classic", [True, False])
 def test_a_strict_rule_wants_branches_that_are_up_to_date(hub: StandIn, api: Api, *, is_classic: bool) -> None:

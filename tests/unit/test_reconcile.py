@@ -16,6 +16,7 @@ from flux_upgrade.model.forge import (
     OpenPull,
     Question,
     Repository,
+    RevertPull,
     Step,
     UpdateIssue,
     UpdatePull,
@@ -97,6 +98,8 @@ def _in_words(step: Step) -> str:
             parts = ["close"]
         case CommentPull():
             parts = ["comment"]
+        case RevertPull():
+            parts = ["revert"]
         case OpenIssue():
             parts = ["open issue"]
         case UpdateIssue():

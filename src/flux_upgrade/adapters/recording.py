@@ -77,7 +77,7 @@ class RecordingForge:
                 return Done(step.pull.number, step.pull.url)
             case forge.UpdateIssue():
                 return Done(step.issue.number, step.issue.url)
-            case forge.OpenPull() | forge.OpenIssue():
+            case forge.OpenPull() | forge.OpenIssue() | forge.RevertPull():
                 return Done()
 
 

@@ -247,6 +247,19 @@ class CommentPull(NamedTuple):
     body: str
 
 
+class RevertPull(NamedTuple):
+    """Open a draft that reverts a merged pull request. The forge makes its commit and its branch: ``revert_branch``."""
+
+    pull: PullRequest
+    title: str
+    body: str
+
+
+def revert_branch(number: int, branch: str) -> str:
+    """The branch of the revert of a pull request, as GitHub names it: https://github.com/cli/cli/pull/14294."""
+    return f"revert-{number}-{branch}"
+
+
 class OpenIssue(NamedTuple):
     """Where the forge has no drafts: an issue says what a draft would."""
 
@@ -263,7 +276,7 @@ class UpdateIssue(NamedTuple):
     close: bool = False
 
 
-Step = OpenPull | UpdatePull | ClosePull | CommentPull | OpenIssue | UpdateIssue
+Step = OpenPull | UpdatePull | ClosePull | CommentPull | RevertPull | OpenIssue | UpdateIssue
 
 
 class Done(NamedTuple):

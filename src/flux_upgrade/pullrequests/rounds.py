@@ -6,7 +6,17 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol, Self, TypeVar
 
 from flux_upgrade.model.errors import FluxUpgradeError, ForgeUnavailable, Overtaken, known
-from flux_upgrade.model.forge import ClosePull, CommentPull, Done, OpenIssue, OpenPull, Step, UpdateIssue, UpdatePull
+from flux_upgrade.model.forge import (
+    ClosePull,
+    CommentPull,
+    Done,
+    OpenIssue,
+    OpenPull,
+    RevertPull,
+    Step,
+    UpdateIssue,
+    UpdatePull,
+)
 from flux_upgrade.planning.proposal import Action
 from flux_upgrade.pullrequests.desired import Reconciliation
 
@@ -16,6 +26,7 @@ _TRIES = 2  # Rounds where a server gives no answer: a write may have been appli
 ACTIONS: dict[type[Step], Action] = {
     OpenPull: Action.OPENED,
     OpenIssue: Action.OPENED,
+    RevertPull: Action.OPENED,
     UpdatePull: Action.UPDATED,
     CommentPull: Action.UPDATED,
     UpdateIssue: Action.UPDATED,

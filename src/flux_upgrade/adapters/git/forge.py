@@ -80,7 +80,7 @@ class GitForge:
                 return self._update(step)
             case forge.ClosePull():
                 return self._close(step)
-            case forge.CommentPull():
+            case forge.CommentPull() | forge.RevertPull():
                 return Done(step.pull.number, step.pull.url)  # a Git server shows no pull requests: none to ask for
             case forge.OpenIssue():
                 return Done(warnings=(_NO_ISSUES,))

@@ -83,18 +83,23 @@ class GitHubWrites:
                 return Done(step.pull.number, step.pull.url)
             case forge.CommentPull():
                 return self._comment(step)
-            case forge.OpenIssue():
-                with self._telling("open an issue", _ISSUES):
-                    made = self._repository.create_issue(step.title, step.body, labels=list(step.labels))
-                return Done(made.number, made.html_url)
-            case forge.UpdateIssue():
-                with self._telling("change the issue", _ISSUES):
-                    state = "closed" if step.close else NotSet
-                    body = NotSet if step.body == step.issue.body else step.body
-                    self._issue(step.issue.number).edit(body=body, state=state)
-                return Done(step.issue.number, step.issue.url)
+            case forge.RevertPull():
+                return self._revert(step)
+            case forge.OpenIssue() | forge.UpdateIssue():
+                return self._on_issue(step)
             case _:
                 assert_never(step)
+
+    def _on_issue(self, step: forge.OpenIssue | forge.UpdateIssue) -> Done:
+        if isinstance(step, forge.OpenIssue):
+            with self._telling("open an issue", _ISSUES):
+                made = self._repository.create_issue(step.title, step.body, labels=list(step.labels))
+            return Done(made.number, made.html_url)
+        with self._telling("change the issue", _ISSUES):
+            state = "closed" if step.close else NotSet
+            body = NotSet if step.body == step.issue.body else step.body
+            self._issue(step.issue.number).edit(body=body, state=state)
+        return Done(step.issue.number, step.issue.url)
 
     def _open(self, step: forge.OpenPull) -> Done:
         head = self._moved(step.branch, step.before, step.commit)
@@ -164,6 +169,16 @@ class GitHubWrites:
             return Done(step.pull.number, step.pull.url, warnings=(f"{error.message} ({error.hint})",))
         self._edit("change the pull request", step.pull, body=step.body)
         return Done(step.pull.number, step.pull.url)
+
+    def _revert(self, step: forge.RevertPull) -> Done:
+        """GitHub makes the revert of whatever was merged, and signs it."""
+        wanted = {"pullRequestId": step.pull.id, "title": step.title, "body": step.body, "draft": True}
+        with self._telling("revert the pull request", _CONTENTS):
+            _, answer = self._transport.graphql_named_mutation(
+                "revertPullRequest", wanted, "revertPullRequest { number url }"
+            )
+        made = answer["revertPullRequest"]
+        return Done(made["number"], made["url"])
 
     def _edit(
         self,
