@@ -33,6 +33,7 @@ class RingRepository:
     groups: tuple[Group, ...]
     versions: dict[str, str]
     now: datetime = NOW
+    server: type[MemoryForge] = MemoryForge
     forge: MemoryForge = field(init=False)
     reasons: set[HoldReason] = field(default_factory=set)
     errors: tuple[FluxUpgradeError, ...] = ()
@@ -40,7 +41,7 @@ class RingRepository:
     def __post_init__(self) -> None:
         files = fleet({f"clusters/{name}/one": version for name, version in self.versions.items()})
         self.world = World(files, Config(groups=self.groups))
-        self.forge = MemoryForge(dict(files), today=self.today)
+        self.forge = self.server(dict(files), today=self.today)
 
     @property
     def today(self) -> str:

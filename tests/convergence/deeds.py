@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from github_stand_in.model import Pull
+
 from convergence.fleet import PATH, manifest
 from convergence.pictures import Picture, difference
 from convergence.runs import Ran
@@ -67,6 +69,22 @@ def _upgrades(stage: Staged) -> None:
 
 def _works(stage: Staged) -> None:
     stage.fleet.people.advance_base(content=b"Something else.\n")
+
+
+def _reverts(stage: Staged) -> None:
+    people, repository, branch = stage.fleet.people, stage.fleet.repository, stage.scenario.branch
+    if not repository.head(branch):
+        people.revert(repository.pulls[1].merge_commit, branch, start=repository.head())
+        people.open_pull(branch, "Back")
+
+
+def _closes_the_revert(stage: Staged) -> None:
+    for pull in _reverting(stage):
+        stage.fleet.people.close(pull.number)
+
+
+def _reverting(stage: Staged) -> list[Pull]:
+    return [each for each in stage.fleet.repository.pulls.values() if each.head == stage.scenario.branch]
 
 
 def _is_open(stage: Staged) -> bool:
@@ -177,6 +195,14 @@ def _done(stage: Staged, rest: Ran) -> str:
     return _sane(stage, rest)
 
 
+def _told_once(stage: Staged, rest: Ran) -> str:
+    """There is one comment, and one pull request that reverts it."""
+    comments, pulls = stage.fleet.repository.pulls[1].comments, _reverting(stage)
+    if (len(comments), len(pulls)) != (1, 1):
+        return f"{len(comments)} comments, {len(pulls)} reverts"
+    return "" if rest.code == 0 else f"it ends with {rest.code}: {rest.log}"
+
+
 PUSHES = Deed("pushes to the branch", _pushes, _kept)
 MERGES = Deed("merges", _merges, _merged)
 CLOSES = Deed("closes it", _closes, _refused)
@@ -186,6 +212,9 @@ WRITES = Deed("edits title and text", _writes, _written, is_text=True)
 TICKS = Deed("ticks the box to skip it", _ticks, _skipped, is_text=True)
 UPGRADES = Deed("upgrades by hand", _upgrades, _done)
 WORKS = Deed("works on something else", _works, _as_before)
+REVERTS = Deed("reverts it too", _reverts, _told_once)
+CLOSES_THE_REVERT = Deed("closes the revert", _closes_the_revert, _told_once)
+GOES_ON = Deed("works on something else", _works, _told_once)
 DEEDS: dict[str, tuple[Deed, ...]] = {
     "opening": (PUSHES, MERGES, CLOSES, DELETES, UPGRADES, WORKS),
     "updating": (PUSHES, MERGES, CLOSES, DELETES, WRITES, TICKS, UPGRADES, WORKS),
@@ -199,6 +228,7 @@ DEEDS: dict[str, tuple[Deed, ...]] = {
     "giving labels and people later": (PUSHES, CLOSES, WRITES, WORKS),
     "updating what GitHub updated": (PUSHES, CLOSES, DELETES, WORKS),
     "saying that a push stops us": (PUSHES, CLOSES, DELETES, READIES, WRITES, TICKS),
+    "reverting what fails": (REVERTS, CLOSES_THE_REVERT, GOES_ON),
     "closing": (PUSHES, CLOSES, DELETES, WORKS),
     "an issue for a draft": (PUSHES, DELETES, UPGRADES, WORKS),
     "opening in place of the issue": (PUSHES, MERGES, CLOSES, DELETES, UPGRADES, WORKS),

@@ -22,6 +22,7 @@ auto-merge: patch
 """
 _ONE_AT_A_TIME = "pending: summary\nlimits: {open: 1}\n"
 _TWO = ("production", "staging")
+_CANARY = "flux-upgrade/canary/minor"
 _NO_DRAFTS = {"drafts": False}
 _LOOK = "GRAPHQL query"
 _HISTORY = (_LOOK, "GET /git/blobs/{sha}")
@@ -139,6 +140,27 @@ def _done_by_hand(fleet: Fleet) -> None:
     fleet.people.push("main", {PATH: manifest("v2.8.8")}, "Upgrade Flux by hand\n")
 
 
+RINGS = """groups:
+  canary:
+    paths: [clusters/production/**]
+    policy: minor
+    healthy: {context: kustomization/flux-system/canary, creator: alice}
+    on-failure: revert
+  staging:
+    paths: [clusters/staging/**]
+    after: canary
+"""
+
+
+def _failed(fleet: Fleet) -> None:
+    """The first of two groups has merged an upgrade, after which Flux reports a failure."""
+    _proposed(fleet)
+    (number,) = [each.number for each in fleet.repository.pulls.values() if each.head == _CANARY]
+    fleet.people.merge(number, "squash")
+    fleet.run()
+    fleet.people.post_status("kustomization/flux-system/canary", "failure")
+
+
 SCENARIOS = (
     Scenario(
         "opening",
@@ -203,6 +225,18 @@ SCENARIOS = (
         "v2.8.8",
         _pushed,
         (_LOOK, _COMMENTS, "POST /issues/1/comments", _COMMENTS, *_EDIT),
+    ),
+    Scenario(
+        "reverting what fails",
+        "v2.8.8",
+        _failed,
+        (
+            *(_LOOK, "GET /pulls/2", "PATCH /pulls/2", _COMMENTS, "POST /issues/1/comments", _COMMENTS, *_EDIT),
+            *(_LOOK, "GRAPHQL revertPullRequest"),
+        ),
+        f"revert-1-{_CANARY}",
+        config=RINGS,
+        clusters=_TWO,
     ),
     Scenario("closing", "v2.8.7", _done_by_hand, (_LOOK, *_EDIT), PATCH, "v2.8.8", config=_SUMMARY),
     Scenario(

@@ -56,6 +56,21 @@ def test_it_says_what_a_group_waits_for(tmp_path: Path) -> None:
     assert "  healthy: flux-staging[bot] posts success for kustomization/flux-system/staging\n" in out
 
 
+@pytest.mark.parametrize(
+    ("healthy", "line"),
+    [
+        ("{context: staging, creator: flux}", "  on failure: a draft that reverts the upgrade (GitHub only)\n"),
+        ("soak", "  on failure: nothing is reverted, because `healthy` names no commit statuses\n"),
+    ],
+)
+def test_it_says_what_a_failure_leads_to(tmp_path: Path, healthy: str, line: str) -> None:
+    group = f"groups:\n  all: {{paths: [clusters/**], healthy: {healthy}, on-failure: revert}}\n"
+    files = fleet({"clusters/production": "v2.8.8"})
+    code, out, err = check(tmp_path, {**files, ".github/flux-upgrade.yaml": group.encode()})
+    assert (code, err) == (0, "")
+    assert line in out
+
+
 def test_a_sparse_checkout_is_not_compared(tmp_path: Path) -> None:
     code, out, err = check(tmp_path, {**FLEET, ".git/info/sparse-checkout": b"clusters\n"})
     assert code == 0

@@ -74,6 +74,10 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
         (2, "after 'b c' is not the name of a group (a-z, A-Z, 0-9, and after the first '.', '_' and '-')")
     ],
     "groups:\n  a: {paths: [a], healthy: always}": [(2, "healthy expects soak, or context and creator, got 'always'")],
+    "groups:\n  a: {paths: [a], on-failure: rvert}": [
+        (2, "on-failure 'rvert' is not one of comment, revert, did you mean 'revert'?")
+    ],
+    "on-failure: revert": [(1, "key 'on-failure' belongs in a group")],
     "groups:\n  a: {paths: [a], healthy: {context: x}}": [(2, "healthy has no creator")],
     "groups:\n  a: {paths: [a], healthy: {context: [], creator: x}}": [(2, "context is empty")],
     "groups:\n  a: {paths: [a], healthy: {context: x, creator: '@x'}}": [(2, "creator '@x' is not a login, without @")],

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from flux_upgrade.config.config import ALL, Migrate, problem
 from flux_upgrade.config.shared_values import ANY, LONGER, LOWER, RESTRICTING, Shared, from_strict_to_loose, only
 from flux_upgrade.model.errors import UsageError
-from flux_upgrade.policy.decision import ChangeKind
+from flux_upgrade.policy.decision import ChangeKind, OnFailure
 from flux_upgrade.policy.policy import MaxBump, Pending
 from flux_upgrade.policy.semver_range import Constraint
 
@@ -385,6 +385,13 @@ RING = (
         "How flux-upgrade knows that this group is healthy. `soak`: it has run the release for the `soak` of the next "
         "group. Or `context` and `creator` of the commit statuses that Flux posts.",
         "soak",
+    ),
+    Key(
+        "on-failure",
+        ChoiceShape(tuple(OnFailure)),
+        "What to do if an upgrade fails that other groups wait for. `comment`: comment on the merged pull request. "
+        "`revert`: also open a draft that reverts it. Needs `healthy` with commit statuses.",
+        "comment",
     ),
 )
 GROUP = MappingShape(

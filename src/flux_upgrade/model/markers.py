@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from enum import StrEnum
 from typing import NamedTuple
 
 from flux_upgrade.model.versions import Version
@@ -41,6 +42,14 @@ _ACCEPTED = re.compile(rf"^[ \t]*- \[[xX]\] <!-- flux-upgrade:{ACCEPT}-([0-9a-f]
 _END = "<!-- /flux-upgrade -->"
 
 
+class WayBack(StrEnum):
+    """Whether the API server takes the older CRDs back once an upgrade was merged."""
+
+    SAFE = "safe"
+    REFUSED = "refused"  # The cluster stores objects in API versions that they do not have
+    UNKNOWN = "unknown"
+
+
 class MarkerState(NamedTuple):
     """What the next run has to know of a pull request (or issue) of ours."""
 
@@ -54,6 +63,8 @@ class MarkerState(NamedTuple):
     """``digest_of`` each file that it changes, and ``@v2.8.8`` where that one goes to another release."""
     closed: str = ""  # Why we closed it; empty for one that a person closed
     stopped: bool = False  # A comment says that we no longer keep it current
+    way_back: str = ""
+    """Whether the API server takes the CRDs of before back: ``WayBack``; empty where nobody asks for reverts."""
     failed: str = ""  # Oid of the commit on which Flux reported a failure after it was merged: a comment says so
     migrate: str = ""  # The releases at which `flux migrate` has run once the box is ticked, tags with commas between
     stored: tuple[str, ...] = ()  # What was read in the history, see `stored.memory`

@@ -10,11 +10,11 @@ from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.groups import UpdateGroup, branches_of
 from flux_upgrade.config.config import Config
 from flux_upgrade.model.forge import PullRequest, PullState, Repository
-from flux_upgrade.model.markers import MarkerState, ring_entry
+from flux_upgrade.model.markers import MarkerState, WayBack, ring_entry
 from flux_upgrade.model.versions import NO_VERSION, Version, is_tag
 from flux_upgrade.pins.pin import PinState, Role
 from flux_upgrade.planning.plan import GroupWait, Plan, Terms, Upgrade
-from flux_upgrade.policy.decision import BumpKind, Hold, Rejection, Ring
+from flux_upgrade.policy.decision import BumpKind, Hold, OnFailure, Rejection, Ring
 from flux_upgrade.policy.feedback import feedback_of, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import Pending
@@ -32,6 +32,19 @@ class FailedUpgrade(NamedTuple):
     pull: PullRequest
     state: MarkerState
     waiting: tuple[str, ...]  # Names of the groups that come after
+
+    @property
+    def asks_for_revert(self) -> bool:
+        return self.update_group.group.ring.on_failure is OnFailure.REVERT
+
+    @property
+    def way_back(self) -> WayBack:
+        """As it was when the pull request was last updated."""
+        return WayBack(self.state.way_back) if self.state.way_back in set(WayBack) else WayBack.UNKNOWN
+
+    @property
+    def is_revertible(self) -> bool:
+        return self.asks_for_revert and self.way_back is WayBack.SAFE
 
 
 class Rings:

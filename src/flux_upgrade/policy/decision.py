@@ -72,12 +72,20 @@ class HealthStatus(NamedTuple):
     creator: str  # Login of who posts them, `flux-staging[bot]`
 
 
+class OnFailure(StrEnum):
+    """What becomes of a merged upgrade after which Flux reports a failure."""
+
+    COMMENT = "comment"
+    REVERT = "revert"
+
+
 class Ring(NamedTuple):
     """What the config file says of a group's place among the rings."""
 
     after: tuple[str, ...] = ()  # Names of the groups before it
     soak: timedelta = timedelta(0)  # How long they must have had the release
     healthy: HealthStatus | None = None  # None: it is healthy once the next ring's soak is over
+    on_failure: OnFailure = OnFailure.COMMENT
 
 
 class Bump(NamedTuple):

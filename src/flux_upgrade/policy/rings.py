@@ -36,6 +36,7 @@ class RingReport(NamedTuple):
     version: Version = NO_VERSION  # The release of all its clusters
     detail: str = ""  # What is so, in one clause that stays true for days; empty once it has passed
     failed: str = ""  # Oid of the commit on which Flux reported a failure
+    context: str = ""  # Of the commit status that says so
 
     @property
     def passed(self) -> Version:
@@ -66,16 +67,16 @@ def report_of(facts: RingFacts, commits: Sequence[BaseCommit], soak: timedelta |
         return RingReport(facts.name, RingState.PASSED, version)
     holding = _holding(commits, facts.paths)
     since = max([each for each in (_oldest(holding), facts.merged_at) if each], key=_moment, default="")
-    state, detail, failed = _health(facts.healthy, holding, facts.name)
-    if state is RingState.FAILING:
-        return RingReport(facts.name, state, version, detail, failed)
+    health = _health(facts.healthy, holding, facts.name)._replace(version=version)
+    if health.state is RingState.FAILING:
+        return health
     until = _moment(since) + soak if since else None
     if until is None:
         return RingReport(facts.name, RingState.UNKNOWN, version, f"{facts.name} has no known date of {version}")
     if now < until:
         kept = f"{facts.name} has run {version} since {since[:10]}, and the soak ends on {until.date()}"
         return RingReport(facts.name, RingState.SOAKING, version, kept)
-    return RingReport(facts.name, state, version, detail)
+    return health
 
 
 def waiting_for(reports: Iterable[RingReport], target: Version) -> tuple[str, ...]:
@@ -106,10 +107,10 @@ def _oldest(holding: Sequence[BaseCommit]) -> str:
     return holding[-1].committed_at if holding else ""
 
 
-def _health(source: HealthStatus | None, holding: Iterable[BaseCommit], name: str) -> tuple[RingState, str, str]:
-    """The state, why, and the commit of a failure. The newest commit that has a context decides about it."""
+def _health(source: HealthStatus | None, holding: Iterable[BaseCommit], name: str) -> RingReport:
+    """The state, and why, of any release. The newest commit that has a context decides about it."""
     if source is None:
-        return RingState.PASSED, "", ""
+        return RingReport(name, RingState.PASSED)
     newest: dict[str, tuple[str, CommitStatus]] = {}
     for commit in holding:
         for context, status in commit.statuses.items():
@@ -121,15 +122,16 @@ def _health(source: HealthStatus | None, holding: Iterable[BaseCommit], name: st
             oid, status = newest[context]
             is_trusted = status.creator.lower() == source.creator.lower()
             if is_trusted and status.state in _FAILURE:
-                return RingState.FAILING, f"Flux reports a failure in {name} ({context})", oid
+                detail = f"Flux reports a failure in {name} ({context})"
+                return RingReport(name, RingState.FAILING, detail=detail, failed=oid, context=context)
             if not is_trusted:
                 unknown.append(f"{context} was posted by {status.creator or 'an unknown user'}")
             elif status.state not in _SUCCESS:
                 unknown.append(f"{context} is {status.state}")
         unknown += [] if found else [f"Flux has not posted {wanted}"]
     if unknown:
-        return RingState.UNKNOWN, f"{name} is not known to be healthy: {unknown[0]}", ""
-    return RingState.PASSED, "", ""
+        return RingReport(name, RingState.UNKNOWN, detail=f"{name} is not known to be healthy: {unknown[0]}")
+    return RingReport(name, RingState.PASSED)
 
 
 def fits(pattern: str, text: str) -> bool:

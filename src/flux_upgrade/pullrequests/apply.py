@@ -83,11 +83,27 @@ def reconcile_pull_requests(
             break
     done = [results[each.branch] for each in chosen]
     try:
-        done.extend(reconciler.tell_failures())
+        seen_at = rounds(FetchedPlans(repository, plans), lambda: fetch_plans(inventory, forge), errors)
+        done.extend(_told((number, Reconciler(inventory, forge, run, at[0], allowance)) for number, at in seen_at))
         done.extend(reconciler.close_stale(warn))
     except Exception as error:  # noqa: BLE001 all else was done, and is reported
         errors.append(known(error))
     return Round(repository, tuple(seen), tuple(done), inventory.void, branch, tuple(errors))
+
+
+def _told(reconcilers: Iterable[tuple[int, Reconciler]]) -> Iterable[Result]:
+    """What became of failures, in rounds of their own: what was told is not looked at again."""
+    told: dict[str, Result] = {}
+    for number, reconciler in reconcilers:
+        found = {each.branch: each for each in reconciler.tell_failures()}
+        again = {name: each for name, each in told.items() if may_change(each.error, number - 1)}
+        for name, before in again.items():
+            done = before._replace(action=Action.UNCHANGED, error=None)
+            again[name] = with_lost_answer(before, found.get(name, done), Action.UNCHANGED, Action.UPDATED)
+        told = {**found, **told, **again}
+        if not any(may_change(each.error, number) for each in told.values()):
+            break
+    return told.values()
 
 
 def _acted(reconciler: Reconciler, subject: Subject, room: Room) -> Result:

@@ -7,7 +7,18 @@ from collections.abc import Callable, Iterator
 from flux_upgrade.clusters.groups import UpdateGroup, branch_name, is_chosen
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import DraftsUnavailable, FluxUpgradeError
-from flux_upgrade.model.forge import Done, OpenIssue, OpenPull, Repository, Step, UpdateIssue, UpdatePull
+from flux_upgrade.model.forge import (
+    Done,
+    OpenIssue,
+    OpenPull,
+    Question,
+    Repository,
+    RevertPull,
+    Step,
+    UpdateIssue,
+    UpdatePull,
+    revert_branch,
+)
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.versions import NO_VERSION
 from flux_upgrade.pins.own_artifact import pin as own_artifact
@@ -28,10 +39,14 @@ from flux_upgrade.pullrequests.propose import (
 )
 from flux_upgrade.pullrequests.rounds import ACTIONS, after, carry_out
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.planning.rings import FailedUpgrade
+
 
 def _is_draft(step: Step, before: Result) -> bool:
-    if isinstance(step, OpenPull):
-        return step.is_draft
+    if isinstance(step, OpenPull | RevertPull):
+        return isinstance(step, RevertPull) or step.is_draft
     if isinstance(step, UpdatePull):
         return step.make_draft or (before.is_draft and not step.make_ready)
     return before.is_draft
@@ -136,20 +151,36 @@ class Reconciler:
             warn(f"open pull requests of former installations could not be read: {error.message}")
 
     def tell_failures(self) -> Iterator[Result]:
-        """Comment on merged upgrades after which Flux reports a failure, and that other groups wait for."""
+        """Comment on merged upgrades after which Flux reports a failure, and open their reverts where that is wanted.
+
+        Each once: what was told in a round before is not told again.
+        """
         if not self._repository.commits:
             return
         # Late: as above.
-        from flux_upgrade.pullrequests.failed_upgrades import comments
+        from flux_upgrade.pullrequests.failed_upgrades import comment, failures
 
         config, branch = self._inventory.config, self._inventory.request.branch
-        for failed, step in comments(self._inventory, self._repository):
+        for failed in failures(self._inventory, self._repository):
             if not is_chosen(failed.update_group, config, branch):
                 continue
             bump_kind = BumpKind(failed.state.subject)
             name = branch_name(config.branch_prefix, failed.update_group.slug, bump_kind)
             idle = Result(failed.update_group, bump_kind, name, Action.NONE)
-            yield self._take(Reconciliation((step,), pull=failed.pull), idle)
+            step = comment(failed)
+            if step is not None:
+                yield self._take(Reconciliation((step,), pull=failed.pull), idle)
+            if failed.is_revertible:
+                yield self._revert(failed, idle._replace(branch=revert_branch(failed.pull.number, name)))
+
+    def _revert(self, failed: FailedUpgrade, idle: Result) -> Result:
+        from flux_upgrade.pullrequests.failed_upgrades import reconcile_revert
+
+        try:
+            branch = self._forge.fetch(Question((idle.branch,), ())).branches[idle.branch]
+        except FluxUpgradeError as error:
+            return idle._replace(action=Action.FAILED, error=error)
+        return self._take(reconcile_revert(failed, branch, self._repository), idle)
 
     def _take(self, reconciliation: Reconciliation, idle: Result, context: ProposalContext | None = None) -> Result:
         if reconciliation.pull is not None:

@@ -11,7 +11,7 @@ from flux_upgrade.clusters.void_groups import GroupPaths, Void, void_patterns
 from flux_upgrade.config.config import Config, Governance, Migrate
 from flux_upgrade.config.keys import LIMITS
 from flux_upgrade.model.text import printable
-from flux_upgrade.policy.decision import Ring
+from flux_upgrade.policy.decision import OnFailure, Ring
 from flux_upgrade.policy.policy import MaxBump, Pending
 
 _BY_ITSELF = {
@@ -72,6 +72,10 @@ def _ring_lines(ring: Ring) -> Iterator[str]:
         yield f"  after: {', '.join(ring.after)}{soak}"
     if ring.healthy is not None:
         yield f"  healthy: {ring.healthy.creator} posts success for {', '.join(ring.healthy.contexts)}"
+        if ring.on_failure is OnFailure.REVERT:
+            yield "  on failure: a draft that reverts the upgrade (GitHub only)"
+    elif ring.on_failure is OnFailure.REVERT:
+        yield "  on failure: nothing is reverted, because `healthy` names no commit statuses"
 
 
 def _governance_lines(found: Governance) -> Iterator[str]:

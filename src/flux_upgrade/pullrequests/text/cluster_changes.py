@@ -10,6 +10,7 @@ from flux_upgrade.impact.kubernetes_versions import support
 from flux_upgrade.manifests.images import Image, tag_order
 from flux_upgrade.manifests.options import COMPONENTS
 from flux_upgrade.model.markdown import bullets, code, counted, fold, plain
+from flux_upgrade.model.markers import WayBack
 from flux_upgrade.model.text import enumeration
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.pullrequests.text.verification import version_text
@@ -143,6 +144,15 @@ def way_back_line(view: View) -> str:
             "server would reject those CRDs."
         )
     return _storage(found) + (f" What {view.places(others)} would bring back is not known." if others else "")
+
+
+def way_back_of(view: View) -> WayBack:
+    """The same, for a run after the merge."""
+    found = [each.impact.changes for each in view.analyzed]
+    known = [changes for changes in found if changes is not None]
+    if any(map(way_back, known)):
+        return WayBack.REFUSED
+    return WayBack.SAFE if known and len(known) == len(found) else WayBack.UNKNOWN
 
 
 def _storage(found: Sequence[Changes]) -> str:

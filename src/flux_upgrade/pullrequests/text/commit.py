@@ -15,8 +15,9 @@ from flux_upgrade.model.markdown import code, inert, plain, prose, shortened, vi
 from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.planning.plan import Plan, Upgrade, files_after, files_before
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
-from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.decision import Hold, OnFailure
 from flux_upgrade.pullrequests.text import migration
+from flux_upgrade.pullrequests.text.cluster_changes import way_back_of
 from flux_upgrade.pullrequests.text.verification import checksums, pins_phrase, summed
 from flux_upgrade.pullrequests.text.view import View
 from flux_upgrade.report.wording import proof_phrase
@@ -175,6 +176,7 @@ def state_for(proposal: Proposal, context: ProposalContext) -> MarkerState:
         migrate=",".join(proposal.migrates_at),
         stored=tuple(_stored(proposal)),
         config=context.config,
+        way_back=way_back_of(View(proposal, context)) if proposal.group.ring.on_failure is OnFailure.REVERT else "",
         moved=tuple(_moved(proposal))[:_MOST_MOVED],
     )
 

@@ -1,0 +1,73 @@
+"""A merged upgrade after which Flux reports a failure: the comment that says so, and the draft that reverts it."""
+
+from __future__ import annotations
+
+from flux_upgrade.model.forge import RevertPull
+from flux_upgrade.model.markdown import code, plain, shortened, table
+from flux_upgrade.model.markers import WayBack
+from flux_upgrade.model.text import enumeration
+from flux_upgrade.planning.rings import FailedUpgrade
+from flux_upgrade.policy.decision import BumpKind
+from flux_upgrade.pullrequests.text.commit import TITLE
+
+_NO_REVERT = {
+    WayBack.REFUSED: "the cluster may store objects in API versions that the older CRDs do not have. The API server "
+    "would reject those CRDs",
+    WayBack.UNKNOWN: "it was not known at the merge whether the API server accepts the older CRDs",
+}
+
+
+def comment(failed: FailedUpgrade) -> str:
+    """The same in every run about one failure, whatever came of the revert."""
+    names, version = _waiting(failed), failed.report.version
+    waits = "waits" if len(failed.waiting) == 1 else "wait"
+    if failed.is_revertible:
+        remedy = (
+            "flux-upgrade opens a draft that reverts this pull request. Fix the problem, or merge the draft: "
+            f"{version} is then held for {names}."
+        )
+    else:
+        remedy = f"Fix the problem, or revert this pull request. {version} is then held for {names}."
+        if failed.asks_for_revert:
+            remedy = f"Fix the problem. flux-upgrade does not open a revert, because {_NO_REVERT[failed.way_back]}."
+    return (
+        f"{plain(failed.report.detail)} after this upgrade was merged. {names} {waits} until it reports success on a "
+        f"later commit.\n\n{remedy}"
+    )
+
+
+def revert(failed: FailedUpgrade, url: str) -> RevertPull:
+    """``url``: of the repository, for a browser."""
+    report, pull, name = failed.report, failed.pull, code(failed.report.name)
+    healthy = failed.update_group.group.ring.healthy
+    reported = [
+        ("Context", code(report.context)),
+        ("Posted by", code(healthy.creator if healthy is not None else "")),
+        ("Commit", f"[{report.failed[:12]}]({url}/commit/{report.failed})"),
+    ]
+    refused = BumpKind(failed.state.subject).approval(report.version)
+    names = _waiting(failed)
+    keep = "keeps" if len(failed.waiting) == 1 else "keep"
+    merged = (
+        f"**If you merge this**, {name} gets back the files from before #{pull.number}. The older CRDs contain every "
+        f"API version in which the cluster stores objects, so the API server accepts them. {refused} is then not "
+        f"proposed again for {name} until you approve it, and {report.version} is held for {names}. Newer releases are "
+        "proposed."
+    )
+    closed = (
+        f"**If you close this**, {names} {keep} waiting until Flux reports success on a later commit. flux-upgrade "
+        "does not open another revert."
+    )
+    paragraphs = (
+        f"<!-- flux-upgrade:revert {pull.number} -->",
+        f"Reverts #{pull.number}, because Flux reports a failure in {name} after the upgrade to {report.version}.",
+        table(("Commit status", ""), reported),
+        merged,
+        closed,
+        "**If Flux reports success in the meantime**, close this. flux-upgrade does not update or close it.",
+    )
+    return RevertPull(pull, shortened(f'Revert "{pull.title}"', TITLE), "\n\n".join(paragraphs) + "\n")
+
+
+def _waiting(failed: FailedUpgrade) -> str:
+    return enumeration([code(name) for name in failed.waiting])
