@@ -696,3 +696,14 @@ def test_a_revert_is_a_draft_that_is_found_again(on: World) -> None:
     assert (found.number, found.url, found.is_draft) == (done.number, done.url, True)
     with pytest.raises(ForgeUnavailable, match="GitHub refused to revert the pull request in acme/fleet"):
         on.apply(RevertPull(pull, "T", "B"))
+
+
+def test_a_revert_needs_drafts(on: World) -> None:
+    number = on.opened().number
+    on.fleet.people.merge(number)
+    on.fleet.settings.drafts = False
+    (pull,) = on.fetch().branches[BRANCH].pulls
+    with pytest.raises(ForbiddenByForge, match="Draft pull requests are not supported") as caught:
+        on.apply(RevertPull(pull, "T", "B"))
+    assert caught.value.hint == "set `on-failure: comment`"
+    assert not on.fleet.head(revert_branch(number, BRANCH))

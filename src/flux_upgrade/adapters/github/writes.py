@@ -26,7 +26,7 @@ from flux_upgrade.adapters.github.extras import ExtrasGiver, Unacceptable
 from flux_upgrade.adapters.github.query import Json
 from flux_upgrade.adapters.github.transport import Transport
 from flux_upgrade.model import forge, markers
-from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken
+from flux_upgrade.model.errors import DraftsUnavailable, FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken
 from flux_upgrade.model.forge import Done
 from flux_upgrade.model.markers import is_same, sealed
 
@@ -173,10 +173,13 @@ class GitHubWrites:
     def _revert(self, step: forge.RevertPull) -> Done:
         """GitHub makes the revert of whatever was merged, and signs it."""
         wanted = {"pullRequestId": step.pull.id, "title": step.title, "body": step.body, "draft": True}
-        with self._telling("revert the pull request", _CONTENTS):
-            _, answer = self._transport.graphql_named_mutation(
-                "revertPullRequest", wanted, "revertPullRequest { number url }"
-            )
+        try:
+            with self._telling("revert the pull request", _CONTENTS):
+                _, answer = self._transport.graphql_named_mutation(
+                    "revertPullRequest", wanted, "revertPullRequest { number url }"
+                )
+        except DraftsUnavailable as error:
+            raise ForbiddenByForge(error.message, hint="set `on-failure: comment`") from None
         made = answer["revertPullRequest"]
         return Done(made["number"], made["url"])
 
