@@ -8,7 +8,7 @@ import pytest
 
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.infer import infer
-from flux_upgrade.manifests.options import COMPONENTS, InstallOptions
+from flux_upgrade.manifests.options import COMPONENTS, InstallOptions, validate
 from flux_upgrade.model.errors import Unreadable
 from memory import rendered
 
@@ -28,6 +28,9 @@ PLAIN = InstallOptions("v2.9.4")
         {"network_policy": False},
         {"log_level": "debug"},
         {"cluster_domain": "k8s.example.org"},
+        {"cluster_domain": "k8s.example.org."},
+        {"cluster_domain": "${CLUSTER_DOMAIN}"},
+        {"namespace": "${NAMESPACE}", "log_level": "${LEVEL}", "image_pull_secret": "${SECRET}"},
         {"toleration_keys": ("a", "b/c", "y")},
     ],
     ids=str,
@@ -42,6 +45,7 @@ def test_every_flag_is_read_back(tag: str, changes: dict[str, Any]) -> None:
         expected = expected._replace(components=found.options.components)
     assert found.options == expected
     assert found.versions == (tag,)
+    validate(options)  # What `inspect` shows, `render` takes
 
 
 def test_lines_are_those_of_the_file() -> None:

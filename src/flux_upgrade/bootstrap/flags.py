@@ -10,7 +10,7 @@ from flux_upgrade.bootstrap.go_formats import duration
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, OciOptions, Provider, Source, Team
 from flux_upgrade.bootstrap.validation import form_problem, misfit, problems_of, unknown, version_problems
 from flux_upgrade.config.config import FlagValue
-from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions, nearest, parse_bool
+from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions, nearest, parse_bool, parse_list
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.versions import is_tag
 
@@ -93,7 +93,10 @@ def read_value(flag: Flag, value: FlagValue) -> Read:
 
 def _items(value: FlagValue) -> tuple[str, ...] | None:
     if isinstance(value, str):
-        items = tuple(each.strip() for each in value.split(",")) if value.strip() else ()
+        try:
+            items = tuple(each.strip() for each in parse_list(value.strip()))
+        except ValueError:
+            return None
         return items if all(items) else None
     if isinstance(value, int):
         return None

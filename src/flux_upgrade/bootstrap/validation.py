@@ -10,7 +10,7 @@ from flux_upgrade.bootstrap.addresses import url_of
 from flux_upgrade.bootstrap.flag_table import ELSEWHERE, FLAGS, Flag, FlagUse
 from flux_upgrade.bootstrap.oci_sync import addresses_of
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider, Source
-from flux_upgrade.manifests.options import ambiguous, nearest, refuse, validate
+from flux_upgrade.manifests.options import nearest, refuse, validate
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.text import is_below, repository_path
 from flux_upgrade.model.versions import Version
@@ -88,8 +88,6 @@ def form_problem(name: str, text: str) -> str:
     form = FORMS.get(name)
     if form is not None and not re.fullmatch(form.pattern, text):
         return f"is not {form.meaning}"
-    if name == "secret-name" and ambiguous(text):
-        return "is not a string in YAML; use another name"
     if not text.isprintable() and name != "commit-message-appendix":
         return "contains a character that is not printable"
     return ""
@@ -103,6 +101,8 @@ def problems_of(options: BootstrapOptions, on: Collection[str], bad: Collection[
     """
     yield from _combination_problems(on, bad)
     yield from _message_of(lambda: validate(options.install))
+    if "$" in options.namespace or "{" in options.namespace:
+        yield f"--namespace '{options.namespace}' is a variable: use its value"
     if not {"components", "components-extra"}.intersection(bad):
         for component in _REQUIRED:
             if component not in options.install.components:

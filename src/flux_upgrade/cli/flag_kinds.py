@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import re
 
 from flux_upgrade.cli.sections import OUTPUT, RARE, SUBJECT, by_heading, mark_rare
-from flux_upgrade.manifests.options import parse_bool
+from flux_upgrade.manifests.options import parse_bool, parse_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,11 +34,11 @@ def boolean_text(text: str) -> str:
 
 
 def list_of(text: str) -> list[str]:
-    """``a,b``, or ``"a","b"``; nothing is an empty list. As pflag reads a StringSlice: one line of CSV."""
+    """As ``parse_list``; raises argparse's own error for what it refuses."""
     try:
-        return next(csv.reader([text], strict=True), [])
-    except csv.Error as error:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a comma-separated list: {error}") from None
+        return parse_list(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def hosts_of(text: str) -> list[str]:

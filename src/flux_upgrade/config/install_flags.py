@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flux_upgrade.manifests.options import InstallOptions, nearest, parse_bool, spell, validate
+from flux_upgrade.manifests.options import InstallOptions, nearest, parse_bool, parse_list, spell, validate
 from flux_upgrade.model.errors import UsageError
 
 EXTRA = "components-extra"
@@ -49,6 +49,11 @@ def canonical(flag: str, text: str) -> str:
         if value is None:
             raise UsageError(f"--{flag} '{text}' must be true or false")
         return spell(value)
+    if isinstance(default(flag), list):
+        try:
+            text = spell(parse_list(text))
+        except ValueError as error:
+            raise UsageError(f"--{flag} {error}") from None
     # What is added may be installed already, so that it is looked at by itself.
     asked = {"components": text} if flag == EXTRA and text else {flag: text}
     validate(applied(asked, _ANY))

@@ -53,7 +53,7 @@ def _flag_schema(flag: str) -> Schema:
         return _flag_list_schema(flag)
     if flag == "log-level":
         return {"enum": list(LOG_LEVELS)}
-    refused = {"registry": "(?!.*://)", "image-pull-secret": "(?!.*[A-Z])"}.get(flag, "")
+    refused = "(?!.*://)" if flag == "registry" else ""
     optional = "" if flag == "cluster-domain" else "?"
     return {"type": "string", "pattern": f"^{refused}(?:{PATTERNS[flag]}){optional}$"}
 

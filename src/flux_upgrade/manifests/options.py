@@ -17,14 +17,22 @@ EXTRA_COMPONENTS = ("image-reflector-controller", "image-automation-controller",
 COMPONENTS = DEFAULT_COMPONENTS + EXTRA_COMPONENTS
 LOG_LEVELS = ("debug", "info", "error")
 
-_DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_DNS_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?(\.[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*")
-_REGISTRY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*")
-_TOLERATION_KEY = re.compile(r"([A-Za-z0-9.-]{1,253}/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?|\*")
+# `${NAME}` of Flux's post-build substitution and of envsubst, `$(NAME)` of kustomize, `{{name}}` of templates. What
+# somebody put in the place of a value is one part of it or all of it.
+_REST = r"[^\s\x27\x22\\#]*"
+_VARIABLE = _REST + r"(?:\$\{[^\s\x27\x22\\#}]+\}|\$\([^\s\x27\x22\\#)]+\)|\{\{[^\s\x27\x22\\#}]+\}\})" + _REST
+_DNS_LABEL = re.compile(rf"[a-z0-9]([-a-z0-9]{{0,61}}[a-z0-9])?|{_VARIABLE}")
+_NAME = r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?(\.[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*"
+_SECRET = re.compile(rf"(?!.*[A-Z]){_NAME}|{_VARIABLE}")
+_DOMAIN = re.compile(rf"{_NAME}\.?|{_VARIABLE}")  # Flux adds a dot of its own, and keeps one that is there
+_REGISTRY = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._:/-]*|{_VARIABLE}")
+_TOLERATION_KEY = re.compile(
+    rf"([A-Za-z0-9.-]{{1,253}}/)?[A-Za-z0-9]([A-Za-z0-9._-]{{0,61}}[A-Za-z0-9])?|\*|{_VARIABLE}"
+)
 PATTERNS = {
     "registry": _REGISTRY.pattern,
-    "image-pull-secret": _DNS_NAME.pattern,
-    "cluster-domain": _DNS_NAME.pattern,
+    "image-pull-secret": _SECRET.pattern,
+    "cluster-domain": _DOMAIN.pattern,
     "toleration-keys": _TOLERATION_KEY.pattern,
 }
 """Flag → the form of its text (of each, where it takes a list), for a schema; ``validate`` knows more."""
@@ -39,7 +47,7 @@ _A_TYPO = 0.75
 """How alike two words are, of which one is the other with a slip: `minro` and `minor` are, at 0.8, and
 `completion` and `action` are not, at 0.62."""
 # What a template engine or Flux's own post-build substitution leaves in the place of a flag.
-_RECOVERED = re.compile(r"[^\s'\"\\#]+")
+_RECOVERED = re.compile(r"[^\s\x27\x22\\#]+")
 
 
 def ambiguous(value: str) -> bool:
@@ -88,6 +96,21 @@ def parse_bool(text: str) -> bool | None:
     return False if text in ("0", "f", "F", "FALSE", "false", "False") else None
 
 
+def parse_list(text: str) -> list[str]:
+    """``a,b``, or ``"a","b"``; nothing is an empty list. As pflag reads a StringSlice: one line of CSV.
+
+    Raises ValueError where quotes do not fit together.
+    """
+    if '"' not in text:
+        return text.split(",") if text else []
+    import csv
+
+    try:
+        return next(csv.reader([text], strict=True), [])
+    except csv.Error as error:
+        raise ValueError(f"'{text}' is not a comma-separated list: {error}") from None
+
+
 def spell(value: Any) -> str:
     """A value of ``flags`` as it is written on Flux's command line."""
     if isinstance(value, bool):
@@ -118,14 +141,14 @@ def validate(options: InstallOptions, known_components: Iterable[str] = COMPONEN
     ``known_components``: those that the release ships. Raises UsageError.
     """
     problems = [*_name_problems(options), *_component_problems(options.components, tuple(known_components))]
-    if options.log_level not in LOG_LEVELS:
+    if options.log_level not in LOG_LEVELS and not re.fullmatch(_VARIABLE, options.log_level):
         problems.append(
             f"--log-level '{options.log_level}' is not one of {', '.join(LOG_LEVELS)}"
             + nearest(options.log_level, LOG_LEVELS)
         )
     if options.registry and ("://" in options.registry or not _REGISTRY.fullmatch(options.registry)):
         problems.append(f"--registry '{options.registry}' is not the start of an image name like ghcr.io/fluxcd")
-    if not _DNS_NAME.fullmatch(options.cluster_domain):
+    if not _DOMAIN.fullmatch(options.cluster_domain):
         problems.append(f"--cluster-domain '{options.cluster_domain}' is not a DNS name like cluster.local")
     problems += [
         f"--toleration-keys: '{key}' is not a key that a taint can have"
@@ -162,12 +185,12 @@ def validate_components(components: tuple[str, ...], known: Iterable[str]) -> No
 
 def _name_problems(options: InstallOptions) -> Iterable[str]:
     name = options.namespace
-    if not _DNS_LABEL.fullmatch(name) or len(name) > 63:  # noqa: PLR2004 RFC 1123
+    if not _DNS_LABEL.fullmatch(name):
         yield f"--namespace '{name}' is not a DNS label (a-z, 0-9 and '-', at most 63 characters)"
     elif ambiguous(name):
         yield f"--namespace '{name}' is not a string in YAML; use another name"
     secret = options.image_pull_secret
-    if secret and (not _DNS_NAME.fullmatch(secret) or secret != secret.lower() or ambiguous(secret)):
+    if secret and (not _SECRET.fullmatch(secret) or ambiguous(secret)):
         yield f"--image-pull-secret '{secret}' is not a DNS name that YAML reads as a string"
 
 
