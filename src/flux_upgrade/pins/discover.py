@@ -10,7 +10,7 @@ from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.gotk_components import pin as gotk
-from flux_upgrade.pins.pin import Pin, Role, SourceFile
+from flux_upgrade.pins.pin import Pin, SourceFile
 from flux_upgrade.pins.registry import PIN_KINDS, KindModule, may_take
 
 _ANY = ("",)
@@ -43,8 +43,8 @@ def discover(context: PinContext, paths: Collection[str] | None = None) -> tuple
         if manifest is None or manifest.proof.verdict is Verdict.UNREADABLE:
             chosen.add(path, content)
     pins = tuple(chosen.pins(context))
-    installing = {pin.path for pin in pins if pin.role is Role.INSTALLS}
-    manifests_found = [each for each in found if each.path not in installing or not _is_merely_named(each)]
+    other = {pin.path for pin in pins}
+    manifests_found = [each for each in found if each.path not in other or not _is_merely_named(each)]
     return (*manifests_found, *pins)
 
 

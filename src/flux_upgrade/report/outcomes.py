@@ -14,7 +14,7 @@ from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.write_tree import WriteResult
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.report.plans import ALL_IGNORED, broken_lines, step
+from flux_upgrade.report.plans import NOTHING_TO_UPGRADE, broken_lines, step
 from flux_upgrade.report.wording import MOST_LINES, edit_lines, hearsay, located, proof_phrase, short, tag, whole_path
 
 
@@ -25,7 +25,7 @@ def upgrade_text(outcomes: Sequence[WriteResult], root: str, *, written: bool, r
     """
     blocks = ([*_outcome(each, root, written=written), *_overridden(each.plan, reported)] for each in outcomes)
     text = "\n".join(map(printable_lines, blocks))
-    return text or f"{ALL_IGNORED}\n"
+    return text or f"{NOTHING_TO_UPGRADE}\n"
 
 
 def _outcome(outcome: WriteResult, root: str, *, written: bool) -> Iterator[str]:

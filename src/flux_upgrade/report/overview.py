@@ -17,7 +17,6 @@ from flux_upgrade.report.overview_rows import Row, State, is_left, rows_of, with
 from flux_upgrade.report.plans import drift
 from flux_upgrade.report.steps import Remark, Stage, Step
 
-ALL_IGNORED = "nothing to do: the config file ignores every installation"
 _FEW = 3
 _PLURALS = {State.NEEDS_APPROVAL: "need approval", State.WAITS: "wait"}
 

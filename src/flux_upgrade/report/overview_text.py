@@ -8,8 +8,9 @@ from typing import NamedTuple
 from flux_upgrade.config.environment import Terminal
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.text import capped, first_few, printable
-from flux_upgrade.report.overview import ALL_IGNORED, Overview
+from flux_upgrade.report.overview import Overview
 from flux_upgrade.report.overview_rows import Row, State
+from flux_upgrade.report.plans import NOTHING_TO_UPGRADE
 from flux_upgrade.report.steps import Command, Remark, Stage, Step
 
 PLAIN = Terminal()
@@ -151,7 +152,7 @@ def _remarks(remarks: Sequence[Remark], terminal: Terminal) -> Iterator[str]:
 
 def _last(found: Overview, commands: Commands, terminal: Terminal) -> Iterator[str]:
     if not found.rows and not found.left:
-        yield ALL_IGNORED
+        yield NOTHING_TO_UPGRADE
         return
     if found.rows:
         yield terminal.paint(f"{found.counts}.", _BOLD)

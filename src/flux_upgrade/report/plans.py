@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.void_groups import Void
 
-ALL_IGNORED = "nothing to do: the config file ignores every installation"
+NOTHING_TO_UPGRADE = "nothing to upgrade: each installation is ignored by the config file, or only reported"
 _FEW = 3
 _MOST_BROKEN = 12
 _REASONS = ("reason", "detail", "remedy", "since", "until")
@@ -34,7 +34,7 @@ def plans_text(plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = ()
         *(_reported(member) for member in reported),
     ]
     text = "\n".join(printable_lines([*block]) for block in blocks)
-    return drift_text(group.update_group for group in plans) + (text or f"{ALL_IGNORED}\n")
+    return drift_text(group.update_group for group in plans) + (text or f"{NOTHING_TO_UPGRADE}\n")
 
 
 def _reported(member: Member) -> Iterator[str]:

@@ -14,7 +14,7 @@ from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import Unreadable, Unverified
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.versions import Version
-from flux_upgrade.pins.pin import ManifestChange, Pin, PinState
+from flux_upgrade.pins.pin import ManifestChange, Pin, PinState, SourceFile, reported_pin
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 
@@ -23,6 +23,13 @@ INSTALL = "install"
 
 _HEADER = re.compile(rb"^# Flux [Vv]ersion:", re.MULTILINE)
 _LABELS = b"app.kubernetes.io/"  # How the names of both labels begin
+_HAS_CONTENT = re.compile(rb"^(?!---$)[^\S\n]*[^\s#]", re.MULTILINE)
+_PLACEHOLDER = (
+    "Flux is not bootstrapped here yet",
+    "run `flux bootstrap` or `flux-upgrade bootstrap`, which fill the file",
+)
+"""A file of comments beside a kustomization.yaml with patches, as Flux documents it for a bootstrap with patches:
+https://fluxcd.io/flux/installation/configuration/boostrap-customization/."""
 _FILE_NAMES = ("gotk-components.yaml", "gotk-components.yml")
 
 
@@ -60,6 +67,10 @@ class InstallationFinder:
             return manifest_pin(path, found[0], content, found[1])
         if not is_named:
             return None
+        if _HAS_CONTENT.search(content) is None:
+            return reported_pin(
+                SourceFile(path, content), NAME, (1, "a placeholder for Flux's manifests", ""), *_PLACEHOLDER
+            )
         return manifest_pin(path, NAME, content, _unreadable(_stranger(), parse(content)))
 
     def unread(self, path: str, error: Unreadable) -> Pin | None:
