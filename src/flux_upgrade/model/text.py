@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import combinations
 
 from flux_upgrade.model.values import NamedTuple
 
@@ -111,6 +112,14 @@ def edited(content: bytes, edits: Iterable[TextEdit]) -> bytes:
         parts += [text[position : each.start], each.new]
         position = each.end
     return encoded("".join([*parts, text[position:]]))
+
+
+def excerpts(texts: Sequence[str], longest: int) -> list[str]:
+    """Each text in at most ``longest`` characters, from just before the last place where two begin to differ."""
+    pairs = combinations(dict.fromkeys(texts), 2)
+    begin = max((len(posixpath.commonprefix(pair)) for pair in pairs), default=0) - longest // 3
+    heads = [f"…{text[begin + 1 :]}" if begin > 0 else text for text in texts]
+    return [head if len(head) <= longest else f"{head[: longest - 1]}…" for head in heads]
 
 
 def line_of(text: str, position: int) -> int:

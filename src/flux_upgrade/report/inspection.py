@@ -112,6 +112,8 @@ def inspection_text(found: Inspected, root: str) -> str:
     kinds = counted(counts["kinds"], "kind")
     references = f"{counted(counts['pins'], 'version reference')} of {kinds}"
     numbers = [counted(counts["installations"], "installation"), references, f"{counts['drifting']} drifting"]
+    listed = sum(pin.role is Role.REPORTED for pin in found.pins)
+    numbers += [f"{listed} listed, never changed"] if listed else []
     ordered = [(each.pin, cluster) for cluster in found.clusters for each in cluster.members]
     blocks: list[list[str]] = [
         list(drift_lines(found.clusters)),

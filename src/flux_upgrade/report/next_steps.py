@@ -111,9 +111,7 @@ def _conflicts(row: Row) -> Iterator[str]:
     """What the release changes, and the file has otherwise: the values before, yours, and the new ones."""
     tried = row.plan.tried.get(row.decision.bump_kind)
     for each in tried.carried.conflicts if tried is not None else ():
-        before, mine, new = (
-            "nothing" if value is None else short(value) for value in (each.base, each.mine, each.target)
-        )
+        before, mine, new = short(each.base, each.mine, each.target)
         yield f"{each.object} {each.where}: was {before}, yours is {mine}, {row.target} has {new}"
 
 

@@ -83,8 +83,8 @@ def hold_lines(plan: Plan, hold: Hold) -> Iterator[str]:
     conflicts = tried.carried.conflicts if tried is not None else ()
     for conflict in conflicts[:MOST_LINES]:
         yield f"    {conflict.object} {conflict.where}"
-        for side, value in (("was  ", conflict.base), ("yours", conflict.mine), ("new  ", conflict.target)):
-            yield f"      {side} {'nothing' if value is None else short(value)}"
+        values = short(conflict.base, conflict.mine, conflict.target)
+        yield from (f"      {side} {value}" for side, value in zip(("was  ", "yours", "new  "), values, strict=True))
     if len(conflicts) > MOST_LINES:
         yield f"    … and {len(conflicts) - MOST_LINES} more"
     if hold.hint:

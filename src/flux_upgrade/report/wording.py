@@ -11,7 +11,7 @@ from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.proof import FILE, Proof, Verdict
 from flux_upgrade.manifests.residue import Edit, Op
 from flux_upgrade.model.markdown import counted
-from flux_upgrade.model.text import one_line
+from flux_upgrade.model.text import excerpts, one_line
 
 _KEYS = {
     "back_to": "back-to",
@@ -75,18 +75,19 @@ def proof_phrase(proof: Proof) -> str:
     return f"Your file has the objects of {generated}{gone}"
 
 
-def edit_phrase(edit: Edit, place: Callable[[str], str], value: Callable[[Any], str]) -> str:
-    """One edit in one line. ``place`` and ``value`` put an object with its path, and a value, into form."""
+def edit_phrase(edit: Edit, place: Callable[[str], str], values: Callable[..., Sequence[str]]) -> str:
+    """One edit in one line. ``place`` and ``values`` put an object with its path, and values, into form."""
     where = place_of(edit, place)
     match edit.op:
         case Op.ADD:
-            return f"{where}: added" + (f" {value(edit.new)}" if edit.path else "")
+            return f"{where}: added" + (f" {values(edit.new)[0]}" if edit.path else "")
         case Op.REMOVE:
             return f"{where}: removed"
         case Op.COMMENT:
-            return f"{where}: {value(edit.new)}"
+            return f"{where}: {values(edit.new)[0]}"
         case _:
-            return f"{where}: {value(edit.old)} → {value(edit.new)}"
+            old, new = values(edit.old, edit.new)
+            return f"{where}: {old} → {new}"
 
 
 def place_of(edit: Edit, place: Callable[[str], str]) -> str:
@@ -137,11 +138,18 @@ def tag(image: Image) -> str:
     return image.tag or image.digest or "without a tag"
 
 
-def short(value: Any) -> str:
-    """A value in one line of at most 60 characters."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    text = " ".join(text.split())
-    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
+def short(*values: Any) -> list[str]:
+    """Values, each in one line of at most 60 characters; those that differ are shown so that they do."""
+    texts = [" ".join(text_of(value).split()) for value in values]
+    cut = [text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..." for text in texts]
+    return cut if len({*cut}) == len({*texts}) else excerpts(texts, _WIDTH)
+
+
+def text_of(value: Any) -> str:
+    """A value of YAML as text; what is no string, as JSON."""
+    if value is None:
+        return "nothing"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def edit_lines(edits: Sequence[Edit]) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,9 +14,10 @@ from flux_upgrade.manifests.merge import Conflict
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, spell
 from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.manifests.residue import VERSION_LABEL, Edit, Op
-from flux_upgrade.model.markdown import code, counted, plain
+from flux_upgrade.model.markdown import code, counted, plain, shortened, visible
+from flux_upgrade.model.text import excerpts
 from flux_upgrade.pullrequests.text.view import ManifestUpgrade, View, in_order
-from flux_upgrade.report.wording import edit_phrase, place_of, proof_phrase
+from flux_upgrade.report.wording import edit_phrase, place_of, proof_phrase, text_of
 
 _VALUE = 60
 _FLAG = 400
@@ -176,19 +176,20 @@ def edits(view: View, which: str) -> list[str]:
 
 def edit_line(edit: Edit) -> str:
     """One edit, as Markdown."""
-    return edit_phrase(edit, _place, _value)
+    return edit_phrase(edit, _place, _values)
 
 
 def given_up_line(edit: Edit) -> str:
     """One edit that is there no more, as Markdown."""
-    was = "your removal" if edit.op is Op.REMOVE else f"your {_value(edit.new)}" if edit.path else "your object"
+    was = "your removal" if edit.op is Op.REMOVE else f"your {_values(edit.new)[0]}" if edit.path else "your object"
     return f"{_where(edit)}: {was}"
 
 
 def conflict_line(conflict: Conflict) -> str:
     """Where an edit and the release collide, and with which values."""
     where = _where(Edit(conflict.object, conflict.path, Op.REPLACE))
-    return f"{where}: yours {_value(conflict.mine)}, the release's {_value(conflict.target)}"
+    mine, target = _values(conflict.mine, conflict.target)
+    return f"{where}: yours {mine}, the release's {target}"
 
 
 def _where(edit: Edit) -> str:
@@ -199,7 +200,8 @@ def _place(text: str) -> str:
     return code(text, _WHERE)
 
 
-def _value(value: Any) -> str:
-    if value is None:
-        return "nothing"
-    return code(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str), _VALUE)
+def _values(*values: Any) -> list[str]:
+    texts = [visible(text_of(value)) for value in values]
+    cut = [shortened(text, _VALUE) for text in texts]
+    shown = cut if len({*cut}) == len({*texts}) else excerpts(texts, _VALUE)
+    return [text if value is None else code(text, _VALUE) for value, text in zip(values, shown, strict=True)]
