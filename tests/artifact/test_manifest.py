@@ -17,10 +17,12 @@ from flux_upgrade.model.oci.manifest import (
     CONFIG_TYPE,
     CONTENT_TYPE,
     CREATED,
+    FLUX_SOURCE,
     MANIFEST_TYPE,
     PREVIOUS,
     REVISION,
     SOURCE,
+    VERSION,
     Descriptor,
     StoredManifest,
     content_type,
@@ -156,9 +158,10 @@ def test_writes_what_flux_push_artifact_writes() -> None:
         '"layers":[{"mediaType":"application/vnd.cncf.flux.content.v1.tar+gzip","size":4321,'
         f'"digest":"sha256:{"e" * 64}"}}],'
         f'"annotations":{{"flux-upgrade.previous":"{PREDECESSOR}",'
+        '"flux-upgrade.version":"v2.9.4@sha1:0123",'
         '"org.opencontainers.image.created":"2026-11-21T18:31:39Z",'
-        '"org.opencontainers.image.revision":"v2.9.4@sha1:0123",'
-        '"org.opencontainers.image.source":"https://github.com/fluxcd/flux2"}}'
+        '"org.opencontainers.image.revision":"main@sha1:00",'
+        '"org.opencontainers.image.source":"https://git.example/fleet"}}'
     )
     manifest = made(pushed(), revision="v2.9.4@sha1:0123")
     assert manifest.content.decode() == expected
@@ -185,10 +188,19 @@ def test_annotations_of_others_stay_and_all_are_in_order() -> None:
     assert written[PREVIOUS] == PREDECESSOR
 
 
-@pytest.mark.parametrize("annotations", [None, {}, {SOURCE: ""}, {SOURCE: "https://git.example/fleet"}])
+@pytest.mark.parametrize("annotations", [None, {}, {SOURCE: ""}, {SOURCE: FLUX_SOURCE, REVISION: "v2.8.7"}])
 def test_the_source_is_that_of_flux_as_the_revision_is(annotations: object) -> None:
     written = json.loads(made(pushed(annotations=annotations)).content)["annotations"]
     assert written[SOURCE] == "https://github.com/fluxcd/flux2"
+    assert written[REVISION] == written[VERSION]
+
+
+@pytest.mark.parametrize("revision", [{}, {REVISION: "main@sha1:0123"}])
+def test_source_and_revision_of_a_repository_stay(revision: dict[str, str]) -> None:
+    own = {SOURCE: "https://git.example/fleet", **revision}
+    written = json.loads(made(pushed(annotations=own), revision="v2.9.4").content)["annotations"]
+    assert {key: written.get(key) for key in (SOURCE, REVISION)} == {REVISION: None} | own
+    assert written[VERSION] == "v2.9.4"
 
 
 def test_types_of_docker_become_those_of_flux() -> None:
@@ -238,7 +250,7 @@ def test_text_is_written_as_go_writes_it() -> None:
 @given(st.dictionaries(st.text(max_size=20), st.text(st.characters(exclude_categories=[]), max_size=20), max_size=4))
 def test_any_annotations_come_back(annotations: dict[str, str]) -> None:
     written = parse(made(pushed(annotations=annotations))).annotations
-    ours = (CREATED, REVISION, SOURCE, PREVIOUS)
+    ours = (CREATED, REVISION, SOURCE, VERSION, PREVIOUS)
     assert {k: v for k, v in written.items() if k not in ours} == {
         k: v for k, v in annotations.items() if k not in ours
     }

@@ -54,6 +54,14 @@ def test_an_empty_repository_gets_the_three_files_of_the_newest_release() -> Non
     assert plan.manifest is not None and plan.manifest.verified
 
 
+@pytest.mark.parametrize("content", [b"", b"---\n", b"# Filled by flux bootstrap\n"])
+def test_placeholders_are_filled_and_the_patches_beside_them_stay(content: bytes) -> None:
+    listing = b"resources:\n- gotk-components.yaml\n- gotk-sync.yaml\npatches:\n- path: patch.yaml\n"
+    placeholders = {MANIFEST: content, SYNC: content, LISTING: listing}
+    tree = after(placeholders, planned(placeholders, options()))
+    assert tree == {**bootstrapped(), LISTING: listing}
+
+
 def test_a_folder_on_disk_is_read_the_same_way(tmp_path: Path) -> None:
     empty = {f"{FOLDER}/.gitkeep": b""}
     tree = after(empty, planned(empty, options()))

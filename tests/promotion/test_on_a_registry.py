@@ -66,6 +66,7 @@ def test_media_types_annotations_and_tags_are_as_documented(site: Site, seen: Se
     assert [each["mediaType"] for each in found["layers"]] == ["application/vnd.cncf.flux.content.v1.tar+gzip"]
     assert found["annotations"] == {
         "flux-upgrade.previous": before,
+        "flux-upgrade.version": "v2.8.8",
         "org.opencontainers.image.created": "2026-08-29T10:40:00Z",
         "org.opencontainers.image.revision": "v2.8.8",
         "org.opencontainers.image.source": "https://github.com/fluxcd/flux2",

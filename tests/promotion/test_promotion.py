@@ -96,11 +96,25 @@ def test_the_annotations_are_those_of_flux_push_artifact_and_the_way_back() -> N
 
     assert annotations_of(using, TAG) == {
         "flux-upgrade.previous": before.digest,
+        "flux-upgrade.version": f"v2.8.8@sha1:{'a' * 40}",
         "org.opencontainers.image.created": "2026-09-01T12:30:00Z",
-        "org.opencontainers.image.revision": f"v2.8.8@sha1:{'a' * 40}",
-        "org.opencontainers.image.source": "https://github.com/fluxcd/flux2",
+        "org.opencontainers.image.revision": "main@sha1:0123",
+        "org.opencontainers.image.source": "https://git.example.com/org/fleet",
         "team": "platform",
     }
+
+
+@pytest.mark.parametrize(
+    "name", ["/etc/flux.yaml", "flux-system/../flux.yaml", "../flux.yaml", "flux-system\\flux.yaml"]
+)
+def test_nothing_is_pushed_that_flux_does_not_extract(name: str) -> None:
+    using = MemoryRegistry()
+    using.add(TAG, {**files("v2.8.7"), name: b"a: 1\n"})
+
+    with pytest.raises(UntrustedArchive, match="Flux does not extract it"):
+        run(using)
+
+    assert not [call for call in using.calls if call.startswith("put_")]
 
 
 def test_a_commit_that_is_not_known_is_left_out_of_the_revision() -> None:

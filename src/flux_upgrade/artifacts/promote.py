@@ -13,7 +13,7 @@ from flux_upgrade.artifacts.promotion_plan import ArtifactPlan, MadeArtifact, Su
 from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled
 from flux_upgrade.model.errors import FluxUpgradeError, NothingFound, NoWayBack, Overtaken, UsageError, known
 from flux_upgrade.model.oci import reference as names
-from flux_upgrade.model.oci.manifest import PREVIOUS, REVISION, StoredManifest, parse
+from flux_upgrade.model.oci.manifest import PREVIOUS, REVISION, VERSION, StoredManifest, parse
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.ports import ArtifactRegistry
 from flux_upgrade.model.versions import Version, is_tag
@@ -200,7 +200,7 @@ def roll_back(planned: Rollback, registry: ArtifactRegistry) -> None:
 def _version(stored: StoredManifest) -> str:
     """The release of Flux in an artifact of ours; empty for any other."""
     annotations = parse(stored).annotations
-    version = annotations.get(REVISION, "").partition("@")[0]
+    version = annotations.get(VERSION, annotations.get(REVISION, "")).partition("@")[0]
     return version if PREVIOUS in annotations and is_tag(version) else ""
 
 

@@ -71,6 +71,7 @@ def pull(address: Address, ports: ArtifactPorts) -> Pulled:
         )
     with ports.registry.blob(manifest.layers[0]) as blob, temporary_file_errors():
         layer = inflate(blob, ports.spool())
+    layer.require_extractable()
     entry, installation = _only(address, list(_manifests(layer, ports.regenerator)))
     return Pulled(address, stored, manifest, layer, entry, installation, ports.registry.tags())
 
@@ -80,7 +81,7 @@ def _manifests(layer: Layer, regenerator: Regenerator) -> Iterator[tuple[TarEntr
     for entry in layer.files(lambda name: name.endswith((".yaml", ".yml"))):
         if entry.size <= _MAX_FILE:
             found = manifests.at(entry.name, layer.read(entry, _MAX_FILE))
-            if found is not None:
+            if found is not None and found.is_manifest:
                 yield entry, found
 
 

@@ -13,6 +13,7 @@ from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.model.errors import AlreadyBootstrapped, EditConflict, Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import is_below, repository_path
+from flux_upgrade.pins.gotk_components.pin import is_placeholder
 
 MANIFEST = "gotk-components.yaml"
 _NAMES = (MANIFEST, sync.NAME, kustomization.NAME)
@@ -60,12 +61,13 @@ def plan_files(
     paths = [f"{options.folder}/{name}" for name in _NAMES]
     there = {path: tree.read(path) for path in tree.named(tuple(paths)) if path in paths}
     _refuse_others(options, paths[1], root_syncs(tree) if roots is None else roots, tree)
-    if paths[0] in there:
-        manifest = components.taken(paths[0], there[paths[0]], options.install)
+    filled = {path: content for path, content in there.items() if not is_placeholder(content)}
+    if paths[0] in filled:
+        manifest = components.taken(paths[0], filled[paths[0]], options.install)
     else:
         manifest = components.made(options.install)
     settled = options._replace(install=options.install._replace(version=manifest.version))
-    synced, shown, edits = _sync(sync.sync_of(settled), paths[1], there.get(paths[1]))
+    synced, shown, edits = _sync(sync.sync_of(settled), paths[1], filled.get(paths[1]))
     listing = kustomization.render_kustomization(tree, options.folder, _NAMES[:2])
     with errors_of(paths[2]):
         unlisted = kustomization.unlisted(listing, _NAMES[:2])

@@ -70,6 +70,13 @@ class Layer(NamedTuple):
         """Those of ``entries`` that are regular files."""
         return tuple(entry for entry in self.entries(wanted) if entry.is_file)
 
+    def require_extractable(self) -> None:
+        """Raises UntrustedArchive for a name that source-controller does not extract (fluxcd/pkg/tar, untar.go)."""
+        for entry in tar.walk(self.file, self.size):
+            name = f"{entry.name}/" if entry.kind is EntryType.FOLDER else entry.name
+            if name.startswith("/") or "../" in name or "\\" in name:
+                raise refused(WHAT, f"Flux does not extract it, because it holds '{entry.name}'")
+
     def read(self, entry: TarEntry, limit: int = MAX_READ) -> bytes:
         """The content of a file. Raises UntrustedArchive for what is none, or above ``limit`` bytes."""
         if not entry.is_file:

@@ -25,6 +25,7 @@ SOURCE = "org.opencontainers.image.source"
 REVISION = "org.opencontainers.image.revision"
 FLUX_SOURCE = "https://github.com/fluxcd/flux2"
 """What Flux's RFC on bootstrapping from OCI has for ``SOURCE``: where the revision is from."""
+VERSION = "flux-upgrade.version"  # Flux's, with the commit of its tag: `v2.9.4@sha1:…`
 PREVIOUS = "flux-upgrade.previous"  # Digest of the manifest that an artifact was made from: the way back
 
 
@@ -39,7 +40,7 @@ _DOCKER_TYPE = "application/vnd.docker.distribution.manifest.v2+json"  # What Fl
 _INDEX_TYPES = ("application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _SCHEMA = 2
-_WRITTEN = (CREATED, SOURCE, REVISION, PREVIOUS)
+_WRITTEN = (CREATED, VERSION, PREVIOUS)
 # What is said of the bytes of a layer, and true of no others: fields of a descriptor, and annotations
 # that oras (oras-go, content/file) and eStargz (containerd/stargz-snapshotter, estargz) write.
 _OF_THE_BYTES = ("mediaType", "size", "digest", "data", "urls")
@@ -103,17 +104,17 @@ def successor(
 ) -> tuple[StoredManifest, bytes, Descriptor]:
     """The manifest that takes the place of an image's, with ``layer`` for its first layer; its config too.
 
-    As ``flux push artifact`` writes it. Other layers and annotations stay; the source is Flux's own, because
-    it says where the revision is from.
+    As ``flux push artifact`` writes it. Other layers and annotations stay. So do the source and the revision of
+    manifests of the user's own: Flux shows that revision in events, and in commit statuses.
     ``revision``: ``v2.9.4@sha1:…``, or the version alone; ``previous``: the digest of the manifest.
     What ties an artifact to another (``subject``) or names its kind (``artifactType``) is left out:
     Flux writes neither.
     """
     annotations = {
         **manifest.annotations,
+        **({} if _is_own(manifest) else {REVISION: revision, SOURCE: FLUX_SOURCE}),
         CREATED: _timestamp(created),
-        REVISION: revision,
-        SOURCE: FLUX_SOURCE,
+        VERSION: revision,
         PREVIOUS: previous,
     }
     first, *others = manifest.stated_layers
@@ -134,10 +135,16 @@ def digest_besides_first_layer(manifest: ImageManifest) -> str:
     Equal for two artifacts whose successors with the same layer differ in nothing but who made them when.
     """
     first, *others = manifest.stated_layers
-    annotations = {key: value for key, value in manifest.annotations.items() if key not in _WRITTEN}
+    written = _WRITTEN if _is_own(manifest) else (*_WRITTEN, SOURCE, REVISION)
+    annotations = {key: value for key, value in manifest.annotations.items() if key not in written}
     unlike = Descriptor(content_type(manifest.layers[0].media_type), "", 0)
     kept = {"first": _in_place_of(first, unlike), "others": others, "annotations": annotations}
     return sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
+
+
+def _is_own(manifest: ImageManifest) -> bool:
+    """Whether source and revision are those of the user's repository."""
+    return manifest.annotations.get(SOURCE, "") not in ("", FLUX_SOURCE)
 
 
 def content_type(media_type: str) -> str:

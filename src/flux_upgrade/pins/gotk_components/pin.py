@@ -67,7 +67,7 @@ class InstallationFinder:
             return manifest_pin(path, found[0], content, found[1])
         if not is_named:
             return None
-        if _HAS_CONTENT.search(content) is None:
+        if is_placeholder(content):
             return reported_pin(
                 SourceFile(path, content), NAME, (1, "a placeholder for Flux's manifests", ""), *_PLACEHOLDER
             )
@@ -86,6 +86,11 @@ def manifest_pin(path: str, kind: str, content: bytes, proof: Proof) -> Pin:
     is_read = proof.verdict is not Verdict.UNREADABLE
     reason, error = (HoldReason.UNVERIFIED, Unverified) if is_read else (HoldReason.UNREADABLE, Unreadable)
     return pin._replace(state=PinState.UNKNOWN, held=Hold(reason, proof.reason, proof.hint, error))
+
+
+def is_placeholder(content: bytes) -> bool:
+    """Whether a file has nothing but comments, to be filled by a bootstrap."""
+    return _HAS_CONTENT.search(content) is None
 
 
 def _is_named(path: str) -> bool:
