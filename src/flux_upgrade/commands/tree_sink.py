@@ -54,6 +54,6 @@ class TreeSink:
             outcomes = list(publish(sets, build_worktree(root, writes=writes)))
         return Applied(
             tree_report(inventory, plans, outcomes, self.options, self.environment),
-            tuple(failure for outcome in outcomes for failure in failures(outcome, path)),
+            tuple(dict.fromkeys(failure for outcome in outcomes for failure in failures(outcome, path))),
             tuple(error for outcome in outcomes for error in outcome.errors),
         )

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _API_REPOSITORY = "/repos/"
 _MAX_CONFIG = 1 << 20
+_ELSEWHERE = "; or use a directory as --release-source"
 
 
 def build_releases(environment: Environment, source: str) -> Releases:
@@ -59,14 +60,14 @@ def _build_remote(environment: Environment, source: str) -> Releases:
     if not marked or repository.count("/") != 1:
         from flux_upgrade.adapters.releases.http import HttpReleases
 
-        return HttpReleases(source, build_client(environment), cache)
+        return HttpReleases(source, build_client(environment, advice=_ELSEWHERE), cache)
     from flux_upgrade.adapters.releases.http import GitHubReleases
     from flux_upgrade.adapters.releases.registry import FluxManifestsRegistry
 
     # An Enterprise Server has raw files below /raw; github.com has a host for them.
     raw = "https://raw.githubusercontent.com" if api == GITHUB_API else f"{api.removesuffix('/api/v3')}/raw"
     return GitHubReleases(
-        build_client(environment, api, environment.tokens.releases),
+        build_client(environment, api, environment.tokens.releases, advice=_ELSEWHERE),
         cache,
         FluxManifestsRegistry(build_client(environment)),
         repository=repository,
@@ -160,7 +161,7 @@ def build_credentials(environment: Environment, *, is_asked: bool = False) -> Cr
 
 
 def build_client(
-    environment: Environment, origin: str = "", token: str = "", *, egress: Egress | None = None
+    environment: Environment, origin: str = "", token: str = "", *, egress: Egress | None = None, advice: str = ""
 ) -> Client:
     """An http client whose token goes to one origin alone. ``egress``: for hosts that the tree names."""
     from flux_upgrade.adapters.http.cache import EtagCache
@@ -169,7 +170,9 @@ def build_client(
     credential = Credential(origin, token) if token else None
     etags, ca_file = EtagCache(environment.cache_dir or None), environment.ca_file or None
     timing, progress = build_timing(environment), environment.progress
-    return Client(timing, credential=credential, etags=etags, ca_file=ca_file, progress=progress, egress=egress)
+    return Client(
+        timing, credential=credential, etags=etags, ca_file=ca_file, progress=progress, egress=egress, advice=advice
+    )
 
 
 def build_timing(environment: Environment) -> Timing:

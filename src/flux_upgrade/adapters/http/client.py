@@ -93,6 +93,7 @@ class Client:
     PEM file with authorities to trust besides the usual ones. Proxies are
     those that requests finds in its environment; ``~/.netrc`` is not read.
     ``egress``: which hosts it may ask; None: all, since you named them yourself.
+    ``advice``: what else to do where a host cannot be had, to follow the hint.
     """
 
     def __init__(  # noqa: PLR0913 each is its own, and has a default
@@ -105,9 +106,11 @@ class Client:
         timeout: float = 30.0,
         progress: Progress | None = None,
         egress: Egress | None = None,
+        advice: str = "",
     ) -> None:
         self._timing = timing
         self._progress = progress
+        self._advice = advice
         self._credential = credential
         self._etags = etags or EtagCache(None)
         self._timeout = timeout
@@ -179,7 +182,7 @@ class Client:
         except SourceUnavailable as error:
             return failures.FailedAttempt(error, is_final=True)
         except (OSError, ValueError, HTTPError) as error:
-            return failures.on_the_way(url, error, self._timeout)
+            return failures.on_the_way(url, error, self._timeout).advised(self._advice)
 
     def _exchange(self, url: str, options: RequestOptions) -> Response | failures.FailedAttempt:
         token = self._token_for(url)
@@ -199,7 +202,8 @@ class Client:
     def _refusal(self, response: Response) -> failures.FailedAttempt:
         had_token = bool(self._token_for(response.url))
         now = self._timing.now()
-        return failures.refusal(response.url, response.status, response.headers, now, had_token=had_token)
+        failed = failures.refusal(response.url, response.status, response.headers, now, had_token=had_token)
+        return failed.advised(self._advice)
 
     def _follow(self, url: str, options: RequestOptions, kept: CachedResponse | None) -> Response:
         target = url

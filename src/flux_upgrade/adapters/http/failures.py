@@ -101,6 +101,12 @@ class FailedAttempt(NamedTuple):
     wait: float | None = None  # seconds that the server asks for
     is_final: bool = False  # trying again would give the same
 
+    def advised(self, advice: str) -> FailedAttempt:
+        """With ``advice`` after the hint, where a host may be out of reach for good."""
+        if type(self.error) is SourceUnavailable and not self.is_final:
+            self.error.hint += advice
+        return self
+
 
 def refusal(url: str, status: int, headers: Mapping[str, str], now: float, *, had_token: bool) -> FailedAttempt:
     """An answer that is no success; header names in lower case, ``now`` in epoch seconds."""
@@ -110,7 +116,7 @@ def refusal(url: str, status: int, headers: Mapping[str, str], now: float, *, ha
         more = "" if had_token else ", or set GITHUB_TOKEN for a higher limit"
         message = f"the rate limit of {origins.host(url)} is exceeded{until}"
         return FailedAttempt(RateLimited(message, hint=f"run flux-upgrade again then{more}"), wait)
-    hint = "run flux-upgrade again later, or use another --release-source"
+    hint = "run flux-upgrade again later"
     if status in _DENIED:
         hint = "set a token for this host"
         if had_token:
@@ -137,7 +143,7 @@ def on_the_way(url: str, error: Exception, timeout: float) -> FailedAttempt:
         return FailedAttempt(
             SourceUnavailable(f"the URL of {origins.host(url)} is not valid", hint=hint), is_final=True
         )
-    hint = "check the network, the proxy and the host name; or use a directory as --release-source"
+    hint = "check the network, the proxy and the host name"
     if any("Timeout" in type(cause).__name__ for cause in causes):
         return FailedAttempt(SourceUnavailable(f"{origins.host(url)} did not answer within {timeout:g} s", hint=hint))
     words = [cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror]

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from flux_upgrade.model.errors import FluxUpgradeError, HostNotAllowed, ReleaseNotFound, UnsupportedPin
+from flux_upgrade.model.errors import (
+    FluxUpgradeError,
+    HostNotAllowed,
+    ReleaseNotFound,
+    SourceUnavailable,
+    UnsupportedPin,
+)
 from flux_upgrade.model.ports import Artifacts
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument
@@ -42,7 +48,11 @@ def floating(reason: str, hint: str = "") -> Reading:
 
 def refusal(error: FluxUpgradeError, reason: str) -> Hold | None:
     """What holds a pin if looking it up raised ``error``; None: what its kind makes of that."""
-    return Hold(HoldReason.HOST_NOT_ALLOWED, reason, error.hint) if isinstance(error, HostNotAllowed) else None
+    if isinstance(error, HostNotAllowed):
+        return Hold(HoldReason.HOST_NOT_ALLOWED, reason, error.hint)
+    if isinstance(error, SourceUnavailable):
+        return Hold(HoldReason.SOURCE_UNAVAILABLE, reason, error.hint, type(error))
+    return None
 
 
 def judged(pin: Pin, reading: Reading) -> Pin:
