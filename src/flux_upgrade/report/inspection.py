@@ -13,7 +13,7 @@ from flux_upgrade.manifests.images import Controller, ImageState
 from flux_upgrade.manifests.options import InstallOptions, spell
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import printable_lines
-from flux_upgrade.pins.pin import Pin, Role
+from flux_upgrade.pins.pin import Pin, PinState, Role
 from flux_upgrade.report.graph import graph_value
 from flux_upgrade.report.plans import drift_lines, drift_value
 from flux_upgrade.report.wording import edit_lines, fields, hearsay, located, tag
@@ -130,6 +130,7 @@ def inspection_text(found: Inspected, root: str) -> str:
 def _pin_block(pin: Pin, cluster: Cluster | None, root: str) -> Iterator[str]:
     yield f"{located(root, pin.path)}:{pin.line}"
     version = f"Flux {pin.version}" if pin.version else "no known release"
+    version += " today" if pin.version and pin.state is PinState.RANGE else ""
     yield f"  {version} · {pin.state} · {pin.kind}" + _ROLES.get(pin.role, "")
     yield f"  {pin.where}" + (f": {pin.raw}" if pin.raw else "")
     if cluster is not None:

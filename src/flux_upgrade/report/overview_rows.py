@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import Cluster
+from flux_upgrade.pins.pin import Pin, PinState
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -76,7 +77,7 @@ def _of_cluster(cluster: Cluster, plans: Sequence[Plan]) -> Iterator[Row]:
 
 def decision_rows(plan: Plan, name: str, *, is_reference: bool = False) -> Iterator[Row]:
     """A row for each decision about one version reference."""
-    current = str(plan.pin.version)
+    current = _current(plan.pin)
     for each in plan.decisions:
         row = Row(name, current, str(each.target), str(each.bump_kind), State.HELD, "", plan, each, is_reference)
         if isinstance(each, Upgrade):
@@ -87,6 +88,12 @@ def decision_rows(plan: Plan, name: str, *, is_reference: bool = False) -> Itera
             yield row._replace(state=State.NEEDS_APPROVAL)
         else:
             yield row._replace(bump_kind=row.bump_kind if each.target else "", why=f"{each.reason}{dates(each)}")
+
+
+def _current(pin: Pin) -> str:
+    """``v2.9.4``; ``2.x (v2.9.4)`` for a range, which picks another one by itself."""
+    is_range = pin.state is PinState.RANGE and pin.version
+    return f"{pin.raw} ({pin.version})" if is_range else str(pin.version)
 
 
 def _state_of(upgrade: Upgrade) -> State:
