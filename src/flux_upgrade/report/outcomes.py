@@ -124,7 +124,7 @@ def _image_notes(controllers: Sequence[Controller], change: ManifestChange) -> I
     after = {name: image for name, _, image in change.images}
     for each in controllers:
         image = after.get(each.name, str(each.image))
-        if each.state is ImageState.AHEAD or each.state is ImageState.BEHIND:
+        if each.state in (ImageState.AHEAD, ImageState.BEHIND) and image != str(each.image):
             yield f"{each.name}: the image of the release replaces {each.image.tag} in the file"
         if each.image.digest and image != str(each.image):
             yield f"{each.name}: pinned by digest, now that of the new image ({each.image} → {image})"
