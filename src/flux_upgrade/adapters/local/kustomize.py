@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -24,6 +25,8 @@ _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 _LONGEST = 600
+# The time and the process that klog puts before a line would make each run's text another one (k8s.io/klog, header).
+_KLOG = re.compile(r"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w.]+:\d+\] ", re.MULTILINE)
 _OFFLINE: Mapping[str, str] = {
     "GIT_ALLOW_PROTOCOL": "none",
     **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:0"),
@@ -78,7 +81,8 @@ class Kustomize(NamedTuple):
             except programs.CannotRun as error:
                 raise self._failed(str(error)) from error
             if done.returncode != 0:
-                message = " ".join(done.stderr.decode("utf-8", "replace").split()).replace(f"{root}/", "")
+                said = _KLOG.sub("", done.stderr.decode("utf-8", "replace"))
+                message = " ".join(said.split()).replace(f"{root}/", "")
                 raise self._failed(message or f"it exited with code {done.returncode}")
             return done.stdout
 
