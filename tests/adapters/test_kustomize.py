@@ -118,7 +118,10 @@ def test_kustomize_comes_first_and_none_is_none(tmp_path: Path) -> None:
         ("echo 'Error: no such file' >&2; exit 1", "Error: no such file"),
         ("exit 3", "exited with code 3"),
         ("exec sleep 5", "did not finish within 0.3 s"),
-        ("echo 'E1124 17:48:01.123456    1234 memcache.go:265] no such file' >&2; exit 1", "kustomization: no such file"),
+        (
+            "echo 'E1124 17:48:01.123456    1234 memcache.go:265] no such file' >&2; exit 1",
+            "kustomization: no such file",
+        ),
     ],
 )
 def test_a_failure_is_reported_on_one_line(tmp_path: Path, text: str, why: str) -> None:
