@@ -64,6 +64,7 @@ class MemoryForge:
     today: str = "2026-03-02T06:00:00Z"
     calls: int = 0
     exhausted: str = ""
+    viewer: str = "flux-upgrade[bot]"
     _base: str = ""
     _numbers: Iterator[int] = field(default_factory=lambda: iter(range(1, 10_000)))
 
@@ -85,6 +86,7 @@ class MemoryForge:
             base_tree=self.commits[self._base].tree,
             files={path: self._file(path) for path in question.paths},
             branches={name: self._branch(name) for name in question.branches},
+            viewer=self.viewer,
             issues=tuple(self.issues.values()),
             recent=self.recent,
             commits=tuple(self.base_commits) if question.watched else (),
@@ -149,6 +151,7 @@ class MemoryForge:
             head=self.commits[head],
             is_conflicting=False,
             created_at="2026-03-01T06:00:00Z",
+            merges_for=self.viewer if step.extras.auto_merge else None,
         )
         self.pulls[number] = (step.branch, opened)
         return Done(number, opened.url, head)
@@ -181,6 +184,11 @@ class MemoryForge:
         number = step.pull.number
         if self.pulls[number][1].state is not PullState.OPEN:
             raise Overtaken("it is closed")
+        merges_for = self.pulls[number][1].merges_for
+        if step.stop_auto_merge and merges_for is None:
+            raise Overtaken("it is off")
+        starts = step.extras is not None and step.extras.auto_merge
+        stops = step.stop_auto_merge or step.make_draft
         head = self._put(step.branch, step.before, step.commit, step)
         pull = self.pulls[number][1]
         self._touch(
@@ -189,6 +197,7 @@ class MemoryForge:
             body=pull.body if step.body is None else step.body,
             is_draft=step.make_draft or (pull.is_draft and not step.make_ready),
             labels=tuple(label for label in pull.labels if label not in step.drop_labels),
+            merges_for=self.viewer if starts else None if stops else merges_for,
         )
         return Done(number, pull.url, head)
 
@@ -249,7 +258,7 @@ class MemoryForge:
         if pull is not None:
             self.close_pull(pull.number)
 
-    def edit(self, number: int, **changes: str | bool | tuple[str, ...]) -> None:
+    def edit(self, number: int, **changes: str | bool | tuple[str, ...] | None) -> None:
         """Title, body, labels, is_draft."""
         self._touch(number, **changes)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,7 +126,10 @@ class Root:
             "updateRefs": lambda _, **a: self._update_refs(a["input"]),
             "markPullRequestReadyForReview": self._on_pull(mutations.mark_ready, "contents"),
             "convertPullRequestToDraft": self._on_pull(mutations.to_draft, "contents"),
-            "enablePullRequestAutoMerge": self._on_pull(mutations.enable_auto_merge, "contents"),
+            "enablePullRequestAutoMerge": self._on_pull(
+                partial(mutations.enable_auto_merge, self.token.login), "contents"
+            ),
+            "disablePullRequestAutoMerge": self._on_pull(mutations.disable_auto_merge, "contents"),
             "closePullRequest": self._on_pull(mutations.close),
             "updatePullRequest": self._on_pull(mutations.update),
             "revertPullRequest": lambda _, **a: self._revert(a["input"]),

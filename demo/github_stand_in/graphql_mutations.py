@@ -40,10 +40,17 @@ def to_draft(repository: Repository, pull: Pull, _: View) -> None:
     """ConvertPullRequestToDraft."""
     if not repository.settings.drafts:
         raise Refused(422, "Draft pull requests are not supported in this repository.")
-    pull.is_draft = True
+    pull.is_draft, pull.auto_merge = True, ""
 
 
-def enable_auto_merge(repository: Repository, pull: Pull, arguments: View) -> None:
+def disable_auto_merge(_: Repository, pull: Pull, __: View) -> None:
+    """See https://docs.github.com/graphql/reference/mutations#disablepullrequestautomerge."""
+    if pull.state != "open" or not pull.auto_merge:
+        raise Refused(422, "Can't disable auto-merge for this pull request.")
+    pull.auto_merge = ""
+
+
+def enable_auto_merge(by: str, repository: Repository, pull: Pull, arguments: View) -> None:
     """See https://docs.github.com/graphql/reference/mutations#enablepullrequestautomerge."""
     if not repository.settings.auto_merge:
         raise Refused(422, "Auto merge is not allowed for this repository")
@@ -53,7 +60,9 @@ def enable_auto_merge(repository: Repository, pull: Pull, arguments: View) -> No
     required = repository.settings.required_contexts if pull.base == repository.default_branch else ()
     if all(name in statuses and statuses[name].state == "success" for name in required):
         raise Refused(422, "Pull request Pull request is in clean status")
-    pull.auto_merge = (arguments.get("mergeMethod") or "MERGE").lower()
+    if pull.is_draft:
+        raise Refused(422, "Can't enable auto-merge for this pull request.")
+    pull.auto_merge, pull.auto_merge_by = (arguments.get("mergeMethod") or "MERGE").lower(), by
 
 
 def revert(repository: Repository, pull: Pull, arguments: View, author: str) -> Pull:

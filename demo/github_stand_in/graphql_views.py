@@ -101,6 +101,9 @@ class Views(GitViews):
         actor_view = actor(login, self.web)
         return {"__typename": "ClosedEvent", "id": f"CE_{number_of(login + at)}", "actor": actor_view, "createdAt": at}
 
+    def _auto_merge(self, pull: Pull) -> View:
+        return {"mergeMethod": pull.auto_merge.upper(), "enabledBy": actor(pull.auto_merge_by, self.web)}
+
     def pull(self, issue: Issue) -> View:
         """A pull request."""
         assert isinstance(issue, Pull)
@@ -128,7 +131,7 @@ class Views(GitViews):
             "mergedAt": pull.merged_at or None,
             "mergeCommit": lambda _: self.git_object(pull.merge_commit) if pull.merge_commit else None,
             "closed": pull.state != "open",
-            "autoMergeRequest": {"mergeMethod": pull.auto_merge.upper()} if pull.auto_merge else None,
+            "autoMergeRequest": self._auto_merge(pull) if pull.auto_merge else None,
             "commits": connection(
                 "commits",
                 lambda: tuple(reversed(store.ahead(base, pull.head_sha))) or (pull.head_sha,),

@@ -152,6 +152,8 @@ class Pull(Issue):
     merge_commit: str = ""
     auto_merge: str = ""
     """The method, where it was enabled. Nothing is merged by itself here."""
+    auto_merge_by: str = ""
+    """Login of who enabled it."""
     reviewers: list[str] = field(default_factory=list)
     team_reviewers: list[str] = field(default_factory=list)
 

@@ -101,7 +101,17 @@ class People:
 
     def to_draft(self, number: int) -> None:
         """Press “Convert to draft”."""
-        self._pull(number).is_draft = True
+        pull = self._pull(number)
+        pull.is_draft, pull.auto_merge = True, ""
+
+    def enable_auto_merge(self, number: int) -> None:
+        """Press “Enable auto-merge”."""
+        pull = self._pull(number)
+        pull.auto_merge, pull.auto_merge_by = "squash", self._login
+
+    def disable_auto_merge(self, number: int) -> None:
+        """Press “Disable auto-merge”."""
+        self._pull(number).auto_merge = ""
 
     def post_status(self, context: str, state: str, sha: str = "") -> None:
         """Post a commit status, by default on the head of the default branch, as Flux does."""

@@ -205,6 +205,11 @@ RULES = (
         "Auto-merge is refused where the repository does not allow it, and where nothing is to be waited for.",
     ),
     Fact(
+        "no-auto-merge-of-drafts",
+        "https://github.com/reitermarkus/automerge/issues/1525",
+        "Auto-merge is turned off for a draft, and cannot be turned on. To turn it off where it is off is refused.",
+    ),
+    Fact(
         "pagination",
         f"{_DOCS}graphql/guides/using-pagination-in-the-graphql-api",
         "A GraphQL connection needs first or last, at most 100.",

@@ -122,7 +122,7 @@ class PullShapes(Shapes):
     def _auto_merge(self, pull: Pull) -> Json | None:
         if not pull.auto_merge:
             return None
-        by = self.user(pull.author)
+        by = self.user(pull.auto_merge_by)
         return {"enabled_by": by, "merge_method": pull.auto_merge, "commit_title": "", "commit_message": ""}
 
     def _end(self, owner: str, branch: str, sha: str) -> Json:

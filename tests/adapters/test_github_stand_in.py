@@ -550,6 +550,31 @@ def test_auto_merge_needs_the_setting_and_something_to_wait_for(hub: StandIn, ap
     assert api.get("/pulls/1").json()["auto_merge"]["merge_method"] == "squash"
 
 
+@shows("no-auto-merge-of-drafts")
+def test_a_draft_has_no_auto_merge(hub: StandIn, api: Api) -> None:
+    settings = hub.repositories["acme/fleet"].settings
+    settings.auto_merge, settings.required_contexts = True, ("proof",)
+    api.branch("up")
+    node = api.open_pull("up").json()["node_id"]
+
+    def enabled_by() -> Any:
+        field = "autoMergeRequest { enabledBy { login } }"
+        query = f'{{ repository(owner: "acme", name: "fleet") {{ pullRequests(first: 1) {{ nodes {{ {field} }} }} }} }}'
+        (found,) = api.query(query)["data"]["repository"]["pullRequests"]["nodes"]
+        return found["autoMergeRequest"]
+
+    assert "errors" not in api.mutate("enablePullRequestAutoMerge", pullRequestId=node)
+    assert enabled_by() == {"enabledBy": {"login": "github-actions"}}
+    assert "errors" not in api.mutate("convertPullRequestToDraft", pullRequestId=node)
+    assert enabled_by() is None
+    assert refused(api.mutate("enablePullRequestAutoMerge", pullRequestId=node))[0] == "UNPROCESSABLE"
+    assert refused(api.mutate("disablePullRequestAutoMerge", pullRequestId=node))[0] == "UNPROCESSABLE"
+    assert "errors" not in api.mutate("markPullRequestReadyForReview", pullRequestId=node)
+    assert "errors" not in api.mutate("enablePullRequestAutoMerge", pullRequestId=node)
+    assert "errors" not in api.mutate("disablePullRequestAutoMerge", pullRequestId=node)
+    assert enabled_by() is None
+
+
 @shows("pagination")
 def test_connections_have_pages(api: Api) -> None:
     for number in range(5):

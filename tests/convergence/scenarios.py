@@ -20,7 +20,11 @@ assignees: [alice]
 reviewers: [bob, acme/platform]
 auto-merge: patch
 """
+_CLOSED = "schedule: '* * 29 2 *'\n"
+"""No run is made on that day."""
 _ONE_AT_A_TIME = "pending: summary\nlimits: {open: 1}\n"
+_MERGING = "pending: summary\nauto-merge: patch\n"
+_AUTO_MERGE = {"auto_merge": True, "required_contexts": ("ci",)}
 _TWO = ("production", "staging")
 _CANARY = "flux-upgrade/canary/minor"
 _NO_DRAFTS = {"drafts": False}
@@ -115,6 +119,19 @@ def _configured(fleet: Fleet) -> None:
     fleet.people.push("main", {CONFIG: _EXTRAS.encode()}, "Ask people\n")
 
 
+def _merging(fleet: Fleet) -> None:
+    """It merges automatically, and the schedule of the config file is closed by now."""
+    _proposed(fleet)
+    fleet.people.push("main", {CONFIG: (_MERGING + _CLOSED).encode()}, "Set a schedule\n")
+
+
+def _merging_again(fleet: Fleet) -> None:
+    """The schedule was closed, and is open again."""
+    _merging(fleet)
+    fleet.run()
+    fleet.people.push("main", {CONFIG: _MERGING.encode()}, "Remove the schedule\n")
+
+
 def _updated_and_released(fleet: Fleet) -> None:
     """GitHub merged the base into the branch, and then there is a newer release."""
     _newer_patch(fleet)
@@ -173,7 +190,7 @@ SCENARIOS = (
         PATCH,
         "v2.8.8",
         config=_EXTRAS,
-        settings={"auto_merge": True, "required_contexts": ("ci",)},
+        settings=_AUTO_MERGE,
     ),
     Scenario("updating", "v2.8.6", _newer_patch, (_LOOK, *_UPDATE, *_EDIT), PATCH, "v2.8.8", config=_SUMMARY),
     Scenario("updating what was approved", "v2.8.8", _approved_and_newer_patch, (_LOOK, *_HISTORY, *_UPDATE, *_EDIT)),
@@ -210,6 +227,26 @@ SCENARIOS = (
         PATCH,
         "v2.8.8",
         config=_SUMMARY,
+    ),
+    Scenario(
+        "turning auto-merge off",
+        "v2.8.7",
+        _merging,
+        (_LOOK, *_EDIT, "GRAPHQL disablePullRequestAutoMerge"),
+        PATCH,
+        "v2.8.8",
+        config=_MERGING,
+        settings=_AUTO_MERGE,
+    ),
+    Scenario(
+        "turning auto-merge on again",
+        "v2.8.7",
+        _merging_again,
+        (_LOOK, "GRAPHQL enablePullRequestAutoMerge", *_EDIT),
+        PATCH,
+        "v2.8.8",
+        config=_MERGING,
+        settings=_AUTO_MERGE,
     ),
     Scenario(
         "updating what GitHub updated",

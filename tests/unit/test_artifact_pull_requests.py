@@ -28,6 +28,7 @@ from flux_upgrade.pins.context import RebasedArtifact
 from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.policy import MaxBump
 from memory_forge import MemoryForge
 from own_artifacts import MemoryOwnArtifacts
 
@@ -269,7 +270,7 @@ def test_a_cluster_that_verifies_has_a_signature_to_wait_for() -> None:
 def test_what_waits_for_a_signature_does_not_merge_by_itself() -> None:
     for more, merges in (("", True), ("  verify: {provider: cosign}\n", False)):
         world, forge, _ = one_cluster(pinned(more=more))
-        world.config = Config(default=Group(governance=Governance(auto_merge=True)))
+        world.config = Config(default=Group(governance=Governance(auto_merge=MaxBump.PATCH)))
         world.run(forge)
         assert [step.extras.auto_merge for step in forge.steps if isinstance(step, OpenPull)] == [merges, False]
 

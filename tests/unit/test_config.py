@@ -20,6 +20,7 @@ from flux_upgrade.config.keys import TOP
 from flux_upgrade.model.errors import InvalidConfig
 from flux_upgrade.policy.decision import ChangeKind
 from flux_upgrade.policy.policy import MaxBump, Pending
+from flux_upgrade.policy.schedule import Schedule
 from flux_upgrade.report.config_check import check_report
 
 WHOLE = """\
@@ -32,6 +33,8 @@ labels: [flux]
 reviewers: [octocat, org/team]
 assignees: [hubot]
 auto-merge: patch
+schedule: ["* 9-15 * * 1-4", "* 8 * * 5"]
+timezone: Europe/Berlin
 check-images: false
 migrate: with-upgrade
 multi-step: off
@@ -51,6 +54,7 @@ groups:
     flags: {network-policy: true}
     check-images: true
     labels: []
+    schedule: "* * * * *"
     migrate: off
     multi-step: on
     include: []
@@ -77,7 +81,9 @@ def test_every_key_is_read() -> None:
     assert default.policy.minor_cool_down == timedelta(days=14)
     assert default.flags == {"network-policy": "false", "toleration-keys": "a,b", "log-level": "debug"}
     assert (default.labels, default.reviewers, default.assignees) == (("flux",), ("octocat", "org/team"), ("hubot",))
-    assert default.auto_merge
+    assert default.auto_merge is MaxBump.PATCH
+    assert (default.schedule, default.timezone) == (("* 9-15 * * 1-4", "* 8 * * 5"), "Europe/Berlin")
+    assert default.window == Schedule(default.schedule, "Europe/Berlin")
     assert not default.check_images
     assert (loaded.branch_prefix, loaded.forge, loaded.ignore) == ("deps/flux-", "gitea", ("archive/**",))
     assert loaded.moves_operator
@@ -100,7 +106,9 @@ def test_a_group_takes_what_it_does_not_say_from_the_top() -> None:
     assert (staging.policy.patch_cool_down, staging.policy.minor_cool_down) == (timedelta(hours=12), timedelta(0))
     assert staging.flags == {"network-policy": "true", "toleration-keys": "a,b", "log-level": "debug"}
     assert (staging.labels, staging.reviewers) == ((), ("octocat", "org/team"))
-    assert production.auto_merge
+    assert production.auto_merge is MaxBump.PATCH
+    assert production.window == loaded.default.governance.window
+    assert staging.window == Schedule(("* * * * *",), "Europe/Berlin")
     assert (staging.check_images, production.check_images) == (True, False)
     assert production.flags == loaded.default.governance.flags
     assert (staging.migrate, staging.multi_step, staging.include) == (Migrate.OFF, True, ())
@@ -263,6 +271,7 @@ group staging: one pull request for clusters/staging-*/**
   reviewers: octocat, org/team
   assignees: hubot
   merged automatically: patches
+  schedule: * * * * * (Europe/Berlin)
   manifests on removed API versions: not migrated: change them yourself
   Kubernetes: v1.33.4
 group production: one pull request for /clusters/production/, !sandbox
@@ -274,6 +283,7 @@ group production: one pull request for /clusters/production/, !sandbox
   reviewers: octocat, org/team
   assignees: hubot
   merged automatically: patches
+  schedule: * 9-15 * * 1-4 (Europe/Berlin), * 8 * * 5 (Europe/Berlin)
   images of the release: not checked in your registry
   manifests on removed API versions: migrated in the pull request of the upgrade
   upgrades that need several steps: proposed as one upgrade
@@ -289,6 +299,7 @@ all other installations: a pull request each
   reviewers: octocat, org/team
   assignees: hubot
   merged automatically: patches
+  schedule: * 9-15 * * 1-4 (Europe/Berlin), * 8 * * 5 (Europe/Berlin)
   images of the release: not checked in your registry
   manifests on removed API versions: migrated in the pull request of the upgrade
   upgrades that need several steps: proposed as one upgrade

@@ -139,7 +139,24 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "needs-approval: [rbac, rbac]": [(1, "needs-approval has 'rbac' twice")],
     "flux-operator: true": [(1, "flux-operator expects one of report, change, got true or false")],
     "forge: gittea": [(1, "forge 'gittea' is not one of github, gitlab, gitea, forgejo, git, did you mean 'gitea'?")],
-    "auto-merge: minor": [(1, "auto-merge 'minor' is not one of none, patch")],
+    "auto-merge: major": [(1, "auto-merge 'major' is not one of none, patch, minor")],
+    "schedule: '0 9 * * *'": [
+        (
+            1,
+            "schedule '0 9 * * *' is not a cron schedule of five fields with `*` for the minute, such as '* 9-15 * * 1-4'",
+        )
+    ],
+    "schedule: '* 9 * *'": [
+        (
+            1,
+            "schedule '* 9 * *' is not a cron schedule of five fields with `*` for the minute, such as '* 9-15 * * 1-4'",
+        )
+    ],
+    "schedule: ['* 9 * * *', '* 9 * * *']": [(1, "schedule has '* 9 * * *' twice")],
+    "schedule: 9": [(1, "schedule expects a list, got a number")],
+    "timezone: ../../etc/passwd": [
+        (1, "timezone '../../etc/passwd' is not the name of a time zone, such as Europe/Berlin")
+    ],
     "limits: 5": [(1, "limits expects a mapping, got a number")],
     "limits: {opens: 5}": [(1, "unknown key 'opens', did you mean 'open'?")],
     "limits: {open: -1}": [(1, "open expects a whole number from 0 to 9999, got '-1'")],
@@ -239,6 +256,14 @@ BEYOND_SCHEMA: dict[str, list[tuple[int, str]]] = {
         (1, "kubernetes-version expects a version of Kubernetes like 1.33 or v1.33.4, got '1.4_0'")
     ],
     "range: '>>2'": [(1, "range '>>2' is not a range: ")],
+    "schedule: ['* 9 * * *', '* 25 * * *']": [(1, "schedule '* 25 * * *' never matches: check its hour")],
+    "schedule: ['* * 30 2 *', '* * 31 4,6,9,11 *']": [
+        (1, "schedule '* * 30 2 *' never matches: check its day-of-month"),
+        (1, "schedule '* * 31 4,6,9,11 *' never matches: check its day-of-month"),
+    ],
+    "schedule: '* * * * MON-THU-FRI'": [(1, "schedule '* * * * MON-THU-FRI' never matches: check its day-of-week")],
+    "timezone: Europe/Berln": [(1, "timezone 'Europe/Berln' is not a time zone of the IANA database")],
+    "timezone: Europe": [(1, "timezone 'Europe' is not a time zone of the IANA database")],
     "ignore: ['a[']": [(1, "ignore 'a[' matches nothing")],
     "flags: {image-pull-secret: 'yes'}": [
         (1, "--image-pull-secret 'yes' is not a DNS name that YAML reads as a string")
@@ -282,6 +307,12 @@ VALID = (
     "reviewers: [octocat, org/team, a-b_corp, a.b, org/team-a_b]",
     "assignees: [octocat]",
     "auto-merge: patch",
+    "auto-merge: minor",
+    "schedule: '* 9-15 * * 1-4'",
+    "schedule: ['* * 29 2 *', '* 22-23,0-5 * JAN,DEC MON#1', '* * L * *']",
+    "schedule: []",
+    "timezone: America/Argentina/Buenos_Aires",
+    "timezone: Etc/GMT+5",
     "branch-prefix: bots/flux-",
     "flux-operator: report",
     "migrate: off",

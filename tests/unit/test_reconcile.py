@@ -24,6 +24,7 @@ from flux_upgrade.model.forge import (
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.decision import BumpKind
 from flux_upgrade.policy.feedback import APPROVED, REBASE, issue_of
+from flux_upgrade.policy.policy import MaxBump
 from flux_upgrade.pullrequests import text
 from flux_upgrade.pullrequests.desired import Reconciliation
 from flux_upgrade.pullrequests.reconcile import instead_of_draft, reconcile, reconcile_without
@@ -373,9 +374,9 @@ def test_a_commit_has_the_base_as_its_parent_and_its_modes() -> None:
             Extras(("flux",), ("ann",)),
         ),
         (Group(governance=Governance(reviewers=("acme/platform",))), PATCH, Extras(reviewers=("acme/platform",))),
-        (Group(governance=Governance(auto_merge=True)), PATCH, Extras(auto_merge=True)),
-        (Group(governance=Governance(auto_merge=True)), DRAFT, Extras()),
-        (Group(governance=Governance(auto_merge=True)), READY, Extras()),
+        (Group(governance=Governance(auto_merge=MaxBump.PATCH)), PATCH, Extras(auto_merge=True)),
+        (Group(governance=Governance(auto_merge=MaxBump.PATCH)), DRAFT, Extras()),
+        (Group(governance=Governance(auto_merge=MaxBump.PATCH)), READY, Extras()),
     ],
     ids=["none", "people", "reviewers", "a patch merges by itself", "a draft does not", "a minor does not"],
 )
@@ -388,7 +389,7 @@ def test_extras(group: Group, proposed: Proposal, extras: Extras) -> None:
 def test_a_patch_that_waits_for_approval_does_not_merge_by_itself() -> None:
     waiting = proposal(Stated(version="v2.8.7", target="v2.8.8"), subject=BumpKind.PATCH, approved=False)
     (step,) = reconciled(
-        forge_for(waiting), replace(waiting, group=Group(governance=Governance(auto_merge=True)))
+        forge_for(waiting), replace(waiting, group=Group(governance=Governance(auto_merge=MaxBump.PATCH)))
     ).steps
     assert isinstance(step, OpenPull)
     assert not step.extras.auto_merge

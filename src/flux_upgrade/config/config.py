@@ -9,7 +9,8 @@ from functools import cache
 from typing import NamedTuple
 
 from flux_upgrade.policy.decision import Ring
-from flux_upgrade.policy.policy import Policy
+from flux_upgrade.policy.policy import MaxBump, Policy
+from flux_upgrade.policy.schedule import Schedule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ class Governance(NamedTuple):
     labels: tuple[str, ...] = ()
     reviewers: tuple[str, ...] = ()
     assignees: tuple[str, ...] = ()
-    auto_merge: bool = False  # Patches only
+    auto_merge: MaxBump = MaxBump.NONE  # The largest whose pull request merges by itself: no major does
+    schedule: tuple[str, ...] = ()  # As `Schedule.cron`
+    timezone: str = "UTC"
     take_release: bool = False  # Where a release changed what was edited by hand, its own value is taken
     check_images: bool = True  # Whether a registry other than Flux's own is asked for the target's images
     migrate: Migrate = Migrate.BEFORE
@@ -58,6 +61,11 @@ class Governance(NamedTuple):
     kubernetes_version: str = ""  # What the clusters run, `1.33`; empty: unknown
     needs_approval: tuple[str, ...] = ()
     """Values of ``policy.decision.ChangeKind`` whose bump waits for approval, whatever its size."""
+
+    @property
+    def window(self) -> Schedule:
+        """When pull requests are opened and merged without anybody's asking."""
+        return Schedule(self.schedule, self.timezone)
 
 
 class Group(NamedTuple):

@@ -16,6 +16,7 @@ from flux_upgrade.config.shared_values import ANY, LONGER, LOWER, RESTRICTING, S
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.policy.decision import ChangeKind, OnFailure
 from flux_upgrade.policy.policy import MaxBump, Pending
+from flux_upgrade.policy.schedule import cron_problem, timezone_problem
 from flux_upgrade.policy.semver_range import Constraint
 
 TYPE_CHECKING = False
@@ -132,6 +133,18 @@ _PATTERN = TextShape(
     r"(?!\s|#|!?/*$|!?\.{1,2}/|.*/\.\./|.*\[:|.*\\$|.*\s$)[^\x00-\x1f\x7f-\x9f]+",
     problem=problem,
 )
+_CRON = TextShape(
+    "a cron schedule of five fields with `*` for the minute, such as '* 9-15 * * 1-4'",
+    r"\*(?: [0-9A-Za-z*,/#-]+){4}",
+    longest=200,
+    problem=cron_problem,
+)
+_TIMEZONE = TextShape(
+    "the name of a time zone, such as Europe/Berlin",
+    "[A-Za-z0-9_+-]+(?:/[A-Za-z0-9_+-]+)*",
+    longest=100,
+    problem=timezone_problem,
+)
 _COOL_DOWN = (
     Key("patch", PlainShape.DURATION, "The minimum age of a patch.", "0", shared=LONGER),
     Key("minor", PlainShape.DURATION, "The minimum age of the `.0` release of a minor or major.", "7d", shared=LONGER),
@@ -212,10 +225,19 @@ GOVERNING = (
     Key("assignees", ListShape(_PERSON), "Assignees of each pull request.", "[]", shared=ANY),
     Key(
         "auto-merge",
-        ChoiceShape(("none", "patch"), (False, True)),
-        "Pull requests that merge automatically once your Git host's rules are met.",
+        ChoiceShape(tuple(MaxBump)[:-1]),
+        "The largest upgrade whose pull request merges automatically once your Git host's rules are met. `minor` also "
+        "needs a `policy` that requires no approval: see [Auto-merge](../how-to/merge-windows.md#merge-minors).",
         "none",
     ),
+    Key(
+        "schedule",
+        ListShape(_CRON, "[schedules](../how-to/merge-windows.md)", takes_one=True),
+        "When flux-upgrade opens pull requests, marks drafts as ready and turns on auto-merge: cron schedules, such as "
+        "`'* 9-15 * * 1-4'`. What you ask for is done at any time. An empty list: always.",
+        "[]",
+    ),
+    Key("timezone", _TIMEZONE, "The time zone of `schedule`, such as `Europe/Berlin`.", "UTC"),
     Key(
         "on-conflict",
         ChoiceShape(("hold", "take-release"), (False, True)),

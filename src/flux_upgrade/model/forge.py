@@ -51,6 +51,8 @@ class PullRequest(NamedTuple):
     is_outdated: bool = False  # It has to be up to date with its base before it is merged, and is not
     labeled: Mapping[str, str] = {}
     """Label → when it was put on, RFC 3339, UTC: of the last few that were, where the forge tells."""
+    merges_for: str | None = None
+    """Login of who turned on auto-merge, as ``CommitStatus.creator``; None: it is off, or the forge does not tell."""
 
 
 class Issue(NamedTuple):
@@ -227,6 +229,7 @@ class UpdatePull(NamedTuple):
     status: Status | None = None
     extras: Extras | None = None  # What is missing by now, or a run that was cut off may not have come to
     drop_labels: tuple[str, ...] = ()
+    stop_auto_merge: bool = False  # Nothing else is done along with it
 
 
 class ClosePull(NamedTuple):

@@ -32,6 +32,8 @@ TARGET = "Flux-Upgrade-Target"
 REBASE = "rebase"
 SKIP = "skip"
 ACCEPT = "accept"  # The box by which people accept what breaks; its entry follows
+AUTO_MERGE, AUTO_MERGE_OFF = "auto-merge", "auto-merge:off"
+"""Of ``MarkerState.given``: we turned it on; we turned it off again."""
 MIGRATED = "migrated"  # The box by which people say that `flux migrate` ran in the cluster
 PROOF = "flux-upgrade/proof"  # The context of the commit status
 PENDING = "flux-upgrade/pending"  # The label of the issues that stand in for drafts

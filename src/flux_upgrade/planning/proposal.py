@@ -35,6 +35,7 @@ class Proposal(NamedTuple):
     held: tuple[Plan, ...] = ()  # Installations of the group that stay as they are, and not because they are up to date
     elsewhere: tuple[Plan, ...] = ()  # One of each cluster that is older, and goes on in another pull request or waits
     clusters: tuple[int, int] = (0, 0)  # How many it upgrades, and how many with those that it leaves out
+    waits_for_schedule: bool = False  # Its draft becomes ready once the schedule is open
 
     @property
     def target(self) -> Version:
@@ -74,7 +75,8 @@ class Proposal(NamedTuple):
     @property
     def is_draft(self) -> bool:
         """Whether it must not be merged yet: it waits, or patches would break something."""
-        return self.is_pending or not all(each.is_accepted and not each.waits for _, each in self.upgrades)
+        waits = self.is_pending or self.waits_for_schedule
+        return waits or not all(each.is_accepted and not each.waits for _, each in self.upgrades)
 
     @property
     def is_pending(self) -> bool:
@@ -109,6 +111,7 @@ class ProposalContext(NamedTuple):
     is_enterprise_server: bool = False  # It has no button that starts the checks
     config: str = ""  # `Config.name`
     run_url: str = ""  # Of the run, for the status alone: texts are the same every day
+    is_outside: bool = False  # The group's schedule is closed: nothing is made ready or merged by itself
     limit: int = 65_536  # Characters that the forge takes in a body (GitHub: 65,536)
 
 

@@ -163,6 +163,12 @@ class HoldReason(StrEnum):
         "Merge or close open pull requests, or change [`limits`](config.md#keys).",
         Effect(is_wait=True),
     )
+    OUTSIDE_SCHEDULE = (
+        "outside-schedule",
+        "The time is outside the configured `schedule`. The pull request is not opened, or stays a draft, until then.",
+        "Wait for the time shown, approve the version, or mark the draft as ready: see [Merge windows](../how-to/merge-windows.md).",
+        Effect(is_wait=True),
+    )
     BRANCH_EDITED = (
         "branch-edited",
         "Another user pushed to the pull request's branch. flux-upgrade no longer updates it.",

@@ -30,6 +30,7 @@ from flux_upgrade.model.versions import NO_VERSION
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.feedback import REBASE, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.pullrequests import auto_merge
 
 _PLAN = "Flux-Upgrade-Plan"
 _UNFREEZE = (
@@ -49,6 +50,7 @@ class Reconciliation:
     hold: Hold | None = None  # Hands off, and why; then the steps only say so
     pull: PullRequest | None = None  # The open pull request, should there be one
     issue: Issue | None = None  # The issue that stands in for it, should it stay open
+    waits_for_schedule: bool = False  # It is open, and stays a draft for no other reason
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,13 +78,13 @@ class DesiredPull:
         is_one = self.approval.startswith("v") and markers.state_of(pull.body) is None
         return is_one and markers.trailers(head.message).get(markers.APPROVAL) != self.approval
 
-    def state_on(self, pull: PullRequest, missing: Extras | None = None) -> MarkerState:
+    def state_on(self, pull: PullRequest, given: Iterable[str] | None = None) -> MarkerState:
         """The state, once it is written into ``pull``: a title that a person has changed stays theirs.
 
-        ``missing``: what it is given along with it.
+        ``given``: what it has been given by then, ``MarkerState.given``; None: what it had before.
         """
         before = state_before(pull)
-        state = self.state._replace(given=_sorted((*before.given, *(missing.names if missing else ()))))
+        state = self.state._replace(given=_sorted(before.given if given is None else given))
         return state if _is_titled_by_us(pull) else state._replace(title=before.title)
 
 
@@ -126,7 +128,7 @@ def _open(desired: DesiredPull, repository: Repository) -> OpenPull:
         before="" if head is None else head.oid,
         commit=None if fits else _commit(desired, repository, desired.opening),
         title=desired.title,
-        body=desired.body(desired.state._replace(given=_sorted(extras.names))),
+        body=desired.body(desired.state._replace(given=_sorted(auto_merge.given(extras)))),
         is_draft=desired.is_draft,
         status=desired.status,
         extras=extras,
@@ -154,8 +156,10 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
     extras = _wanted(desired, repository, is_draft=not is_mergeable or desired.make_draft)
     # If users removed our text, or the server does not show it, there is no place to remember what was given.
     is_kept = repository.lists_pulls and markers.state_of(pull.body) is not None
-    missing = extras.without(state_before(pull).given)._replace(auto_merge=False) if is_kept else Extras()
-    body = desired.body(desired.state_on(pull, missing))
+    before = state_before(pull).given
+    merging = auto_merge.change(pull, before, repository.viewer, extras, makes_draft=desired.make_draft)
+    missing = extras.without(before)._replace(auto_merge=merging.starts) if is_kept else Extras()
+    body = desired.body(desired.state_on(pull, (*merging.given, *missing.names)))
     status = desired.status
     is_bare = repository.sees_statuses and head.statuses.get(status.context) != status.state
     idle = UpdatePull(pull=pull, branch=desired.branch, before=head.oid)
@@ -168,12 +172,13 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
         make_draft=desired.make_draft,
         status=status if remake or is_bare else None,
         drop_labels=tuple(label for label in desired.answered if label in pull.labels),
-        extras=missing if missing.names else None,
+        extras=missing if missing != Extras() else None,
     )
     if step == idle._replace(status=status) and status.context not in head.statuses and not head.merged:
         # The status is the last thing that a new pull request gets: that run was cut off.
         step = step._replace(extras=extras)
-    return Reconciliation((step,) if step != idle else (), pull=pull)
+    steps = (step,) if step != idle else ()
+    return Reconciliation((*steps, *([idle._replace(stop_auto_merge=True)] if merging.stops else [])), pull=pull)
 
 
 def _sorted(names: Iterable[str]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from flux_upgrade.config.config import Limits
@@ -48,6 +49,21 @@ class Subject(NamedTuple):
         pull = repository.branches[self.branch].open_pull
         idle = Result(self.planned.update_group, self.bump_kind, self.branch, Action.NONE)
         return idle if pull is None else idle._replace(action=Action.UNCHANGED, is_draft=pull.is_draft)
+
+    def outside(self, now: datetime) -> Hold | None:
+        """Why the schedule of its group keeps it waiting; None: the schedule is open."""
+        window = self.planned.update_group.group.governance.window
+        if self.proposal is None or window.is_open(now):
+            return None
+        opening = window.opening(now)
+        return Hold(
+            HoldReason.OUTSIDE_SCHEDULE,
+            f"`schedule` begins on {opening:%Y-%m-%d at %H:%M} ({window.timezone})",
+            "wait, approve the version, or change `schedule` in the config file",
+            bump_kind=self.bump_kind,
+            target=self.proposal.target,
+            until=opening.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        )
 
 
 def openings_last(subjects: Sequence[Subject], repository: Repository) -> list[Subject]:

@@ -87,6 +87,7 @@ def context_of(
         is_enterprise_server=repository.is_enterprise_server,
         config=inventory.config.name,
         run_url=run.run_url,
+        is_outside=not planned.update_group.group.governance.window.is_open(inventory.now),
     )
 
 

@@ -29,6 +29,7 @@ from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import APPROVED, REBASE, issues_of, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.policy.policy import MaxBump
 from flux_upgrade.pullrequests import text
 from flux_upgrade.pullrequests.desired import (
     DesiredPull,
@@ -53,12 +54,14 @@ def reconcile(proposal: Proposal, context: ProposalContext, repository: Reposito
     if issues and proposal.is_pending and pull is None and not branch.elsewhere:
         steps = (*_kept_issue(proposal, context, issues[0]), *_closed(issues[1:], *_TWICE))
         return Reconciliation(steps, issue=issues[0])
+    waits = context.is_outside and pull is not None and _would_be_ready_by_itself(proposal, pull)
+    proposal = proposal._replace(waits_for_schedule=waits)
     desired = _desired(proposal, context, repository)
     result = reconcile_branch(desired, repository)
     if result.hold is not None:
         return replace(result, hold=result.hold._replace(bump_kind=proposal.bump_kind, target=proposal.target))
     steps = tuple(step for each in result.steps for step in _with_approval(each, desired))
-    return replace(result, steps=(*steps, *_closed(issues, *_OPENED)))
+    return replace(result, steps=(*steps, *_closed(issues, *_OPENED)), waits_for_schedule=waits)
 
 
 def reconcile_without(branch: Branch, issue: Issue | None, closed: str, why: str) -> Reconciliation:
@@ -127,7 +130,7 @@ def _desired(proposal: Proposal, context: ProposalContext, repository: Repositor
         body=lambda state: text.body(proposal, context, state),
         state=state_for(proposal, context),
         status=text.status(proposal)._replace(url=context.run_url),
-        extras=_extras(proposal),
+        extras=_extras(proposal, context),
         is_draft=proposal.is_draft,
         make_ready=draft is not None and not proposal.is_draft and _is_approved(proposal, draft),
         # Whatever made it wait, a policy or another range: what is ready has been approved.
@@ -138,8 +141,18 @@ def _desired(proposal: Proposal, context: ProposalContext, repository: Repositor
 
 def _is_approved(proposal: Proposal, draft: PullRequest) -> bool:
     """Whether it is a draft only because it had to wait: a draft that a person made stays one."""
+    return _has_waited(draft) or APPROVED in draft.labels or proposal.is_asked
+
+
+def _has_waited(draft: PullRequest) -> bool:
     before = state_before(draft)
-    return before.pending or before.held == _MADE_DRAFT or APPROVED in draft.labels or proposal.is_asked
+    return before.pending or before.held == _MADE_DRAFT
+
+
+def _would_be_ready_by_itself(proposal: Proposal, pull: PullRequest) -> bool:
+    """Whether it is a draft whose wait is over, and nobody asks for it now: by dispatch, label or box."""
+    is_asked = proposal.is_asked or APPROVED in pull.labels or bool(markers.accepted(pull.body))
+    return pull.is_draft and not proposal.is_draft and _has_waited(pull) and not is_asked
 
 
 def _with_approval(step: Step, desired: DesiredPull) -> Iterator[Step]:
@@ -173,12 +186,26 @@ def _kept_issue(proposal: Proposal, context: ProposalContext, issue: Issue) -> t
     return () if body is None else (UpdateIssue(issue, body),)
 
 
-def _extras(proposal: Proposal) -> Extras:
+def _extras(proposal: Proposal, context: ProposalContext) -> Extras:
     group = proposal.group.governance
-    patch = group.auto_merge and proposal.bump_kind is BumpKind.PATCH and not proposal.is_draft
-    # What has to be done before merging, such as a signature, waits for whoever does it.
-    is_ready = not text.has_to_do(proposal)
-    return Extras(group.labels, group.assignees, group.reviewers, auto_merge=patch and is_ready)
+    merges = not context.is_outside and _merges_by_itself(proposal, context)
+    return Extras(group.labels, group.assignees, group.reviewers, auto_merge=merges)
+
+
+def _merges_by_itself(proposal: Proposal, context: ProposalContext) -> bool:
+    """Whether auto-merge is configured for it, and nobody has to look at it first.
+
+    A minor needs nobody at all: the policy allows it, the groups before have passed it, and no action is required.
+    """
+    most, kind = proposal.group.governance.auto_merge, proposal.bump_kind
+    if most is MaxBump.NONE or proposal.is_draft:
+        return False
+    if kind is BumpKind.PATCH:
+        # What has to be done before merging, such as a signature, waits for whoever does it.
+        return not text.has_to_do(proposal)
+    is_asked = any(upgrade.bump.approval or upgrade.wait is not None for _, upgrade in proposal.upgrades)
+    is_minor = kind is BumpKind.MINOR and most is MaxBump.MINOR
+    return is_minor and not is_asked and text.needs_nobody(proposal, context)
 
 
 def _touched(pull: PullRequest) -> Hold:

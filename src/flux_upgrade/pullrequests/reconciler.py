@@ -91,8 +91,11 @@ class Reconciler:
         is_refused = self._is_refused(idle) and not (proposal is not None and proposal.is_asked)
         if proposal is None or is_refused:
             return self._end(planned, bump_kind, idle)
-        if subject.is_new(self._repository) and (hold := room.hold_of(subject)) is not None:
-            return idle._replace(action=Action.HELD, hold=hold, proposal=proposal)
+        outside = subject.outside(self._inventory.now)
+        if subject.is_new(self._repository):
+            hold = (None if proposal.approval else outside) or room.hold_of(subject)
+            if hold is not None:
+                return idle._replace(action=Action.HELD, hold=hold, proposal=proposal)
         slug = planned.update_group.slug
         if slug not in self._contexts:
             self._contexts[slug] = context_of(self._inventory, self._run, self._repository, planned)
@@ -101,7 +104,9 @@ class Reconciler:
         from flux_upgrade.pullrequests.reconcile import reconcile
 
         reconciliation = reconcile(proposal, context, self._repository)
-        return self._take(reconciliation, idle._replace(proposal=proposal), context)
+        result = self._take(reconciliation, idle._replace(proposal=proposal), context)
+        waits = reconciliation.waits_for_schedule and result.action in (Action.UNCHANGED, Action.UPDATED)
+        return result._replace(action=Action.HELD, hold=outside) if waits else result
 
     def _is_refused(self, idle: Result) -> bool:
         pull = self._repository.branches[idle.branch].open_pull

@@ -41,6 +41,7 @@ fragment Pulls on PullRequestConnection {{
     id number url state isDraft isCrossRepository baseRefName title body mergeable createdAt closedAt
     mergeStateStatus @include(if: $rules)
     labels(first: 50) {{ nodes {{ name }} }}
+    autoMergeRequest {{ enabledBy {{ __typename login }} }}
     {_CLOSED}
     labeled: timelineItems(last: 10, itemTypes: [LABELED_EVENT]) {{
       nodes {{ ... on LabeledEvent {{ createdAt label {{ name }} }} }}

@@ -119,6 +119,11 @@ class GitHubWrites:
 
     def _update(self, step: forge.UpdatePull) -> Done:
         pull = self._pull(step.pull)
+        if step.stop_auto_merge:
+            # GitHub does not say in which words it refuses that for one that is merged, or is off by now.
+            with self._telling("turn off auto-merge", _CONTENTS, otherwise=Overtaken):
+                pull.disable_automerge()
+            return Done(step.pull.number, step.pull.url, step.before)
         if step.make_draft:
             # First of all: what comes next is not to be merged by whoever had approved something else.
             with self._telling("convert the pull request to a draft", _PULLS):
@@ -134,7 +139,7 @@ class GitHubWrites:
         # Nothing merges by itself while it is a draft.
         if step.extras is not None:
             if warnings:
-                refused = step.extras.names
+                refused = (*step.extras.names, markers.AUTO_MERGE)
             else:
                 done = self._extras(pull, head, step.extras, is_new=False)
                 warnings, refused = tuple(done.warnings), tuple(done.refused)
@@ -264,9 +269,14 @@ class GitHubWrites:
         giver.give(extras, is_new=is_new)
         if extras.auto_merge:
             method = self._facts["viewerDefaultMergeMethod"]
-            giver.warnings += self._tried(
-                "turn on auto-merge", _CONTENTS, lambda: pull.enable_automerge(method, expected_head_oid=head)
+            error = self._failure(
+                "turn on auto-merge",
+                lambda: pull.enable_automerge(method, expected_head_oid=head),
+                permission=_CONTENTS,
             )
+            giver.warnings += _warned(error)
+            # What GitHub does not want is not tried again in every run.
+            giver.refused += [markers.AUTO_MERGE] if isinstance(error, ForgeUnavailable) else []
         return giver
 
     def _dropped(self, number: int, label: str) -> tuple[str, ...]:
@@ -278,8 +288,7 @@ class GitHubWrites:
 
     def _tried(self, doing: str, permission: str, action: Callable[[], object]) -> tuple[str, ...]:
         """A warning of what went wrong, if it did."""
-        error = self._failure(doing, action, permission=permission)
-        return () if error is None else (f"{error.message} ({error.hint})",)
+        return _warned(self._failure(doing, action, permission=permission))
 
     def _failure(self, doing: str, action: Callable[[], object], *, permission: str) -> FluxUpgradeError | None:
         """What went wrong, if it did. All of these may be repeated: that changes nothing more."""
@@ -324,3 +333,7 @@ class GitHubWrites:
         except GithubException as error:
             refusal = refusals.refusal_of(error.status, error.data, error.headers or {})
             raise refusals.error_of(refusal, attempt, self._github.timing.now()) from None
+
+
+def _warned(error: FluxUpgradeError | None) -> tuple[str, ...]:
+    return () if error is None else (f"{error.message} ({error.hint})",)

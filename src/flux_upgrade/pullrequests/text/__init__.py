@@ -1,7 +1,7 @@
 """The text of a pull request, its commit and its status: the same for the same proposal."""
 
 from flux_upgrade.pullrequests.text.body import body, issue
-from flux_upgrade.pullrequests.text.checklist import has_to_do
+from flux_upgrade.pullrequests.text.checklist import has_to_do, needs_nobody
 from flux_upgrade.pullrequests.text.commit import (
     changes_digest,
     closing,
@@ -23,6 +23,7 @@ __all__ = [
     "has_to_do",
     "held",
     "issue",
+    "needs_nobody",
     "plan_digest",
     "state_for",
     "status",

@@ -11,7 +11,14 @@ from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.text import enumeration
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.feedback import APPROVED
-from flux_upgrade.pullrequests.text import cluster_changes, flux_migrate, groups_before, migration, verification
+from flux_upgrade.pullrequests.text import (
+    cluster_changes,
+    flux_migrate,
+    groups_before,
+    migration,
+    verification,
+    waits_for_schedule,
+)
 from flux_upgrade.pullrequests.text.boxes import held_checks, rebase, taking_effect
 from flux_upgrade.pullrequests.text.breaking_changes import acceptance, unaccepted
 from flux_upgrade.pullrequests.text.checklist import left_out, tasks
@@ -78,6 +85,7 @@ def _beginning(view: View, approval: str) -> Iterator[str]:
     yield from cluster_changes.upgrade_path(view)
     yield from left_out(view)
     yield from groups_before.paragraph(view)
+    yield from waits_for_schedule.paragraph(view)
     yield from acceptance(view)
     yield from flux_migrate.kept_box(view)
     yield from verification.drift(view)
@@ -89,7 +97,11 @@ def _first(view: View, todo: list[str]) -> str:
     is_step = view.is_migration or (view.moves and not view.aligns)
     size = view.proposal.bump_kind.capitalize() if is_step else _at_rest(view)
     waits = ["needs approval"] if view.proposal.is_pending else []
-    waits += [*groups_before.short(view), *(["a patch breaks"] if unaccepted(view) else [])]
+    waits += [
+        *groups_before.short(view),
+        *waits_for_schedule.short(view),
+        *(["a patch breaks"] if unaccepted(view) else []),
+    ]
     needs = f"**{counted(len(todo), 'action')} required**" if todo else "no action required"
     about = [*_where(view), migration.size(view) if view.is_migration else _from_to(view)]
     return " · ".join([f"**{size}**", *about, *waits, needs])

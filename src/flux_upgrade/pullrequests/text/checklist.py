@@ -44,6 +44,11 @@ def tasks(view: View) -> list[str]:
     ]
 
 
+def needs_nobody(proposal: Proposal, context: ProposalContext) -> bool:
+    """Whether its first line says that no action is required."""
+    return not tasks(View(proposal, context))
+
+
 def has_to_do(proposal: Proposal) -> bool:
     """Whether a merge takes something that is done elsewhere, such as a signature or `flux migrate`."""
     view = View(proposal, ProposalContext(()))

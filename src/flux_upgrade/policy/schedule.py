@@ -1,0 +1,89 @@
+"""When pull requests may be opened and merged automatically: minutes that a cron schedule matches. Pure.
+
+Time zones are those of the system, or else of the package tzdata.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+# Any: a schedule that matches nothing from here on never does. The 29th of a February is each weekday within 28 years.
+_SOME_DAY = datetime(2000, 1, 1)  # noqa: DTZ001 cron matches what a clock on the wall shows
+_SECOND = timedelta(seconds=1)
+
+
+class Schedule(NamedTuple):
+    """The minutes that one of the expressions matches, as a clock in the time zone shows them."""
+
+    cron: tuple[str, ...] = ()  # Each with five fields, the first of them `*`; empty: always
+    timezone: str = "UTC"  # A name of the IANA database
+
+    def is_open(self, now: datetime) -> bool:
+        """``now``: with a time zone. An hour that the clock shows twice is open twice."""
+        wall = _wall(now.astimezone(_zone(self.timezone))) if self.cron else now
+        return not self.cron or any(_next(each, wall - _SECOND) == wall for each in self.cron)
+
+    def opening(self, now: datetime) -> datetime:
+        """The first minute from ``now`` on at which it is open, in its time zone.
+
+        An hour that the clock skips does not exist: then it is the next one that matches.
+        """
+        zone = _zone(self.timezone)
+        local = now.astimezone(zone)
+        if self.is_open(now):
+            return local
+        # What the clock shows twice is open twice: an hour that is closed now is not shown again as an open one.
+        found = (_next_real(each, _wall(local), zone) for each in self.cron)
+        return min(each for each in found if each is not None)
+
+
+def cron_problem(text: str) -> str:
+    """What is wrong with an expression, to follow the text itself; empty: nothing."""
+    from cronsim import CronSimError
+
+    try:
+        return "never matches" if _next(text, _SOME_DAY) is None else ""
+    except CronSimError as error:
+        return f"never matches: check its {str(error).removeprefix('Bad ')}"
+
+
+def timezone_problem(text: str) -> str:
+    """The same for the name of a time zone."""
+    from zoneinfo import available_timezones
+
+    return "" if text in available_timezones() else "is not a time zone of the IANA database"
+
+
+def _zone(name: str) -> ZoneInfo:
+    from zoneinfo import ZoneInfo
+
+    return ZoneInfo(name)
+
+
+def _wall(local: datetime) -> datetime:
+    """What a clock on the wall shows, to the minute."""
+    return local.replace(second=0, microsecond=0, tzinfo=None, fold=0)
+
+
+def _next(cron: str, wall: datetime) -> datetime | None:
+    """The first match after ``wall``; None: there is none within 50 years."""
+    # Late, as pathspec is: a repository without a schedule does not pay for it.
+    from cronsim import CronSim
+
+    return next(CronSim(cron, wall), None)
+
+
+def _next_real(cron: str, wall: datetime, zone: ZoneInfo) -> datetime | None:
+    """The same of what the clock in ``zone`` shows: it skips an hour in spring."""
+    found = _next(cron, wall)
+    while found is not None:
+        real = found.replace(tzinfo=zone)
+        if _wall(real.astimezone(UTC).astimezone(zone)) == found:
+            return real
+        found = _next(cron, found)
+    return None
