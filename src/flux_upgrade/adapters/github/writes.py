@@ -88,11 +88,7 @@ class GitHubWrites:
                     made = self._repository.create_issue(step.title, step.body, labels=list(step.labels))
                 return Done(made.number, made.html_url)
             case forge.UpdateIssue():
-                with self._telling("change the issue", _ISSUES):
-                    state = "closed" if step.close else NotSet
-                    body = NotSet if step.body == step.issue.body else step.body
-                    self._issue(step.issue.number).edit(body=body, state=state)
-                return Done(step.issue.number, step.issue.url)
+                return self._update_issue(step)
             case _:
                 assert_never(step)
 
@@ -141,6 +137,18 @@ class GitHubWrites:
         for label in step.drop_labels:
             warnings += self._dropped(step.pull.number, label)
         return Done(step.pull.number, step.pull.url, head, warnings, refused)
+
+    def _update_issue(self, step: forge.UpdateIssue) -> Done:
+        """Change an issue as it was looked at: a box that a user has ticked since is not lost. Raises Overtaken."""
+        seen = step.issue
+        with self._telling("change the issue", _ISSUES):
+            _, now = self._transport.requestJsonAndCheck("GET", f"{self._url}/issues/{seen.number}")
+            if (now.get("state") == "open", now.get("body") or "") != (seen.is_open, seen.body):
+                raise Overtaken(f"another user or run changed {seen.url}")
+            state = "closed" if step.close else "open" if step.reopen else NotSet
+            body = NotSet if step.body == seen.body else step.body
+            self._issue(seen.number).edit(body=body, state=state)
+        return Done(seen.number, seen.url)
 
     def _comment(self, step: forge.CommentPull) -> Done:
         """GitHub takes a comment twice: of those that two runs wrote at the same time, the first stays.
