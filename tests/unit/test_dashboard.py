@@ -16,7 +16,7 @@ from flows import NOW, World, fleet
 from flux_upgrade.config.config import Config
 from flux_upgrade.config.reader import load
 from flux_upgrade.model import markers
-from flux_upgrade.model.forge import Repository
+from flux_upgrade.model.forge import Question, Repository
 from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.pullrequests.dashboard.entries import ClusterEntry, Entry, RingEntry, Section, Shown
 from flux_upgrade.pullrequests.dashboard.keep import LIMIT, dashboard_steps
@@ -156,3 +156,21 @@ def test_a_run_for_a_part_of_the_repository_leaves_it_alone() -> None:
     inventory = written.world.gathered()._replace(all_paths=None)
     assert inventory.config.dashboard
     assert list(dashboard_steps(inventory._replace(config=Config()), REPOSITORY, ())) == []
+
+
+class GitServer(MemoryForge):
+    """Without pull requests and issues."""
+
+    def fetch(self, question: Question) -> Repository:
+        """See the port."""
+        return super().fetch(question)._replace(lists_pulls=False)
+
+
+def test_a_git_server_has_none_and_each_run_says_so() -> None:
+    written = Written({"versions": {"clusters/a": "v2.8.7"}, "releases": {"v2.8.7": "", "v2.8.8": ""}}, "")
+    written.forge = GitServer(dict(written.world.files))
+    written.do("run")
+    assert [each for each in written.world.warned if "dashboard" in each] == [
+        "dashboard: it needs GitHub, because this Git server has no issues that flux-upgrade can write"
+    ]
+    assert not written.forge.issues
