@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Protocol
 
 from flux_upgrade.model import markers
-from flux_upgrade.model.errors import FluxUpgradeError, Overtaken
+from flux_upgrade.model.errors import Overtaken, known
 from flux_upgrade.model.forge import Issue, OpenIssue, Repository, UpdateIssue
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.planning.plan import UpdateGroupPlan
@@ -69,8 +69,9 @@ def keep_dashboard(
             except Overtaken:
                 if number == _TRIES:
                     raise
-    except FluxUpgradeError as error:
-        warn(f"dashboard: {error.message} ({error.hint})")
+    except Exception as error:  # noqa: BLE001 whatever it is, all else was done
+        what = known(error)
+        warn(f"dashboard: {what.message} ({what.hint})")
     return None
 
 
