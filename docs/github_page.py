@@ -32,6 +32,14 @@ def pull_request(title: str, body: str, state: State = "open", *, number: int = 
 """
 
 
+def issue(title: str, body: str) -> str:
+    """An issue that the Action opened, as those see it who may tick its boxes."""
+    return f"""<h1 class=github-title>{html.escape(title)}</h1>
+<p class=github-state><span class="github-badge open">Open</span></p>
+<section class=github-box><header>{_BOT} opened</header>{_text(body.replace(' disabled=""', ""))}</section>
+"""
+
+
 def pull_request_line(title: str, state: State, anchor: str, merged_by: str = "") -> str:
     """A pull request whose text is elsewhere on the page."""
     deed = f" by <b>{html.escape(merged_by)}</b>" if merged_by else ""

@@ -26,6 +26,7 @@ import github_page
 from screenshot import run, screenshot
 
 import txtar
+from flux_upgrade.pullrequests.dashboard.text import TITLE
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = Path("docs") / "pictures"
@@ -44,11 +45,12 @@ class Frame(Enum):
     PULL_REQUEST = "pull request"
     DRAFT = "draft"
     SUMMARY = "job summary"
+    ISSUE = "issue"
 
 
 @dataclass(frozen=True)
 class Picture:
-    """``golden``: in tests/; of a txtar file, its pull_request.md. ``part``: how much of it is shown, from the top."""
+    """``golden``: in tests/; of a txtar file, its pull_request.md or dashboard.md. ``part``: how much of it is shown, from the top."""
 
     name: str
     golden: str
@@ -63,7 +65,9 @@ class Picture:
         """The golden, without the comments that nobody sees; the title comes first, in a comment of its own."""
         path = root / "tests" / self.golden
         is_case = path.suffix == ".txtar"
-        text = txtar.read(path).text("pull_request.md") if is_case else path.read_text(encoding="utf-8")
+        name = "dashboard.md" if self.frame is Frame.ISSUE else "pull_request.md"
+        text = txtar.read(path).text(name) if is_case else path.read_text(encoding="utf-8")
+        text = f"<!-- {TITLE} -->\n{text}" if self.frame is Frame.ISSUE else text
         title = _TITLE.match(text) if self.frame is not Frame.SUMMARY else None
         return (title[0] if title else "") + _COMMENT.sub("", text)
 
@@ -78,6 +82,7 @@ PICTURES = (
     Picture("minor-upgrade-top", "conformance/minor_upgrade/fixed.md", Frame.DRAFT, part=0.4),
     Picture("api-migration", "pull_requests/migration.txtar"),
     Picture("update-group", "e2e/several_clusters/pull_request.md", Frame.DRAFT),
+    Picture("dashboard", "dashboard/fleet.txtar", Frame.ISSUE),
     Picture("job-summary", "e2e/several_clusters/summary.md", Frame.SUMMARY),
 )
 
@@ -132,6 +137,8 @@ def _framed(picture: Picture) -> str:
     assert title is not None, picture.golden
     # In a pull request, unlike in a file, GitHub keeps the line breaks of a paragraph.
     body = _rendered(text[title.end() :], "--hardbreaks")
+    if picture.frame is Frame.ISSUE:
+        return github_page.issue(title[1], body)
     return github_page.pull_request(title[1], body, "draft" if picture.frame is Frame.DRAFT else "open")
 
 

@@ -122,12 +122,11 @@ class MemoryForge:
     def _on_issue(self, step: OpenIssue | UpdateIssue) -> Done:
         if isinstance(step, OpenIssue):
             number = next(self._numbers)
-            self.issues[number] = Issue(number, f"{URL}/issues/{number}", step.title, step.body, step.labels)
+            url = f"{URL}/issues/{number}"
+            self.issues[number] = Issue(number, url, step.title, step.body, step.labels, is_own=True)
             return Done(number, self.issues[number].url)
-        if step.close:
-            del self.issues[step.issue.number]
-        else:
-            self.issues[step.issue.number] = replace(step.issue, body=step.body)
+        is_open = step.reopen or (step.issue.is_open and not step.close)
+        self.issues[step.issue.number] = replace(step.issue, body=step.body, is_open=is_open)
         return Done(step.issue.number, step.issue.url)
 
     def _open(self, step: OpenPull) -> Done:
@@ -245,7 +244,7 @@ class MemoryForge:
 
     def close_pull(self, number: int) -> None:
         """Close without merging."""
-        self._touch(number, state=PullState.CLOSED, closed_at="2026-03-02T06:00:00Z")
+        self._touch(number, state=PullState.CLOSED, closed_at=self.today)
 
     def reopen(self, number: int) -> None:
         """Open it again."""

@@ -76,6 +76,7 @@ class Views(GitViews):
             "title": issue.title,
             "body": issue.body,
             "author": actor(issue.author, self.web),
+            "viewerDidAuthor": issue.author == self.token.login,
             "labels": connection("labels", lambda: names, lambda name: {"id": f"LA_{name}", "name": name}),
             "createdAt": issue.created_at,
             "updatedAt": issue.updated_at,

@@ -308,13 +308,32 @@ def test_the_life_of_an_issue(on: World) -> None:
     (issue,) = on.fetch().issues
     assert (issue.title, issue.body, issue.labels) == ("Upgrade Flux to v2.9.0", "one", (markers.PENDING,))
     assert on.apply(UpdateIssue(issue, "two")) == done
-    assert on.calls == ["PATCH /issues/1"]
-    assert [each.body for each in on.fetch().issues] == ["two"]
+    assert on.calls == ["GET /issues/1", "PATCH /issues/1"]
+    (issue,) = on.fetch().issues
+    assert (issue.body, issue.is_own) == ("two", True)
     on.apply(UpdateIssue(issue, "three", close=True))
-    assert on.calls == ["PATCH /issues/1"]
+    assert on.calls == ["GET /issues/1", "PATCH /issues/1"]
     assert (on.fleet.issues[1].state, on.fleet.issues[1].body) == ("closed", "three")
     (closed,) = on.fetch().issues
     assert (closed.is_open, closed.closed_at) == (False, on.hub.clock.text)
+    on.apply(UpdateIssue(closed, "three", reopen=True))
+    assert on.fleet.issues[1].state == "open"
+
+
+def test_an_issue_that_a_user_edits_in_between_is_left_alone(on: World) -> None:
+    on.apply(OpenIssue("Flux dashboard", "one", (markers.DASHBOARD,)))
+    (issue,) = on.fetch().issues
+    on.fleet.people.edit(1, body="one, and a box")
+    with pytest.raises(Overtaken, match="another user or run changed"):
+        on.apply(UpdateIssue(issue, "two"))
+    assert on.fleet.issues[1].body == "one, and a box"
+
+
+def test_dashboards_are_read_with_who_opened_them(on: World) -> None:
+    on.apply(OpenIssue("Flux dashboard", "ours", (markers.DASHBOARD,)))
+    copy = on.fleet.open_issue("Flux dashboard", "ours", "mallory")
+    on.fleet.people.label(copy.number, markers.DASHBOARD)
+    assert [(each.number, each.is_own) for each in on.fetch().issues] == [(1, True), (2, False)]
 
 
 # Races

@@ -34,7 +34,7 @@ CONFIG = ".github/flux-upgrade.yaml"
 EXIT_CODES = frozenset((0, *range(2, 28)))
 """Those of docs/reference/exit-codes.md, but for 1: a defect."""
 Event = str | Mapping[str, Any]
-"""The name of an event; or of ``pull_request_target`` the payload."""
+"""The name of an event; or of ``pull_request_target`` or ``issues`` the payload."""
 _KUSTOMIZATION = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [{}]\n"
 
 
@@ -172,7 +172,7 @@ class Fleet:
             "GITHUB_SERVER_URL": self.hub.url,
             "GITHUB_API_URL": self.hub.api_url,
             "GITHUB_GRAPHQL_URL": self.hub.graphql_url,
-            "GITHUB_EVENT_NAME": event if isinstance(event, str) else "pull_request_target",
+            "GITHUB_EVENT_NAME": _event_name(event),
             "GITHUB_EVENT_PATH": str(payload),
             "GITHUB_WORKFLOW_REF": f"{NAME}/.github/workflows/flux-upgrade.yaml@refs/heads/main",
             "GITHUB_RUN_ID": "7",
@@ -233,6 +233,12 @@ class Fleet:
     def restore(self, to: Snapshot) -> None:
         """See ``pictures``."""
         pictures.restore(self.hub, self.repository, to)
+
+
+def _event_name(event: Event) -> str:
+    if isinstance(event, str):
+        return event
+    return "issues" if "issue" in event else "pull_request_target"
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from convergence.dashboards import tick
 from convergence.events import payload_of
 from convergence.fleet import CONFIG, MINOR, PATCH, PATH, Event, Fleet, fleet_at, installation, manifest
 from convergence.pictures import Picture, Snapshot
@@ -37,6 +38,12 @@ _UPDATE = (*_COMMIT, "GRAPHQL updateRefs", "POST /statuses/{sha}")
 _READY = "GRAPHQL markPullRequestReadyForReview"
 _COMMENTS = "GET /issues/1/comments"
 _EDIT = ("GET /pulls/1", "PATCH /pulls/1")
+_DASHBOARD = "pending: summary\ndashboard: true\n"
+_DASHBOARD_AND_DRAFTS = "dashboard: true\n"
+
+
+def _edit_issue(number: int) -> tuple[str, str]:
+    return f"GET /issues/{number}", f"PATCH /issues/{number}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +157,23 @@ def _pushed(fleet: Fleet) -> None:
     """Somebody pushed."""
     _proposed(fleet)
     fleet.people.push(MINOR, {"NOTES.md": b"mine\n"})
+
+
+def _box_ticked(fleet: Fleet) -> None:
+    """Somebody ticked a box of the dashboard, which is the second issue or pull request."""
+    _proposed(fleet)
+    tick(fleet, "approve-", "2.9")
+
+
+def _dashboard_wanted(fleet: Fleet) -> None:
+    _proposed(fleet)
+    fleet.people.push("main", {CONFIG: _DASHBOARD.encode()}, "Switch on\n")
+
+
+def _no_dashboard(fleet: Fleet) -> None:
+    """Nobody wants the dashboard any more."""
+    _proposed(fleet)
+    fleet.people.push("main", {CONFIG: _SUMMARY.encode()}, "Switch off\n")
 
 
 def _done_by_hand(fleet: Fleet) -> None:
@@ -287,7 +311,7 @@ SCENARIOS = (
         "opening in place of the issue",
         "v2.8.8",
         _labelled,
-        (_LOOK, "POST /pulls", "POST /statuses/{sha}", "PATCH /issues/1"),
+        (_LOOK, "POST /pulls", "POST /statuses/{sha}", *_edit_issue(1)),
         settings=_NO_DRAFTS,
     ),
     Scenario(
@@ -309,6 +333,28 @@ SCENARIOS = (
         "v2.8.8",
         config=_ONE_AT_A_TIME,
         clusters=_TWO,
+    ),
+    Scenario(
+        "opening a dashboard", "v2.8.7", _dashboard_wanted, (_LOOK, "POST /issues"), PATCH, "v2.8.8", config=_SUMMARY
+    ),
+    Scenario(
+        "updating a dashboard",
+        "v2.8.6",
+        _newer_patch,
+        (_LOOK, *_UPDATE, *_EDIT, _LOOK, *_edit_issue(2)),
+        PATCH,
+        "v2.8.8",
+        config=_DASHBOARD,
+    ),
+    Scenario(
+        "approving by a box of the dashboard",
+        "v2.8.8",
+        _box_ticked,
+        (_LOOK, _READY, *_EDIT, _LOOK, *_edit_issue(2)),
+        config=_DASHBOARD_AND_DRAFTS,
+    ),
+    Scenario(
+        "closing a dashboard", "v2.8.7", _no_dashboard, (_LOOK, *_edit_issue(2)), PATCH, "v2.8.8", config=_DASHBOARD
     ),
 )
 

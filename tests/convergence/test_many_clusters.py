@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from many_clusters import COUNT, MOST_PAUSES, MOST_READS, Run, runs, without_limits
+from github_stand_in import StandIn
+from many_clusters import COUNT, MOST_PAUSES, MOST_READS, Fleet, Run, runs, without_limits
 
 FLEET = [
     # name, writes, opened, updated, open afterwards, waiting
@@ -51,3 +52,18 @@ def test_without_other_limits_the_time_ends_a_run(tmp_path: Path) -> None:
     assert first.done["opened"] + first.done["limited"] == 2 * COUNT
     # All of them are patches: there was no time for a draft.
     assert first.is_open == first.done["opened"] < COUNT
+
+
+def test_a_dashboard_has_room_for_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with StandIn(tmp_path / "hub") as hub:
+        fleet = Fleet(tmp_path, hub, "dashboard: true\n")
+        fleet.run("first run")
+        second = fleet.run("second run")
+        (issue,) = fleet.repository.issues.values()
+        listed = {line for line in issue.body.splitlines() if line.startswith("| `clusters/")}
+        assert len(listed) == COUNT
+        assert issue.body.count("flux-upgrade:approve-") == COUNT
+        # The issue is looked at before it is changed; after a run that wrote, all is read once more.
+        assert second.reads == 2 * MOST_READS + 1
+        assert fleet.run("idle run").writes == 0

@@ -11,5 +11,5 @@ from convergence.year_memory import CLUSTERS
 
 
 def test_a_year_loses_nothing(seed: int, tmp_path: Path) -> None:
-    with fleet_at(tmp_path, installations(**dict.fromkeys(CLUSTERS, "v2.6.2"))) as fleet:
+    with fleet_at(tmp_path, installations(**dict.fromkeys(CLUSTERS, "v2.6.2")), "dashboard: true\n") as fleet:
         Year(fleet, seed).live()

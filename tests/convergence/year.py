@@ -6,16 +6,18 @@ commit or answer of the user is lost; and a further run has nothing to do.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from github_stand_in.flux import publish_releases
 from github_stand_in.model import Pull
 
+from convergence.dashboards import dashboards, ticked
 from convergence.fleet import Fleet, manifest
 from convergence.runs import Ran
-from convergence.year_memory import cluster_of, path_of, size_of, subject_of
+from convergence.year_memory import CLUSTERS, GROUP, cluster_of, path_of, size_of, subject_of
 from convergence.year_user import User
 from flux_upgrade.model import markers
 
@@ -48,6 +50,7 @@ DATES = {
 _BEGIN, _DAYS = datetime(2025, 6, 20, 6, tzinfo=UTC), 425
 _ATTENTIVE = 9
 """So many days after a release, each may differ from the one before: a cool-down ends."""
+_LISTED = re.compile(r"<!-- flux-upgrade:rebase-\d+ --> \[#(\d+)\]")
 _RUNS = 3  # Of a day, at most: the last has nothing to do
 
 
@@ -87,12 +90,15 @@ class Year:
         """The runs of a day, until one has nothing to do."""
         inputs = {"approve": ",".join(self.user.dispatched)} if self.user.dispatched else {}
         self.user.dispatched.clear()
+        is_asked = bool(inputs)
+        if dashboards(self._fleet):
+            is_asked |= self.user.boxes_approve()
         ran = self._run(**inputs)
         runs = 1
         while ran.writes:
             assert runs < _RUNS, self._told(f"runs do not come to rest: {ran.writes}")
             ran, runs = self._run(), runs + 1
-        if inputs:
+        if is_asked:
             # What is held, such as a branch that a user pushed to, has no place that keeps an approval: the run says so.
             there = {subject_of(pull) for pull in self.user.pulls if pull.state == "open"}
             self.user.ready &= there
@@ -121,6 +127,7 @@ class Year:
         for pull in ours:  # What the user has pushed to is theirs
             yield from self._wrong(pull)
         yield from self._lost()
+        yield from self._misshown(open_pulls)
         for pull in self.user.pulls:
             if pull.number > self._newest and subject_of(pull) in self.user.refused:
                 yield f"#{pull.number} proposes {subject_of(pull)} again"
@@ -145,6 +152,33 @@ class Year:
             yield f"#{pull.number} is ready without an approval"
         if is_minor and pull.is_draft and is_approved and not state.held:
             yield f"#{pull.number} is approved, and a draft"
+
+    def _misshown(self, open_pulls: Sequence[Pull]) -> Iterator[str]:
+        """What the dashboard does not say. That it is what a further run would write is seen by its writing nothing."""
+        found = dashboards(self._fleet)
+        if len(found) != 1:
+            yield f"{len(found)} dashboards are open"
+            return
+        body = found[0].body
+        if not body.startswith(self.user.note):
+            yield f"the dashboard lost {self.user.note!r}"
+        listed = {int(number) for number in _LISTED.findall(body)}
+        shown = {pull.number for pull in open_pulls if not self._is_of_nobody(pull)}
+        if listed != shown:
+            yield f"the dashboard lists {listed}, and {shown} are open"
+        for cluster in CLUSTERS:
+            row = f"| `clusters/{cluster}` | {self.user.current(cluster)} |"
+            if (row in body) is (cluster == "staging" and self.user.is_ignored):
+                yield f"the dashboard shows another release of {cluster} than {self.user.current(cluster)}"
+        for box in ticked(self._fleet):
+            if box.startswith("rebase-"):
+                yield f"{box} was not obeyed"
+
+    def _is_of_nobody(self, pull: Pull) -> bool:
+        """Whether its branch is not one of the clusters and groups that there are now."""
+        slug = pull.head.split("/")[1]
+        is_former = slug == "clusters.production" if self.user.is_grouped else slug == GROUP
+        return is_former or (slug == "clusters.staging" and self.user.is_ignored)
 
     def _lost(self) -> Iterator[str]:
         repository = self._fleet.repository

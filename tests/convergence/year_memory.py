@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from github_stand_in.model import Pull
 
+from convergence.dashboards import ticked
 from convergence.fleet import Fleet, manifest
 from flux_upgrade.model import markers
 from flux_upgrade.model.versions import Version
 
 CLUSTERS = ("production", "staging")
 GROUP = "prod"  # As the user sometimes calls production
+_APPROVAL = re.compile(r"approve-([0-9a-f]{16})-(.+)")
 Subject = tuple[str, str, str]
 """What an answer is about: a cluster, the size, and a minor with all its patches or one patch."""
 
@@ -63,6 +66,8 @@ class Memory:
         """Whether the config file ignores staging."""
         self.is_grouped = False
         """Whether the config file has a group for production."""
+        self.note = ""
+        """What the user wrote above the dashboard."""
 
     @property
     def pulls(self) -> list[Pull]:
@@ -95,6 +100,25 @@ class Memory:
             if each[0] not in clusters or (each[2] if each[1] == "minor" else Version(each[2]).minor) != minor
         }
         self.ready |= {(cluster, "minor", minor) for cluster in clusters}
+
+    def boxes_approve(self) -> bool:
+        """The boxes of the dashboard that are ticked, and approve something: so they do in the next run."""
+        found = [each for each in map(_APPROVAL.fullmatch, ticked(self.fleet)) if each]
+        for each in found:
+            cluster, version = self._clusters.get(each[1], ""), each[2]
+            if not cluster or (cluster == "staging" and self.is_ignored):
+                continue
+            if version.startswith("v"):
+                self.refused.discard((cluster, "patch", version))
+            elif self.current(cluster).minor < version:
+                self.approve(version, cluster)
+        return bool(found)
+
+    @property
+    def _clusters(self) -> dict[str, str]:
+        """As the boxes name them: the group of production takes the place of its own."""
+        slugs = {"production": GROUP if self.is_grouped else "clusters.production", "staging": "clusters.staging"}
+        return {markers.digest_of(slug): cluster for cluster, slug in slugs.items()}
 
     def forget(self, branch: str) -> None:
         """What was pushed there is merged, or not wanted any more."""

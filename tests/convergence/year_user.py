@@ -7,6 +7,7 @@ from collections.abc import Callable
 from github_stand_in.model import Pull
 from github_stand_in.refusals import Refused
 
+from convergence.dashboards import boxes, dashboard, dashboards
 from convergence.fleet import CONFIG, manifest
 from convergence.year_memory import CLUSTERS, GROUP, Memory, path_of, subject_of
 from flux_upgrade.model import markers
@@ -25,6 +26,8 @@ class User(Memory):
             *(self._delete_branch, self._revert, self._work, self._work, self._upgrade, self._dispatch),
             *(self._dispatch_for_one, self._update_branch, self._update_branch, self._let_a_bot_close),
             *(self._rename_the_group, self._ignore),
+            *(self._tick_the_dashboard, self._tick_the_dashboard, self._tick_the_dashboard),
+            *(self._close_the_dashboard, self._write_above_the_dashboard),
         )
         deed = self.chance.choice(deeds)
         try:
@@ -212,9 +215,10 @@ class User(Memory):
         """Write the config file with the group, or what it ignores, the other way round."""
         self.is_grouped = changed.get("is_grouped", self.is_grouped)
         self.is_ignored = changed.get("is_ignored", self.is_ignored)
-        text = "ignore: [clusters/staging/**]\n" if self.is_ignored else ""
+        text = "dashboard: true\n"
+        text += "ignore: [clusters/staging/**]\n" if self.is_ignored else ""
         text += f"groups: {{{GROUP}: {{paths: [clusters/production/**]}}}}\n" if self.is_grouped else ""
-        self.people.push("main", {CONFIG: (text or "{}\n").encode()}, "Configure\n")
+        self.people.push("main", {CONFIG: text.encode()}, "Configure\n")
         return f"grouped {self.is_grouped}, ignored {self.is_ignored}"
 
     def _rename_the_group(self) -> str:
@@ -224,3 +228,29 @@ class User(Memory):
         kept = {subject_of(pull) for pull in self.pulls if pull.state == "open" and pull.head in self.commits}
         self.ready = {each for each in self.ready if each[0] != "staging" or each in kept}
         return self._configure(is_ignored=not self.is_ignored)
+
+    def _tick_the_dashboard(self) -> str:
+        names = sorted(boxes(self.fleet)) if dashboards(self.fleet) else []
+        if not names:
+            return ""
+        name = self.chance.choice(names)
+        self.people.tick(dashboard(self.fleet).number, f"flux-upgrade:{name} -->")
+        number = name.removeprefix("rebase-")
+        if number.isdecimal():
+            self.forget(self.fleet.repository.pulls[int(number)].head)
+        return name
+
+    def _close_the_dashboard(self) -> str:
+        if not dashboards(self.fleet):
+            return ""
+        self.people.close(dashboard(self.fleet).number)
+        return "closed"
+
+    def _write_above_the_dashboard(self) -> str:
+        if not dashboards(self.fleet):
+            return ""
+        issue = dashboard(self.fleet)
+        note = f"Read on {self.day.date()}.\r\n"
+        self.people.edit(issue.number, body=note + issue.body.removeprefix(self.note))
+        self.note = note
+        return f"#{issue.number}"

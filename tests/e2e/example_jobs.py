@@ -6,7 +6,7 @@ https://docs.github.com/actions/reference/workflows-and-actions/expressions
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from flux_upgrade.bootstrap.workflow_file import ACTION
 ROOT = Path(__file__).resolve().parents[2]
 OURS = f"{ACTION.partition('@')[0]}@"
 _EXPRESSION = re.compile(r"\$\{\{((?:(?!\}\}).)*)\}\}")
-_WORD = re.compile(r"\s*(?:(&&|\|\||==|!=|!|\(|\)|,)|'([^']*)'|([a-zA-Z_][\w.-]*))")
+_WORD = re.compile(r"\s*(?:(&&|\|\||==|!=|!|\(|\)|,)|'([^']*)'|([a-zA-Z_][\w.*-]*))")
 
 
 def given(example: str, event: str, contexts: Mapping[str, Any]) -> dict[str, str] | None:
@@ -117,22 +117,32 @@ def _one(words: list[tuple[str, str | None, str]], contexts: Mapping[str, Any]) 
     if text is not None:
         return text
     if name == "startsWith":
-        return _starts_with(words, contexts)
-    found: Any = contexts
-    for part in name.split("."):
-        found = found[part]
-    return found
+        whole, begin = _arguments(name, words, contexts)
+        return _text(whole).lower().startswith(_text(begin).lower())
+    if name == "contains":
+        texts, wanted = _arguments(name, words, contexts)
+        return _text(wanted).lower() in [_text(each).lower() for each in texts]
+    return _found(contexts, name.split("."))
 
 
-def _starts_with(words: list[tuple[str, str | None, str]], contexts: Mapping[str, Any]) -> bool:
-    expected = ["(", ",", ")"]
-    values: list[str] = []
-    for sign in expected:
+def _found(value: Any, names: Sequence[str]) -> Any:
+    """``*`` stands for every item of a list."""
+    for at, part in enumerate(names):
+        if part == "*":
+            return [_found(each, names[at + 1 :]) for each in value]
+        value = value[part]
+    return value
+
+
+def _arguments(name: str, words: list[tuple[str, str | None, str]], contexts: Mapping[str, Any]) -> list[Any]:
+    """The two that a function has."""
+    values: list[Any] = []
+    for sign in ("(", ",", ")"):
         if not words or words.pop(0)[0] != sign:
-            raise ValueError(f"startsWith lacks a '{sign}'")
+            raise ValueError(f"{name} lacks a '{sign}'")
         if sign != ")":
-            values.append(_text(_either(words, contexts)).lower())
-    return values[0].startswith(values[1])
+            values.append(_either(words, contexts))
+    return values
 
 
 def _text(value: object) -> str:

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from flux_upgrade.action.event import PullRequestEvent, event_of
+from flux_upgrade.action.event import ISSUES, DashboardEvent, PullRequestEvent, event_of
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.commands.artifact_sinks import artifact_sink
 from flux_upgrade.config.environment import Environment
+from flux_upgrade.model import markers
 from flux_upgrade.model.errors import UsageError
 from parsed_options import parsed
 
@@ -49,6 +50,42 @@ def test_what_is_no_event_of_a_pull_request(text: str) -> None:
 def test_what_is_left_alone(event: PullRequestEvent, reason: str) -> None:
     found = event.left_alone("acme/fleet", "flux-upgrade/")
     assert (reason in found) and bool(found) == bool(reason)
+
+
+DASHBOARD = DashboardEvent(9, is_dashboard=True, is_ticked=True, is_by_bot=False)
+BODY = markers.dashboard_block(markers.checkbox("rebase-1", "text", is_ticked=True), "")
+
+
+def edited(body: str | None = BODY, label: str = markers.DASHBOARD, sender: str = "User") -> str:
+    issue = {"number": 9, "body": body, "labels": [{"name": label}], "title": "::error::owned"}
+    return json.dumps({"issue": issue, "sender": {"type": sender}})
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "reason"),
+    [
+        (edited(), DASHBOARD, ""),
+        (edited(label="bug"), DASHBOARD._replace(is_dashboard=False), "issue #9 is not the dashboard"),
+        (edited("- [x] <!-- flux-upgrade:rebase-1 -->"), None, "issue #9 is not the dashboard"),
+        (edited(None), None, "issue #9 is not the dashboard"),
+        (edited(sender="Bot"), DASHBOARD._replace(is_by_bot=True), "a bot changed the dashboard #9"),
+        (edited(BODY.replace("[x]", "[ ]")), DASHBOARD._replace(is_ticked=False), "no box of the dashboard #9"),
+    ],
+)
+def test_only_a_box_that_a_user_ticked_in_a_dashboard_starts_a_run(
+    text: str, wanted: DashboardEvent | None, reason: str
+) -> None:
+    found = event_of(text, ISSUES)
+    assert wanted in (None, found)
+    assert (reason in found.left_alone("acme/fleet", "flux-upgrade/")) and bool(reason) == bool(
+        found.left_alone("acme/fleet", "flux-upgrade/")
+    )
+
+
+@pytest.mark.parametrize("text", ["", "{}", json.dumps({"sender": {"type": "User"}, "issue": {"number": "x"}})])
+def test_what_is_no_event_of_an_issue(text: str) -> None:
+    with pytest.raises(UsageError, match="not the payload of an issue"):
+        event_of(text, ISSUES)
 
 
 def test_an_event_moves_no_tag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

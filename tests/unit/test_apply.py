@@ -24,6 +24,7 @@ from flux_upgrade.model.errors import (
     UsageError,
 )
 from flux_upgrade.model.forge import Done, OpenPull, PullState, Question, Repository, Step, UpdatePull
+from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.planning.approvals import resolved
 from flux_upgrade.planning.plan import UpgradeRequest
 from flux_upgrade.planning.proposal import Action, Round, RunDetails
@@ -137,7 +138,7 @@ def test_where_there_are_no_drafts_an_issue_says_what_one_would() -> None:
     (issue,) = forge.issues.values()
     forge.issues[issue.number] = replace(issue, labels=(*issue.labels, APPROVED))
     assert actions(world.run(forge)) == {MINOR: "opened"}
-    assert forge.issues == {}
+    assert not any(each.is_open for each in forge.issues.values())
     assert actions(world.run(forge)) == {MINOR: "unchanged"}
 
 
@@ -717,3 +718,18 @@ def test_a_checkout_of_another_history_writes_nothing() -> None:
     world.run(RecordingForge(forge))
     world.asked, world.head = UpgradeRequest(), "a" * 40
     assert actions(world.run(forge)) == {PATCH: "opened", MINOR: "opened"}
+
+
+def test_an_approved_minor_is_closed_once_it_runs_though_a_later_one_cools_down() -> None:
+    """Nothing is proposed of that size then, and what holds the later minor is not about this one."""
+    dates = {"v2.7.1": "2025-11-27", "v2.8.8": "2026-05-20", "v2.9.3": "2026-08-30"}
+    releases = tuple(Release(Version(tag), published_at=f"{date}T06:00:00Z") for tag, date in dates.items())
+    world = World(fleet({"clusters/staging": "v2.7.1"}), releases=releases, asked=UpgradeRequest(approve=("2.8",)))
+    forge = MemoryForge(dict(world.files))
+    world.run(forge)
+    (pull,) = forge.open_pulls()
+    assert "v2.8.8" in pull.title
+    forge.push_to_base({PATH: manifest("v2.8.8")})
+    world.files, world.asked = dict(forge.files), UpgradeRequest()
+    world.run(forge)
+    assert forge.open_pulls() == []

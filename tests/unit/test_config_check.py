@@ -139,3 +139,17 @@ def test_a_file_that_is_named_must_exist(tmp_path: Path, monkeypatch: pytest.Mon
     assert (code, out) == (UsageError.exit_code, "")
     assert "no.yaml cannot be read" in err
     assert "omit it" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("dashboard: true\n", "dashboard: one issue\n"),
+        ("dashboard: true\nforge: gitlab\n", "dashboard: none, because it needs GitHub, not gitlab\n"),
+        ("dashboard: false\n", ""),
+    ],
+)
+def test_a_dashboard_needs_github(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, line: str) -> None:
+    code, out, _ = in_checkout(tmp_path, monkeypatch, {**FLEET, ".github/flux-upgrade.yaml": text.encode()})
+    assert code == 0
+    assert line in out and ("dashboard" in out) is bool(line)

@@ -221,7 +221,7 @@ def test_an_example_that_checks_runs_on_pull_requests_and_may_only_read(path: Pa
 def answering(sender: str = "User", head: str = "acme/fleet", ref: str = "flux-upgrade/a/patch") -> dict[str, Any]:
     """The contexts of an event of a pull request."""
     pull = {"number": 7, "head": {"repo": {"full_name": head}, "ref": ref}}
-    event = {"sender": {"type": sender}, "pull_request": pull, "schedule": None}
+    event = {"sender": {"type": sender}, "pull_request": pull, "issue": NO_ISSUE, "schedule": None}
     return contexts("pull_request_target", event)
 
 
@@ -230,12 +230,25 @@ def contexts(event_name: str, event: dict[str, Any]) -> dict[str, Any]:
     return {"github": github, "inputs": {"approve": ""}}
 
 
+def ticking(sender: str = "User", label: str = "flux-upgrade/dashboard") -> dict[str, Any]:
+    """The contexts of an edit of an issue."""
+    issue = {"number": 9, "labels": [{"name": label}]}
+    return contexts("issues", {"sender": {"type": sender}, "issue": issue, "pull_request": NO_PULL, "schedule": None})
+
+
+NO_ISSUE: dict[str, Any] = {"number": None, "labels": []}
 NO_PULL = {"number": None, "head": {"repo": {"full_name": None}, "ref": None}}
-SCHEDULED = contexts("schedule", {"sender": {"type": None}, "pull_request": NO_PULL, "schedule": "17 5 * * *"})
-DISPATCHED = contexts("workflow_dispatch", {"sender": {"type": "User"}, "pull_request": NO_PULL, "schedule": None})
+SCHEDULED = contexts(
+    "schedule", {"sender": {"type": None}, "pull_request": NO_PULL, "issue": NO_ISSUE, "schedule": "17 5 * * *"}
+)
+DISPATCHED = contexts(
+    "workflow_dispatch", {"sender": {"type": "User"}, "pull_request": NO_PULL, "issue": NO_ISSUE, "schedule": None}
+)
 
 
-@pytest.mark.parametrize("given", [answering(), SCHEDULED, DISPATCHED], ids=["answer", "schedule", "dispatch"])
+@pytest.mark.parametrize(
+    "given", [answering(), ticking(), SCHEDULED, DISPATCHED], ids=["answer", "box", "schedule", "dispatch"]
+)
 def test_what_a_user_did_to_a_pull_request_of_ours_starts_a_run(given: dict[str, Any]) -> None:
     assert example_jobs.given("answers.yaml", given["github"]["event_name"], given) == {"approve": ""}
 
@@ -248,16 +261,19 @@ def test_what_a_user_did_to_a_pull_request_of_ours_starts_a_run(given: dict[str,
         pytest.param(answering(head=""), id="a-fork-that-is-gone"),
         pytest.param(answering(ref="feature"), id="another-branch"),
         pytest.param(answering(ref="x/flux-upgrade/a/patch"), id="another-branch-that-ends-as-ours"),
+        pytest.param(ticking(sender="Bot"), id="our-own-edit-of-the-dashboard"),
+        pytest.param(ticking(label="bug"), id="another-issue"),
     ],
 )
 def test_nothing_else_starts_a_run(given: dict[str, Any]) -> None:
-    assert example_jobs.given("answers.yaml", "pull_request_target", given) is None
+    assert example_jobs.given("answers.yaml", given["github"]["event_name"], given) is None
 
 
 @pytest.mark.parametrize(
     ("given", "group"),
     [
         pytest.param(answering(), "flux-upgrade-7", id="one-for-each-pull-request"),
+        pytest.param(ticking(), "flux-upgrade-9", id="one-for-the-dashboard"),
         pytest.param(SCHEDULED, "flux-upgrade-schedule", id="schedule"),
         # Nobody would repeat an approval that is dropped.
         pytest.param(DISPATCHED, "flux-upgrade-42", id="dispatch-by-itself"),

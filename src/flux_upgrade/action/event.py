@@ -1,6 +1,6 @@
-"""The pull request that started a run, from the event's payload. Pure.
+"""The pull request or the dashboard that started a run, from the event's payload. Pure.
 
-https://docs.github.com/en/webhooks/webhook-events-and-payloads#pull_request
+https://docs.github.com/en/webhooks/webhook-events-and-payloads#pull_request and …#issues.
 """
 
 from __future__ import annotations
@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
+from flux_upgrade.model import markers
 from flux_upgrade.model.errors import UsageError
 
 PULL_REQUEST_TARGET = "pull_request_target"
+ISSUES = "issues"
 
 
 class PullRequestEvent(NamedTuple):
@@ -34,16 +36,53 @@ class PullRequestEvent(NamedTuple):
         return ""
 
 
-def event_of(payload: str) -> PullRequestEvent:
-    """Raises UsageError for what is no payload of a pull request."""
+class DashboardEvent(NamedTuple):
+    """As above. Whether our own account has opened the issue is looked at later: the token tells that."""
+
+    number: int
+    is_dashboard: bool  # It has our label and our marker
+    is_ticked: bool  # A box of it is ticked
+    is_by_bot: bool
+    branch: str = ""  # It is about all pull requests
+
+    def left_alone(self, repository: str, branch_prefix: str) -> str:
+        """As above."""
+        del repository, branch_prefix  # GitHub sends events of the workflow's own repository only
+        if not self.is_dashboard:
+            return f"issue #{self.number} is not the dashboard of flux-upgrade"
+        if self.is_by_bot:
+            return f"a bot changed the dashboard #{self.number}: the next scheduled run looks at it"
+        # It ends the loop where what we write looks like a user's edit, because the token is a user's.
+        return "" if self.is_ticked else f"no box of the dashboard #{self.number} is ticked"
+
+
+Event = PullRequestEvent | DashboardEvent
+
+
+def event_of(payload: str, name: str = PULL_REQUEST_TARGET) -> Event:
+    """``name``: one of those above. Raises UsageError for what is no payload of it."""
     try:
         found: Any = json.loads(payload)
-        pull, sender = found["pull_request"], found["sender"]
-        head = pull["head"]
-        repository = head["repo"]["full_name"] if head["repo"] else ""
-        return PullRequestEvent(int(pull["number"]), str(head["ref"]), str(repository), sender["type"] == "Bot")
+        is_by_bot = found["sender"]["type"] == "Bot"
+        return _dashboard(found, is_by_bot=is_by_bot) if name == ISSUES else _pull(found, is_by_bot=is_by_bot)
     except (ValueError, TypeError, KeyError) as error:
+        what = "an issue" if name == ISSUES else "a pull request"
         raise UsageError(
-            "GITHUB_EVENT_PATH is not the payload of a pull request",
+            f"GITHUB_EVENT_PATH is not the payload of {what}",
             hint="run it in a job of GitHub Actions, which sets this variable",
         ) from error
+
+
+def _pull(found: Any, *, is_by_bot: bool) -> PullRequestEvent:
+    pull = found["pull_request"]
+    head = pull["head"]
+    repository = head["repo"]["full_name"] if head["repo"] else ""
+    return PullRequestEvent(int(pull["number"]), str(head["ref"]), str(repository), is_by_bot)
+
+
+def _dashboard(found: Any, *, is_by_bot: bool) -> DashboardEvent:
+    issue = found["issue"]
+    body = str(issue["body"] or "")
+    is_labeled = markers.DASHBOARD in [label["name"] for label in issue["labels"]]
+    is_dashboard = is_labeled and markers.dashboard_scope(body) is not None
+    return DashboardEvent(int(issue["number"]), is_dashboard, bool(markers.ticked(body)), is_by_bot)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from flux_upgrade.action import inputs
-from flux_upgrade.action.event import PULL_REQUEST_TARGET, PullRequestEvent, event_of
+from flux_upgrade.action.event import ISSUES, PULL_REQUEST_TARGET, Event, event_of
 from flux_upgrade.action.runner import Runner
 from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.cli.options import BootstrapCommand, Invocation, OutputOptions, UpgradeOptions
@@ -41,15 +41,15 @@ def read_invocation(env: Mapping[str, str], where: Runner, tokens: inputs.Secret
     return found._replace(options=options)
 
 
-def read_event(where: Runner) -> PullRequestEvent | None:
-    """The pull request that this run is about; None: about all of them. Raises UsageError."""
-    if where.event != PULL_REQUEST_TARGET:
+def read_event(where: Runner) -> Event | None:
+    """The pull request or the dashboard that started this run; None: neither. Raises UsageError."""
+    if where.event not in (PULL_REQUEST_TARGET, ISSUES):
         return None
     hint = "mount the runner's file into the container, as GitHub Actions does"
-    return event_of(read_text(where.event_path, hint, _MAX_PAYLOAD))
+    return event_of(read_text(where.event_path, hint, _MAX_PAYLOAD), where.event)
 
 
-def reason_to_pass(event: PullRequestEvent, options: UpgradeOptions) -> str:
+def reason_to_pass(event: Event, options: UpgradeOptions) -> str:
     """Why nothing is to be done about it, before any server is asked; empty: it is to be looked at."""
     config = build_config(find(options.path), options.config, options.governing)
     return event.left_alone(options.repository, config.branch_prefix)

@@ -130,6 +130,7 @@ class Config(NamedTuple):
     name: str = ""  # Of the file, from the repository's root; empty for the usual one
     limits: Limits = Limits()
     allow_hosts: tuple[str, ...] = ()  # That the tree names, and that are asked though they are not public
+    dashboard: bool = False  # Whether an issue shows everything
     extends: str = ""  # As it is written; empty: the file stands by itself
     origins: tuple[Origin, ...] = ()  # Of what is set, where the shared file was read
 

@@ -347,6 +347,13 @@ _OWN = (
         "flux-upgrade/",
     ),
     Key(
+        "dashboard",
+        PlainShape.BOOLEAN,
+        "Whether one issue shows what runs, what is open and what waits, with boxes to tick: see "
+        "[Dashboard](../how-to/dashboard.md). It needs GitHub.",
+        "false",
+    ),
+    Key(
         "forge",
         ChoiceShape(FORGES),
         "The type of your Git host. `git`: flux-upgrade only pushes branches. Default: derived from the remote's host.",

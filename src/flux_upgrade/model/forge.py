@@ -53,10 +53,11 @@ class PullRequest(NamedTuple):
     """Label → when it was put on, RFC 3339, UTC: of the last few that were, where the forge tells."""
     merges_for: str | None = None
     """Login of who turned on auto-merge, as ``CommitStatus.creator``; None: it is off, or the forge does not tell."""
+    is_rebase_asked: bool = False  # A box of the dashboard asks for what its own rebase box does
 
 
 class Issue(NamedTuple):
-    """An issue with our label: stands in for a draft where the forge has none."""
+    """An issue with a label of ours: stands in for a draft where the forge has none, or is a dashboard."""
 
     number: int
     url: str
@@ -66,6 +67,7 @@ class Issue(NamedTuple):
     is_open: bool = True
     closed_at: str = ""  # RFC 3339, UTC; of a closed one
     is_closed_by_bot: bool = False  # As of a pull request
+    is_own: bool = False  # The account that the token acts as has opened it
 
 
 class Branch(NamedTuple):
@@ -151,6 +153,7 @@ class Repository(NamedTuple):
     """The last commits of the base by first parents, newest first, with what they hold of ``Question.watched``."""
     lists_pulls: bool = True
     """False: a Git server. A branch of ours stands for an open pull request, whose text nobody can read."""
+    sees_issues: bool = True  # False: the token may not read issues
 
 
 class NewCommit(NamedTuple):
@@ -264,7 +267,7 @@ def revert_branch(number: int, branch: str) -> str:
 
 
 class OpenIssue(NamedTuple):
-    """Where the forge has no drafts: an issue says what a draft would."""
+    """Where the forge has no drafts, an issue says what a draft would. A dashboard is one, too."""
 
     title: str
     body: str
@@ -272,11 +275,12 @@ class OpenIssue(NamedTuple):
 
 
 class UpdateIssue(NamedTuple):
-    """Replace the body of an issue of ours, or close it."""
+    """Replace the body of an issue of ours, close it, or reopen it."""
 
     issue: Issue
     body: str
     close: bool = False
+    reopen: bool = False
 
 
 Step = OpenPull | UpdatePull | ClosePull | CommentPull | RevertPull | OpenIssue | UpdateIssue

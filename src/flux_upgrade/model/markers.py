@@ -12,13 +12,13 @@ import hashlib
 import json
 import re
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flux_upgrade.model.versions import Version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from flux_upgrade.model.forge import Commit
 
@@ -37,10 +37,12 @@ AUTO_MERGE, AUTO_MERGE_OFF = "auto-merge", "auto-merge:off"
 MIGRATED = "migrated"  # The box by which people say that `flux migrate` ran in the cluster
 PROOF = "flux-upgrade/proof"  # The context of the commit status
 PENDING = "flux-upgrade/pending"  # The label of the issues that stand in for drafts
+DASHBOARD = "flux-upgrade/dashboard"  # The label of the issue that is the dashboard
 _TRAILER = re.compile(r"^(Flux-Upgrade-[A-Za-z]+): (.+)$", re.MULTILINE)
 # What is written has neither < nor >: a body of anybody's cannot make the search long.
 _BEGIN = re.compile(r"<!-- flux-upgrade (\{[^<>\n]*\}) -->\r?\n")
 _ACCEPTED = re.compile(rf"^[ \t]*- \[[xX]\] <!-- flux-upgrade:{ACCEPT}-([0-9a-f]+) -->", re.MULTILINE)
+_TICKED = re.compile(r"^[ \t]*- \[[xX]\] <!-- flux-upgrade:([a-z0-9.-]+) -->", re.MULTILINE)
 _END = "<!-- /flux-upgrade -->"
 
 
@@ -137,7 +139,23 @@ def _plain(message: str, *, keep_digest: bool = False) -> str:
 
 
 def block(text: str, state: MarkerState) -> str:
-    content = json.dumps({key: value for key, value in state._asdict().items() if value})
+    return _framed(text, {key: value for key, value in state._asdict().items() if value})
+
+
+def dashboard_block(text: str, scope: str) -> str:
+    """As ``block``, for the dashboard. ``scope``: what it is about, should a repository have several."""
+    return _framed(text, {"dashboard": scope})
+
+
+def dashboard_scope(body: str) -> str | None:
+    """The scope of a dashboard; None for any other body."""
+    content = _content(body)
+    scope = content.get("dashboard") if content is not None else None
+    return scope if isinstance(scope, str) else None
+
+
+def _framed(text: str, state: Mapping[str, object]) -> str:
+    content = json.dumps(state)
     # A comment ends at the first `-->`, whatever stands in the JSON.
     safe = content.replace("<", "\\u003c").replace(">", "\\u003e").replace("--", "-\\u002d")
     return f"<!-- flux-upgrade {safe} -->\n{text.strip()}\n{_END}\n"
@@ -145,12 +163,8 @@ def block(text: str, state: MarkerState) -> str:
 
 def state_of(body: str) -> MarkerState | None:
     """The state in a body; None where there is none that can be read."""
-    begin = _BEGIN.search(body)
-    if begin is None:
-        return None
-    try:
-        content = json.loads(begin[1])
-    except (ValueError, RecursionError):
+    content = _content(body)
+    if content is None:
         return None
     known = {name: content[name] for name in MarkerState._fields if name in content}
     paths, stored, moved, given = (known.pop(name, []) for name in ("paths", "stored", "moved", "given"))
@@ -161,6 +175,15 @@ def state_of(body: str) -> MarkerState | None:
         return None
     known["target"] = Version(known["target"])
     return MarkerState(**known, paths=_texts(paths), stored=_texts(stored), moved=_texts(moved), given=_texts(given))
+
+
+def _content(body: str) -> dict[str, Any] | None:
+    """What the first comment of our block holds."""
+    begin = _BEGIN.search(body)
+    try:
+        return dict(json.loads(begin[1])) if begin is not None else None
+    except (ValueError, RecursionError):
+        return None
 
 
 def _texts(value: object) -> tuple[str, ...]:
@@ -216,6 +239,11 @@ def unticked(body: str, name: str) -> str:
 def accepted(body: str) -> list[str]:
     """Of the boxes that say what breaks, the entries of those that are ticked."""
     return _ACCEPTED.findall(body)
+
+
+def ticked(body: str) -> frozenset[str]:
+    """The names of all boxes of our block that are ticked."""
+    return frozenset(_TICKED.findall(text_of(body) or ""))
 
 
 def is_ticked(body: str, name: str) -> bool:

@@ -148,6 +148,11 @@ class Result(NamedTuple):
         return self.action is Action.HELD and self.hold is not None and self.hold.reason.effect.is_wait
 
 
+class DashboardResult(NamedTuple):
+    action: Action
+    url: str  # Empty where a run that writes nothing would open it
+
+
 class Round(NamedTuple):
     repository: Repository
     plans: tuple[UpdateGroupPlan, ...]
@@ -155,3 +160,4 @@ class Round(NamedTuple):
     void: tuple[Void, ...] = ()  # Groups of the config file that match nothing
     branch: str = ""  # The run was only about the update group that has this branch; empty: about all
     errors: tuple[FluxUpgradeError, ...] = ()  # What ended it early, and belongs to no pull request
+    dashboard: DashboardResult | None = None  # None: there is none

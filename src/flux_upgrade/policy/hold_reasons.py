@@ -29,6 +29,7 @@ class Effect(NamedTuple):
     is_wait: bool = False  # Nothing has to be done: it passes, or it is what you decided
     is_expected: bool = False  # Nobody has to know: the installation is as it should be, or waits as the settings say
     holds_cluster: bool = False  # Manifests and pins of a cluster move together, so that it holds all of them
+    is_approvable: bool = False  # An approval of the version ends it
     is_of_file: bool = False  # It holds the file at every release, and names one as an example
     pull_request: OpenPullRequest = OpenPullRequest.STAYS
 
@@ -67,31 +68,31 @@ class HoldReason(StrEnum):
         "needs-approval",
         "The policy does not allow this upgrade without approval. Or an approved upgrade must be merged first.",
         "[Approve](../how-to/approve-minors.md) the version, or merge the open pull request.",
-        Effect(is_expected=True, pull_request=OpenPullRequest.CLOSED),
+        Effect(is_approvable=True, is_expected=True, pull_request=OpenPullRequest.CLOSED),
     )
     COOLING_DOWN = (
         "cooling-down",
         "The release is younger than the configured `cool-down`.",
         "Wait until the date shown, or approve the version.",
-        Effect(is_wait=True, is_expected=True),
+        Effect(is_approvable=True, is_wait=True, is_expected=True),
     )
     OUT_OF_RANGE = (
         "out-of-range",
         "The newest release is outside the configured `range`.",
         "Widen `range`, or approve the version.",
-        Effect(is_wait=True, is_expected=True, pull_request=OpenPullRequest.CLOSED),
+        Effect(is_approvable=True, is_wait=True, is_expected=True, pull_request=OpenPullRequest.CLOSED),
     )
     CLOSED_BY_HUMAN = (
         "closed-by-human",
         "You or another user closed the pull request, deleted its branch, or ticked **skip**. A patch is skipped for that version only, a minor for all its versions.",
         "Reopen the pull request, or approve the version.",
-        Effect(is_wait=True, verb="declined"),
+        Effect(is_approvable=True, is_wait=True, verb="declined"),
     )
     REVERTED = (
         "reverted",
         "The upgrade was merged and then reverted. It is treated like a closed pull request.",
         "Approve the version once the problem is fixed.",
-        Effect(is_wait=True, verb="merged and reverted"),
+        Effect(is_approvable=True, is_wait=True, verb="merged and reverted"),
     )
     WAITS_FOR_GROUP = (
         "waits-for-group",
@@ -103,13 +104,13 @@ class HoldReason(StrEnum):
         "group-reverted",
         "A group in `after` has merged the release and then reverted it.",
         "Wait for a newer release, or approve this one once the problem is fixed.",
-        Effect(is_wait=True, verb="merged and reverted", pull_request=OpenPullRequest.DRAFT),
+        Effect(is_approvable=True, is_wait=True, verb="merged and reverted", pull_request=OpenPullRequest.DRAFT),
     )
     ROLLED_BACK = (
         "rolled-back",
         "`flux-upgrade rollback` moved the artifact's tag back from this version.",
         "Wait for a newer release, or approve this one once the problem is fixed.",
-        Effect(is_wait=True, verb="rolled back"),
+        Effect(is_approvable=True, is_wait=True, verb="rolled back"),
     )
     NEEDS_SIGNATURE = (
         "needs-signature",

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from flux_upgrade.clusters.groups import branch_name, branches_of, is_chosen
+from flux_upgrade.model import markers
 from flux_upgrade.model.errors import CheckoutDiffers, FluxUpgradeError, known
 from flux_upgrade.model.forge import Question, Repository
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.text import is_utf8
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory, plan_update_groups, unused_approvals
-from flux_upgrade.planning.proposal import Action, Result, Round, RunDetails
+from flux_upgrade.planning.proposal import Action, DashboardResult, Result, Round, RunDetails
 from flux_upgrade.policy.decision import BumpKind
 from flux_upgrade.pullrequests.former import question_of_former
 from flux_upgrade.pullrequests.limits import Allowance, Room, Subject, openings_last
@@ -26,25 +27,44 @@ class FetchedPlans(NamedTuple):
 
     repository: Repository
     plans: tuple[UpdateGroupPlan, ...]
+    inventory: Inventory  # With what the boxes of the dashboard ask for
+    ticked: frozenset[str]  # Names of these boxes
+    calls: int  # To the forge, until then
 
 
-def fetch_plans(inventory: Inventory, forge: Forge) -> FetchedPlans:
-    """The repository, and what is planned for it.
+def fetch_plans(inventory: Inventory, forge: Forge, *, takes_boxes: bool = True) -> FetchedPlans:
+    """The repository, and what is planned for it. ``takes_boxes``: those of the dashboard count.
 
     Raises what ``Forge.fetch`` and ``plan_update_groups`` raise.
     """
-    repository = forge.fetch(question_of(inventory))
-    plans = plan_update_groups(inventory, repository)
+    asked, repository, ticked = _fetched(inventory, forge, question_of(inventory), takes_boxes=takes_boxes)
+    plans = plan_update_groups(asked, repository)
     about = question_of_former(inventory, repository, plans)
     if about is not None:
         repository = repository._replace(former=tuple(forge.fetch(about).branches.values()))
-        plans = plan_update_groups(inventory, repository)
+        plans = plan_update_groups(asked, repository)
     more = {path for planned in plans for path in planned.moved} - repository.files.keys()
     if not more:
-        return FetchedPlans(repository, plans)
+        return FetchedPlans(repository, plans, asked, ticked, forge.calls)
     # Which files have to be moved is known once it is known what is proposed: nearly never any.
-    repository = forge.fetch(question_of(inventory, sorted(more)))._replace(former=repository.former)
-    return FetchedPlans(repository, plan_update_groups(inventory, repository))
+    former = repository.former
+    question = question_of(inventory, sorted(more))
+    asked, repository, ticked = _fetched(inventory, forge, question, takes_boxes=takes_boxes)
+    repository = repository._replace(former=former)
+    return FetchedPlans(repository, plan_update_groups(asked, repository), asked, ticked, forge.calls)
+
+
+def _fetched(
+    inventory: Inventory, forge: Forge, question: Question, *, takes_boxes: bool
+) -> tuple[Inventory, Repository, frozenset[str]]:
+    repository = forge.fetch(question)
+    if not (inventory.config.dashboard and takes_boxes):
+        return inventory, repository, frozenset()
+    # Late: most repositories have no dashboard.
+    from flux_upgrade.pullrequests.dashboard.answers import answered, ticked_of
+
+    ticked = ticked_of(inventory, repository)
+    return *answered(inventory, repository, ticked), ticked
 
 
 def reconcile_pull_requests(
@@ -55,11 +75,12 @@ def reconcile_pull_requests(
     ``fetched``: by ``fetch_plans``. ``warn`` is called, before the first write, with what the forge warns of.
     Raises CheckoutDiffers.
     """
-    results: dict[str, Result] = {}
+    given, results = inventory, dict[str, Result]()
     branch = inventory.request.branch
     allowance = Allowance(inventory, forge, run)
     errors: list[FluxUpgradeError] = []
-    for number, (repository, plans) in rounds(fetched, lambda: fetch_plans(inventory, forge), errors):
+    for number, current in rounds(fetched, lambda: fetch_plans(given, forge), errors):
+        repository, plans, inventory = current.repository, current.plans, current.inventory
         if number == 1:
             _require_base(inventory, repository)
             void = (each.text for each in inventory.void)
@@ -83,12 +104,33 @@ def reconcile_pull_requests(
             break
     done = [results[each.branch] for each in chosen]
     try:
-        seen_at = rounds(FetchedPlans(repository, plans), lambda: fetch_plans(inventory, forge), errors)
-        done.extend(_told((number, Reconciler(inventory, forge, run, at[0], allowance)) for number, at in seen_at))
+        seen_at = rounds(current, lambda: fetch_plans(given, forge), errors)
+        done.extend(
+            _told((number, Reconciler(inventory, forge, run, at.repository, allowance)) for number, at in seen_at)
+        )
         done.extend(reconciler.close_stale(warn))
     except Exception as error:  # noqa: BLE001 all else was done, and is reported
         errors.append(known(error))
-    return Round(repository, tuple(seen), tuple(done), inventory.void, branch, tuple(errors))
+    dashboard = _dashboard(given, forge, current, results.values(), warn)
+    return Round(repository, tuple(seen), tuple(done), inventory.void, branch, tuple(errors), dashboard)
+
+
+def _dashboard(
+    inventory: Inventory, forge: Forge, seen: FetchedPlans, results: Iterable[Result], warn: Callable[[str], None]
+) -> DashboardResult | None:
+    """Keep it current. ``seen``: what was fetched for the last round."""
+    is_there = any(markers.DASHBOARD in issue.labels for issue in seen.repository.issues)
+    if not (inventory.config.dashboard or is_there) or inventory.all_paths is None or forge.exhausted:
+        return None
+    # Late: most repositories have no dashboard.
+    from flux_upgrade.pullrequests.dashboard.keep import keep_dashboard, obeyed_boxes
+
+    def fetch(number: int) -> FetchedPlans:
+        # All is as it was looked at where nothing was called since.
+        is_settled = number == 1 and forge.calls == seen.calls and not seen.ticked
+        return seen if is_settled else fetch_plans(inventory, forge, takes_boxes=False)
+
+    return keep_dashboard(inventory, forge, fetch, obeyed_boxes(seen.ticked, seen.repository, results), warn)
 
 
 def _told(reconcilers: Iterable[tuple[int, Reconciler]]) -> Iterable[Result]:

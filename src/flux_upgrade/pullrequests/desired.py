@@ -137,7 +137,7 @@ def _open(desired: DesiredPull, repository: Repository) -> OpenPull:
 
 def asks_for_rebase(pull: PullRequest) -> bool:
     """Whether a user allows us to discard what others pushed to the branch."""
-    return REBASE in pull.labels or markers.is_ticked(pull.body, markers.REBASE)
+    return REBASE in pull.labels or pull.is_rebase_asked or markers.is_ticked(pull.body, markers.REBASE)
 
 
 def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> Reconciliation:

@@ -116,7 +116,9 @@ def no_longer_needed(
         return "withdrawn", f"{target} is no longer among Flux's releases."
     if bump_kind is BumpKind.MIGRATION:
         return _moved(plans, target)
-    ours = [hold for hold in holds if _is_about(hold, bump_kind, target)]
+    # What runs by now waits for nothing: a hold is about a later release. A patch may still change flags.
+    is_awaited = bump_kind is BumpKind.PATCH or not target or any(is_before(p.pin.version, target) for p in plans)
+    ours = [hold for hold in holds if is_awaited and _is_about(hold, bump_kind, target)]
     if any(hold.reason.effect.pull_request is not OpenPullRequest.CLOSED for hold in ours):
         return None
     larger = [

@@ -42,6 +42,9 @@ def check_report(config: Config, title: str, matches: Mapping[str, Sequence[str]
     lines.append(f"limits: {', '.join(limits)}")
     if config.moves_operator:
         lines.append("flux-operator: its own version is updated in the same pull request")
+    if config.dashboard:
+        where = "one issue" if config.forge in ("", "github") else f"none, because it needs GitHub, not {config.forge}"
+        lines.append(f"dashboard: {where}")
     if config.forge:
         lines.append(f"Git host: {config.forge}")
     if config.allow_hosts:

@@ -31,7 +31,18 @@ def without_plans(done: Round) -> str:
 def results_lines(done: Round, *, written: bool) -> list[str]:
     """What was done about each pull request."""
     acted = (line for each in done.results if not each.is_waiting for line in _result(each, written=written))
-    return [*acted, *(line for each in waiting(done.results) for line in _waiting(each))]
+    return [
+        *acted,
+        *(line for each in waiting(done.results) for line in _waiting(each)),
+        *_dashboard(done, written=written),
+    ]
+
+
+def _dashboard(done: Round, *, written: bool) -> Iterator[str]:
+    if done.dashboard is not None:
+        is_so = written or done.dashboard.action is Action.UNCHANGED
+        where = f" · {done.dashboard.url}" if done.dashboard.url else ""
+        yield f"dashboard: {'' if is_so else 'would be '}{done.dashboard.action}{where}"
 
 
 class Waiting(NamedTuple):

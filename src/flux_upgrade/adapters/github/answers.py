@@ -87,8 +87,8 @@ def cursor_of(connection: Json) -> str:
 
 
 def issues_of(repository: Json) -> tuple[Issue, ...]:
-    """The issues with our label, newest first; none where they cannot be seen."""
-    nodes = (repository.get("issues") or {"nodes": ()})["nodes"]
+    """Those in place of drafts, newest first, and the dashboards, oldest first; none where they cannot be seen."""
+    lists = (repository.get(name) or {"nodes": ()} for name in ("issues", "dashboards"))
     return tuple(
         Issue(
             n["number"],
@@ -99,8 +99,10 @@ def issues_of(repository: Json) -> tuple[Issue, ...]:
             is_open=n["state"] == "OPEN",
             closed_at=n["closedAt"] or "",
             is_closed_by_bot=_is_closed_by_bot(n),
+            is_own=n["viewerDidAuthor"],
         )
-        for n in nodes
+        for found in lists
+        for n in found["nodes"]
     )
 
 

@@ -104,6 +104,7 @@ class GitHubForge:
             branches=branches,
             issues=answers.issues_of(seen),
             sees_statuses=self._parts.statuses,
+            sees_issues=self._parts.issues,
             others=answers.others_of(seen, question),
             is_enterprise_server=self._is_enterprise,
             closed=answers.closed_of(seen, question),

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from flux_upgrade.adapters.github import branch_rules
 from flux_upgrade.model.forge import Question
-from flux_upgrade.model.markers import PENDING, PROOF
+from flux_upgrade.model.markers import DASHBOARD, PENDING, PROOF
 
 MAX_BRANCHES = 50
 MAX_PATHS = 100  # of one query: more of them would come near GitHub's limits of cost and time
@@ -21,6 +21,8 @@ MAX_LOOKUPS = 1000  # of files in the last commits
 _LEAST_COMMITS = 10
 PAGED = ("issues", "refs")
 """Lists that go on in the query of each further chunk: the more clusters, the more of them there may be."""
+
+_ISSUE_LISTS = ("issues", "dashboards")
 
 Json = Mapping[str, Any]
 Who = tuple[str, str]  # owner and name of a repository
@@ -52,9 +54,16 @@ fragment Pulls on PullRequestConnection {{
 _NEWEST = "{field: CREATED_AT, direction: DESC}"
 _REPOSITORY = """
     id nameWithOwner url isArchived isEmpty viewerDefaultMergeMethod"""
+_ISSUE = f"number url state closedAt title body viewerDidAuthor labels(first: 50) {{ nodes {{ name }} }} {_CLOSED}"
 _ISSUES = f"""issues(first: 100, labels: ["{PENDING}"], orderBy: {_NEWEST}%s) @include(if: $issues) {{
       pageInfo {{ hasNextPage endCursor }}
-      nodes {{ number url state closedAt title body labels(first: 50) {{ nodes {{ name }} }} {_CLOSED} }}
+      nodes {{ {_ISSUE} }}
+    }}"""
+# The oldest: whoever copies ours cannot push it off the page.
+_DASHBOARDS = f"""dashboards: issues(
+      first: 20, labels: ["{DASHBOARD}"], orderBy: {{field: CREATED_AT, direction: ASC}}
+    ) @include(if: $issues) {{
+      nodes {{ {_ISSUE} }}
     }}"""
 _BASE = """{
       name ...Rules
@@ -98,7 +107,7 @@ class Parts(NamedTuple):
         """Those parts that no error is about."""
         places = {place for error in errors for place in _places(error)}
         return Parts(
-            issues=self.issues and "issues" not in places,
+            issues=self.issues and places.isdisjoint(_ISSUE_LISTS),
             statuses=self.statuses and "status" not in places,
             rules=self.rules and places.isdisjoint(branch_rules.FIELDS),
             viewer=self.viewer and "viewer" not in places,
@@ -107,7 +116,7 @@ class Parts(NamedTuple):
 
 def is_about_parts(error: Json) -> bool:
     """Whether an error is about something that can be left out."""
-    return not _places(error).isdisjoint({"issues", "status", "viewer", *branch_rules.FIELDS})
+    return not _places(error).isdisjoint({*_ISSUE_LISTS, "status", "viewer", *branch_rules.FIELDS})
 
 
 def permission_for(answer: object) -> str:
@@ -202,7 +211,7 @@ def first(who: Who, question: Question, parts: Parts) -> Query:
     branches = builder.branches(question, 0)
     lists = PAGED if "/" in question.prefix else PAGED[:1]
     pages = "\n    ".join(builder.list(name, question) for name in lists)
-    body = f"{_REPOSITORY}\n    {pages}\n    base: {field} {_BASE % files}\n    {branches}"
+    body = f"{_REPOSITORY}\n    {pages}\n    {_DASHBOARDS}\n    base: {field} {_BASE % files}\n    {branches}"
     if question.prefix:
         body += f"\n    {_CLOSED_HEADS}"
     return builder.query(body, branch_rules.RULES + (_HEAD + _PULLS if branches else ""), builder.viewer)

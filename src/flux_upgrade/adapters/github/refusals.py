@@ -40,7 +40,7 @@ _SIGNING = (
     "use GITHUB_TOKEN or an app token, because the rules require signed commits; or exempt the branches of flux-upgrade"
 )
 _RULES = "exempt the branches of flux-upgrade from that rule: Settings > Rules, or Settings > Branches"
-_ISSUES = "tick Settings > General > Features > Issues, or set `pending: summary`"
+_ISSUES = "tick Settings > General > Features > Issues, or set `pending: summary` and `dashboard: false`"
 _AUTO_MERGE = "tick Settings > General > 'Allow auto-merge', or remove `auto-merge` from the config file"
 _CLEAN = "require a check of your CI or a review in the rules of the base branch: auto-merge has nothing to wait for"
 _SSO = "authorize the token for the organization: click Configure SSO in the list of your tokens"

@@ -95,11 +95,7 @@ class GitHubWrites:
             with self._telling("open an issue", _ISSUES):
                 made = self._repository.create_issue(step.title, step.body, labels=list(step.labels))
             return Done(made.number, made.html_url)
-        with self._telling("change the issue", _ISSUES):
-            state = "closed" if step.close else NotSet
-            body = NotSet if step.body == step.issue.body else step.body
-            self._issue(step.issue.number).edit(body=body, state=state)
-        return Done(step.issue.number, step.issue.url)
+        return self._update_issue(step)
 
     def _open(self, step: forge.OpenPull) -> Done:
         head = self._moved(step.branch, step.before, step.commit)
@@ -151,6 +147,18 @@ class GitHubWrites:
         for label in step.drop_labels:
             warnings += self._dropped(step.pull.number, label)
         return Done(step.pull.number, step.pull.url, head, warnings, refused)
+
+    def _update_issue(self, step: forge.UpdateIssue) -> Done:
+        """Change an issue as it was looked at: a box that a user has ticked since is not lost. Raises Overtaken."""
+        seen = step.issue
+        with self._telling("change the issue", _ISSUES):
+            _, now = self._transport.requestJsonAndCheck("GET", f"{self._url}/issues/{seen.number}")
+            if (now.get("state") == "open", now.get("body") or "") != (seen.is_open, seen.body):
+                raise Overtaken(f"another user or run changed {seen.url}")
+            state = "closed" if step.close else "open" if step.reopen else NotSet
+            body = NotSet if step.body == seen.body else step.body
+            self._issue(seen.number).edit(body=body, state=state)
+        return Done(seen.number, seen.url)
 
     def _comment(self, step: forge.CommentPull) -> Done:
         """GitHub takes a comment twice: of those that two runs wrote at the same time, the first stays.
