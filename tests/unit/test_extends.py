@@ -170,7 +170,17 @@ NEVER = {each.name for each in TOP.keys if each.shared is None} | {"paths", *(ea
 
 def test_what_loosens_runs_or_names_a_place_is_never_shared() -> None:
     assert {
-        *("auto-merge", "allow-hosts", "flags", "labels", "forge", "bootstrap", "branch-prefix", "extends"),
+        *(
+            "auto-merge",
+            "allow-hosts",
+            "flags",
+            "labels",
+            "forge",
+            "bootstrap",
+            "branch-prefix",
+            "extends",
+            "dashboard",
+        ),
         *("groups", "paths", "after", "soak", "healthy", "on-failure", "ignore", "include", "schedule", "timezone"),
     } == NEVER
 
