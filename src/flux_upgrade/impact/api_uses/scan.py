@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from operator import attrgetter
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, UsePlace
@@ -30,6 +31,9 @@ from flux_upgrade.pins.formats.kustomize_files import NAMES, Kustomizations
 from flux_upgrade.pins.formats.passages import ENDS, Passage, whole
 from flux_upgrade.pins.formats.yaml_places import is_variable
 
+_MOST_IN_BROKEN = 100  # Uses of a document that cannot be read, which name one reason. People write up to 14.
+_MOST = 2_500  # Mentions of versions in a file. People write up to 14.
+_TOO_MANY = f"the file names more than {_MOST:,} API versions"
 _BY_TERRAFORM = "Terraform applies it"
 _COMMENT = "it is a comment"
 _NO_MANIFEST = "the file is not a manifest"
@@ -87,22 +91,28 @@ def find(
     if not known.are_in(content):
         return None
     text, is_yaml = decoded(content), _is_yaml(path)
-    mentions = known.mentions(text)
+    mentions, more = _within_budget(known.mentions(text))
     if not mentions and not (is_yaml and known.are_apart(text)):
         return None
     file, objects = whole(text), []
     if is_yaml:
         role = UsePlace.PATCH if is_patch else UsePlace.RESOURCE
-        structure = Structure(path, file, known, mentions, role, leaves_out)
+        structure = Structure(path, content, file, known, mentions, role, leaves_out)
         uses, objects = [*_all(path, structure, known)], structure.objects
     else:
         uses = [*_in_text(path, file, mentions, _NO_MANIFEST)]
         if path.endswith(_TERRAFORM):
             uses = [*_by_terraform(file, uses)]
+    uses += (_use(path, file, each, UsePlace.TEMPLATE, _TOO_MANY) for each in more)
     if not uses:
         return None
     in_order = attrgetter("start")
     return FluxFile(path, content, tuple(sorted(uses, key=in_order)), tuple(sorted(objects, key=in_order)))
+
+
+def _within_budget(mentions: list[Mention]) -> tuple[list[Mention], list[Mention]]:
+    """Those that are looked at, and the first of those that are not."""
+    return mentions[:_MOST], mentions[_MOST : _MOST + 1]
 
 
 def _all(path: str, structure: Structure, groups: ApiGroups) -> Iterator[ApiUse]:
@@ -112,7 +122,10 @@ def _all(path: str, structure: Structure, groups: ApiGroups) -> Iterator[ApiUse]
     starts = [each.start for each in left]
     for broken in structure.broken:
         within = left[bisect_left(starts, broken.begin) : bisect_left(starts, broken.end)]
-        yield from _in_broken(path, structure.file, within, broken, groups)
+        yield from islice(_in_broken(path, structure.file, within, broken, groups), _MOST_IN_BROKEN)
+        # The first that is not looked at may be of a resource.
+        more = within[_MOST_IN_BROKEN : _MOST_IN_BROKEN + 1]
+        yield from (_use(path, structure.file, each, UsePlace.TEMPLATE, broken.message) for each in more)
         structure.claimed.update(each.start for each in within)
     comments = [each for each in left if each.start not in structure.claimed]
     yield from _in_text(path, structure.file, comments, _COMMENT)
