@@ -257,7 +257,7 @@ def test_of_a_document_that_cannot_be_read_a_hundred_uses_are_reported(tmp_path:
 
 
 def test_no_use_hides_behind_a_hundred_comments_of_a_document_that_cannot_be_read(tmp_path: Path, source: Path) -> None:
-    text = "a: {\n" + "# source.toolkit.fluxcd.io/v1beta2\n" * 200 + resource()
+    text = "a: b\na: b\n" + "# source.toolkit.fluxcd.io/v1beta2\n" * 200 + resource()
     assert run(plant(tmp_path, {"a.yaml": text}), source, "check").code == 27
 
 

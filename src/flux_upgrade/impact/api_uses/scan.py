@@ -7,7 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from operator import attrgetter
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, UsePlace
@@ -122,10 +122,7 @@ def _all(path: str, structure: Structure, groups: ApiGroups) -> Iterator[ApiUse]
     starts = [each.start for each in left]
     for broken in structure.broken:
         within = left[bisect_left(starts, broken.begin) : bisect_left(starts, broken.end)]
-        yield from islice(_in_broken(path, structure.file, within, broken, groups), _MOST_IN_BROKEN)
-        # The first that is not looked at may be of a resource.
-        more = within[_MOST_IN_BROKEN : _MOST_IN_BROKEN + 1]
-        yield from (_use(path, structure.file, each, UsePlace.TEMPLATE, broken.message) for each in more)
+        yield from _in_broken(path, structure.file, within, broken, groups)
         structure.claimed.update(each.start for each in within)
     comments = [each for each in left if each.start not in structure.claimed]
     yield from _in_text(path, structure.file, comments, _COMMENT)
@@ -174,7 +171,8 @@ def _in_broken(
     # A merge that is left unresolved ends the way to any use.
     is_no_template = _CONFLICT.search(text) is not None or not (is_template or _PUT_IN.search(text))
     is_unreadable = not broken.is_yaml and not path.endswith(ENDS) and is_no_template
-    for each in (*mentions, *_pairs(file.text, broken, groups)):
+    here = chain(mentions, _pairs(file.text, broken, groups))
+    for each in islice(here, _MOST_IN_BROKEN):
         before = file.text[beginning_of_line(file.text, each.begin) : each.begin]
         place, why = UsePlace.TEXT, broken.message
         if is_commented(file.text, each.begin):
@@ -187,6 +185,9 @@ def _in_broken(
         if place is UsePlace.TEMPLATE or not each.is_put_in:
             found = _use(path, file, each, place, why)
             yield found._replace(is_unreadable=is_unreadable and place is UsePlace.TEMPLATE)
+    # The first that is not looked at may be of a resource.
+    for each in islice(here, 1):
+        yield _use(path, file, each, UsePlace.TEMPLATE, broken.message)._replace(is_unreadable=is_unreadable)
 
 
 def _pairs(text: str, broken: UnreadableSpan, groups: ApiGroups) -> Iterator[Mention]:
