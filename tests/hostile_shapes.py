@@ -41,6 +41,13 @@ SHAPES = {
     "empty documents": Shape(_YAML, _ONE, "---\n"),
     "documents that are no YAML": Shape(_YAML, _ONE, "---\napiVersion: source.toolkit.fluxcd.io/v1beta2\na: {{ b\n"),
     "resources": Shape(_YAML, _MARKS, "---\n" + _GIT),
+    "resources with a field that moves": Shape(
+        _YAML,
+        _MARKS,
+        "---\napiVersion: helm.toolkit.fluxcd.io/v2beta1\nkind: HelmRelease\nmetadata: {name: p@}\n"
+        "spec:\n  interval: 1m\n  chart: {spec: {chart: a, sourceRef: {kind: HelmRepository, name: a},"
+        " valuesFile: a.yaml}}\n",
+    ),
     "resources in a list": Shape(
         _YAML,
         "apiVersion: v1\nkind: List\nitems:\n",

@@ -228,7 +228,7 @@ def test_a_large_tree_is_the_same_for_one_processor_as_for_all(tmp_path: Path, s
     ("text", "message"),
     [
         ("a: &a [" + "x," * 300 + "]\nb: [" + "*a ," * 300 + "]\n", "line 6: aliases that expand to too much"),
-        ("a: [" + "x," * 150_000 + "]\n", "line 5: more values than a file of this size may have"),
+        ("a: [" + "x," * 150_000 + "]\n", "line 5: more than 50,000 values in one document"),
         ("---\na: b\n" * 5000, ""),
     ],
     ids=["aliases", "values", "documents"],
@@ -242,7 +242,26 @@ def test_a_file_beyond_its_budget_is_reported_and_the_others_are_read(
     assert message in ran.out
 
 
+def test_of_too_many_uses_the_first_are_reported(tmp_path: Path, source: Path) -> None:
+    text = resource() + "".join(f"k{at}: source.toolkit.fluxcd.io/v1beta2\n" for at in range(3000))
+    ran = run(plant(tmp_path, {"a.yaml": text, "b.yaml": resource()}), source, "check")
+    assert (ran.code, len(lines(ran))) == (27, 2502)
+    assert "The file names more than 2,500 API versions" in ran.out
+    assert lines(ran)[-1].startswith("b.yaml:1:")
+
+
+def test_of_a_document_that_cannot_be_read_a_hundred_uses_are_reported(tmp_path: Path, source: Path) -> None:
+    text = "a: {\n" + "apiVersion: source.toolkit.fluxcd.io/v1beta2\n" * 300
+    ran = run(plant(tmp_path, {"a.yaml": text, "b.yaml": resource()}), source, "check")
+    assert [line.partition(":")[0] for line in lines(ran)] == ["a.yaml"] * 101 + ["b.yaml"]
+
+
+def test_no_use_hides_behind_a_hundred_comments_of_a_document_that_cannot_be_read(tmp_path: Path, source: Path) -> None:
+    text = "a: b\na: b\n" + "# source.toolkit.fluxcd.io/v1beta2\n" * 200 + resource()
+    assert run(plant(tmp_path, {"a.yaml": text}), source, "check").code == 27
+
+
 def test_of_too_many_documents_the_rest_is_reported(tmp_path: Path, source: Path) -> None:
     ran = run(plant(tmp_path, {"a.yaml": "---\na: b\n" * 5000 + "---\n" + resource()}), source, "check")
     assert ran.code == 27
-    assert "more documents than a file of this size may have" in ran.out
+    assert "line 3999: more than 2,000 documents in one file" in ran.out

@@ -8,11 +8,14 @@ from typing import Any, NoReturn
 import yaml
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 from yaml.composer import Composer
+from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
 from flux_upgrade.model.errors import Unreadable
 
 _DEEPEST = 200  # Levels. The deepest schema of Flux has some forty.
+_MOST_NODES = 50_000  # Of a document, aliases expanded. The largest public CRDs have 11,000.
+_MOST_ITEMS = 5_000  # Of all lists of a document: people write up to 1,100.
 _TOO_MUCH, _TOO_DEEP = "aliases that expand to too much", "nested too deeply"
 _LONGEST = 1000  # Characters. What YAML 1.1 reads in base 60 would take time by the square of them.
 _STR = "tag:yaml.org,2002:str"
@@ -67,7 +70,7 @@ def compose(text: str, line: int = 1) -> Node:
             node = _RepeatedAnchorComposer(text).get_single_node()
         if node is None:
             raise Unreadable(f"line {line}: an empty document", hint="remove it")
-        _settle(node, line, most, {}, [most])
+        _settle(node, line, most, {}, [most, _MOST_ITEMS])
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         # A character that YAML does not know has a position instead of a mark; one that is none, a start.
@@ -83,13 +86,13 @@ def compose(text: str, line: int = 1) -> Node:
 
 
 def _budget(text: str, line: int) -> int:
-    """How many nodes a document may have, aliases expanded: what people write has a tenth of a node a character.
+    """How many nodes a document may have, aliases expanded.
 
     Raises Unreadable if it has more than that without aliases, or is nested deeply enough to end the process:
     libyaml's composer recurses in C. Nesting takes brackets or long lines, and each node a sign, so that nearly
     every document needs no second look.
     """
-    most = min(4 * len(text), 100_000 + len(text) // 10)
+    most = min(4 * len(text), _MOST_NODES)
     brackets = text.count("[") + text.count("{")
     signs = brackets + 3 * text.count(":") + 2 * (text.count("-") + text.count(",") + text.count("?"))
     if signs < most and brackets < _DEEPEST and max(map(len, text.splitlines()), default=0) < _DEEPEST:
@@ -101,7 +104,7 @@ def _budget(text: str, line: int) -> int:
         if depth > _DEEPEST:
             _refuse(line, event, _TOO_DEEP)
         if count > most:
-            _refuse(line, event, "more values than a file of this size may have")
+            _refuse(line, event, f"more than {_MOST_NODES:,} values in one document")
     return most
 
 
@@ -116,8 +119,8 @@ _Known = dict[int, tuple[Node, int, int]]
 def _settle(node: Node, line: int, most: int, known: _Known, left: list[int]) -> tuple[int, int]:
     """Refuse cycles, alias bombs and keys given twice; put merge keys (``<<``) in their place.
 
-    Each node is visited once. ``left``: how many nodes merge keys may still come to. Returns how many nodes and levels
-    it comes to.
+    Each node is visited once. ``left``: how many nodes merge keys may still come to, and how many items lists may
+    still have. Returns how many nodes and levels it comes to.
     """
     if id(node) in known:
         _, size, depth = known[id(node)]
@@ -127,6 +130,8 @@ def _settle(node: Node, line: int, most: int, known: _Known, left: list[int]) ->
     known[id(node)] = node, 0, 0
     if isinstance(node, MappingNode):
         _settle_keys(node, line, most, known, left)
+    elif isinstance(node, SequenceNode):
+        _count_items(node, line, left)
     size, depth = 1, 1
     for each in _values(node):
         if not isinstance(each, ScalarNode):
@@ -142,6 +147,12 @@ def _settle(node: Node, line: int, most: int, known: _Known, left: list[int]) ->
         _refuse(line, node, _TOO_DEEP)
     known[id(node)] = node, size, depth
     return size, depth
+
+
+def _count_items(node: SequenceNode, line: int, left: list[int]) -> None:
+    left[1] -= len(node.value)
+    if left[1] < 0:
+        _refuse(line, node, f"lists with more than {_MOST_ITEMS:,} items in one document")
 
 
 def _settle_keys(node: MappingNode, line: int, most: int, known: _Known, left: list[int]) -> None:
@@ -160,7 +171,7 @@ def _settle_keys(node: MappingNode, line: int, most: int, known: _Known, left: l
                 if left[0] < 0:
                     _refuse(line, node, _TOO_MUCH)
     if has_merge:
-        yaml.SafeLoader("").flatten_mapping(node)
+        SafeConstructor().flatten_mapping(node)
         node.value = list({key.value: (key, value) for key, value in node.value}.values())
 
 
@@ -177,15 +188,15 @@ def construct(node: Node, line: int = 1) -> Any:
     Raises Unreadable for tags that no manifest has.
     """
     try:
-        return _as_json(yaml.SafeLoader("").construct_document(node))
+        return _as_json(SafeConstructor().construct_document(node))
     except _UNREADABLE as error:
-        at = line + (_culprit(node, yaml.SafeLoader("")) or node).start_mark.line
+        at = line + (_culprit(node, SafeConstructor()) or node).start_mark.line
         raise Unreadable(
             f"line {at}: a value that YAML cannot read ({str(error).partition(chr(10))[0]})", hint="fix the file first"
         ) from error
 
 
-def _culprit(node: Node, loader: yaml.SafeLoader) -> Node | None:
+def _culprit(node: Node, loader: SafeConstructor) -> Node | None:
     """The first scalar that cannot be read, or what has keys or a tag that cannot; None where all of it can."""
     for each in _values(node):
         found = _culprit(each, loader)
@@ -239,6 +250,6 @@ def same(a: Node | None, b: Node | None) -> bool:
 
 def _scalar(node: Node) -> Any:
     try:
-        return yaml.SafeLoader("").construct_object(node)
+        return SafeConstructor().construct_object(node)
     except _UNREADABLE:
         return node.value

@@ -24,9 +24,8 @@ from flux_upgrade.kustomize.kustomization import Kustomization
 from flux_upgrade.kustomize.steps import FaultyEntry, steps
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
-from flux_upgrade.model.text import decoded, repository_path
-from flux_upgrade.pins.formats.passages import whole
-from flux_upgrade.pins.formats.yaml_places import Object, documents, objects_of, readable
+from flux_upgrade.model.text import repository_path
+from flux_upgrade.pins.formats.yaml_places import Object, documents_of, objects_of, readable
 
 _DEEPEST = 50  # Kustomizations below each other
 _MOST = 10_000  # Kustomizations that are gone through for one repository
@@ -182,7 +181,7 @@ class Builds:
 def _items(path: str, content: bytes) -> Items:
     """Only the documents of kinds that lead on are parsed: most of a repository is something else."""
     found: list[Item] = []
-    for document in documents(whole(decoded(content))):
+    for document in documents_of(content):
         kind = _KIND.search(document.text)
         if kind is not None and (
             kind[1] not in KINDS or (kind[1] == "HelmRelease" and not _names_source(document.text))

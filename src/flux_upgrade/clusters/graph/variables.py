@@ -18,8 +18,8 @@ from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded
 from flux_upgrade.pins.formats.kustomize_files import NAMES
-from flux_upgrade.pins.formats.passages import Passage, whole
-from flux_upgrade.pins.formats.yaml_places import Object, YamlDocument, documents, readable
+from flux_upgrade.pins.formats.passages import Passage
+from flux_upgrade.pins.formats.yaml_places import Object, YamlDocument, documents_of, readable
 
 # With a default: ${NAME:-x}, ${NAME:=x}, ${NAME-x}, ${NAME=x}. $${NAME} is written by Flux as ${NAME}.
 _WITHOUT_DEFAULT = re.compile(r"(?<!\$)\$\{([_a-zA-Z][_a-zA-Z0-9]*)(?![_a-zA-Z0-9]|:?[-=])[^{}]*\}")
@@ -98,16 +98,15 @@ class Variables:
         content = self._read(path)
         if b"${" not in content:
             return
-        passage = whole(decoded(content))
         if not path.endswith(_YAML) or not _has_objects(content):
             # A generator makes something of it.
             if not self._is_off_for_generated(path, of.files):
-                yield from _in_text(passage.text, 1)
+                yield from _in_text(decoded(content), 1)
             return
-        for document in documents(passage):
+        for document in documents_of(content):
             with suppress(Unreadable):  # it is said where it matters
                 if not _is_off(document, document.root):
-                    yield from _in_nodes(document, document.root, passage)
+                    yield from _in_nodes(document, document.root, document.passage)
 
     def _is_off_for_generated(self, path: str, files: Iterable[str]) -> bool:
         """Whether the kustomizations that may generate something of a file say that nothing is put in."""

@@ -193,6 +193,8 @@ def _above(text: str, position: int, own: TextLine) -> Iterator[TextLine]:
         row = text_line_at(text, position)
         if _is_end(row, own):
             return
+        if row.key and row.key == own.key and row.column == own.column:
+            return  # No mapping has a key twice
         if row.key and row.is_comment == own.is_comment:
             yield row
         if row.column == own.column and "-" in row.lead:
@@ -205,7 +207,7 @@ def _below(text: str, position: int, own: TextLine) -> Iterator[TextLine]:
         if position > len(text):
             return
         row = text_line_at(text, position)
-        if _is_end(row, own) or (row.column == own.column and "-" in row.lead):
+        if _is_end(row, own) or (row.column == own.column and ("-" in row.lead or (row.key and row.key == own.key))):
             return
         if row.key and row.is_comment == own.is_comment:
             yield row

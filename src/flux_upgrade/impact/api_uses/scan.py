@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
+from itertools import chain, islice
 from operator import attrgetter
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, UsePlace
@@ -30,6 +31,9 @@ from flux_upgrade.pins.formats.kustomize_files import NAMES, Kustomizations
 from flux_upgrade.pins.formats.passages import ENDS, Passage, whole
 from flux_upgrade.pins.formats.yaml_places import is_variable
 
+_MOST_IN_BROKEN = 100  # Uses of a document that cannot be read, which name one reason. People write up to 14.
+_MOST = 2_500  # Mentions of versions in a file. People write up to 14.
+_TOO_MANY = f"the file names more than {_MOST:,} API versions"
 _BY_TERRAFORM = "Terraform applies it"
 _COMMENT = "it is a comment"
 _NO_MANIFEST = "the file is not a manifest"
@@ -87,22 +91,28 @@ def find(
     if not known.are_in(content):
         return None
     text, is_yaml = decoded(content), _is_yaml(path)
-    mentions = known.mentions(text)
+    mentions, more = _within_budget(known.mentions(text))
     if not mentions and not (is_yaml and known.are_apart(text)):
         return None
     file, objects = whole(text), []
     if is_yaml:
         role = UsePlace.PATCH if is_patch else UsePlace.RESOURCE
-        structure = Structure(path, file, known, mentions, role, leaves_out)
+        structure = Structure(path, content, file, known, mentions, role, leaves_out)
         uses, objects = [*_all(path, structure, known)], structure.objects
     else:
         uses = [*_in_text(path, file, mentions, _NO_MANIFEST)]
         if path.endswith(_TERRAFORM):
             uses = [*_by_terraform(file, uses)]
+    uses += (_use(path, file, each, UsePlace.TEMPLATE, _TOO_MANY) for each in more)
     if not uses:
         return None
     in_order = attrgetter("start")
     return FluxFile(path, content, tuple(sorted(uses, key=in_order)), tuple(sorted(objects, key=in_order)))
+
+
+def _within_budget(mentions: list[Mention]) -> tuple[list[Mention], list[Mention]]:
+    """Those that are looked at, and the first of those that are not."""
+    return mentions[:_MOST], mentions[_MOST : _MOST + 1]
 
 
 def _all(path: str, structure: Structure, groups: ApiGroups) -> Iterator[ApiUse]:
@@ -161,7 +171,8 @@ def _in_broken(
     # A merge that is left unresolved ends the way to any use.
     is_no_template = _CONFLICT.search(text) is not None or not (is_template or _PUT_IN.search(text))
     is_unreadable = not broken.is_yaml and not path.endswith(ENDS) and is_no_template
-    for each in (*mentions, *_pairs(file.text, broken, groups)):
+    here = chain(mentions, _pairs(file.text, broken, groups))
+    for each in islice(here, _MOST_IN_BROKEN):
         before = file.text[beginning_of_line(file.text, each.begin) : each.begin]
         place, why = UsePlace.TEXT, broken.message
         if is_commented(file.text, each.begin):
@@ -174,6 +185,9 @@ def _in_broken(
         if place is UsePlace.TEMPLATE or not each.is_put_in:
             found = _use(path, file, each, place, why)
             yield found._replace(is_unreadable=is_unreadable and place is UsePlace.TEMPLATE)
+    # The first that is not looked at may be of a resource.
+    for each in islice(here, 1):
+        yield _use(path, file, each, UsePlace.TEMPLATE, broken.message)._replace(is_unreadable=is_unreadable)
 
 
 def _pairs(text: str, broken: UnreadableSpan, groups: ApiGroups) -> Iterator[Mention]:

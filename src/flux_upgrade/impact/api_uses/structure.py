@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxObject, UsePlace
@@ -22,7 +22,7 @@ from flux_upgrade.impact.api_uses.mentions import ApiGroups, Mention, Subject, s
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.pins.formats.passages import Passage
-from flux_upgrade.pins.formats.yaml_places import Step, Value, YamlDocument, documents
+from flux_upgrade.pins.formats.yaml_places import Step, Value, YamlDocument, documents, documents_of
 
 _MANIFEST = re.compile(r"(?:[ \t]*(?:#.*|---.*)?\n)*(?:apiVersion|kind|metadata):\s")
 _OTHERS = "another program reads it and must support the new version"
@@ -51,6 +51,7 @@ class Structure:
     def __init__(  # noqa: PLR0913, PLR0917  (what a file is read with)
         self,
         path: str,
+        content: bytes,
         file: Passage,
         groups: ApiGroups,
         mentions: list[Mention],
@@ -68,12 +69,12 @@ class Structure:
         self._starts = [each.start for each in mentions]
         self._seen: dict[int, Node] = {}
         self._waiting: list[_PendingNode] = []  # what comes first in the file is put in last
-        self._read(file, NodeContext((), role, Subject()))
+        self._read(documents_of(content), NodeContext((), role, Subject()))
         while self._waiting:
             self._look(self._waiting.pop())
 
-    def _read(self, passage: Passage, context: NodeContext) -> None:
-        for document in reversed([*documents(passage)]):
+    def _read(self, parts: Sequence[YamlDocument], context: NodeContext) -> None:
+        for document in reversed(parts):
             begin, end = document.offset(0), document.offset(len(document.text))
             are_apart = self._groups.are_apart(document.text)
             if not are_apart and not self._between(begin, end):
@@ -168,7 +169,7 @@ class Structure:
         if passage is None:
             self.broken.append(UnreadableSpan(*self._span_of(spot, node), _UNFOLLOWED))
         else:
-            self._read(passage, spot.context._replace(role=role))
+            self._read([*documents(passage)], spot.context._replace(role=role))
         return True
 
     def _rest(self, spot: _PendingNode, node: ScalarNode) -> None:

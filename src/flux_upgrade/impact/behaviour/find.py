@@ -44,24 +44,16 @@ def find_breaks(files: Iterable[FluxFile], current: str, target: str, settled: C
                 if rule.concerns(resource, target):
                     found[rule.slug] += _hits(rule, span, resource, file.path, target)
 
+    loose = {(kind, path) for kind, name, path in patched if (kind, name) not in resources}
     # A later file may take back what an earlier one seemed to say.
     return tuple(
         hit
         for rule, _ in entered
         if rule.gate not in gates
         for hit in found[rule.slug]
-        if not any(_is_patched(hit, path, patched, resources) for path in rule.kept_by)
-    )
-
-
-def _is_patched(hit: Hit, path: Path, patched: set[tuple[str, str, Path]], resources: set[tuple[str, str]]) -> bool:
-    """Whether a patch sets the field: one by the resource's name, or one by a name that nothing has.
-
-    The latter is how one is written that is for all resources that its target selects.
-    """
-    return any(
-        kind == hit.kind and field == path and (name == hit.name or (kind, name) not in resources)
-        for kind, name, field in patched
+        # A patch sets the field: one by the resource's name, or one by a name that nothing has, as for all that its
+        # target selects.
+        if not any((hit.kind, hit.name, path) in patched or (hit.kind, path) in loose for path in rule.kept_by)
     )
 
 

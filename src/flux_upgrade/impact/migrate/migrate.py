@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import lru_cache
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -16,9 +17,8 @@ from flux_upgrade.impact.migrate.fields import faults_of, fields_of
 from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move, Reason
 from flux_upgrade.manifests.nodes import MappingNode
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.text import TextEdit, decoded, edited
-from flux_upgrade.pins.formats.passages import whole
-from flux_upgrade.pins.formats.yaml_places import Object, documents
+from flux_upgrade.model.text import TextEdit, edited
+from flux_upgrade.pins.formats.yaml_places import Object, documents_of
 
 _METADATA = "sops"
 _MADE = "The file is a template, and its rendered output is unknown."
@@ -33,6 +33,7 @@ _EDIT = "Use `sops edit`."
 _MEND = "Fix the file: it cannot be applied as it is."
 _BY_HAND = "Edit it yourself, or change what generates it."
 _INVALID = "A change to only this part would make the file invalid."
+_MOST_TRIES = 50  # Each reads the whole file
 _identity = attrgetter("group", "kind", "name", "namespace")
 
 
@@ -117,7 +118,7 @@ def seals(content: bytes) -> tuple[Seal, ...]:
     if _METADATA.encode() not in content:
         return ()
     found = []
-    for document in documents(whole(decoded(content))):
+    for document in documents_of(content):
         try:
             root = document.root
         except Unreadable:
@@ -145,9 +146,15 @@ def in_template(file: FluxFile, use: ApiUse) -> Left:
     if b"{{" not in file.content:
         return Left(use, Reason.TEMPLATE, _sentence(use.why) or _MADE, _BY_HAND)
     outside = f"exclude it with {_scan(use.path)}."
-    if _HELM.search(file.content):
+    if _is_helm(file.content):
         return Left(use, Reason.TEMPLATE, "It is a Helm template.", f"Change the version in the chart, or {outside}")
     return Left(use, Reason.TEMPLATE, _MADE, f"Change the version there, or {outside}")
+
+
+@lru_cache(maxsize=8)
+def _is_helm(content: bytes) -> bool:
+    """Kept for a while: each use in a file asks it."""
+    return _HELM.search(content) is not None
 
 
 def _scan(path: str) -> str:
@@ -166,7 +173,10 @@ def verified_moves(file: FluxFile, moves: list[Move], apis: Apis) -> list[Move]:
         return moves
     # With the documents that nobody asked for, too.
     file = find(file.path, file.content, {use.group for use in file.uses}) or file
-    kept = [move for move in moves if not move.fields or _holds(file, [move], apis)]
+    if _holds(file, moves, apis):
+        return moves
+    is_tried = sum(bool(move.fields) for move in moves) <= _MOST_TRIES
+    kept = [move for move in moves if not move.fields or (is_tried and _holds(file, [move], apis))]
     while any(move.fields for move in kept) and not _holds(file, kept, apis):
         # One resource stands in another, and both would be changed: both are left, so that the next
         # run finds what this one found.
@@ -180,18 +190,21 @@ def _holds(file: FluxFile, moves: list[Move], apis: Apis) -> bool:
     try:
         content = edited(file.content, (edit for move in moves for edit in move.edits))
         after = find(file.path, content, {use.group for use in file.uses})
+        asked = {move.use.start: move for move in moves}
         return (
             after is not None
             and len(after.objects) == len(file.objects)
-            and all(_is_meant(old, new, moves, apis) for old, new in zip(file.objects, after.objects, strict=True))
+            and all(
+                _is_meant(old, new, asked.get(old.start), apis)
+                for old, new in zip(file.objects, after.objects, strict=True)
+            )
         )
     except (Unreadable, ValueError):
         return False
 
 
-def _is_meant(old: FluxObject, new: FluxObject, moves: list[Move], apis: Apis) -> bool:
+def _is_meant(old: FluxObject, new: FluxObject, move: Move | None, apis: Apis) -> bool:
     """Whether it is the same object, in the version that it was to have, and valid if it was."""
-    move = next((each for each in moves if each.use.start == old.start), None)
     version = old.version if move is None else move.to
     if _identity(old) != _identity(new) or new.version != version:
         return False

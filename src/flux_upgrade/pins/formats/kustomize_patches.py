@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, compose
+from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded
-from flux_upgrade.pins.formats.yaml_places import Object, Step, Value
+from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, documents_of
 from flux_upgrade.pins.pin import SourceFile
 
 # kustomize api/types/kustomization.go; spec.patches is Flux's, spec.kustomize.patches flux-operator's.
@@ -85,8 +85,11 @@ def replaced(each: Object) -> Iterator[tuple[str, str, Value]]:
 
 def operations(content: bytes) -> Iterator[PatchOperation]:
     """The operations of a JSON patch; none where the text is something else."""
+    document, *others = documents_of(content) or (None,)
+    if document is None or others:
+        return
     try:
-        node = compose(decoded(content).removeprefix("\ufeff"))
+        node = document.root
     except Unreadable:
         return
     if not isinstance(node, SequenceNode):
@@ -96,7 +99,7 @@ def operations(content: bytes) -> Iterator[PatchOperation]:
         path, action = fields.get("path"), fields.get("op")
         if isinstance(path, ScalarNode) and isinstance(action, ScalarNode) and action.value != "test":
             keys = tuple(path.value.strip("/").split("/"))
-            yield PatchOperation(keys, fields.get("value"), path.start_mark.line + 1)
+            yield PatchOperation(keys, fields.get("value"), document.line + path.start_mark.line)
 
 
 def touches(operation: PatchOperation, pin: Sequence[str | None]) -> bool:

@@ -22,6 +22,7 @@ _VARIABLE = re.compile(r"\$\{|\$\(|\{\{|<<|\{%|<%|@@|%\(|\$[A-Za-z_]")
 """How templates and substitutions begin: Flux's, kustomize's, Helm's, GitHub's, Jinja's, ERB's."""
 
 _LARGE = 20  # Keys of a mapping from which on it pays to index them
+_MOST_DOCUMENTS = 2_000  # Of a file, and items of its Kubernetes Lists. People write up to a hundred.
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 Step = str | int
@@ -79,13 +80,22 @@ class YamlDocument:
         """Without a byte order mark."""
         return self.passage.text[self.begin : self.end]
 
-    @cached_property
+    @property
     def root(self) -> Node:
-        """Composed. Raises Unreadable."""
+        """Composed, once. Raises Unreadable."""
+        if isinstance(self._composed, Unreadable):
+            raise self._composed.with_traceback(None)
+        return self._composed
+
+    @cached_property
+    def _composed(self) -> Node | Unreadable:
         if self.is_rest:
-            what = f"line {self.line}: more documents than a file of this size may have"
-            raise Unreadable(what, hint="split the file")
-        return compose(self.text, self.line)
+            what = f"line {self.line}: more than {_MOST_DOCUMENTS:,} documents in one file"
+            return Unreadable(what, hint="split the file")
+        try:
+            return compose(self.text, self.line)
+        except Unreadable as error:
+            return error
 
     @cached_property
     def shared(self) -> frozenset[int]:
@@ -208,7 +218,13 @@ def objects(content: bytes) -> tuple[Object | BrokenDocument, ...]:
 
     Kept for a while: a file is read by one kind of version references after the other.
     """
-    return tuple(each for document in documents(whole(decoded(content))) for each in objects_of(document))
+    return tuple(each for document in documents_of(content) for each in objects_of(document))
+
+
+@lru_cache(maxsize=8)
+def documents_of(content: bytes) -> tuple[YamlDocument, ...]:
+    """The ``documents`` of a file. Kept for a while, so that each is composed once."""
+    return tuple(documents(whole(decoded(content))))
 
 
 def objects_of(document: YamlDocument) -> Iterator[Object | BrokenDocument]:
@@ -229,9 +245,8 @@ def readable(content: bytes) -> Iterator[Object]:
 def documents(passage: Passage) -> Iterator[YamlDocument]:
     """The documents of a passage that hold more than comments, cut where YAML cuts them."""
     text, position = passage.text, 0
-    most = 2000 + len(text) // 200  # People write twice as much for each
     for count, match in enumerate([*_SEPARATOR.finditer(text), None]):
-        if count > most:
+        if count >= _MOST_DOCUMENTS:
             yield YamlDocument(passage, position, len(text), is_rest=True)
             return
         end = match.start() if match else len(text)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from flux_upgrade.model.files import Tree
+from flux_upgrade.model.text import decoded
 from flux_upgrade.pins.formats.kustomize_files import joined, read
 from flux_upgrade.pins.formats.yaml_places import Object, Step, is_variable, readable
 from flux_upgrade.pins.objects.chart_place import (
@@ -97,6 +98,8 @@ def _releases(files: Files, tree: Tree, file: SourceFile, each: Object) -> Itera
     """Those of a helmfile, and the templates that they inherit from."""
     listed = [*each.entries("releases"), *(("templates", name) for name in each.keys("templates"))]
     repositories = _repositories(files, tree, file)
+    lock = _helmfile_lock(tree, file.path, each.text_at("lockFilePath"))
+    trouble = _TEMPLATE if _CONTROL.search(decoded(file.content)) else ("", "")
     seen: set[int] = set()
     for entry in listed:
         source = _release_source(each.text_at(*entry, "chart"), repositories)
@@ -113,9 +116,9 @@ def _releases(files: Files, tree: Tree, file: SourceFile, each: Object) -> Itera
             entry,
             where=f"{entry[0].removesuffix('s')} {name}, version" if isinstance(entry[0], str) else "",
             source=source,
-            lock=_helmfile_lock(tree, file.path, each.text_at("lockFilePath")),
+            lock=lock,
             remarks=(*values, *overridden_by_set(each, *entry, "set")),
-            trouble=_TEMPLATE if _CONTROL.search(file.content.decode("utf-8", "replace")) else ("", ""),
+            trouble=trouble,
         )
 
 

@@ -40,7 +40,9 @@ _PROSE = re.compile(
 _CONTINUED = re.compile(r"[\\`][ \t]*\r?\n")
 _MORE = r"(?:[^|;&\n]|\n[ \t]+(?=--?[a-z])){0,2000}"
 """The rest of a command; in a folded scalar, its options may stand in lines of their own."""
-_TEXT = r"(?:\$?\{\{[^{}\n]{0,200}\}\}|\$?\{\{.{0,200}?\}\}|\$\{[^}\n]{0,200}\}|\$\([^)\n]{0,200}\)|[^\s\"'|;&<>])*"
+_TEXT = (
+    r"(?:\$?\{\{[^{}\n]{0,200}\}\}|\$?\{\{.{0,200}?\}\}|\$\{[^}\n]{0,200}\}|\$\([^)\n]{0,200}\)|[^\s\"'|;&<>]){0,1000}"
+)
 """Bounded: from each of many signs that begin something, the line would be searched for its end."""
 _URL = re.compile(rf"[:/]fluxcd/flux2(?:\.git)?/{_TEXT}")
 _HOST = re.compile(r"(?:git::)?(?:(?:ssh|https?)://)?[\w.@-]*\Z|gh\Z")

@@ -17,6 +17,7 @@ from flux_upgrade.pins.pin import Pin, PinState, SourceFile, reported_pin
 NAME = "other-installers"
 change = never_changed
 
+_MARK = re.compile(r"flux2|microsoft\.flux|operators\.coreos", re.IGNORECASE)  # Every installer needs one of them
 _CHART = r"(?:.*/)?flux2"
 _REPOSITORY = r"(?:https://|ssh://git@|git@)github\.com[:/]fluxcd/flux2(?:\.git)?/?"
 _FOLDER = r"(?:\./)?manifests/(?:install|crds)/?"
@@ -89,6 +90,8 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     del context
     for file in files:
         for each in readable(file.content):
+            if not _MARK.search(each.document.text):
+                continue
             try:
                 data = each.data()
             except Unreadable:
