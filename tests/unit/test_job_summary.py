@@ -248,7 +248,7 @@ def test_the_table_is_bounded(count: int, more: str) -> None:
 
 def test_where_everything_is_ignored_there_is_no_table() -> None:
     text = summary_of(round_of())
-    assert "Nothing to do: the config file ignores every installation." in text
+    assert "Nothing to upgrade: each installation is ignored by the config file, or only reported." in text
     assert "| --- |" not in text
 
 

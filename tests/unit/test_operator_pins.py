@@ -245,7 +245,7 @@ def test_a_registry_that_cannot_be_reached_holds_the_cluster() -> None:
     nothing = MemoryArtifacts(unreachable=["ghcr.io"])
     plans = by_place(teams({FLUX: instance("2.8.7"), "infra/operator.yaml": chart()}, MINOR, artifacts=nothing))
     assert decisions_of(plans[FLUX]) == [("cluster-held", "v2.9.4")]
-    assert decisions_of(plans["infra/operator.yaml operator"]) == [("unsupported-pin", "")]
+    assert decisions_of(plans["infra/operator.yaml operator"]) == [("source-unavailable", "")]
 
 
 def test_more_than_was_decided_about_is_held_where_a_range_would_take_it() -> None:

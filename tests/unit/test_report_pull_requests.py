@@ -94,4 +94,6 @@ def test_nothing_that_steers_a_terminal_is_shown() -> None:
 
 
 def test_where_everything_is_ignored_that_is_said() -> None:
-    assert round_text(round_of(), calls=1, written=True).startswith("nothing to do: the config file ignores every")
+    assert round_text(round_of(), calls=1, written=True).startswith(
+        "nothing to upgrade: each installation is ignored by"
+    )

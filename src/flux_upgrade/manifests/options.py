@@ -20,7 +20,8 @@ LOG_LEVELS = ("debug", "info", "error")
 # `${NAME}` of Flux's post-build substitution and of envsubst, `$(NAME)` of kustomize, `{{name}}` of templates. What
 # somebody put in the place of a value is one part of it or all of it.
 _REST = r"[^\s\x27\x22\\#]*"
-_VARIABLE = _REST + r"(?:\$\{[^\s\x27\x22\\#}]+\}|\$\([^\s\x27\x22\\#)]+\)|\{\{[^\s\x27\x22\\#}]+\}\})" + _REST
+_INNER = r"[^\s\x27\x22\\#{}()]+"
+_VARIABLE = rf"{_REST}(?:\$\{{{_INNER}\}}|\$\({_INNER}\)|\{{\{{{_INNER}\}}\}}){_REST}"
 _DNS_LABEL = re.compile(rf"[a-z0-9]([-a-z0-9]{{0,61}}[a-z0-9])?|{_VARIABLE}")
 _NAME = r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?(\.[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*"
 _SECRET = re.compile(rf"(?!.*[A-Z]){_NAME}|{_VARIABLE}")

@@ -22,6 +22,7 @@ _BEFORE = re.compile(r"(?:\A|[^\w.-]|\\[nrt])\Z", re.ASCII)
 
 is_version = re.compile(_VERSION).fullmatch
 _MOST = 40  # lines, above and below: kind and name stand near
+_MOST_AGAIN = 8  # Branches of a template, or conflicts of a merge, in which one key stands again
 _NEAR = 400  # characters of one line
 _LONGEST = 4096  # characters of a line that are looked at: people write shorter ones
 _ROW = re.compile(
@@ -186,6 +187,7 @@ def beginning_of_line(text: str, position: int) -> int:
 
 
 def _above(text: str, position: int, own: TextLine) -> Iterator[TextLine]:
+    again = 0
     for _ in range(_MOST):
         position = text.rfind("\n", 0, position)
         if position < 0:
@@ -193,8 +195,9 @@ def _above(text: str, position: int, own: TextLine) -> Iterator[TextLine]:
         row = text_line_at(text, position)
         if _is_end(row, own):
             return
-        if row.key and row.key == own.key and row.column == own.column:
-            return  # No mapping has a key twice
+        again += _is_again(row, own)
+        if again > _MOST_AGAIN:
+            return
         if row.key and row.is_comment == own.is_comment:
             yield row
         if row.column == own.column and "-" in row.lead:
@@ -202,15 +205,22 @@ def _above(text: str, position: int, own: TextLine) -> Iterator[TextLine]:
 
 
 def _below(text: str, position: int, own: TextLine) -> Iterator[TextLine]:
+    again = 0
     for _ in range(_MOST):
         position = _end_of_line(text, position) + 1
         if position > len(text):
             return
         row = text_line_at(text, position)
-        if _is_end(row, own) or (row.column == own.column and ("-" in row.lead or (row.key and row.key == own.key))):
+        again += _is_again(row, own)
+        if again > _MOST_AGAIN or _is_end(row, own) or (row.column == own.column and "-" in row.lead):
             return
         if row.key and row.is_comment == own.is_comment:
             yield row
+
+
+def _is_again(row: TextLine, own: TextLine) -> bool:
+    """Whether a mapping has its key twice, as in the branches of a template."""
+    return bool(row.key) and row.key == own.key and row.column == own.column
 
 
 def _is_end(row: TextLine, own: TextLine) -> bool:
