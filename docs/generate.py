@@ -217,7 +217,8 @@ def _sections(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 def _spelling(action: argparse.Action) -> str:
     if not action.option_strings:
-        return f"`[{action.metavar}]`" if action.nargs == "?" else f"`{action.metavar}`"
+        more = "..." if action.nargs == "*" else ""
+        return f"`[{action.metavar}{more}]`" if action.nargs in ("?", "*") else f"`{action.metavar}`"
     value = "|".join(action.choices) if action.choices else str(action.metavar or action.dest.upper())
     shown = "" if action.nargs == 0 else f"[={value}]" if action.nargs == "?" or value == BOOL else f"={value}"
     short = [f"`{each}`, " for each in action.option_strings if not each.startswith("--")]

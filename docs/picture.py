@@ -23,7 +23,7 @@ from enum import Enum
 from pathlib import Path
 
 import github_page
-from screenshot import run, screenshot
+from screenshot import like, like_github, run, screenshot
 
 import txtar
 from flux_upgrade.pullrequests.dashboard.text import TITLE
@@ -46,6 +46,7 @@ class Frame(Enum):
     DRAFT = "draft"
     SUMMARY = "job summary"
     ISSUE = "issue"
+    NONE = "no frame: it is an HTML page"
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Picture:
         name = "dashboard.md" if self.frame is Frame.ISSUE else "pull_request.md"
         text = txtar.read(path).text(name) if is_case else path.read_text(encoding="utf-8")
         text = f"<!-- {TITLE} -->\n{text}" if self.frame is Frame.ISSUE else text
-        title = _TITLE.match(text) if self.frame is not Frame.SUMMARY else None
+        title = _TITLE.match(text) if self.frame not in (Frame.SUMMARY, Frame.NONE) else None
         return (title[0] if title else "") + _COMMENT.sub("", text)
 
     def digest(self, root: Path = ROOT) -> str:
@@ -83,6 +84,7 @@ PICTURES = (
     Picture("api-migration", "pull_requests/migration.txtar"),
     Picture("update-group", "e2e/several_clusters/pull_request.md", Frame.DRAFT),
     Picture("dashboard", "dashboard/fleet.txtar", Frame.ISSUE),
+    Picture("fleet", "fleet_pages/page.html", Frame.NONE, part=0.75),
     Picture("job-summary", "e2e/several_clusters/summary.md", Frame.SUMMARY),
 )
 
@@ -121,10 +123,12 @@ def png_of(parts: Iterable[tuple[bytes, bytes]]) -> bytes:
 
 def draw(picture: Picture) -> None:
     """Write the files of one picture."""
-    content = _framed(picture)
+    is_page = picture.frame is Frame.NONE
+    content = picture.text().partition("<body>")[2] if is_page else _framed(picture)
     note = (b"tEXt", _KEYWORD + b"\0" + picture.digest().encode())
     for scheme, path in zip(SCHEMES, picture.paths(), strict=True):
-        header, *rest = chunks(screenshot(content, scheme, picture.part))
+        look = like(picture.text(), scheme) if is_page else like_github(scheme)
+        header, *rest = chunks(screenshot(content, look, picture.part))
         (ROOT / path).parent.mkdir(exist_ok=True)
         (ROOT / path).write_bytes(png_of([header, note, *rest]))
 

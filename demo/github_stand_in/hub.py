@@ -15,6 +15,7 @@ from github_stand_in import (
     graphql_api,
     rest,
     rest_accounts,
+    rest_actions,
     rest_git,
     rest_hosting,
     rest_other,
@@ -30,7 +31,7 @@ from github_stand_in.repository import Repository
 from github_stand_in.server import Server
 from github_stand_in.shapes import etag
 
-_ROUTES = (*rest_git.ROUTES, *rest_pulls.ROUTES, *rest_hosting.ROUTES, *rest_other.ROUTES)
+_ROUTES = (*rest_git.ROUTES, *rest_pulls.ROUTES, *rest_hosting.ROUTES, *rest_actions.ROUTES, *rest_other.ROUTES)
 
 
 def _nothing(number: int, request: Request) -> None:

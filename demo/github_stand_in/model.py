@@ -181,6 +181,21 @@ class Release:
 
 
 @dataclass(frozen=True)
+class Artifact:
+    """What a workflow uploaded."""
+
+    id: int
+    name: str
+    created_at: str
+    storage_url: str
+    """Where its zip is, on another host."""
+    size: int = 0
+    is_expired: bool = False
+    is_of_fork: bool = False
+    """The workflow ran for the pull request of a fork."""
+
+
+@dataclass(frozen=True)
 class Token:
     """A credential: its kind decides what it may do, and how it is refused."""
 

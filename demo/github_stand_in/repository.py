@@ -12,7 +12,7 @@ from github_stand_in import access
 from github_stand_in.branch_rules import RefUpdate, refuse_by_rules
 from github_stand_in.gitstore import NO_OBJECT, Entry, GitStore, Person
 from github_stand_in.hosting import DeployKey, Vault
-from github_stand_in.model import Asset, Clock, Comment, Issue, Pull, Release, Settings, Status, Token
+from github_stand_in.model import Artifact, Asset, Clock, Comment, Issue, Pull, Release, Settings, Status, Token
 from github_stand_in.refusals import Refused, custom, invalid, require_text, unchangeable
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Repository:
         self.issues: dict[int, Issue] = {}
         self.statuses: list[Status] = []
         self.releases: list[Release] = []
+        self.artifacts: list[Artifact] = []
         self.labels: set[str] = {"bug", "dependencies"}
         self.deploy_keys: list[DeployKey] = []
         self.actions = Vault(full_name)

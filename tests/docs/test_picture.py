@@ -65,10 +65,11 @@ def test_every_picture_is_on_a_page_in_both_color_schemes() -> None:
 
 @pytest.mark.parametrize("one", PICTURES, ids=lambda one: one.name)
 def test_a_frame_is_that_of_its_text(one: Picture) -> None:
-    # A pull request that waits says how to approve it; a summary has no title.
+    # A pull request that waits says how to approve it; a summary and a page have no title.
     text = one.text()
     assert (one.frame is Frame.DRAFT) == ("**Approve:**" in text)
-    assert (one.frame is Frame.SUMMARY) == (not text.startswith("<!-- "))
+    assert (one.frame in (Frame.SUMMARY, Frame.NONE)) == (not text.startswith("<!-- "))
+    assert (one.frame is Frame.NONE) == text.startswith("<!doctype html>")
 
 
 @pytest.fixture

@@ -112,11 +112,13 @@ def test_every_object_of_ours_is_closed_and_asks_for_all_of_its_fields() -> None
 
 
 def test_the_life_of_a_pull_request(fleet: Fleet) -> None:
-    seen = []
+    seen, opened = [], []
     for inputs in ({"dry-run": "true"}, {}, {}, {"approve": "2.9"}, {"range": "<2.9"}):
         code, report = fleet.run(inputs)
         (pull,) = valid(report)["pull-requests"]
         seen.append((code, report["outcome"], pull["action"], pull["number"]))
+        opened.append(pull["created-at"])
+        assert report["repository-url"] == f"{fleet.hub.url}/acme/fleet"
     assert seen == [
         (0, "held", "opened", None),
         (0, "opened", "opened", 1),
@@ -124,6 +126,8 @@ def test_the_life_of_a_pull_request(fleet: Fleet) -> None:
         (0, "updated", "updated", 1),
         (0, "none", "unchanged", 1),
     ]
+    assert opened[:2] == [None, None]
+    assert all(opened[2:])
 
 
 @pytest.mark.parametrize("fleet", ["group-without-a-match"], indirect=True)

@@ -9,7 +9,7 @@ import pytest
 
 from flows import listed
 from flux_upgrade.action.action_yml import OUTPUTS, REPORT_FILE, Outcome
-from flux_upgrade.action.report import outcome_of, outputs, run_value
+from flux_upgrade.action.report import RunFacts, outcome_of, outputs, run_value
 from flux_upgrade.model.errors import (
     CheckoutDiffers,
     EditConflict,
@@ -18,7 +18,7 @@ from flux_upgrade.model.errors import (
     Overtaken,
     Unreadable,
 )
-from flux_upgrade.model.versions import Version
+from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.planning.proposal import Action, Round
 from flux_upgrade.planning.write_tree import exit_code
 from flux_upgrade.policy.decision import BumpKind, Hold
@@ -103,6 +103,19 @@ def test_what_a_dry_run_only_reports_was_not_done(actions: Sequence[Action], out
     assert (value["outcome"], value["dry-run"]) == (outcome, True)
     reported = [each["action"] for each in value["pull-requests"]]
     assert reported == [action for action in actions if action is not Action.NONE]
+
+
+def test_the_report_has_the_run_and_the_dates_of_its_releases() -> None:
+    done = round_of(planned())
+    current = done.plans[0].plans[0].pin.version
+    releases = (
+        Release(current, published_at="2026-05-12T09:12:00Z"),
+        Release(Version("v2.1.0"), published_at="2023-08-24T07:47:00Z"),  # It is about none that runs
+        *(Release(each.target, published_at="yesterday") for each in done.plans[0].plans[0].upgrades),
+    )
+    value = run_value(done, calls=1, written=True, run=RunFacts(1_786_000_000.0, "https://github.com/a/b", releases))
+    assert (value["created-at"], value["run-url"]) == ("2026-08-06T07:06:40Z", "https://github.com/a/b")
+    assert value["releases"] == {current: "2026-05-12T09:12:00Z"}
 
 
 def test_what_fails_without_writing_is_a_failure() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,17 +17,20 @@ from e2e import example_jobs
 from flux_upgrade.action import inputs as action
 from flux_upgrade.action.action_yml import INPUTS, OUTPUTS
 from flux_upgrade.bootstrap.workflow_file import ACTION
-from flux_upgrade.cli.options import ApiUsesOptions
+from flux_upgrade.cli.flags import ARTIFACT
+from flux_upgrade.cli.options import ApiUsesOptions, FleetOptions
 from flux_upgrade.config.reader import load as load_config
 from flux_upgrade.model.oci.reference import parse_address
 from flux_upgrade.policy.policy import MaxBump
 from parsed_options import parsed
+from real_parts import require_program
 from workflows.linters import CONFIGS, EXAMPLES, WORKFLOWS
 
 USES = re.compile(r"^\s*(?:- )?uses: (\S+)@(\S+)(.*)$", re.MULTILINE)
 OURS = ACTION.partition("@")[0]
 OF_CHECKS = [path for path in EXAMPLES if path.stem.startswith("check-")]
-OF_ACTION = [path for path in EXAMPLES if path not in OF_CHECKS]
+REUSABLE = next(path for path in EXAMPLES if path.stem == "reusable")
+OF_ACTION = [path for path in EXAMPLES if path not in (*OF_CHECKS, REUSABLE)]
 OF_BOOTSTRAPS = [path for path in EXAMPLES if path.stem.startswith("bootstrap-")]
 OF_UPGRADES = [path for path in OF_ACTION if path not in OF_BOOTSTRAPS]
 OF_ARTIFACTS = [path for path in EXAMPLES if path.stem.startswith("oci-")]
@@ -118,11 +123,10 @@ def test_the_job_may_do_what_the_token_is_said_to_need(path: Path) -> None:
         for step in steps(path)
         if "create-github-app-token" in step.get("uses", "")
     ]
-    (job,) = jobs(path).values()
     others = {"packages"} if path in OF_ARTIFACTS else set()
     if path.stem == "bootstrap-new-repository":
         others = {"administration", "secrets", "workflows"}
-    assert needed | others in (written_by(job), *of_app)
+    assert needed | others in (*map(written_by, jobs(path).values()), *of_app)
 
 
 def written_by(job: dict[str, Any]) -> set[str]:
@@ -292,3 +296,95 @@ def test_the_pull_request_is_neither_checked_out_nor_put_into_a_script() -> None
     types = yaml.safe_load(ANSWERS.read_text())[True]["pull_request_target"]["types"]
     states = ("closed", "reopened", "ready_for_review", "converted_to_draft")
     assert sorted(types) == sorted(("labeled", "unlabeled", "edited", *states))
+
+
+# The workflow that others call, and what calls it
+
+UPGRADE = next(path for path in WORKFLOWS if path.stem == "upgrade")
+MANY = next(path for path in EXAMPLES if path.stem == "many-repositories")
+
+
+def test_the_workflow_that_is_called_has_what_its_example_gives() -> None:
+    called = yaml.safe_load(UPGRADE.read_text())[True]["workflow_call"]
+    (job,) = jobs(REUSABLE).values()
+    assert job["uses"].partition("@")[0] == f"{OURS}/.github/workflows/{UPGRADE.name}"
+    assert {*job["with"]} <= {*called["inputs"]}
+    assert written_by(job) == {"contents", "pull-requests", "issues", "statuses"}
+    scheduled = yaml.safe_load((REUSABLE.parent / "scheduled.yaml").read_text())
+    reusable = yaml.safe_load(REUSABLE.read_text())
+    for key in (True, "concurrency", "permissions", "name"):
+        assert scheduled[key] == reusable[key]
+
+
+def test_the_workflow_that_is_called_passes_inputs_on_under_their_names() -> None:
+    called = yaml.safe_load(UPGRADE.read_text())[True]["workflow_call"]["inputs"]
+    (ours,) = (step for step in steps(UPGRADE) if step.get("uses") == "./flux-upgrade")
+    given = {name: f"${{{{ inputs.{name} }}}}" for name in called if name not in ("path", "client-id")}
+    assert given.items() <= ours["with"].items()
+    assert action.unknown({f"INPUT_{name.upper()}": str(value) for name, value in ours["with"].items()}) == ()
+    # As the Action itself has it, where nothing is given.
+    defaults = {each.name: each.default for each in INPUTS}
+    assert {name: str(called[name]["default"]).lower() for name in given} == {name: defaults[name] for name in given}
+
+
+def test_the_workflow_that_is_called_runs_the_action_of_its_own_commit() -> None:
+    theirs, own = (step["with"] for step in steps(UPGRADE) if step.get("uses", "").startswith("actions/checkout@"))
+    assert (own["repository"], own["ref"]) == ("${{ job.workflow_repository }}", "${{ job.workflow_sha }}")
+    assert (theirs["path"], own["path"]) == ("repository", "flux-upgrade")
+    # Neither leaves a token in the checkout.
+    assert {theirs["persist-credentials"], own["persist-credentials"]} == {False}
+
+
+@pytest.mark.parametrize(("app", "token"), [("of-the-app", "of-the-app"), ("", "of-the-job")])
+def test_the_workflow_that_is_called_works_with_an_app_or_with_the_token_of_the_job(app: str, token: str) -> None:
+    (ours,) = (step for step in steps(UPGRADE) if step.get("uses") == "./flux-upgrade")
+    found = {"steps": {"app": {"outputs": {"token": app}}}, "github": {"token": "of-the-job"}}
+    assert example_jobs.evaluated(ours["with"]["token"], found) == token
+
+
+def test_each_repository_has_a_job_with_a_token_for_it_alone() -> None:
+    upgrade = jobs(MANY)["upgrade"]
+    assert (upgrade["strategy"]["fail-fast"], upgrade["strategy"]["max-parallel"]) == (False, 5)
+    (app,) = (step["with"] for step in upgrade["steps"] if "create-github-app-token" in step.get("uses", ""))
+    assert app["repositories"] == "${{ matrix.repository }}"
+    (listing,) = (
+        step["with"] for step in jobs(MANY)["list"]["steps"] if "create-github-app-token" in step.get("uses", "")
+    )
+    assert {name for name in listing if name.startswith("permission-")} == {"permission-metadata"}
+    # GITHUB_TOKEN is of the repository with the workflow, and has nothing to do.
+    assert all("permissions" not in job for job in jobs(MANY).values())
+
+
+def test_the_page_is_made_whatever_became_of_a_repository() -> None:
+    page = jobs(MANY)["page"]
+    assert page["if"] == "${{ always() && needs.list.result == 'success' }}"
+    (command,) = (step["run"] for step in page["steps"] if "run" in step)
+    words = command.partition(" flux-upgrade ")[2].partition(" >>")[0].replace('"', "").split()
+    found = parsed(FleetOptions, words, {})
+    assert (found.reports, found.html, found.expected) == (("reports",), "fleet.html", ("$EXPECTED",))
+    (fetched,) = (step["with"] for step in page["steps"] if "download-artifact" in step.get("uses", ""))
+    (kept,) = (step for step in jobs(MANY)["upgrade"]["steps"] if "upload-artifact" in step.get("uses", ""))
+    assert fetched["path"] == "reports"
+    assert kept["with"]["name"].startswith(fetched["pattern"].rstrip("*"))
+    assert kept["if"].startswith("${{ always()")
+
+
+@pytest.mark.parametrize("names", [(), ("octo-org/a",), ("octo-org/a", "octo-org/b.c")])
+def test_the_list_of_repositories_is_that_of_the_installation(names: tuple[str, ...], tmp_path: Path) -> None:
+    (command,) = (step["run"] for step in jobs(MANY)["list"]["steps"] if "run" in step)
+    require_program("jq")
+    gh = tmp_path / "gh"
+    gh.write_text("#!/bin/sh\n" + "".join(f"echo {name}\n" for name in names))
+    gh.chmod(0o755)
+    output = tmp_path / "output"
+    env = {"PATH": f"{tmp_path}:/usr/local/bin:/usr/bin:/bin", "GITHUB_OUTPUT": str(output)}
+    subprocess.run(["bash", "-eo", "pipefail", "-c", command], env=env, cwd=tmp_path, check=True)  # noqa: S603, S607 as the runner does
+    listed = json.dumps([name.partition("/")[2] for name in names], separators=(",", ":"))
+    assert output.read_text() == f"repositories={listed}\nexpected={','.join(names)}\n"
+
+
+@pytest.mark.parametrize("stem", ["monorepo-groups", "upgrade"])
+def test_a_report_is_uploaded_under_the_name_that_fleet_looks_for(stem: str) -> None:
+    path = next(path for path in (*WORKFLOWS, *EXAMPLES) if path.stem == stem)
+    (kept,) = (step["with"] for step in steps(path) if "upload-artifact" in step.get("uses", ""))
+    assert kept["name"] == ARTIFACT

@@ -38,6 +38,7 @@ def test_there_is_something_to_lint() -> None:
         "pins.yaml",
         "release.yaml",
         "site.yaml",
+        "upgrade.yaml",
     ]
     assert {"scheduled.yaml", "monorepo-groups.yaml", "enterprise-server.yaml", "app-token.yaml"} <= {
         path.name for path in EXAMPLES

@@ -17,7 +17,9 @@ from workflows.linters import ROOT
 IMAGE = f"docker://ghcr.io/octo-org/flux-upgrade:v1.2.3@sha256:{'0123456789abcdef' * 4}"
 COPIED = ("README.md", "CHANGELOG.md", "SECURITY.md", "mkdocs.yml", "default.json", "action.yml")
 FOLDERS = ("docs", "examples", "src", ".github/scripts")
-PLACEHOLDER = re.compile(r"\bOWNER/|flux-upgrade@v?0|COMMIT=0|rev: 0|frozen: v0|\bv0\.0\.0$|# v0\.0\.0", re.MULTILINE)
+PLACEHOLDER = re.compile(
+    r"\bOWNER/|flux-upgrade(?:/\S+)?@v?0|COMMIT=0|rev: 0|frozen: v0|\bv0\.0\.0$|# v0\.0\.0", re.MULTILINE
+)
 GH = '#!/bin/sh\necho "$*" >> "$0.calls"\n[ "$2" != list ] || cat "$0.open"\n'
 
 

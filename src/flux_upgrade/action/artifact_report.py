@@ -6,7 +6,7 @@ from typing import Any
 
 from flux_upgrade.action.action_yml import Outcome
 from flux_upgrade.action.job_summary import approvals, decision_cell
-from flux_upgrade.action.report import failure_values, versions_of
+from flux_upgrade.action.report import NO_FACTS, RunFacts, failure_values, run_values, versions_of
 from flux_upgrade.artifacts.promote import ArtifactOutcome, Pushed, Rollback
 from flux_upgrade.artifacts.report_text import artifact_failures, artifact_value
 from flux_upgrade.model.markdown import code, plain, table
@@ -14,12 +14,14 @@ from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.plans import plan_value
 
 
-def artifact_run_value(outcome: ArtifactOutcome, *, written: bool) -> dict[str, Any]:
+def artifact_run_value(outcome: ArtifactOutcome, *, written: bool, run: RunFacts = NO_FACTS) -> dict[str, Any]:
     planned = outcome.plan
     return {
+        **run_values(run, (planned.plan,)),
         "outcome": str(artifact_run_outcome(outcome, written=written)),
         "dry-run": not written,
         "repository": planned.pulled.address.repository,
+        "repository-url": None,
         "base": planned.pulled.address.tag,
         "calls": 0,
         "drift": [],

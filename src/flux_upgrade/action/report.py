@@ -3,25 +3,43 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 from flux_upgrade.action.action_yml import Outcome, most_severe
+from flux_upgrade.model.versions import Release
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.report import report_schema
 from flux_upgrade.report.plans import drift_value, migration_values, plan_values, void_values
 from flux_upgrade.report.pull_requests import all_plans, round_failures
 
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)  # A directory of releases may say anything
 _WRITES = (Outcome.CLOSED, Outcome.UPDATED, Outcome.OPENED)
 
 
-def run_value(done: Round, *, calls: int, written: bool) -> dict[str, Any]:
+class RunFacts(NamedTuple):
+    """When and where a run took place, and what it knew of Flux's releases."""
+
+    now: float = 0.0  # Epoch seconds
+    url: str = ""  # The page of the workflow's run; empty: unknown
+    releases: tuple[Release, ...] = ()
+
+
+NO_FACTS = RunFacts()
+
+
+def run_value(done: Round, *, calls: int, written: bool, run: RunFacts = NO_FACTS) -> dict[str, Any]:
     """Everything but the diffs: see docs/reference/report.schema.json."""
     return {
+        **run_values(run, all_plans(done.plans)),
         "outcome": str(outcome_of(done, written=written)),
         "dry-run": not written,
         "repository": done.repository.name,
+        "repository-url": done.repository.url or None,
         "base": done.repository.base,
         "calls": calls,
         "drift": drift_value(cluster for group in done.plans for cluster in group.update_group.clusters),
@@ -33,10 +51,27 @@ def run_value(done: Round, *, calls: int, written: bool) -> dict[str, Any]:
             for group in done.plans
             for each in migration_values(group)
         ],
-        "pull-requests": [_result(result) for result in done.results if result.action is not Action.NONE],
+        "pull-requests": [_result(done, each) for each in done.results if each.action is not Action.NONE],
         "failures": failure_values(round_failures(done)),
         **void_values(done.void),
     }
+
+
+def run_values(run: RunFacts, plans: Iterable[Plan]) -> dict[str, Any]:
+    """When and where the run took place, and when the releases that ``plans`` are about were published."""
+    tags = {tag for plan in plans for tag in _tags(plan)}
+    known = ((each.tag, each.published_at) for each in run.releases if each.tag in tags)
+    return {
+        "schema-version": report_schema.VERSION,
+        "created-at": datetime.fromtimestamp(run.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "run-url": run.url or None,
+        "releases": {tag: published for tag, published in known if _MOMENT.fullmatch(published)},
+    }
+
+
+def _tags(plan: Plan) -> Iterator[str]:
+    yield plan.pin.version
+    yield from (each.target for each in plan.decisions)
 
 
 def outcome_of(done: Round, *, written: bool) -> Outcome:
@@ -79,7 +114,7 @@ def _listed(result: Result) -> dict[str, Any]:
     return {"number": result.number, "url": result.url, "operation": operation, "target": target}
 
 
-def _result(result: Result) -> dict[str, Any]:
+def _result(done: Round, result: Result) -> dict[str, Any]:
     proposal = result.proposal
     return {
         "update-group": result.update_group.slug,
@@ -89,6 +124,8 @@ def _result(result: Result) -> dict[str, Any]:
         "number": result.number or None,
         "url": result.url or None,
         "is-issue": result.is_issue,
+        "created-at": _created_at(done, result) or None,
+        "action-required": _has_to_do(result),
         "target": proposal.target if proposal is not None else None,
         "pending": proposal.is_pending if proposal is not None else None,
         "reason": str(result.hold.reason) if result.hold is not None else None,
@@ -96,6 +133,21 @@ def _result(result: Result) -> dict[str, Any]:
         "error": result.error.message if result.error is not None else None,
         "warnings": list(result.warnings),
     }
+
+
+def _created_at(done: Round, result: Result) -> str:
+    """When its pull request was opened; empty where this run opened it, or an issue stands in for it."""
+    branch = done.repository.branches.get(result.branch)
+    pulls = branch.pulls if branch is not None and not result.is_issue else ()
+    return next((each.created_at for each in pulls if each.number == result.number), "")
+
+
+def _has_to_do(result: Result) -> bool:
+    if result.proposal is None or result.action is Action.CLOSED:
+        return False
+    from flux_upgrade.pullrequests.text.checklist import has_to_do  # late: nearly every run proposes nothing
+
+    return has_to_do(result.proposal)
 
 
 def only(values: set[str]) -> str:

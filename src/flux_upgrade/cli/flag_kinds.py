@@ -76,7 +76,12 @@ def place(metavar: str, message: str, default: str = ".") -> dict[str, Any]:
 
 def declare(parser: argparse.ArgumentParser, arguments: Arguments, subject: str = SUBJECT, rest: str = OUTPUT) -> None:
     """Under the headings of `cli.sections`."""
-    for heading, chosen in by_heading(arguments, subject, rest).items():
+    declare_under(parser, arguments, by_heading(arguments, subject, rest))
+
+
+def declare_under(parser: argparse.ArgumentParser, arguments: Arguments, headings: Mapping[str, list[str]]) -> None:
+    """``headings``: each with its arguments, by their names."""
+    for heading, chosen in headings.items():
         section = parser.add_argument_group(heading)
         for names in chosen:
             action = section.add_argument(*names.split(), **arguments[names])

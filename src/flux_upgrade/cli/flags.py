@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from flux_upgrade.cli.flag_kinds import declare, hosts_of, list_of, place, repeated, switch, text, truth
+from flux_upgrade.cli.flag_kinds import declare, declare_under, hosts_of, list_of, place, repeated, switch, text, truth
+from flux_upgrade.cli.sections import NETWORK, OUTPUT, PLACES
 from flux_upgrade.manifests.options import COMPONENTS, DEFAULT_COMPONENTS, LOG_LEVELS, InstallOptions
+from flux_upgrade.model.errors import NoReport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
 
 DEFAULT_SOURCE = "github"
 CONFIG = ".github/flux-upgrade.yaml"
+ARTIFACT = "flux-upgrade-report"
+"""As the example workflows upload the report."""
+MAX_AGE = 3
+"""Days: a workflow that runs every day may miss one, and a weekend's run is not looked at."""
 SHELLS = ("bash", "zsh", "fish")
 _JSON = "print JSON, as in docs/reference/{}.schema.json"
 _PLACED = ("policy", "range", "flags", "on-conflict", "allow-hosts")
@@ -235,6 +241,44 @@ def declare_config(parser: argparse.ArgumentParser) -> None:
         "path": place("FILE", f"config file (default: {CONFIG} of the checkout)", ""),
     }
     declare(parser, arguments)
+
+
+def declare_fleet(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Make one page of the reports of many repositories: what runs where, what waits, and what needs you first. "
+        f"Prints Markdown. The exit code is {NoReport.exit_code} if a report is missing."
+    )
+    places = {
+        "reports": {
+            "nargs": "*",
+            "metavar": "REPORT",
+            "help": "report file of the Action, output of `plan --json`, or a directory with such .json files",
+        }
+    }
+    subject = {
+        "--repository": repeated(
+            "NAME", "owner/name: take the newest report that a workflow of it uploaded; repeatable"
+        ),
+        "--repositories": text("FILE", "file with such repositories, one a line"),
+        "--artifact": text("NAME", f"name of the uploaded artifact (default: {ARTIFACT})") | {"default": ARTIFACT},
+        "--expect": repeated(
+            "NAME", "owner/name: repository that must have a report, or is shown without one; repeatable"
+        ),
+        "--max-age": {
+            "type": int,
+            "default": MAX_AGE,
+            "metavar": "DAYS",
+            "help": f"show a report as old after these days (default: {MAX_AGE})",
+        },
+    }
+    output = {
+        "--html": text("FILE", "also write the page as a single HTML file"),
+        "--json": switch(_JSON.format("fleet")),
+    }
+    network = {"--ca-file": ACCESS["--ca-file"]}
+    headings = {PLACES: places, "Which repositories": subject, NETWORK: network, OUTPUT: output}
+    arguments = {name: each for group in headings.values() for name, each in group.items()}
+    declare_under(parser, arguments, {heading: [*group] for heading, group in headings.items()})
 
 
 def declare_completion(parser: argparse.ArgumentParser) -> None:

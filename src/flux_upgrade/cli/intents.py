@@ -26,6 +26,7 @@ COMMANDS = _table(
         "render": "export generate template manifests install",
         "check": "scan lint validate verify test audit",
         "inspect": "status list ls get show info describe find detect graph",
+        "fleet": "dashboard overview report reports repositories",
         "rollback": "undo revert downgrade back restore",
         "migrate": "convert fix",
         "config": "configure settings",

@@ -79,6 +79,17 @@ class RollbackOptions(NamedTuple):
     is_dry: bool
 
 
+class FleetOptions(NamedTuple):
+    reports: tuple[str, ...]  # Files and directories
+    repositories: tuple[str, ...]  # `owner/name`, whose workflows uploaded a report
+    repositories_file: str  # With further ones; empty: none
+    artifact: str  # Name of what they uploaded
+    expected: tuple[str, ...]  # Repositories that must have a report
+    max_age: int  # Days
+    html: str  # File to write; empty: none
+    json: bool
+
+
 class BootstrapCommand(NamedTuple):
     checkout: str
     config: str
@@ -88,7 +99,16 @@ class BootstrapCommand(NamedTuple):
     """``owner/name`` on the GitHub that the environment names; empty: the checkout's remote says it."""
 
 
-Options = RenderOptions | InspectOptions | UpgradeOptions | ApiUsesOptions | RollbackOptions | BootstrapCommand | str
+Options = (
+    RenderOptions
+    | InspectOptions
+    | UpgradeOptions
+    | ApiUsesOptions
+    | RollbackOptions
+    | BootstrapCommand
+    | FleetOptions
+    | str
+)
 """Text: the path, of ``config check``; empty: the usual one; or the shell, of ``completion``."""
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 GROUPS = {
     "Upgrade": ("plan", "upgrade", "migrate"),
-    "Inspect": ("inspect", "check"),
+    "Inspect": ("inspect", "check", "fleet"),
     "Set up": ("bootstrap", "config", "render"),
     "Artifacts": ("rollback",),
     "Other": ("completion", "action"),

@@ -9,6 +9,7 @@ from flux_upgrade.cli.flag_kinds import boolean, boolean_text
 from flux_upgrade.cli.options import (
     ApiUsesOptions,
     BootstrapCommand,
+    FleetOptions,
     InspectOptions,
     Invocation,
     Options,
@@ -88,6 +89,7 @@ COMMANDS = {
     "migrate": (flags.declare_migrate, "Migrate manifests from API versions that Flux no longer serves"),
     "inspect": (flags.declare_inspect, "Show installed Flux versions, flags and manual edits"),
     "check": (flags.declare_check, "Find manifests on API versions that Flux no longer serves"),
+    "fleet": (flags.declare_fleet, "Show many repositories on one page, from their reports"),
     "bootstrap": (_declare_bootstrap, "Set up Flux in a repository"),
     "config": (flags.declare_config, "Check the config file, and explain its settings"),
     "render": (flags.declare_render, "Print the manifests that `flux install --export` prints"),
@@ -123,10 +125,10 @@ def parse_command(argv: Sequence[str], env: Mapping[str, str], timing: Timing | 
             options = _rollback(args)
         case "bootstrap":
             return _bootstrap(environment, args, env)
-        case "config":
-            options = str(args.path)
-        case "completion":
-            options = str(args.shell)
+        case "fleet":
+            options = _fleet(args)
+        case "config" | "completion":
+            options = str(args.path if command == "config" else args.shell)
     return Invocation(command, options, environment)
 
 
@@ -278,6 +280,25 @@ def _rollback(args: Namespace) -> RollbackOptions:
             "rollback needs the tag of an artifact", hint="use oci://HOST/REPOSITORY:TAG; in Git, revert the commit"
         )
     return RollbackOptions(artifact, args.to, args.dry_run)
+
+
+def _fleet(args: Namespace) -> FleetOptions:
+    if not (args.reports or args.repository or args.repositories):
+        raise UsageError("no report is given", hint="set files or directories with reports, or --repository")
+    if args.max_age < 1:
+        raise UsageError("--max-age must be at least 1", hint="set a number of days, such as --max-age=7")
+    repositories = tuple(each for text in args.repository for each in text.split(",") if each)
+    expected = tuple(each for text in args.expect for each in text.split(",") if each)
+    return FleetOptions(
+        tuple(args.reports),
+        repositories,
+        args.repositories,
+        args.artifact,
+        expected,
+        args.max_age,
+        args.html,
+        args.json,
+    )
 
 
 def tag(version: str) -> str:

@@ -41,7 +41,7 @@ class Parser(argparse.ArgumentParser):
         if rare:
             self.epilog = f"`{self.prog} --help-all` shows {rare} more options."
         places = [
-            f"[{each.metavar}]" if each.nargs == "?" else str(each.metavar)
+            f"[{each.metavar}{'...' if each.nargs == '*' else ''}]" if each.nargs in ("?", "*") else str(each.metavar)
             for each in self._actions
             if not each.option_strings
         ]

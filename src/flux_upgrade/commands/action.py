@@ -13,6 +13,7 @@ from flux_upgrade.commands.action_result import ActionResult, result_of, rolled_
 from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.read_action import read_event, read_invocation, reason_to_pass
 from flux_upgrade.commands.sinks import sink_of
+from flux_upgrade.commands.wiring import build_timing
 from flux_upgrade.config.environment import secrets_of
 from flux_upgrade.model.errors import known
 from flux_upgrade.planning.proposal import RunDetails
@@ -65,12 +66,13 @@ def _perform(invocation: Invocation, where: Runner, log: RunnerLog) -> ActionRes
             return ActionResult(f"nothing to do: {reason}\n", "", {"outcome": str(Outcome.NONE)})
         options = options._replace(request=options.request._replace(branch=event.branch))
     details = RunDetails(where.approve_command(options.repository), where.run_url)
+    began = build_timing(environment).now()
     with sink_of(options, environment, log.warn, details) as sink:
         inventory = sink.read()
         plans = sink.decide(inventory)
         applied = sink.apply(inventory, plans)
     try:
-        return result_of(applied, inventory, options, where)
+        return result_of(applied, inventory, options, where, now=began)
     except Exception as error:  # noqa: BLE001 what was done is reported, as far as that goes
         found = known(error)
         failures = (*applied.failures, (found.slug, found.message, found.hint))

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from flux_upgrade.action.job_summary import summary
-from flux_upgrade.action.report import outputs, run_value
+from flux_upgrade.action.report import RunFacts, outputs, run_value
 from flux_upgrade.action.runner import Runner
 from flux_upgrade.cli.options import RollbackOptions, UpgradeOptions
 from flux_upgrade.commands.sink import Applied
@@ -32,8 +32,9 @@ class ActionResult(NamedTuple):
     annotations: tuple[Annotation, ...] = ()  # On lines of the repository's files
 
 
-def result_of(applied: Applied, inventory: Any, options: UpgradeOptions, where: Runner) -> ActionResult:
-    """``inventory``: as the sink read it."""
+def result_of(applied: Applied, inventory: Any, options: UpgradeOptions, where: Runner, *, now: float) -> ActionResult:
+    """``inventory``: as the sink read it. ``now``: epoch seconds."""
+    run = RunFacts(now, where.run_url)
     command, page = where.approve_command(), where.workflow_url
     written, done, calls = options.request.writes, applied.done, applied.calls
     if isinstance(done, Round):
@@ -41,7 +42,7 @@ def result_of(applied: Applied, inventory: Any, options: UpgradeOptions, where: 
             applied.text,
             summary(done, written=written, approve_command=command, workflow_url=page) + _chart(inventory, done),
             outputs(done, written=written),
-            run_value(done, calls=calls, written=written),
+            run_value(done, calls=calls, written=written, run=run._replace(releases=inventory.releases)),
             applied.failures,
             tuple(each for result in done.results for each in result.warnings),
             applied.errors,
@@ -54,7 +55,7 @@ def result_of(applied: Applied, inventory: Any, options: UpgradeOptions, where: 
         applied.text,
         artifact_summary(done, written=written, approve_command=command, workflow_url=page),
         artifact_outputs(done, written=written),
-        artifact_run_value(done, written=written),
+        artifact_run_value(done, written=written, run=run),
         applied.failures,
         errors=applied.errors,
     )

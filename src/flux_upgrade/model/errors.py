@@ -179,6 +179,10 @@ class NoResources(FluxUpgradeError, exit_code=32, slug="no-resources"):
     """The machine has too few open files, processes, memory or disk space for the run."""
 
 
+class NoReport(FluxUpgradeError, exit_code=34, slug="no-report"):
+    """A repository has no report for `flux-upgrade fleet`, or its report cannot be read. The page shows it."""
+
+
 def known(error: Exception) -> FluxUpgradeError:
     """``error``, if it is one of these; else what it comes to: a limit of the machine, or a bug."""
     if isinstance(error, FluxUpgradeError):

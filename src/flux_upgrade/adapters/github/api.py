@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
@@ -79,6 +80,15 @@ class GitHubApi:
         """The answer to a GET, whatever GitHub says. Raises ForgeUnavailable where it says nothing."""
         with translated_errors(attempt):
             return self._counted(self.client.get(f"{self.url}{path}", _OPTIONS))
+
+    def download(self, path: str, attempt: Attempt, limit: int) -> bytes:
+        """What a GET leads to, on another host as a rule, which gets no token.
+
+        Raises ForgeUnavailable for more than ``limit`` bytes, and what ``attempt`` makes of a refusal.
+        """
+        options = replace(_OPTIONS, limit=limit)
+        with translated_errors(attempt):
+            return self.require(self._counted(self.client.get(f"{self.url}{path}", options)), attempt).body
 
     def require(self, response: Response, attempt: Attempt) -> Response:
         """An answer of success. Raises what ``attempt`` makes of another one."""

@@ -84,6 +84,11 @@ class DirectoryTree:
         self._listed: tuple[list[str], list[str]] | None = None
         self._real: dict[str, str | None] = {}
 
+    @property
+    def is_file(self) -> bool:
+        """Whether the root is a file."""
+        return self._only is not None
+
     def candidates(self) -> Iterator[str]:
         """Links are not followed at all: what they lead to inside is found itself.
 

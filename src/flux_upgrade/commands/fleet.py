@@ -1,0 +1,80 @@
+"""``flux-upgrade fleet``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from flux_upgrade.action.runner import SUMMARY_LIMIT
+from flux_upgrade.adapters.local.files import DirectoryTree
+from flux_upgrade.adapters.local.worktree import write
+from flux_upgrade.cli.options import FleetOptions
+from flux_upgrade.commands.output import Console
+from flux_upgrade.commands.wiring import build_timing, read_text
+from flux_upgrade.config.environment import Environment
+from flux_upgrade.fleet.fleet import Fleet, Source, fleet_of
+from flux_upgrade.fleet.html_page import html_page
+from flux_upgrade.fleet.json_page import json_page
+from flux_upgrade.fleet.markdown_page import markdown_page
+from flux_upgrade.model.errors import FluxUpgradeError, NoReport, UsageError
+
+_HINT = "see docs/how-to/many-repositories.md for how reports are made and uploaded"
+
+
+def run(options: FleetOptions, environment: Environment, console: Console) -> int:
+    now = datetime.fromtimestamp(build_timing(environment).now(), UTC)
+    fleet = fleet_of(_sources(options, environment), now=now, max_age=options.max_age, expected=options.expected)
+    if fleet.is_empty:
+        raise NoReport(f"no report could be read{_example(fleet)}", hint=_HINT)
+    if options.html:
+        write(options.html, html_page(fleet))
+    console.show(json_page(fleet) if options.json else markdown_page(fleet, SUMMARY_LIMIT))
+    for each in fleet.problems:
+        console.fail(NoReport.slug, f"{each.name}: {each.problem}", each.hint or _HINT)
+    return NoReport.exit_code if fleet.problems else 0
+
+
+def _example(fleet: Fleet) -> str:
+    return next((f": {each.name}: {each.problem}" for each in fleet.problems), "")
+
+
+def _sources(options: FleetOptions, environment: Environment) -> Iterator[Source]:
+    """One after the other: the content of one is gone before the next is read. Raises UsageError."""
+    repositories = [*options.repositories, *_listed(options.repositories_file)]
+    for path in options.reports:
+        yield from _files(path)
+    if repositories:
+        yield from _uploaded(repositories, options.artifact, environment)
+
+
+def _listed(path: str) -> Iterator[str]:
+    if path:
+        lines = read_text(path, "check the path of --repositories").splitlines()
+        yield from (name for line in lines if (name := line.partition("#")[0].strip()))
+
+
+def _files(path: str) -> Iterator[Source]:
+    tree = DirectoryTree(path)
+    for name in tree.named(("",) if tree.is_file else (".json",)):
+        shown = path if tree.is_file else name
+        try:
+            yield Source(shown, tree.read(name))
+        except FluxUpgradeError as error:
+            yield Source(shown, problem=error.message, hint=error.hint)
+
+
+def _uploaded(repositories: Sequence[str], artifact: str, environment: Environment) -> Iterator[Source]:
+    # Late: most pages are made of files.
+    from flux_upgrade.adapters.github.run_artifacts import RunArtifacts
+    from flux_upgrade.commands.wiring_repository import build_github
+
+    if not environment.tokens.repository:
+        raise UsageError("--repository needs a token", hint="set GITHUB_TOKEN to one with 'Actions: read'")
+    source = RunArtifacts(build_github(environment), artifact)
+    for name in dict.fromkeys(repositories):
+        environment.say(f"reading the report of {name}")
+        try:
+            yield Source(name, source.newest(name))
+        except FluxUpgradeError as error:
+            url = f"{environment.github.server_url}/{name}/actions"
+            yield Source(name, problem=error.message, url=url, hint=error.hint)

@@ -1,0 +1,109 @@
+"""The page as one HTML file: no script, no request, light and dark. All text of reports is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from flux_upgrade.fleet import links, words
+from flux_upgrade.fleet.chart import chart
+from flux_upgrade.fleet.fleet import Fleet
+from flux_upgrade.fleet.rows import Row, State
+from flux_upgrade.fleet.style import STYLE
+from flux_upgrade.model.markdown import counted, visible
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+"""Should anything ever get past the escaping, the browser runs and loads nothing."""
+
+
+def html_page(fleet: Fleet) -> str:
+    shown = [row for row in fleet.rows if row.state is not State.UP_TO_DATE]
+    current = [row for row in fleet.rows if row.state is State.UP_TO_DATE]
+    return "\n".join(
+        [
+            *_head(),
+            f"<header><h1>{words.TITLE}</h1><p>{words.size(fleet)}</p><p>{fleet.now:%Y-%m-%d %H:%M} UTC</p></header>",
+            f'<div class="top"><dl class="tiles">{"".join(_tiles(fleet))}</dl>',
+            f'<section class="card"><h2>Flux releases</h2>{chart(fleet)}</section></div>',
+            *(_table(fleet, shown) if shown else ['<p class="card">Every cluster is up to date.</p>']),
+            *_current(fleet, current),
+            "</body>\n</html>\n",
+        ]
+    )
+
+
+def _head() -> Iterator[str]:
+    yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+    yield '<meta name="referrer" content="no-referrer">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<title>{words.TITLE}</title>\n<style>{STYLE}</style>\n</head>\n<body>"
+
+
+def _tiles(fleet: Fleet) -> Iterator[str]:
+    for state, count in words.numbers(fleet):
+        yield f'<div class="{state.slug}"><dt>{state.title}</dt><dd>{count}</dd></div>'
+
+
+def _table(fleet: Fleet, rows: list[Row]) -> Iterator[str]:
+    yield '<section class="card"><table>'
+    yield f"<thead><tr>{''.join(f'<th>{name}</th>' for name in words.COLUMNS)}</tr></thead>\n<tbody>"
+    yield from (_row(fleet, row) for row in rows)
+    yield "</tbody></table></section>"
+
+
+def _row(fleet: Fleet, row: Row) -> str:
+    needs = " needs" if row.state.needs_you else ""
+    cells = (
+        ("state", f'<span class="badge">{row.state.title}</span>'),
+        ("repository", _repository(row.repository)),
+        ("clusters", _clusters(row)),
+        ("flux", _text(words.versions(row))),
+        ("why", f"{_text(row.why)} {_link(row)}".strip()),
+        ("since", _since(fleet, row)),
+    )
+    inside = "".join(f'<td class="{name}">{content}</td>' for name, content in cells)
+    return f'<tr class="{row.state.slug}{needs}">{inside}</tr>'
+
+
+def _current(fleet: Fleet, rows: list[Row]) -> Iterator[str]:
+    if not rows:
+        return
+    count = counted(fleet.counted(State.UP_TO_DATE), "cluster")
+    yield f'<section class="card"><h2>{State.UP_TO_DATE.title.capitalize()}: {count}</h2><ul class="current">'
+    for row in rows:
+        flux = f' <span class="muted">{_text(words.versions(row))}</span>'
+        yield f"<li>{_repository(row.repository)}<br>{_clusters(row)}{flux}</li>"
+    yield "</ul></section>"
+
+
+def _repository(name: str) -> str:
+    """In two parts, so that a line ends between them."""
+    owner, slash, rest = name.partition("/")
+    return f"<b>{_text(owner + slash)}</b><wbr><b>{_text(rest)}</b>"
+
+
+def _clusters(row: Row) -> str:
+    """With the directory that all are in said once."""
+    folder = row.clusters[0].rpartition("/")[0] + "/" if row.clusters else ""
+    if len(row.clusters) == 1 or not all(name.startswith(folder) and len(folder) > 1 for name in row.clusters):
+        folder = ""
+    names = "".join(f"<code>{_text(name.removeprefix(folder))}</code> " for name in row.clusters)
+    return f'<span class="muted">{_text(folder)}</span> {names}' if folder else names
+
+
+def _since(fleet: Fleet, row: Row) -> str:
+    days = fleet.age(row.since)
+    if days is None or row.since is None:
+        return ""
+    shown = counted(days, "day") if days else "&lt;1 day"
+    return f'<b title="{row.since.at:%Y-%m-%d}">{shown}</b> <span>{row.since.what}</span>'
+
+
+def _link(row: Row) -> str:
+    url = links.safe(row.url)
+    return f'<a href="{escape(url)}" rel="noreferrer">{_text(row.link)}</a>' if url else ""
+
+
+def _text(text: str) -> str:
+    return escape(visible(text))

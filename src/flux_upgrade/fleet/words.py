@@ -1,0 +1,39 @@
+"""What both pages say in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flux_upgrade.fleet.fleet import Fleet
+from flux_upgrade.fleet.rows import Row, State
+from flux_upgrade.model.markdown import counted
+
+TITLE = "Flux fleet"
+COLUMNS = ("State", "Repository", "Clusters", "Flux", "Why", "Since")
+
+
+def versions(row: Row) -> str:
+    """``v2.8.8 → v2.9.4``, or either; empty for a repository."""
+    if row.target and row.target != row.current:
+        return f"{row.current or 'unknown'} → {row.target}"
+    return row.current or ("unknown" if row.clusters else "")
+
+
+def age(fleet: Fleet, row: Row) -> str:
+    """``12 days open``; empty where nobody knows."""
+    days = fleet.age(row.since)
+    if days is None or row.since is None:
+        return ""
+    return f"{counted(days, 'day') if days else 'less than 1 day'} ({row.since.what})"
+
+
+def size(fleet: Fleet) -> str:
+    """``30 repositories, 120 clusters``."""
+    repositories = len(fleet.repositories)
+    shown = "1 repository" if repositories == 1 else f"{repositories} repositories"
+    return f"{shown}, {counted(len(fleet.clusters), 'cluster')}"
+
+
+def numbers(fleet: Fleet) -> Iterator[tuple[State, int]]:
+    """The states that there are, and how many clusters and repositories have them."""
+    return ((state, count) for state in State if (count := fleet.counted(state)))

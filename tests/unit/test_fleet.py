@@ -1,0 +1,351 @@
+"""What a row of the page says, for each thing that a report can say, and what anybody may have written into one."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cases_on_disk import case_named, write_tree
+from flux_upgrade import main
+from flux_upgrade.action.runner import SUMMARY_LIMIT
+from flux_upgrade.fleet.fleet import Fleet, Source, fleet_of
+from flux_upgrade.fleet.html_page import html_page
+from flux_upgrade.fleet.json_page import json_page
+from flux_upgrade.fleet.links import safe
+from flux_upgrade.fleet.markdown_page import markdown_page
+from flux_upgrade.fleet.rows import Row
+from flux_upgrade.model.errors import NoReport, UsageError
+from flux_upgrade.policy.hold_reasons import HoldReason
+from written_fleet import NOW, decision, hold, installation, moment, pull, report, upgrade
+
+REPOSITORY = "octo-org/shop"
+CLUSTER = "clusters/a"
+GROUP = "clusters-a"
+
+
+def page(*values: Any, **options: Any) -> Fleet:
+    sources = [
+        Source(f"{number}.json", each if isinstance(each, bytes) else json.dumps(each).encode())
+        for number, each in enumerate(values)
+    ]
+    return fleet_of(sources, **{"now": NOW, "max_age": 3, **options})
+
+
+def only(*decisions: Any, **fields: Any) -> Row:
+    """The row of a cluster on v2.8.8."""
+    (row,) = page(report(REPOSITORY, [installation(CLUSTER, "v2.8.8", *decisions)], **fields)).rows
+    return row
+
+
+def failure(slug: str, message: str) -> dict[str, Any]:
+    return {"slug": slug, "message": message, "remedy": "Fix it."}
+
+
+READY = upgrade("v2.9.4", "minor", approved=True)
+PENDING = upgrade("v2.9.4", "minor", approved=False)
+
+
+@pytest.mark.parametrize(
+    ("found", "state", "why"),
+    [
+        pytest.param([decision()], "up to date", "", id="up-to-date"),
+        pytest.param([READY], "ready to merge", "minor upgrade", id="ready"),
+        pytest.param([PENDING], "needs approval", "minor upgrade", id="pending"),
+        pytest.param([hold("needs-approval", "minor", "")], "needs approval", "needs-approval", id="approve"),
+        pytest.param([hold("edit-conflict", "minor", "a")], "held", "edit-conflict: a", id="held"),
+        pytest.param([hold("reverted", "minor", "a")], "held", "reverted: a", id="declined"),
+        pytest.param([hold("cooling-down", "minor", "a")], "waits", "cooling-down: a", id="cooling"),
+        pytest.param([hold("of-tomorrow", "minor", "a")], "held", "of-tomorrow: a", id="unknown-reason"),
+        pytest.param([decision(), READY], "ready to merge", "minor upgrade", id="patch-and-minor"),
+        pytest.param(
+            [upgrade("v2.9.4", "minor", approved=True, waits_for=("b does not run it", "c"))],
+            "waits",
+            "b does not run it; c",
+            id="rings",
+        ),
+    ],
+)
+def test_what_is_decided_is_a_state(found: list[Any], state: str, why: str) -> None:
+    row = only(*found)
+    assert (row.state.title, row.why, row.current, row.clusters) == (state, why, "v2.8.8", (CLUSTER,))
+
+
+def test_every_hold_reason_has_a_state() -> None:
+    following = {HoldReason.UP_TO_DATE, HoldReason.FOLLOWS, HoldReason.CLUSTER_HELD}
+    for reason in HoldReason:
+        title = only(hold(str(reason), "minor", "a")).state.title
+        assert (title == "up to date") == (reason in following), reason
+
+
+@pytest.mark.parametrize(
+    ("found", "fields", "state", "since"),
+    [
+        pytest.param(READY, {"days": 9}, "ready to merge", (9, "open"), id="open"),
+        pytest.param(READY, {"days": 9, "action_required": True}, "action required", (9, "open"), id="to-do"),
+        pytest.param(PENDING, {"days": 9, "action_required": True}, "needs approval", (9, "open"), id="pending"),
+        pytest.param(
+            READY, {"days": 9, "action": "failed", "error": "no"}, "run failed", (13, "since release"), id="failed"
+        ),
+        pytest.param(READY, {"days": 9, "action": "held", "reason": "limited"}, "waits", (9, "open"), id="limited"),
+        pytest.param(READY, {"days": 9, "action": "held", "reason": "branch-edited"}, "held", (9, "open"), id="edited"),
+        pytest.param(
+            READY, {"days": 9, "action": "opened", "created_at": None}, "ready to merge", (0, "open"), id="new"
+        ),
+        pytest.param(READY, {"days": 9, "action": "closed"}, "ready to merge", (13, "since release"), id="closed"),
+    ],
+)
+def test_the_pull_request_of_an_upgrade(found: Any, fields: dict[str, Any], state: str, since: tuple[int, str]) -> None:
+    made = pull(REPOSITORY, 7, GROUP, "minor", **fields)
+    fleet = page(report(REPOSITORY, [installation(CLUSTER, "v2.8.8", found)], pull_requests=[made]))
+    (row,) = fleet.rows
+    assert row.since is not None
+    assert (row.state.title, (fleet.age(row.since), row.since.what)) == (state, since)
+    assert (row.url, row.link) == (f"https://github.com/{REPOSITORY}/pull/7", "#7")
+
+
+def test_a_pull_request_of_another_bump_or_group_is_not_that_of_the_upgrade() -> None:
+    others = [pull(REPOSITORY, 7, GROUP, "patch", 9), pull(REPOSITORY, 8, "clusters-b", "minor", 9)]
+    assert only(READY, pull_requests=others).url == ""
+
+
+def test_a_migration_is_shown_with_the_clusters_that_wait_for_it() -> None:
+    waiting = installation(CLUSTER, "v2.8.8", hold("migration-pending", "minor", "a"))
+    made = pull(REPOSITORY, 7, GROUP, "migration", 5)
+    first, second = page(report(REPOSITORY, [waiting], pull_requests=[made])).rows
+    assert (first.state.title, first.clusters, first.why) == (
+        "ready to merge",
+        (CLUSTER,),
+        "migrates API versions first",
+    )
+    assert second.state.title in ("held", "waits")
+
+
+def test_a_failure_that_is_about_a_cluster_is_said_once() -> None:
+    broken = hold("edit-conflict", "minor", "you edited it")
+    told = [failure("edit-conflict", "clusters/a/x.yaml: you edited it")]
+    assert only(broken, outcome="failed", failures=told).state.title == "run failed"
+    made = pull(REPOSITORY, 7, GROUP, "minor", 9, action="failed", error="no right")
+    assert (
+        only(READY, outcome="failed", failures=[failure("forbidden", "a: no right")], pull_requests=[made]).why
+        == "no right"
+    )
+
+
+def test_a_failure_of_the_run_is_a_row_of_its_own() -> None:
+    rows = page(
+        report(REPOSITORY, [installation(CLUSTER, "v2.9.4")], outcome="failed", failures=[failure("a", "b")])
+    ).rows
+    assert [(row.state.title, row.why, row.link) for row in rows] == [
+        ("run failed", "a: b", "run"),
+        ("up to date", "", ""),
+    ]
+    (row, *_) = page(report(REPOSITORY, [], outcome="failed")).rows
+    assert row.why == "the report does not say why"
+
+
+@pytest.mark.parametrize(("days", "is_old"), [(2.9, False), (3.1, True), (-1, False)])
+def test_a_report_older_than_the_limit_is_a_row_and_its_clusters_are_shown(days: float, *, is_old: bool) -> None:
+    titles = [row.state.title for row in page(report(REPOSITORY, [installation(CLUSTER, "v2.9.4")], days=days)).rows]
+    assert titles == [*(["old report"] if is_old else []), "up to date"]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        pytest.param(b"", "it is empty", id="empty"),
+        pytest.param(b"\xff\xfe", "it is not valid JSON", id="bytes"),
+        pytest.param(b"[" * 100_000, "it is not valid JSON", id="deep"),
+        pytest.param(b"[]", "it is not a report of flux-upgrade", id="list"),
+        pytest.param(b"{}", "it is not a report of flux-upgrade", id="object"),
+        pytest.param({"installations": []}, "its schema is an early version, older than", id="before-versions"),
+        pytest.param(report("a/b", [], schema_version=1), "its schema is version 1, older than", id="older"),
+        pytest.param(report("a/b", [], schema_version=3), "its schema is version 3, newer than", id="newer"),
+        pytest.param(report("a/b", [], schema_version="2"), "schema-version is not a number", id="odd-version"),
+        pytest.param(report("a/b", [], created_at="today"), "created-at is not a time", id="odd-time"),
+        pytest.param(
+            report("a/b", [], created_at="0001-01-01T00:00:00+23:59"), "created-at is not a time", id="no-time"
+        ),
+        pytest.param(report("a/b", {"a": 1}), "installations is not a list", id="odd-list"),  # type: ignore[arg-type]
+        pytest.param(report("a/b", ["a"]), "installations has an entry that is not an object", id="odd-entry"),  # type: ignore[list-item]
+        pytest.param(report("a/b", [], pull_requests=5), "pull-requests is not a list", id="odd-pulls"),
+        pytest.param(report("a/b", [], releases=[]), "releases is not an object", id="odd-releases"),
+        pytest.param(report("a/b", [{}] * 20_001), "installations has more than", id="very-many"),
+    ],
+)
+def test_what_cannot_be_read_is_a_row_and_the_others_are_shown(content: Any, why: str) -> None:
+    fleet = page(content, report(REPOSITORY, [installation(CLUSTER, "v2.9.4")]))
+    first, second = fleet.rows
+    assert (first.state.title, first.repository, second.state.title) == ("no report", "0.json", "up to date")
+    assert first.why.startswith(why)
+    assert [each.name for each in fleet.problems] == ["0.json"]
+
+
+def test_a_repository_that_must_have_a_report() -> None:
+    fleet = page(report("Octo-Org/Shop", []), expected=("octo-org/shop", "octo-org/data", "octo-org/data"))
+    assert [(row.repository, row.why) for row in fleet.rows] == [("octo-org/data", "it has no report")]
+
+
+def test_of_two_reports_of_a_job_the_newer_counts() -> None:
+    old, new = (
+        report(REPOSITORY, [installation(CLUSTER, tag)], days=days) for tag, days in (("v2.8.8", 2), ("v2.9.4", 1))
+    )
+    for reports in ((old, new), (new, old)):
+        assert [row.current for row in page(*reports).rows] == ["v2.9.4"]
+
+
+def test_reports_of_two_jobs_of_a_repository_are_both_shown() -> None:
+    found = page(*(report(REPOSITORY, [installation(name, "v2.9.4")]) for name in ("clusters/a", "infra/b")))
+    assert [row.clusters for row in found.rows] == [("clusters/a", "infra/b")]
+    assert found.repositories == (REPOSITORY,)
+
+
+def test_what_plan_prints_is_a_report_of_an_unknown_repository(tmp_path: Path, written_source: Path) -> None:
+    tree = write_tree(tmp_path / "tree", case_named("exact-default").before)
+    out = io.BytesIO()
+    main.run(["plan", str(tree), f"--release-source={written_source}", "--json"], {}, out, io.StringIO())
+    (row, *_) = page(out.getvalue()).rows
+    assert (row.repository, row.state.title) == ("0.json", "needs approval")
+
+
+def test_tools_of_several_clusters_are_no_cluster() -> None:
+    tools = installation("flux-cli", "v2.8.8", READY)
+    fleet = page(report(REPOSITORY, [installation(CLUSTER, "v2.9.4"), tools, installation("flux-cli", "v2.9.4")]))
+    assert ([each.name for each in fleet.clusters], len(fleet.rows)) == ([CLUSTER], 2)
+
+
+def test_the_chart_counts_the_oldest_releases_together() -> None:
+    clusters = [installation(f"c{number}", f"v2.{number % 20}.0") for number in range(40)]
+    fleet = page(report(REPOSITORY, [*clusters, installation("x", None)], releases={"v3.0.0-rc.1": moment(1)}))
+    assert fleet.newest == "v2.19.0"
+    assert len(fleet.releases) == 21
+    assert sum(each.clusters for each in fleet.charted) == 41
+    assert [each.name for each in fleet.charted][:2] == ["v2.19.0", "v2.18.0"]
+    assert fleet.charted[-1].name == "10 others"
+
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "' onmouseover='alert(1)",
+    "</td></table><style>*{display:none}</style>",
+    "](javascript:alert(1)) [x](https://evil.example",
+    "| a | b |\n| --- | --- |\n# head",
+    "@octo-org/everyone #1 <!-- flux-upgrade -->",
+    "\x1b]0;title\x07\u202etxt.exe",
+    "&lt;b&gt; &#x3c;script&#x3e;",
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_is_only_text(text: str) -> None:
+    found = installation(text, text, hold(text, "minor", text), group=text)
+    fleet = page(report(text, [found], failures=[failure(text, text)], run_url=text, releases={text: moment(1)}))
+    html, markdown = html_page(fleet), markdown_page(fleet, SUMMARY_LIMIT)
+    inside = html.partition("<body>")[2]
+    assert "<script" not in inside
+    assert "<img" not in inside
+    assert "<style" not in inside
+    assert "' onmouse" not in inside
+    assert "<a " not in inside
+    assert not {"\x1b", "\u202e", "\x07"} & {*html, *markdown}
+    assert "](" not in markdown.replace("\\](", "").replace("`", "") or text.startswith("](")
+    assert "<script" not in markdown.replace("`<script", "")
+    tables = [line for line in markdown.splitlines() if line.startswith("|")]
+    assert all(line.count(" | ") - line.count("\\|") <= 7 for line in tables)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "javascript:alert(1)",
+        "JAVASCRIPT:alert(1)//https://github.com",
+        "data:text/html,<script>",
+        "http://github.com/a/b",
+        "//evil.example/a",
+        "https://",
+        "https://user@evil.example/",
+        'https://github.com/"onclick="alert(1)',
+        "https://github.com/a b",
+        "https://github.com/a)b",
+        "https://github.com/a>b",
+        "https://github.com\\@evil.example/",
+        "https://github.com/\u202e",
+        "https://github.com/a\n",
+    ],
+)
+def test_no_other_address_than_plain_https_is_a_link(url: str) -> None:
+    assert safe(url) == ""
+    made = pull(REPOSITORY, 7, GROUP, "minor", 9, url=url)
+    fleet = page(report(REPOSITORY, [installation(CLUSTER, "v2.8.8", READY)], pull_requests=[made]))
+    assert "<a " not in html_page(fleet)
+    assert "[#7]" not in markdown_page(fleet, SUMMARY_LIMIT)
+    assert json.loads(json_page(fleet))["rows"][0]["url"] is None
+
+
+@pytest.mark.parametrize("url", ["https://github.com/a/b/pull/7", "https://git.example.com:8443/a_b/c-d?x=1#y%20"])
+def test_plain_https_is_a_link(url: str) -> None:
+    assert safe(url) == url
+
+
+def test_the_summary_fits_github() -> None:
+    clusters = [
+        installation(f"clusters/{number}", "v2.8.8", hold("edit-conflict", "minor", f"{number} {'x' * 250}"))
+        for number in range(9000)
+    ]
+    text = markdown_page(page(report(REPOSITORY, clusters)), SUMMARY_LIMIT)
+    assert SUMMARY_LIMIT - 3000 < len(text.encode()) <= SUMMARY_LIMIT
+    shown = text.count("edit-conflict")
+    assert f"{9000 - shown} more rows do not fit here" in text
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.data())
+def test_whatever_stands_in_a_field_the_page_is_made(data: Any) -> None:
+    made = pull(REPOSITORY, 7, GROUP, "minor", 9)
+    value: Any = report(
+        REPOSITORY, [installation(CLUSTER, "v2.8.8", PENDING)], pull_requests=[made], failures=[failure("a", "b")]
+    )
+    places = [value, value["installations"][0], value["installations"][0]["decisions"][0], made, value["failures"][0]]
+    where = data.draw(st.sampled_from(places))
+    where[data.draw(st.sampled_from([*where]))] = data.draw(_JSON)
+    fleet = page(value, report("octo-org/other", []))
+    assert len(html_page(fleet)) > 0
+    assert len(json_page(fleet)) > 0
+    assert len(markdown_page(fleet, SUMMARY_LIMIT)) > 0
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    err = io.StringIO()
+    return main.run(["fleet", *arguments], {}, io.BytesIO(), err), err.getvalue()
+
+
+def test_without_a_report_there_is_one_clear_error(tmp_path: Path) -> None:
+    assert run() == (
+        UsageError.exit_code,
+        "flux-upgrade: no report is given [usage]\n  Try: set files or directories with reports, or --repository\n",
+    )
+    code, err = run(str(tmp_path))
+    assert (code, err.splitlines()[0]) == (NoReport.exit_code, "flux-upgrade: no report could be read [no-report]")
+    assert run(str(tmp_path / "none.json"))[0] == UsageError.exit_code
+    assert run("a.json", "--max-age=0")[0] == UsageError.exit_code
+    assert run(f"--repositories={tmp_path / 'none'}")[0] == UsageError.exit_code
+
+
+def test_a_day_ends_after_24_hours() -> None:
+    fleet = page(report(REPOSITORY, []))
+    (row,) = page(report(REPOSITORY, [], outcome="failed", days=0)).rows
+    assert row.since is not None
+    assert fleet.age(row.since._replace(at=NOW - timedelta(hours=47))) == 1
