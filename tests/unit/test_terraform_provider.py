@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flux_upgrade.model.text import repository_path
-from flux_upgrade.pins.terraform.module import folder_of, is_flux_source, read_module
+from flux_upgrade.pins.formats.terraform_module import folder_of, is_flux_source, read_module
 from flux_upgrade.pins.terraform.provider import ProviderConstraint, constraints, locked
 from memory import MemoryTree
 

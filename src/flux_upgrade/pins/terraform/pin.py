@@ -16,10 +16,7 @@ from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.hcl import Attribute
 from flux_upgrade.pins.formats.readings import Reading, judged, unknown, unknown_pin
-from flux_upgrade.pins.formats.yaml_places import is_variable
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
-from flux_upgrade.pins.terraform import provider, reported
-from flux_upgrade.pins.terraform.module import (
+from flux_upgrade.pins.formats.terraform_module import (
     RESOURCE,
     Module,
     TerraformBlock,
@@ -28,6 +25,9 @@ from flux_upgrade.pins.terraform.module import (
     one_line,
     read_module,
 )
+from flux_upgrade.pins.formats.yaml_places import is_variable
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
+from flux_upgrade.pins.terraform import provider, reported
 
 NAME = "terraform"
 _DECIDING = {"version", "embedded_manifests"}

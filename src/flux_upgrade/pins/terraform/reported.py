@@ -9,9 +9,9 @@ from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.hcl import Attribute, Block
+from flux_upgrade.pins.formats.terraform_module import TerraformBlock, folder_of, one_line
 from flux_upgrade.pins.formats.yaml_places import is_variable
 from flux_upgrade.pins.pin import Pin, PinState, SourceFile, reported_pin
-from flux_upgrade.pins.terraform.module import TerraformBlock, folder_of, one_line
 
 _URL = re.compile(r"https://github\.com/fluxcd/flux2/releases/(?:latest/download|download/([^/]+))/install\.yaml")
 _MIGRATE = "registry.terraform.io/providers/fluxcd/flux/latest/docs/guides/migrating-to-resource"
