@@ -91,6 +91,28 @@ SHAPES = {
     "variables of Terraform": Shape(
         _TF, 'resource "flux_bootstrap_git" "a" {\n  version = var.a\n}\n', 'variable "a@" {\n  default = 1\n}\n'
     ),
+    "locals of Terraform that refer to each other": Shape(
+        _TF,
+        'resource "flux_bootstrap_git" "a" {\n  version = local.a1\n}\n',
+        "locals {\n  a@ = local.a1\n  a1 = local.a@\n}\n",
+    ),
+    "calls of a module of Terraform": Shape(
+        _TF,
+        'variable "v" {}\nresource "flux_bootstrap_git" "a" {\n  version = var.v\n}\n',
+        'module "m@" {\n  source = "./../infra"\n  v = var.v\n}\n',
+    ),
+    "Helm releases of Terraform": Shape(
+        _TF,
+        'locals {\n  v = "2.8.x"\n}\n',
+        'resource "helm_release" "a@" {\n  chart = "flux-instance"\n  values = [local.v]\n'
+        '  set {\n    name = "instance.distribution.version"\n    value = local.v\n  }\n}\n',
+    ),
+    "Kubernetes objects of Terraform": Shape(
+        _TF,
+        "",
+        'resource "kubectl_manifest" "a@" {\n  yaml_body = <<E\napiVersion: fluxcd.controlplane.io/v1\n'
+        "kind: FluxInstance\nspec: {distribution: {version: 2.8.x, registry: ghcr.io/fluxcd}}\nE\n}\n",
+    ),
     "braces of Terraform": Shape(_TF, 'resource "flux_bootstrap_git" "a" {\n', "a = {}\n", "}\n"),
     "members of Terraform in JSON": Shape(
         "x.tf.json", '{"resource": {"flux_bootstrap_git": {"a": {"b": 1', ', "k@": "flux"', "}}}}"

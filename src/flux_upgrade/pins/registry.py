@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol, cast
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import kustomize_files, passages
+from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
 from flux_upgrade.pins.pin import Pin, PinChange, SourceFile
 
 
@@ -51,14 +52,13 @@ class PinKind(NamedTuple):
         return path.endswith(self.files) or path.rpartition("/")[2].startswith(self.begins or ("/",))
 
 
-TERRAFORM_FILES = (".tf", ".tofu", ".tf.json", ".tofu.json")
 _YAML = (".yaml", ".yml")
 _SCRIPTS = (".sh", ".bash", ".zsh", ".fish", ".ps1", ".mk", ".just")
 PIN_KINDS: tuple[PinKind, ...] = (
     PinKind(
         "flux-instance",
         "flux_instance.pin",
-        (*_YAML, ".json"),
+        (*_YAML, ".json", *TERRAFORM_FILES),
         (b"FluxInstance", b"flux-instance"),
         (b"/distribution",),
     ),
@@ -79,7 +79,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
     PinKind(
         "helm-chart",
         "helm_chart.pin",
-        (*_YAML, ".gotmpl"),
+        (*_YAML, ".gotmpl", *TERRAFORM_FILES),
         (b"flux2",),
         (b"HelmRepository", b"HelmRelease", b"HelmChart", b"OCIRepository"),
     ),
@@ -102,15 +102,13 @@ PIN_KINDS: tuple[PinKind, ...] = (
         (b"flux2", b"FLUX2", b"Flux2"),
         (b"GitRepository",),
     ),
-    PinKind(
-        "terraform",
-        "terraform.pin",
-        TERRAFORM_FILES,
-        (b"flux_bootstrap_git", b"flux_install", b"flux2", b"flux-operator", b"flux-instance"),
-    ),
+    PinKind("terraform", "terraform.pin", TERRAFORM_FILES, (b"flux_bootstrap_git", b"flux_install", b"flux2")),
     PinKind("eksctl", "eksctl.pin", (*_YAML, ".json"), (b"eksctl.io/", b"/gitops/flux")),
     PinKind(
-        "flux-operator", "flux_operator.pin", (*_YAML, ".json", "Kustomization"), (b"flux-operator", b"flux-instance")
+        "flux-operator",
+        "flux_operator.pin",
+        (*_YAML, ".json", "Kustomization", *TERRAFORM_FILES),
+        (b"flux-operator", b"flux-instance"),
     ),
     PinKind("workflow", "cli.workflow", _YAML, (b"flux2", b"Flux2", b"fluxcd.io/install.sh")),
     PinKind(
