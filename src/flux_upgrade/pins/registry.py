@@ -127,7 +127,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
     ),
     PinKind(
         "commands",
-        "reported.commands",
+        "cli.commands",
         (*_YAML, *_SCRIPTS, "akefile", "ustfile", "Jenkinsfile", "Tiltfile"),
         (b"fluxcd/flux2", b"fluxcd.io/install.sh", b"flux install", b"flux bootstrap", b"/flux2"),
     ),
