@@ -118,6 +118,11 @@ SHAPES = {
         "x.tf.json", '{"resource": {"flux_bootstrap_git": {"a": {"b": 1', ', "k@": "flux"', "}}}}"
     ),
     "commands": Shape(_SH, "", "V@=v2.8.8\nflux install --version=${V@}\n"),
+    "variables of the Flux CLI": Shape(_SH, "", "V@=v2.8.8\ncurl https://fluxcd.io/install.sh | FLUX_VERSION=$V@ sh\n"),
+    "comments for Renovate": Shape(_SH, "", "# renovate: depName=fluxcd/flux2\nV@=v2.8.8\n"),
+    "tools in one line": Shape(_SH, "arkade get ", "arkade get flux ", "\n"),
+    "computed includes": Shape(_SH, _MARKS, "source $(a)/}} x.sh\n"),
+    "checksums": Shape(_SH, "# renovate: depName=fluxcd/flux2\nV=v2.8.8\n", "a" * 64 + " "),
     "commands in one line": Shape(_SH, "flux install ", "flux install --version ", "\n"),
     "addresses in one line": Shape(_SH, "", "https://github.com/fluxcd/flux2/releases/download/v2.8.8/install.yaml "),
     "braces in an address": Shape(_SH, "curl https://github.com/fluxcd/flux2/", "{{", "\n"),

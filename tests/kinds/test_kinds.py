@@ -26,7 +26,7 @@ from flux_upgrade.pins.reported import flux_v1, other_installers, single_control
 from flux_upgrade.pins.terraform import pin as terraform
 from kind_cases import PATHS, KindCase, Upgraded, cases_of, read, upgrade_checked
 
-REPORTED_ONLY = ("commands", "flux-v1", "other-installers", "single-controllers")
+REPORTED_ONLY = ("flux-v1", "other-installers", "single-controllers")
 """Kinds whose pins are found and never changed."""
 
 

@@ -1,4 +1,4 @@
-"""Flux commands are found in scripts and CI files, in no time, and are never changed."""
+"""Flux commands are found in scripts and CI files, in no time, and what is only reported is never changed."""
 
 from __future__ import annotations
 

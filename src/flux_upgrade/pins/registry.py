@@ -42,6 +42,7 @@ class PinKind(NamedTuple):
     beside: tuple[bytes, ...] = ()
     """Files that have one of these are looked at, too, where there are others: patches, repositories."""
     begins: tuple[str, ...] = ()  # How the names of further files begin: `Dockerfile.`
+    is_bare: bool = False  # Whether it also looks at files whose names have no extension: scripts
 
     @property
     def module(self) -> KindModule:
@@ -49,7 +50,8 @@ class PinKind(NamedTuple):
         return cast("KindModule", import_module(f"flux_upgrade.pins.{self.where}"))
 
     def takes(self, path: str) -> bool:
-        return path.endswith(self.files) or path.rpartition("/")[2].startswith(self.begins or ("/",))
+        name = path.rpartition("/")[2]
+        return path.endswith(self.files) or name.startswith(self.begins or ("/",)) or (self.is_bare and "." not in name)
 
 
 _YAML = (".yaml", ".yml")
@@ -128,8 +130,20 @@ PIN_KINDS: tuple[PinKind, ...] = (
     PinKind(
         "commands",
         "cli.commands",
-        (*_YAML, *_SCRIPTS, "akefile", "ustfile", "Jenkinsfile", "Tiltfile"),
-        (b"fluxcd/flux2", b"fluxcd.io/install.sh", b"flux install", b"flux bootstrap", b"/flux2"),
+        (*_YAML, *_SCRIPTS, ".envrc", ".env"),
+        (
+            b"fluxcd/flux2",
+            b"fluxcd.io/install.sh",
+            b"flux install",
+            b"flux bootstrap",
+            b"/flux2",
+            b"fluxcd/flux-cli",
+            b"flux@",
+            b"flux2@",
+            b"flux2 ",
+            b"get flux",
+        ),
+        is_bare=True,
     ),
     PinKind(
         "single-controllers",
@@ -168,4 +182,5 @@ _BEGINS = tuple({begin for kind in PIN_KINDS for begin in kind.begins})
 
 def may_take(path: str) -> bool:
     """Whether a file of that name may hold a pin of any kind."""
-    return path.endswith(_ENDS) or path.rpartition("/")[2].startswith(_BEGINS)
+    name = path.rpartition("/")[2]
+    return path.endswith(_ENDS) or "." not in name or name.startswith(_BEGINS)
