@@ -137,7 +137,7 @@ def _stated(pin: Pin, version: Attribute, modules: Modules) -> Pin:
         hint = _instead(f"{pin.path}:{version.line}", "the release", origin)
         return judged(pin._replace(raw=value.text), unknown(origin.reason, hint))
     if origin.reference:
-        at = f" in {pin.path}:{version.line}" if origin.path != pin.path else ""
+        at = f" in {pin.path}" if origin.path != pin.path else ""
         pin = pin._replace(where=f"{pin.where}{at}, {origin.reference}")
     place = f"{origin.path}:{value.line}"
     pin = pin._replace(
