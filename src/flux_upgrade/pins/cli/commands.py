@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from flux_upgrade.model.text import decoded
 from flux_upgrade.model.versions import Version, is_tag
@@ -46,10 +47,24 @@ _SCRIPT_NAME = re.compile(r"(?:.*/)?(?:[^/]*\.[^/]*|[^/]*(?:akefile|ustfile|askf
 _REASON = "a command is reported but never changed"
 
 
+class _Commands(NamedTuple):
+    file: SourceFile
+    passage: Passage  # The file, with blanks for comments and prose
+    found: list[tuple[CommandVersion, Assignment | None]]  # Each with the variable that says its version
+
+    @property
+    def is_of_action(self) -> bool:
+        """Whether an input of Flux's action may have the same variable: the kind of workflows has that."""
+        return _WORKFLOW.fullmatch(self.file.path) is not None and "flux2/action" in self.passage.text
+
+
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     """Every version in a command. A variable that several commands use is one pin."""
+    read = [_read(file, context) for file in files if _has_commands(file)]
+    # What also installs Flux in a cluster, here or in another file, is not the CLI's alone.
+    kept = {_spot(variable) for each in read for command, variable in each.found if variable and command.hint != OF_CLI}
     seen: set[tuple[str, int, str]] = set()
-    for pin in (pin for file in files if _has_commands(file) for pin in _pins(file, context)):
+    for pin in (pin for each in read for pin in _pins(each, kept)):
         if (pin.path, pin.line, pin.raw) not in seen:
             seen.add((pin.path, pin.line, pin.raw))
             yield pin
@@ -71,23 +86,22 @@ def _has_commands(file: SourceFile) -> bool:
     return file.content.startswith(b"#!") or _SCRIPT_NAME.fullmatch(file.path) is not None
 
 
-def _pins(file: SourceFile, context: PinContext) -> Iterator[Pin]:
+def _read(file: SourceFile, context: PinContext) -> _Commands:
     original = decoded(file.content)
-    text = _CONTINUED.sub(blank, _PROSE.sub(blank, code(original)))
+    passage = replace(whole(original), text=_CONTINUED.sub(blank, _PROSE.sub(blank, code(original))))
     variables, is_workflow = Variables(file, context.tree), _WORKFLOW.fullmatch(file.path) is not None
-    asked = sorted(versions_in(text, is_workflow=is_workflow), key=lambda each: each.start)
-    passage = replace(whole(original), text=text)
+    asked = sorted(versions_in(passage.text, is_workflow=is_workflow), key=lambda each: each.start)
     found = [(each, _inline(file, passage, each) or variables.of(_written(each))) for each in asked]
-    # What also installs Flux in a cluster is not the CLI's alone; an action's input is of the kind of workflows.
-    kept = {_spot(variable) for each, variable in found if variable and each.hint != OF_CLI}
-    is_shared = is_workflow and "flux2/action" in text
-    for command, variable in found:
-        is_of_cli = variable and command.hint == OF_CLI and _spot(variable) not in kept and not is_shared
-        if variable and is_of_cli:
-            yield _of_cli(variable, command.where)
+    return _Commands(file, passage, found)
+
+
+def _pins(commands: _Commands, kept: set[tuple[str, int]]) -> Iterator[Pin]:
+    for command, variable in commands.found:
+        if variable is None or command.hint != OF_CLI or _spot(variable) in kept or commands.is_of_action:
+            yield _reported(commands, command, variable)
         else:
-            yield _reported(file, passage, command, variable)
-    for variable in () if is_shared else of_renovate(file):
+            yield _of_cli(variable, command.where)
+    for variable in () if commands.is_of_action else of_renovate(commands.file):
         if _spot(variable) not in kept:
             yield _of_cli(variable, "comment for Renovate")
 
@@ -120,8 +134,9 @@ def _of_cli(variable: Assignment, where: str) -> Pin:
     return reported_pin(variable.file, NAME, (variable.value.line, where, variable.value.text), reason, hint)
 
 
-def _reported(file: SourceFile, passage: Passage, command: CommandVersion, variable: Assignment | None) -> Pin:
+def _reported(commands: _Commands, command: CommandVersion, variable: Assignment | None) -> Pin:
     """The release, where it is written out, or one assignment says what a variable is."""
+    file, passage = commands.file, commands.passage
     value = Value(_written(command), command.start, 0, passage.line(command.start))
     where, written = command.where, value.text
     if variable is not None:
