@@ -98,11 +98,38 @@ SHAPES = {
     "variables of Terraform": Shape(
         _TF, 'resource "flux_bootstrap_git" "a" {\n  version = var.a\n}\n', 'variable "a@" {\n  default = 1\n}\n'
     ),
+    "locals of Terraform that refer to each other": Shape(
+        _TF,
+        'resource "flux_bootstrap_git" "a" {\n  version = local.a1\n}\n',
+        "locals {\n  a@ = local.a1\n  a1 = local.a@\n}\n",
+    ),
+    "calls of a module of Terraform": Shape(
+        _TF,
+        'variable "v" {}\nresource "flux_bootstrap_git" "a" {\n  version = var.v\n}\n',
+        'module "m@" {\n  source = "./../infra"\n  v = var.v\n}\n',
+    ),
+    "Helm releases of Terraform": Shape(
+        _TF,
+        'locals {\n  v = "2.8.x"\n}\n',
+        'resource "helm_release" "a@" {\n  chart = "flux-instance"\n  values = [local.v]\n'
+        '  set {\n    name = "instance.distribution.version"\n    value = local.v\n  }\n}\n',
+    ),
+    "Kubernetes objects of Terraform": Shape(
+        _TF,
+        "",
+        'resource "kubectl_manifest" "a@" {\n  yaml_body = <<E\napiVersion: fluxcd.controlplane.io/v1\n'
+        "kind: FluxInstance\nspec: {distribution: {version: 2.8.x, registry: ghcr.io/fluxcd}}\nE\n}\n",
+    ),
     "braces of Terraform": Shape(_TF, 'resource "flux_bootstrap_git" "a" {\n', "a = {}\n", "}\n"),
     "members of Terraform in JSON": Shape(
         "x.tf.json", '{"resource": {"flux_bootstrap_git": {"a": {"b": 1', ', "k@": "flux"', "}}}}"
     ),
     "commands": Shape(_SH, "", "V@=v2.8.8\nflux install --version=${V@}\n"),
+    "variables of the Flux CLI": Shape(_SH, "", "V@=v2.8.8\ncurl https://fluxcd.io/install.sh | FLUX_VERSION=$V@ sh\n"),
+    "comments for Renovate": Shape(_SH, "", "# renovate: depName=fluxcd/flux2\nV@=v2.8.8\n"),
+    "tools in one line": Shape(_SH, "arkade get ", "arkade get flux ", "\n"),
+    "computed includes": Shape(_SH, _MARKS, "source $(a)/}} x.sh\n"),
+    "checksums": Shape(_SH, "# renovate: depName=fluxcd/flux2\nV=v2.8.8\n", "a" * 64 + " "),
     "commands in one line": Shape(_SH, "flux install ", "flux install --version ", "\n"),
     "addresses in one line": Shape(_SH, "", "https://github.com/fluxcd/flux2/releases/download/v2.8.8/install.yaml "),
     "braces in an address": Shape(_SH, "curl https://github.com/fluxcd/flux2/", "{{", "\n"),

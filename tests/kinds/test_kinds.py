@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import txtar
-from flux_upgrade.pins.cli import cli_image, devbox, tool_versions, workflow
+from flux_upgrade.pins.cli import cli_image, commands, devbox, tool_versions, workflow
 from flux_upgrade.pins.eksctl import pin as eksctl
 from flux_upgrade.pins.flux_instance import pin as flux_instance
 from flux_upgrade.pins.flux_manifests import pin as flux_manifests
@@ -22,11 +22,11 @@ from flux_upgrade.pins.helm_chart import pin as helm_chart
 from flux_upgrade.pins.own_artifact import pin as artifact
 from flux_upgrade.pins.registry import PIN_KINDS, KindModule
 from flux_upgrade.pins.remote_base import pin as remote_base
-from flux_upgrade.pins.reported import commands, flux_v1, other_installers, single_controllers
+from flux_upgrade.pins.reported import flux_v1, other_installers, single_controllers
 from flux_upgrade.pins.terraform import pin as terraform
 from kind_cases import PATHS, KindCase, Upgraded, cases_of, read, upgrade_checked
 
-REPORTED_ONLY = ("commands", "flux-v1", "other-installers", "single-controllers")
+REPORTED_ONLY = ("flux-v1", "other-installers", "single-controllers")
 """Kinds whose pins are found and never changed."""
 
 

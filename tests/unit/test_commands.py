@@ -1,4 +1,4 @@
-"""Flux commands are found in scripts and CI files, in no time, and are never changed."""
+"""Flux commands are found in scripts and CI files, in no time, and what is only reported is never changed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import pytest
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.cli import commands
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.pin import Pin, SourceFile
 from flux_upgrade.pins.registry import KindModule
-from flux_upgrade.pins.reported import commands, flux_v1, other_installers, single_controllers
+from flux_upgrade.pins.reported import flux_v1, other_installers, single_controllers
 from kind_cases import ListedReleases
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
 

@@ -7,7 +7,7 @@ take is counted in `test_linear_patterns.py`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -16,7 +16,7 @@ import pytest
 
 import flux_upgrade
 from api_use_runs import CLUSTER, cluster, plant, run
-from hostile_shapes import SHAPES, Shape
+from hostile_shapes import SHAPES
 
 SOURCE = str(Path(flux_upgrade.__file__).parent)
 SIZES = (8, 96, 192)
@@ -39,8 +39,8 @@ class Counter:
         return self._line
 
 
-def steps(folder: Path, source: Path, shape: Shape, count: int) -> int:
-    plant(folder, {CLUSTER: cluster(), shape.path: shape.text(count)})
+def steps(folder: Path, source: Path, files: Mapping[str, str]) -> int:
+    plant(folder, {CLUSTER: cluster(), **files})
     counter, before = Counter(), sys.gettrace()
     sys.settrace(counter)
     try:
@@ -55,8 +55,23 @@ def steps(folder: Path, source: Path, shape: Shape, count: int) -> int:
 def test_work_grows_no_faster_than_the_file(
     name: str, tmp_path: Path, written_source: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    steps(tmp_path / "first", written_source, SHAPES[name], SIZES[1] - 1)  # which imports
-    found = [steps(tmp_path / str(count), written_source, SHAPES[name], count) for count in SIZES]
+    shape = SHAPES[name]
+    steps(tmp_path / "first", written_source, {shape.path: shape.text(SIZES[1] - 1)})  # which imports
+    found = [steps(tmp_path / str(count), written_source, {shape.path: shape.text(count)}) for count in SIZES]
     record_property("steps", dict(zip(SIZES, found, strict=True)))
+    assert_linear(found)
+
+
+def test_work_grows_no_faster_than_the_files_of_a_terraform_module(tmp_path: Path, written_source: Path) -> None:
+    def module(count: int) -> dict[str, str]:
+        text = 'resource "flux_bootstrap_git" "a@" {\n  version = "v2.8.7"\n  path = "a@"\n}\n'
+        return {f"infra/{each}.tf": text.replace("@", str(each)) for each in range(count)}
+
+    sizes = [size // 2 for size in SIZES]
+    steps(tmp_path / "first", written_source, module(sizes[1] - 1))  # which imports
+    assert_linear([steps(tmp_path / str(count), written_source, module(count)) for count in sizes])
+
+
+def assert_linear(found: Sequence[int]) -> None:
     small, middle, large = found
     assert large - middle <= FASTER * max(middle - small, 0) + SLACK, found

@@ -66,11 +66,24 @@ def test_every_literal_stands_where_it_is_said_to(text: str) -> None:
 
     assert [each.literal for each in found] == [
         "fluxcd/flux", "~> 1.8", "tehcyx/kind", "0.5", "hashicorp/helm", ">= 2.9.0",
-        "b", "one", "two", "ü", "x", '${lookup({ a = "}" }, "a")} and \\"more\\"', "y",
+        "in a call", "b", "one", "two", "ü", "x", '${lookup({ a = "}" }, "a")} and \\"more\\"', "y",
     ]  # fmt: skip
     for each in found:
         assert text[each.start : each.start + len(each.literal or "")] == each.literal
         assert text.count("\n", 0, each.start) + 1 == each.line
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("dash", ["", "-"])
+def test_a_heredoc_stands_where_it_is_said_to(dash: str, end: str) -> None:
+    text = f'# ü{end}a = f(1, <<{dash}E{end}  b: "c"{end}{end}  E{end}){end}'
+
+    found = hcl.attributes(text)["a"]
+
+    (_, given) = found.items
+    assert (found.call, given.heredoc, given.literal) == ("f", f'  b: "c"{end}{end}', None)
+    assert text[given.start :].startswith(given.heredoc)
+    assert given.line == 2
 
 
 def test_bodies_are_blocks_objects_or_lists() -> None:

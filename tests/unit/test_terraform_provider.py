@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from flux_upgrade.model.text import repository_path
-from flux_upgrade.pins.terraform.module import folder_of, is_flux_source, read_module
+from flux_upgrade.pins.formats.terraform_module import folder_of, is_flux_source
+from flux_upgrade.pins.formats.terraform_values import Modules
 from flux_upgrade.pins.terraform.provider import ProviderConstraint, constraints, locked
 from memory import MemoryTree
 
@@ -74,19 +75,19 @@ def test_what_a_folder_says_of_the_provider() -> None:
         }
     )
 
-    assert [(each.place, each.text) for each in constraints(read_module(tree, "a"))] == [
+    assert [(each.place, each.text) for each in constraints(Modules(tree).at("a"))] == [
         ("a/more.tf.json:1", "1.8.5"),
         ("a/old.tofu:2", "~> 1.0"),
     ]
-    found = locked(read_module(tree, "a"))
+    found = locked(Modules(tree).at("a"))
     assert found is not None
     assert (found[0], str(found[1])) == ("a/.terraform.lock.hcl:2", "v1.8.5")
-    assert locked(read_module(tree, "")) is None
+    assert locked(Modules(tree).at("")) is None
 
 
 def test_a_lock_file_without_a_version() -> None:
     for text in (b'provider "x/fluxcd/flux" {}\n', b'provider "x/fluxcd/flux" {\n  version = var.x\n}\n', b"x = 1\n"):
-        assert locked(read_module(MemoryTree({".terraform.lock.hcl": text}), "")) is None
+        assert locked(Modules(MemoryTree({".terraform.lock.hcl": text})).at("")) is None
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from flux_upgrade.impact.api_uses.flux_file import FluxFile
 from flux_upgrade.impact.running import NOTHING_RUNS, Running, UnverifiedInstallation, home_of, running
 from flux_upgrade.model.text import is_below
 from flux_upgrade.model.versions import Version
-from flux_upgrade.pins.registry import TERRAFORM_FILES
+from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
 
 Files = frozenset[str]
 

@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol, cast
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import kustomize_files, passages
+from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
 from flux_upgrade.pins.pin import Pin, PinChange, SourceFile
 
 
@@ -41,6 +42,7 @@ class PinKind(NamedTuple):
     beside: tuple[bytes, ...] = ()
     """Files that have one of these are looked at, too, where there are others: patches, repositories."""
     begins: tuple[str, ...] = ()  # How the names of further files begin: `Dockerfile.`
+    is_bare: bool = False  # Whether it also looks at files whose names have no extension: scripts
 
     @property
     def module(self) -> KindModule:
@@ -48,17 +50,17 @@ class PinKind(NamedTuple):
         return cast("KindModule", import_module(f"flux_upgrade.pins.{self.where}"))
 
     def takes(self, path: str) -> bool:
-        return path.endswith(self.files) or path.rpartition("/")[2].startswith(self.begins or ("/",))
+        name = path.rpartition("/")[2]
+        return path.endswith(self.files) or name.startswith(self.begins or ("/",)) or (self.is_bare and "." not in name)
 
 
-TERRAFORM_FILES = (".tf", ".tofu", ".tf.json", ".tofu.json")
 _YAML = (".yaml", ".yml")
 _SCRIPTS = (".sh", ".bash", ".zsh", ".fish", ".ps1", ".mk", ".just")
 PIN_KINDS: tuple[PinKind, ...] = (
     PinKind(
         "flux-instance",
         "flux_instance.pin",
-        (*_YAML, ".json"),
+        (*_YAML, ".json", *TERRAFORM_FILES),
         (b"FluxInstance", b"flux-instance"),
         (b"/distribution",),
     ),
@@ -79,7 +81,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
     PinKind(
         "helm-chart",
         "helm_chart.pin",
-        (*_YAML, ".gotmpl"),
+        (*_YAML, ".gotmpl", *TERRAFORM_FILES),
         (b"flux2",),
         (b"HelmRepository", b"HelmRelease", b"HelmChart", b"OCIRepository"),
     ),
@@ -102,15 +104,13 @@ PIN_KINDS: tuple[PinKind, ...] = (
         (b"flux2", b"FLUX2", b"Flux2"),
         (b"GitRepository",),
     ),
-    PinKind(
-        "terraform",
-        "terraform.pin",
-        TERRAFORM_FILES,
-        (b"flux_bootstrap_git", b"flux_install", b"flux2", b"flux-operator", b"flux-instance"),
-    ),
+    PinKind("terraform", "terraform.pin", TERRAFORM_FILES, (b"flux_bootstrap_git", b"flux_install", b"flux2")),
     PinKind("eksctl", "eksctl.pin", (*_YAML, ".json"), (b"eksctl.io/", b"/gitops/flux")),
     PinKind(
-        "flux-operator", "flux_operator.pin", (*_YAML, ".json", "Kustomization"), (b"flux-operator", b"flux-instance")
+        "flux-operator",
+        "flux_operator.pin",
+        (*_YAML, ".json", "Kustomization", *TERRAFORM_FILES),
+        (b"flux-operator", b"flux-instance"),
     ),
     PinKind("workflow", "cli.workflow", _YAML, (b"flux2", b"Flux2", b"fluxcd.io/install.sh")),
     PinKind(
@@ -129,9 +129,21 @@ PIN_KINDS: tuple[PinKind, ...] = (
     ),
     PinKind(
         "commands",
-        "reported.commands",
-        (*_YAML, *_SCRIPTS, "akefile", "ustfile", "Jenkinsfile", "Tiltfile"),
-        (b"fluxcd/flux2", b"fluxcd.io/install.sh", b"flux install", b"flux bootstrap", b"/flux2"),
+        "cli.commands",
+        (*_YAML, *_SCRIPTS, ".envrc", ".env"),
+        (
+            b"fluxcd/flux2",
+            b"fluxcd.io/install.sh",
+            b"flux install",
+            b"flux bootstrap",
+            b"/flux2",
+            b"fluxcd/flux-cli",
+            b"flux@",
+            b"flux2@",
+            b"flux2 ",
+            b"get flux",
+        ),
+        is_bare=True,
     ),
     PinKind(
         "single-controllers",
@@ -170,4 +182,5 @@ _BEGINS = tuple({begin for kind in PIN_KINDS for begin in kind.begins})
 
 def may_take(path: str) -> bool:
     """Whether a file of that name may hold a pin of any kind."""
-    return path.endswith(_ENDS) or path.rpartition("/")[2].startswith(_BEGINS)
+    name = path.rpartition("/")[2]
+    return path.endswith(_ENDS) or "." not in name or name.startswith(_BEGINS)

@@ -14,7 +14,7 @@ from flux_upgrade.clusters.graph.walk import ClusterReads, Root, Walk, normalize
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import is_below
-from flux_upgrade.pins.registry import TERRAFORM_FILES
+from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
 
 
 class ClusterGraph:

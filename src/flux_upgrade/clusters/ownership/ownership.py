@@ -12,8 +12,8 @@ from flux_upgrade.clusters.ownership.remarks import code
 from flux_upgrade.model import markers
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
 from flux_upgrade.pins.pin import Pin
-from flux_upgrade.pins.registry import TERRAFORM_FILES
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 

@@ -17,10 +17,10 @@ from flux_upgrade.model.patterns import fits
 from flux_upgrade.model.text import repository_path
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.hcl import Attribute, Block
+from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
+from flux_upgrade.pins.formats.terraform_module import INTERPOLATION, RESOURCE, blocks_of
 from flux_upgrade.pins.pin import Pin
-from flux_upgrade.pins.registry import TERRAFORM_FILES
 from flux_upgrade.pins.terraform import pin as terraform
-from flux_upgrade.pins.terraform.module import INTERPOLATION, RESOURCE, blocks_of
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 

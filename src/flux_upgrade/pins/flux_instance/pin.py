@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
+from flux_upgrade.model.text import first_few
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
+from flux_upgrade.pins.flux_instance import in_terraform
 from flux_upgrade.pins.flux_instance import not_editable as unknown
 from flux_upgrade.pins.flux_instance.version_range import choice_of, moved_along
 from flux_upgrade.pins.formats import ranges
@@ -29,6 +31,7 @@ from flux_upgrade.pins.objects.flux_distribution import (
     of_instance,
     of_release,
 )
+from flux_upgrade.pins.objects.terraform_resources import without_terraform
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 
 NAME = "flux-instance"
@@ -36,23 +39,48 @@ NAME = "flux-instance"
 _RELEASE = re.compile(r"\d+\.\d+\.\d+.*")
 _RAISE = "update the artifact to a flux-operator version that includes this Flux release"
 _WHOLE = "edit it, or set version and registry in one place"
+_MOST = 5  # Resources of Terraform that are listed with the line that sets their version
 _PUBLIC = ("ghcr.io/fluxcd", "docker.io/fluxcd")  # Registries in which Flux itself publishes its images
 
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     """Every version of a FluxInstance, or of a HelmRelease of its chart, and every patch of it."""
+    found: dict[tuple[str, int], Pin] = {}
+    for count, pin in enumerate((*_in_yaml(files, context), *_in_terraform(files, context))):
+        # Two HelmReleases may share a file of values, two resources of Terraform a variable.
+        found.setdefault((pin.path, _start(pin) or -1 - count), pin)
+    yield from found.values()
+
+
+def _start(pin: Pin) -> int:
+    """Where its version stands; 0 if it has none that can be changed."""
+    version = pin.details.version if isinstance(pin.details, Distribution) else None
+    return version.value.start if version else 0
+
+
+def _in_yaml(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     kustomizations = context.kustomizations
-    repositories = chart_repositories(files)
-    seen: set[tuple[str, object]] = set()
-    for file in files:
+    others = without_terraform(files)
+    repositories = chart_repositories(others)
+    for file in others:
         yield from unknown.of_json_patch(file, NAME)
         for each in objects(file.content):
-            for pin in _pins(file, each, kustomizations, repositories, context):
-                # Two HelmReleases may share a file of values.
-                place = (pin.path, pin.details.version if isinstance(pin.details, Distribution) else None)
-                if place[1] is None or place not in seen:
-                    seen.add(place)
-                    yield pin
+            yield from _pins(file, each, kustomizations, repositories, context)
+
+
+def _in_terraform(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+    owners: dict[tuple[str, int], list[str]] = {}
+    pins: list[Pin] = []
+    for file, found in in_terraform.distributions(files, context):
+        if isinstance(found, BrokenDocument):
+            pins += unknown.of_broken(file, found, NAME)
+            continue
+        pins.append(_pin(found, context))
+        owners.setdefault((pins[-1].path, _start(pins[-1])), []).append(found.owner)
+    for pin in pins:
+        others = owners.get((pin.path, _start(pin)), [])[1:] if _start(pin) else ()
+        remark = f"the same line sets the version of {first_few(others, _MOST)}"
+        yield pin._replace(remarks=(*pin.remarks, remark)) if others else pin
 
 
 def change(pin: Pin, target: str, context: PinContext) -> PinChange:
@@ -121,10 +149,8 @@ def _range(pin: Pin, distribution: Distribution, text: str, context: PinContext)
         return pin._replace(reason=why, hint=error.hint, held=refusal(error, why))
     version = choice.release(text)
     if choice.doubt:
-        reason = (
-            f"the range could not be resolved: it may depend on {distribution.unread}, which is not in this repository"
-        )
-        return pin._replace(reason=reason, hint="set the artifact in spec.values")
+        reason = f"the range could not be resolved: it may depend on {distribution.unread}"
+        return pin._replace(reason=reason, hint=f"set {distribution.field}.artifact")
     if not version:
         reason = f"{choice.origin if choice.is_frozen else 'Flux'} has no release in the range {text}"
         return pin._replace(reason=reason, hint="write a range that includes a release")
@@ -140,8 +166,8 @@ def _without_version(distribution: Distribution, context: PinContext) -> Pin:
     if not distribution.of_chart:
         return pin._replace(reason="it has no version: another file completes it", hint=_WHOLE)
     if distribution.unread:
-        reason = f"its version may be set in {distribution.unread}, which is not in this repository"
-        return pin._replace(reason=reason, hint="set the version in spec.values")
+        reason = f"its version may be set in {distribution.unread}"
+        return pin._replace(reason=reason, hint=f"set {distribution.field}.version")
     default = _range(pin, distribution, CHART_RANGE, context)
     if default.state is PinState.UNKNOWN:
         return default
@@ -152,7 +178,8 @@ def _without_version(distribution: Distribution, context: PinContext) -> Pin:
 def _bare(distribution: Distribution, stated: Stated | None) -> Pin:
     """With everything but what it comes to."""
     file = stated.file if stated else distribution.file
-    own = distribution.owner if file.path == distribution.file.path else f"values of {distribution.owner}"
+    is_own = file.path == distribution.file.path or not distribution.of_chart
+    own = distribution.owner if is_own else f"values of {distribution.owner}"
     remarks = ("reconciliation of this instance is disabled: nothing changes in the cluster until you enable it",)
     spot = (
         stated.value.line if stated else distribution.line,

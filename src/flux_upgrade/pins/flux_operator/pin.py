@@ -12,7 +12,16 @@ from flux_upgrade.model.files import Tree
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_operator import change as moves
-from flux_upgrade.pins.flux_operator.places import OPERATOR, OperatorPlace, artifact, image, images, override, places
+from flux_upgrade.pins.flux_operator.places import (
+    OPERATOR,
+    OperatorPlace,
+    artifact,
+    image,
+    images,
+    in_terraform,
+    override,
+    places,
+)
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace, inline, operations
@@ -22,6 +31,7 @@ from flux_upgrade.pins.objects import chart_patches, flux_distribution
 from flux_upgrade.pins.objects.chart_place import ChartSource, Files
 from flux_upgrade.pins.objects.chart_place import ChartVersionPlace as Chart
 from flux_upgrade.pins.objects.operator_releases import last
+from flux_upgrade.pins.objects.terraform_resources import without_terraform
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
 
 NAME = "flux-operator"
@@ -66,7 +76,7 @@ def patches(files: Sequence[SourceFile], tree: Tree) -> Iterator[PatchedPlace]:
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     """Every pin of the operator. The registry is asked what a release knows only if the pins are updated."""
     kustomizations = context.kustomizations
-    found = list(_places(files, kustomizations, is_asked=context.moves_operator))
+    found = list(_places(files, kustomizations, context.tree, is_asked=context.moves_operator))
     if not context.moves_operator:
         yield from (_reported(file, place) for file, place in found)
         return
@@ -80,7 +90,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
         else:
             yield moves.judged(pin, place, context)
     taken = {(file.path, place.line) for file, place in found}
-    for patch in dict.fromkeys(patches(files, context.tree)):
+    for patch in dict.fromkeys(patches(without_terraform(files), context.tree)):
         if (patch.file.path, patch.line) not in taken:
             spot = patch.line, patch.where, patch.raw
             yield unknown_pin(patch.file, NAME, spot, _PATCH, _PATCH_HINT)._replace(role=Role.OPERATOR)
@@ -95,12 +105,14 @@ def change(pin: Pin, target: Version, context: PinContext) -> PinChange:
 
 
 def _places(
-    files: Sequence[SourceFile], kustomizations: Kustomizations, *, is_asked: bool
+    files: Sequence[SourceFile], kustomizations: Kustomizations, tree: Tree, *, is_asked: bool
 ) -> Iterator[tuple[SourceFile, OperatorPlace]]:
     """Every place; those of the artifact last, each once: two HelmReleases may share a file of values."""
-    repositories = flux_distribution.chart_repositories(files)
+    others = without_terraform(files)
+    repositories = flux_distribution.chart_repositories(others)
     artifacts: dict[tuple[str, int], tuple[SourceFile, OperatorPlace]] = {}
-    for file in files:
+    yield from in_terraform(files, tree)
+    for file in others:
         for each in readable(file.content):
             yield from ((file, place) for place in places(file, each))
             if is_asked:

@@ -9,11 +9,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats.kustomize_files import is_kustomization
 from flux_upgrade.pins.formats.ranges import is_nothing
+from flux_upgrade.pins.formats.terraform_values import Modules
 from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, dotted
 from flux_upgrade.pins.objects.flux_distribution import Distribution
 from flux_upgrade.pins.objects.operator_releases import MANIFESTS, PUBLISHED, last
+from flux_upgrade.pins.objects.terraform_resources import resources
 from flux_upgrade.pins.pin import SourceFile
 
 OPERATOR = "flux-operator"
@@ -67,6 +70,21 @@ def places(file: SourceFile, each: Object) -> Iterator[OperatorPlace]:
         if kind == owner and last(each.text_at(*path, field)) == OPERATOR:
             found = _field(each, (*path, "version"))
             yield found._replace(version=_stated(found), is_range=True)
+
+
+def in_terraform(files: Sequence[SourceFile], tree: Tree) -> Iterator[tuple[SourceFile, OperatorPlace]]:
+    """The chart in resources ``helm_release``, each version once: two of them may have one variable."""
+    found: dict[tuple[str, int], tuple[SourceFile, OperatorPlace]] = {}
+    for resource in resources(files, Modules(tree)):
+        if resource.chart != OPERATOR:
+            continue
+        stated = resource.stated(resource.block.attributes.get("version"), "version")
+        value = stated.value if stated else None
+        where = f"{resource.address}, {stated.field if stated else 'version'}"
+        file, line = (stated.file, stated.value.line) if stated else (resource.file, resource.block.line)
+        place = OperatorPlace(where, line, value.text if value else "", value, value, is_range=True)
+        found.setdefault((file.path, place.start or -line), (file, place))
+    yield from found.values()
 
 
 def images(each: Object) -> Iterator[OperatorPlace]:

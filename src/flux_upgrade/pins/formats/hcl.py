@@ -22,6 +22,7 @@ _TOKEN = re.compile(
 )
 _IN_STRING = re.compile(r'\\.|\$\$\{|%%\{|[$%]\{|"|[^\\$%"]+|.', re.DOTALL)
 _IN_TEMPLATE = re.compile(r'[{}"]|[^{}"]+', re.DOTALL)
+_LAST_LINE = re.compile(r"[^\n]*\Z")  # Of a heredoc: the word that ends it
 _OPEN, _CLOSE = "{[(", "}])"
 _DEEPEST = 100  # Brackets in brackets: people write ten
 _MARK = "\ufeff"  # Terraform accepts a byte order mark
@@ -33,9 +34,11 @@ class Attribute(NamedTuple):
     line: int  # 1-based
     text: str  # The expression as it stands, on one line, without comments and gaps
     literal: str | None  # What is between the quotes of an expression that is a string, `${…}` included; else None
-    start: int = 0  # Offset of the literal's first character, behind the quote; see `TextEdit`
+    start: int = 0  # Offset of the literal's first character, behind the quote, or of the heredoc's; see `TextEdit`
     members: Mapping[str, Attribute] = {}  # Of an expression that is an object
-    items: Sequence[Attribute] = ()  # Of an expression that is a list
+    items: Sequence[Attribute] = ()  # Of an expression that is a list; the arguments of one that is a call
+    call: str = ""  # Of an expression that is a call: the function, `yamlencode`
+    heredoc: str = ""  # Of an expression that is a heredoc: its lines as they stand in the file
 
 
 class Block(NamedTuple):
@@ -51,7 +54,7 @@ class Block(NamedTuple):
         """Of the blocks ``name { … }`` in it; an object or a list of objects may stand for them."""
         yield from (block.attributes for block in self.blocks if block.type == name)
         given = self.attributes.get(name)
-        if given is not None:
+        if given is not None and not given.call:
             yield from (each.members for each in (given, *given.items) if each.members)
 
 
@@ -104,12 +107,18 @@ def _body(tokens: list[_Token]) -> tuple[dict[str, Attribute], tuple[Block, ...]
 
 
 def _expression(line: int, tokens: list[_Token]) -> Attribute:
-    literal, start = None, 0
+    literal, start, heredoc, call = None, 0, "", ""
     if len(tokens) == 1 and tokens[0].kind == "string":
         literal, start = tokens[0].text, tokens[0].start
+    elif len(tokens) == 1 and tokens[0].kind == "heredoc":
+        before, _, heredoc = tokens[0].text.partition("\n")
+        start, heredoc = tokens[0].start + len(before) + 1, _LAST_LINE.sub("", heredoc)
     members: dict[str, Attribute] = {}
     items: tuple[Attribute, ...] = ()
-    if tokens and tokens[0].is_one_of("{[") and _end(tokens, 1) == len(tokens) - 1:
+    if tokens[1:2] and tokens[0].kind == "word" and tokens[1].is_one_of("(") and _end(tokens, 2) == len(tokens) - 1:
+        call = tokens[0].text
+        items = tuple(_expression(part[0].line, part) for part in _split(tokens[2:-1], ends_at=","))
+    elif tokens and tokens[0].is_one_of("{[") and _end(tokens, 1) == len(tokens) - 1:
         parts = _split(tokens[1:-1], ends_at=",")
         if tokens[0].text == "{":
             members = {
@@ -120,7 +129,7 @@ def _expression(line: int, tokens: list[_Token]) -> Attribute:
         else:
             items = tuple(_expression(part[0].line, part) for part in parts)
     shown = (f'"{each.text}"' if each.kind == "string" else each.text for each in tokens if each.kind != "end")
-    return Attribute(line, "".join(shown), literal, start, members, items)
+    return Attribute(line, "".join(shown), literal, start, members, items, call, heredoc)
 
 
 def _split(tokens: list[_Token], *, ends_at: str) -> Iterator[list[_Token]]:

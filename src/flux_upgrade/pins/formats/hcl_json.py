@@ -15,7 +15,7 @@ from flux_upgrade.model.text import decoded, encoded
 from flux_upgrade.pins.formats.hcl import Attribute, Block
 from flux_upgrade.pins.formats.yaml_places import Object, Step, objects
 
-_LABELS = {"resource": 2, "data": 2, "variable": 1, "provider": 1, "terraform": 0, "locals": 0}
+_LABELS = {"resource": 2, "data": 2, "variable": 1, "module": 1, "provider": 1, "terraform": 0, "locals": 0}
 """How many labels the blocks of a type have: so many levels of the JSON are their names."""
 _EXPRESSION = re.compile(r"\$\{[^{}]*\}")
 _PAIR = re.compile(r"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w")  # A character as two escapes, which YAML does not know

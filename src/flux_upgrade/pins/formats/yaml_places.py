@@ -18,8 +18,9 @@ from flux_upgrade.model.text import TextEdit, decoded
 from flux_upgrade.pins.formats.passages import Passage, whole
 
 _SEPARATOR = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
-_VARIABLE = re.compile(r"\$\{|\$\(|\{\{|<<|\{%|<%|@@|%\(|\$[A-Za-z_]")
-"""How templates and substitutions begin: Flux's, kustomize's, Helm's, GitHub's, Jinja's, ERB's."""
+_VARIABLE = re.compile(r"\$\{|\$\(|\{\{|<<|\{%|<%|@@|%\(|%\{|\$[A-Za-z_]")
+"""How templates and substitutions begin: Flux's, kustomize's, Helm's, GitHub's, Jinja's, ERB's,
+Terraform's."""
 
 _LARGE = 20  # Keys of a mapping from which on it pays to index them
 _MOST_DOCUMENTS = 2_000  # Of a file, and items of its Kubernetes Lists. People write up to a hundred.

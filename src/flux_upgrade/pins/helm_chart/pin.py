@@ -13,10 +13,11 @@ from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.readings import BY_HAND, Reading, floating, judged, refusal, unknown, unknown_pin
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Value, as_number, is_variable
 from flux_upgrade.pins.helm_chart import files as chart_files
-from flux_upgrade.pins.helm_chart import flux_objects
+from flux_upgrade.pins.helm_chart import flux_objects, in_terraform
 from flux_upgrade.pins.helm_chart import index as chart_index
 from flux_upgrade.pins.objects import chart_patches
 from flux_upgrade.pins.objects.chart_place import CHART, ChartVersionPlace, Files, Lock
+from flux_upgrade.pins.objects.terraform_resources import without_terraform
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 
 NAME = "helm-chart"
@@ -113,8 +114,12 @@ _PATCHED = unknown("a kustomization uses the file as a patch of another version 
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     """Every version of the chart. Asks for the index of each repository that the chart comes from."""
-    known, index = Files(files), chart_index.Index(context.charts)
-    places = [*flux_objects.places(known), *chart_files.places(known, context.tree)]
+    known, index = Files(without_terraform(files)), chart_index.Index(context.charts)
+    places = [
+        *flux_objects.places(known),
+        *chart_files.places(known, context.tree),
+        *in_terraform.places(files, context.tree),
+    ]
     pins = _broken(known)
     if places:
         patches = chart_patches.ChartPatches(known, context.tree)

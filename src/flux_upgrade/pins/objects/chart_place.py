@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from flux_upgrade.model.files import Tree
@@ -137,8 +137,14 @@ def overridden(each: Object, *values: Step) -> Iterator[str]:
 
 def overridden_by_set(each: Object, *flags: Step) -> Iterator[str]:
     """The same, of values as ``helm --set`` takes them: a list of names and values."""
-    for entry in each.entries(*flags):
-        name, value = each.text_at(*entry, "name"), each.text_at(*entry, "value")
+    yield from overridden_by(
+        (each.text_at(*entry, "name"), each.text_at(*entry, "value")) for entry in each.entries(*flags)
+    )
+
+
+def overridden_by(flags: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """The same, of names and values."""
+    for name, value in flags:
         if re.fullmatch(rf".*({'|'.join(_CONTROLLER)})\.tag", name, re.IGNORECASE):
             yield _overridden(name, value)
 

@@ -41,7 +41,7 @@ class Distribution(NamedTuple):
     registry: Stated | None
     folder: str | None  # The folder that the cluster is reconciled from, as `Pin.folder`
     of_chart: bool = False
-    unread: str = ""  # Values that are not among the files, in words; they may state what is stated nowhere else
+    unread: str = ""  # Values that cannot be read, in words; they may state what is stated nowhere else
     is_disabled: bool = False  # Whether the annotation `fluxcd.controlplane.io/reconcile` is `disabled`
 
 
@@ -110,7 +110,11 @@ def of_release(file: SourceFile, each: Object, kustomizations: Kustomizations) -
             sources.append(_DistributionSource(found, values[0], VALUES))
         else:
             unread.append(f"{each.text_at(*own, 'kind')} {name}")
-    return _distribution(file, each, sources)._replace(of_chart=True, unread=" and ".join(unread))
+    return _distribution(file, each, sources)._replace(of_chart=True, unread=_absent(unread))
+
+
+def _absent(unread: Sequence[str]) -> str:
+    return f"{' and '.join(unread)}, which is not in this repository" if unread else ""
 
 
 def _distribution(file: SourceFile, each: Object, sources: Sequence[_DistributionSource]) -> Distribution:
@@ -137,7 +141,11 @@ def _stated(sources: Sequence[_DistributionSource], *keys: str) -> Stated | None
 
 
 def _folder(sources: Sequence[_DistributionSource]) -> str | None:
-    kind, url, path = (_stated(sources, "sync", key) for key in ("kind", "url", "path"))
+    return sync_folder(*(_stated(sources, "sync", key) for key in ("kind", "url", "path")))
+
+
+def sync_folder(kind: Stated | None, url: Stated | None, path: Stated | None) -> str | None:
+    """The folder of the repository that ``sync`` of a FluxInstance names, as ``Pin.folder``."""
     # The path in an artifact or a bucket is not one of the repository.
     if path is None or url is None or is_nothing(url.value) or (kind and kind.value.text != "GitRepository"):
         return None

@@ -6,68 +6,66 @@ release to Git at each apply. Without it, or with ``embedded_manifests``, the pr
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from flux_upgrade.model.errors import UnsupportedPin
-from flux_upgrade.model.text import TextEdit, decoded, line_of
+from flux_upgrade.model.text import decoded, line_of
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.hcl import Attribute
 from flux_upgrade.pins.formats.readings import Reading, judged, unknown, unknown_pin
-from flux_upgrade.pins.formats.yaml_places import is_variable
+from flux_upgrade.pins.formats.terraform_module import RESOURCE, Module, TerraformBlock, blocks_of, folder_of, one_line
+from flux_upgrade.pins.formats.terraform_values import Modules, Origin
+from flux_upgrade.pins.formats.yaml_places import Value
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 from flux_upgrade.pins.terraform import provider, reported
-from flux_upgrade.pins.terraform.module import (
-    RESOURCE,
-    Module,
-    TerraformBlock,
-    blocks_of,
-    folder_of,
-    one_line,
-    read_module,
-)
 
 NAME = "terraform"
 _DECIDING = {"version", "embedded_manifests"}
 _KEY = re.compile(rf'"{RESOURCE}"\s*:')
 
 
+class _TerraformVersion(NamedTuple):
+    value: Value
+    module: Module  # Of the resource, whose constraints count; the version may stand in another one
+
+
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     """Every resource, and the other ways in which Terraform installs Flux, which are only reported."""
-    modules: dict[str, Module] = {}
+    modules = Modules(context.tree)
+    seen: set[tuple[str, int]] = set()
     for file in files:
         blocks = blocks_of(file.path, file.content)
         if blocks is None:
             yield from _unreadable(file)
             continue
-        folder = posixpath.dirname(file.path)
         for block in blocks:
             place = TerraformBlock(file.path, block)
             if block.type == "resource" and block.labels[:1] == (RESOURCE,):
-                if folder not in modules:
-                    modules[folder] = read_module(context.tree, folder)
-                yield from _pins(file, place, modules[folder])
+                for pin in _pins(file, place, modules):
+                    # Two resources may have one variable.
+                    spot = pin.path, pin.details.value.start if isinstance(pin.details, _TerraformVersion) else 0
+                    if spot not in seen or not spot[1]:
+                        seen.add(spot)
+                        yield pin
             else:
-                yield from reported.find(NAME, file, place, context)
+                yield from reported.find(NAME, file, place)
 
 
 def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     """Where the module's constraints admit the provider of the target's minor."""
-    module = read_module(context.tree, posixpath.dirname(pin.path))
-    provider.check(module, target)
-    if not isinstance(pin.details, int):
+    del context
+    if not isinstance(pin.details, _TerraformVersion):
         raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} is not a Flux release")
-    start = pin.details
-    return PinChange(
-        (TextEdit(start, start + len(pin.version), pin.version, target),),
-        target,
-        tuple(provider.remarks(module, target)),
-    )
+    value, module = pin.details
+    provider.check(module, target)
+    return PinChange((value.replaced(target),), target, tuple(provider.remarks(module, target)))
 
 
-def _pins(file: SourceFile, place: TerraformBlock, module: Module) -> Iterator[Pin]:
+def _pins(file: SourceFile, place: TerraformBlock, modules: Modules) -> Iterator[Pin]:
+    module = modules.of(file.path)
     others = tuple(each for each in module.same(place) if each.is_override != place.is_override)
     folder = _folder((place, *others))
     pin = unknown_pin(file, NAME, (place.block.line, place.address, ""))._replace(
@@ -79,7 +77,7 @@ def _pins(file: SourceFile, place: TerraformBlock, module: Module) -> Iterator[P
     if place.is_override or any(_DECIDING & each.block.attributes.keys() for each in others):
         yield from _merged(pin, place, others)
     else:
-        yield _of_resource(pin, place, module)
+        yield _of_resource(pin, place, modules)
 
 
 def _folder(places: Sequence[TerraformBlock]) -> str | None:
@@ -105,7 +103,8 @@ def _merged(pin: Pin, place: TerraformBlock, others: Sequence[TerraformBlock]) -
     )
 
 
-def _of_resource(pin: Pin, place: TerraformBlock, module: Module) -> Pin:
+def _of_resource(pin: Pin, place: TerraformBlock, modules: Modules) -> Pin:
+    module = modules.of(pin.path)
     version = place.block.attributes.get("version")
     embedded = place.block.attributes.get("embedded_manifests")
     is_given = version is not None and version.text != "null"
@@ -124,31 +123,37 @@ def _of_resource(pin: Pin, place: TerraformBlock, module: Module) -> Pin:
             raw=one_line(embedded),
             state=PinState.UNKNOWN,
             reason=f"embedded_manifests is {one_line(embedded)}: if true, version has no effect",
-            hint=_instead(f"{pin.path}:{embedded.line}", "false", module.where_set(embedded)),
+            hint=_instead(f"{pin.path}:{embedded.line}", "false", modules.origin(pin.path, embedded)),
         )
     if version is None or not is_given:
         return _floating(pin, version, "no version is set: the provider's own version selects the release", module)
-    return _stated(pin._replace(line=version.line, where=f"{pin.where}, version"), version, module)
+    return _stated(pin._replace(line=version.line, where=f"{pin.where}, version"), version, modules)
 
 
-def _stated(pin: Pin, version: Attribute, module: Module) -> Pin:
-    written = one_line(version)
-    pin, place = pin._replace(raw=written), f"{pin.path}:{version.line}"
-    if version.literal is None or is_variable(version.literal):
-        reason = f"only Terraform can evaluate {written}"
-        return judged(pin, unknown(reason, _instead(place, "the release", module.where_set(version))))
-    if version.literal == "latest":
+def _stated(pin: Pin, version: Attribute, modules: Modules) -> Pin:
+    module = modules.of(pin.path)
+    origin, value = modules.value(pin.path, version)
+    if origin.reason:
+        hint = _instead(f"{pin.path}:{version.line}", "the release", origin)
+        return judged(pin._replace(raw=value.text), unknown(origin.reason, hint))
+    if origin.reference:
+        at = f" in {pin.path}" if origin.path != pin.path else ""
+        pin = pin._replace(where=f"{pin.where}{at}, {origin.reference}")
+    place = f"{origin.path}:{value.line}"
+    pin = pin._replace(
+        path=origin.path, content=modules.file(origin.path).content, line=value.line, raw=one_line(origin.given)
+    )
+    if value.text == "latest":
         return pin._replace(reason="each apply installs the latest release")
-    text = decoded(pin.content)[version.start : version.start + len(version.literal)]
-    if Version.parse(f"v{version.literal}") is not None:
-        reason, hint = ("the provider rejects a version without a leading v", f'write "v{version.literal}" in {place}')
+    if Version.parse(f"v{value.text}") is not None:
+        reason, hint = ("the provider rejects a version without a leading v", f'write "v{value.text}" in {place}')
         return judged(pin, unknown(reason, hint))
-    if Version.parse(version.literal) is None or text != version.literal:
+    if Version.parse(value.text) is None or value.reason:
         reason = "it is not a Flux release, or contains escape sequences"
         return judged(pin, unknown(reason, f'write a release, like "v2.8.7", in {place}'))
-    remarks = tuple(provider.mismatches(module, version.literal))
-    reading = Reading(PinState.EXACT, version.literal, remarks=remarks)
-    return judged(pin, reading)._replace(details=version.start)
+    remarks = tuple(provider.mismatches(module, value.text))
+    reading = Reading(PinState.EXACT, value.text, remarks=remarks)
+    return judged(pin, reading)._replace(details=_TerraformVersion(value, module))
 
 
 def _floating(pin: Pin, at: Attribute | None, reason: str, module: Module) -> Pin:
@@ -172,5 +177,6 @@ def _unreadable(file: SourceFile) -> Iterator[Pin]:
         yield unknown_pin(file, NAME, (line_of(text, match.start()), RESOURCE, ""), reason, hint)
 
 
-def _instead(place: str, what: str, said: str) -> str:
-    return f"{f'{said}; ' if said else ''}write {what} in {place} as plain text"
+def _instead(place: str, what: str, origin: Origin) -> str:
+    said = f"{origin.elsewhere}; " if origin.elsewhere else ""
+    return f"{said}write {what} in {place} as plain text"

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.hcl import Attribute
-from flux_upgrade.pins.terraform.module import Module, is_flux_source
+from flux_upgrade.pins.formats.terraform_module import Module, is_flux_source
 
 _FLUX_MAJOR = 2
 # developer.hashicorp.com/terraform/language/expressions/version-constraints

@@ -6,41 +6,21 @@ import re
 from collections.abc import Iterator
 
 from flux_upgrade.model.versions import Version
-from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.hcl import Attribute, Block
+from flux_upgrade.pins.formats.terraform_module import TerraformBlock, folder_of, one_line
 from flux_upgrade.pins.formats.yaml_places import is_variable
 from flux_upgrade.pins.pin import Pin, PinState, SourceFile, reported_pin
-from flux_upgrade.pins.terraform.module import TerraformBlock, folder_of, one_line
 
 _URL = re.compile(r"https://github\.com/fluxcd/flux2/releases/(?:latest/download|download/([^/]+))/install\.yaml")
 _MIGRATE = "registry.terraform.io/providers/fluxcd/flux/latest/docs/guides/migrating-to-resource"
-_SET = "instance.distribution.version"
-_CHARTS = {
-    "flux2": (
-        "the version of the community chart is not Flux's version",
-        "set a chart version with the appVersion that you need",
-    ),
-    "flux-operator": (
-        "it is the version of flux-operator, which installs the Flux version of a FluxInstance",
-        "set a version that supports the Flux version of the FluxInstance",
-    ),
-    "flux-instance": (
-        "it is a FluxInstance as a chart: its values set the Flux version",
-        "edit instance.distribution.version in its values, or keep the FluxInstance in Git",
-    ),
-}
-"""Chart → what a release of it in Terraform is, and what to do about it."""
 
 
-def find(kind: str, file: SourceFile, place: TerraformBlock, context: PinContext) -> Iterator[Pin]:
+def find(kind: str, file: SourceFile, place: TerraformBlock) -> Iterator[Pin]:
     """What a block names, as pins of ``kind`` that are never changed."""
     block = place.block
     pin = reported_pin(file, kind, (block.line, place.address, ""), "", "")._replace(state=PinState.FLOATING)
     if (block.type, block.labels[:1]) == ("data", ("flux_install",)):
         yield _install(pin, block)
-    elif (block.type, block.labels[:1]) == ("resource", ("helm_release",)):
-        yield from _release(pin, block, context)
     elif block.type in ("data", "resource", "locals"):
         yield from _urls(pin, block)
 
@@ -56,45 +36,6 @@ def _install(pin: Pin, block: Block) -> Pin:
     if version is None:
         return reported
     return _versioned(reported, "version", version)
-
-
-def _release(pin: Pin, block: Block, context: PinContext) -> Iterator[Pin]:
-    named = block.attributes.get("chart")
-    chart = ((named and named.literal) or "").rstrip("/").rpartition("/")[2]
-    if chart not in _CHARTS:
-        return
-    reason, hint = _CHARTS[chart]
-    release = pin._replace(where=f"{pin.where}, chart {chart}", reason=reason, hint=hint)
-    if chart == "flux-instance":
-        yield _instance(release._replace(state=PinState.UNKNOWN), _set_version(block), context)
-        return
-    version = block.attributes.get("version")
-    yield (
-        release
-        if version is None
-        else release._replace(line=version.line, raw=one_line(version), state=PinState.UNKNOWN)
-    )
-
-
-def _instance(pin: Pin, version: Attribute | None, context: PinContext) -> Pin:
-    if version is None:
-        return pin
-    written = one_line(version)
-    reported = pin._replace(line=version.line, where=f"{pin.where}, {_SET}", raw=written)
-    found = ranges.newest(written, context.regenerator.stable_tags())
-    if not found:
-        return reported
-    return reported._replace(
-        state=PinState.EXACT if ranges.is_exact(written) else PinState.RANGE, version=Version(found)
-    )
-
-
-def _set_version(block: Block) -> Attribute | None:
-    """In blocks ``set { name = …, value = … }``, or in a list of such since helm's provider 3."""
-    for each in block.bodies("set"):
-        if "name" in each and each["name"].literal == _SET and "value" in each:
-            return each["value"]
-    return None
 
 
 def _urls(pin: Pin, block: Block) -> Iterator[Pin]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -15,17 +15,16 @@ from flux_upgrade.model.text import decoded, repository_path
 from flux_upgrade.pins.formats import hcl, hcl_json
 from flux_upgrade.pins.formats.hcl import Attribute, Block
 from flux_upgrade.pins.formats.kustomize_files import read
+from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
 from flux_upgrade.pins.formats.yaml_places import is_variable
-from flux_upgrade.pins.registry import TERRAFORM_FILES
 
 RESOURCE = "flux_bootstrap_git"
 
 INTERPOLATION = re.compile(r"[$%]\{(?:(?![$%]\{)[^}])*\}")
-_LOCK = ".terraform.lock.hcl"
-_VALUES = (".tfvars", ".tfvars.json")
+LOCK = ".terraform.lock.hcl"
+VALUES = (".tfvars", ".tfvars.json")
 # developer.hashicorp.com/terraform/language/files/override
 _OVERRIDE = re.compile(r"(?:.+_)?override\.(?:tf|tofu)(?:\.json)?")
-_REFERENCE = re.compile(r'(?:"?\$\{)?(var|local)\.([\w-]+)(?:\}"?)?')
 _MOST_ALIKE = 100  # Blocks of one address, values of one variable: each reference goes through them
 _MOST = 100  # Characters of an expression that are shown
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
@@ -47,7 +46,7 @@ class TerraformBlock(NamedTuple):
         return _OVERRIDE.fullmatch(posixpath.basename(self.path)) is not None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # A module is itself only: pins refer to it
 class Module:
     """The files of a folder; what cannot be read is left out."""
 
@@ -60,12 +59,6 @@ class Module:
         """The other blocks of the same address: overrides of it, or what it overrides."""
         return (each for each in self._by_address.get(place.address, [])[:_MOST_ALIKE] if each != place)
 
-    def where_set(self, expression: Attribute) -> str:
-        """Where the variable or local that an expression is gets its value; empty where that is not seen."""
-        match = _REFERENCE.fullmatch(expression.text)
-        found = [] if match is None else self._set.get((match[1], match[2]), [])
-        return ", ".join(f"{path}:{value.line} says {one_line(value)}" for path, value in found[:_MOST_ALIKE])
-
     @cached_property
     def _by_address(self) -> Mapping[str, list[TerraformBlock]]:
         found: dict[str, list[TerraformBlock]] = {}
@@ -74,8 +67,8 @@ class Module:
         return found
 
     @cached_property
-    def _set(self) -> Mapping[tuple[str, str], list[tuple[str, Attribute]]]:
-        """`local` or `var`, and a name → what says its value, each with its path."""
+    def stated(self) -> Mapping[tuple[str, str], list[tuple[str, Attribute]]]:
+        """`local` or `var`, and a name → what the blocks of the module set it to, each with its path."""
         found: dict[tuple[str, str], list[tuple[str, Attribute]]] = {}
         for path, block in self.places:
             if block.type == "locals":
@@ -83,9 +76,6 @@ class Module:
                     found.setdefault(("local", name), []).append((path, value))
             elif block.type == "variable" and len(block.labels) == 1 and "default" in block.attributes:
                 found.setdefault(("var", block.labels[0]), []).append((path, block.attributes["default"]))
-        for path, given in self.values:
-            for name, value in given.items():
-                found.setdefault(("var", name), []).append((path, value))
         return found
 
     @cached_property
@@ -95,21 +85,18 @@ class Module:
         return tuple(islice((each for each in self.places if each.block.type in named), _MOST_ALIKE))
 
 
-def read_module(tree: Tree, folder: str) -> Module:
-    """The module in a folder of the tree."""
+def read_module(tree: Tree, paths: Iterable[str]) -> Module:
+    """The module of these paths, which are of one folder of the tree."""
     places: list[TerraformBlock] = []
     values: list[tuple[str, Mapping[str, Attribute]]] = []
     lock = None
-    for path in tree.named((*TERRAFORM_FILES, *_VALUES, _LOCK)):
-        if posixpath.dirname(path) != folder:
-            continue
+    for path in paths:
         content = read(tree, path) or b""
-        if path.endswith(_VALUES):
-            is_json = path.endswith(".json")
-            values.append((path, hcl_json.attributes(content) if is_json else hcl.attributes(_text(content))))
+        if path.endswith(VALUES):
+            values.append((path, _values(path, content)))
         elif path.endswith(TERRAFORM_FILES):
             places += [TerraformBlock(path, block) for block in blocks_of(path, content) or ()]
-        elif posixpath.basename(path) == _LOCK:
+        elif posixpath.basename(path) == LOCK:
             found = [
                 each
                 for each in blocks_of(path, content) or ()
@@ -117,6 +104,10 @@ def read_module(tree: Tree, folder: str) -> Module:
             ]
             lock = TerraformBlock(path, found[0]) if found else None
     return Module(tuple(places), tuple(values), lock)
+
+
+def _values(path: str, content: bytes) -> Mapping[str, Attribute]:
+    return hcl_json.attributes(content) if path.endswith(".json") else hcl.attributes(_text(content))
 
 
 def blocks_of(path: str, content: bytes) -> tuple[Block, ...] | None:

@@ -1,0 +1,155 @@
+"""Commands in scripts and pipelines that install Flux, or its CLI, at a release.
+
+``kubectl apply -f …/releases/download/v2.9.4/install.yaml``, ``kubectl apply -k github.com/fluxcd/flux2/…``,
+``flux install --version``, ``flux bootstrap --version``, ``curl …/flux_2.9.4_linux_amd64.tar.gz``,
+``curl https://fluxcd.io/install.sh | FLUX_VERSION=2.9.4 bash``, ``helm upgrade … flux2 --version``.
+
+They are reported. A variable is changed if nothing but the installation of the Flux CLI uses it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from flux_upgrade.model.text import decoded
+from flux_upgrade.model.versions import Version, is_tag
+from flux_upgrade.pins.cli.cli_versions import cli_pin, place_of
+from flux_upgrade.pins.cli.command_versions import OF_CHART, OF_CLI, CommandVersion, versions_in
+from flux_upgrade.pins.cli.script_variables import Assignment, Variables, blank, code, has_checksum, of_renovate
+from flux_upgrade.pins.context import PinContext
+from flux_upgrade.pins.formats.flux2_repository import judge
+from flux_upgrade.pins.formats.passages import Passage, whole
+from flux_upgrade.pins.formats.ranges import respelled
+from flux_upgrade.pins.formats.readings import Reading, never_changed
+from flux_upgrade.pins.formats.yaml_places import Value
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
+
+NAME = "commands"
+_YAML = (".yaml", ".yml")
+
+_PIPELINE = re.compile(
+    r"(?:.*/)?(?:\.(?:github|gitea|forgejo)/(?:workflows|actions)/.*|action\.ya?ml|\.?[Tt]askfiles?\b.*|[Tt]askfile.*"
+    r"|\.gitlab-ci\.ya?ml|\.gitlab/.*|azure-pipelines.*|bitbucket-pipelines\.yml|\.circleci/.*|\.woodpecker.*"
+    r"|\.drone\.ya?ml|(?:.*/)?(?:tasks|handlers|playbooks?|roles|ansible)/.*|playbook.*|site\.ya?ml)"
+)
+"""YAML whose texts are commands."""
+_WORKFLOW = re.compile(r"(?:.*/)?(?:\.(?:github|gitea|forgejo)/workflows/[^/]+|action\.ya?ml)")
+_PROSE = re.compile(
+    r"^[ \t-]*(?:name|desc|description|summary|msg|title|label|prompt)[ \t]*:.*"
+    r"|^[ \t@-]*(?:echo|printf|log|info|Write-\w+)\b.*",
+    re.MULTILINE,
+)
+_CONTINUED = re.compile(r"[\\`][ \t]*\r?\n")
+_SCRIPT_NAME = re.compile(r"(?:.*/)?(?:[^/]*\.[^/]*|[^/]*(?:akefile|ustfile|askfile|Jenkinsfile|Tiltfile))")
+_REASON = "a command is reported but never changed"
+
+
+class _Commands(NamedTuple):
+    file: SourceFile
+    passage: Passage  # The file, with blanks for comments and prose
+    found: list[tuple[CommandVersion, Assignment | None]]  # Each with the variable that says its version
+
+    @property
+    def is_of_action(self) -> bool:
+        """Whether an input of Flux's action may have the same variable: the kind of workflows has that."""
+        return _WORKFLOW.fullmatch(self.file.path) is not None and "flux2/action" in self.passage.text
+
+
+def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+    """Every version in a command. A variable that several commands use is one pin."""
+    read = [_read(file, context) for file in files if _has_commands(file)]
+    # What also installs Flux in a cluster, here or in another file, is not the CLI's alone.
+    kept = {_spot(variable) for each in read for command, variable in each.found if variable and command.hint != OF_CLI}
+    seen: set[tuple[str, int, str]] = set()
+    for pin in (pin for each in read for pin in _pins(each, kept)):
+        if (pin.path, pin.line, pin.raw) not in seen:
+            seen.add((pin.path, pin.line, pin.raw))
+            yield pin
+
+
+def change(pin: Pin, target: str, context: PinContext) -> PinChange:
+    """Write the release as the old one was spelled, with or without ``v``. Raises UnsupportedPin."""
+    if pin.role is Role.REPORTED:
+        return never_changed(pin, target, context)
+    value = place_of(pin)
+    written = respelled(target, value.text)
+    return PinChange((value.replaced(written),), written)
+
+
+def _has_commands(file: SourceFile) -> bool:
+    """A file without extension is a script if it says which program reads it."""
+    if file.path.endswith(_YAML):
+        return _PIPELINE.fullmatch(file.path) is not None
+    return file.content.startswith(b"#!") or _SCRIPT_NAME.fullmatch(file.path) is not None
+
+
+def _read(file: SourceFile, context: PinContext) -> _Commands:
+    original = decoded(file.content)
+    passage = replace(whole(original), text=_CONTINUED.sub(blank, _PROSE.sub(blank, code(original))))
+    variables, is_workflow = Variables(file, context.tree), _WORKFLOW.fullmatch(file.path) is not None
+    asked = sorted(versions_in(passage.text, is_workflow=is_workflow), key=lambda each: each.start)
+    found = [(each, _inline(file, passage, each) or variables.of(_written(each))) for each in asked]
+    return _Commands(file, passage, found)
+
+
+def _pins(commands: _Commands, kept: set[tuple[str, int]]) -> Iterator[Pin]:
+    for command, variable in commands.found:
+        if variable is None or command.hint != OF_CLI or _spot(variable) in kept or commands.is_of_action:
+            yield _reported(commands, command, variable)
+        else:
+            yield _of_cli(variable, command.where)
+    for variable in () if commands.is_of_action else of_renovate(commands.file):
+        if _spot(variable) not in kept:
+            yield _of_cli(variable, "comment for Renovate")
+
+
+def _spot(variable: Assignment) -> tuple[str, int]:
+    return variable.file.path, variable.value.start
+
+
+def _inline(file: SourceFile, passage: Passage, command: CommandVersion) -> Assignment | None:
+    """A variable that the command itself sets: ``| FLUX_VERSION=2.9.4 bash``."""
+    if not command.sets or not is_tag(f"v{command.text.removeprefix('v')}"):
+        return None
+    end = command.start + len(command.text)
+    return Assignment(file, command.sets, Value(command.text, command.start, end, passage.line(command.start)))
+
+
+def _written(command: CommandVersion) -> str:
+    written = command.text.rstrip("\"',]")
+    return written if "(" in written else written.rstrip(")")
+
+
+def _of_cli(variable: Assignment, where: str) -> Pin:
+    tag = f"v{variable.value.text.removeprefix('v')}"
+    where = f"{where}, {variable.name}"
+    if is_tag(tag) and not has_checksum(variable):
+        return cli_pin(NAME, variable.file, variable.value, where, Reading(PinState.EXACT, tag))
+    reason, hint = "it is not a Flux release", "write a release, like 2.9.4"
+    if is_tag(tag):
+        reason, hint = "a checksum in the file belongs to this release", "edit the version and the checksum"
+    return reported_pin(variable.file, NAME, (variable.value.line, where, variable.value.text), reason, hint)
+
+
+def _reported(commands: _Commands, command: CommandVersion, variable: Assignment | None) -> Pin:
+    """The release, where it is written out, or one assignment says what a variable is."""
+    file, passage = commands.file, commands.passage
+    value = Value(_written(command), command.start, 0, passage.line(command.start))
+    where, written = command.where, value.text
+    if variable is not None:
+        file, where, value = variable.file, f"{where}, {variable.name}", variable.value
+        written = value.text
+    pin = reported_pin(file, NAME, (value.line, where, written), "", command.hint)
+    if command.hint == OF_CHART:
+        return pin._replace(reason="it is a chart version in a command")
+    if written == "latest":
+        stands = written if passage.text.startswith(written, command.start) else ""
+        return pin._replace(raw=stands, state=PinState.FLOATING, reason="it has no release and installs the newest")
+    tag = f"v{written.removeprefix('v')}"
+    if is_tag(tag):
+        return pin._replace(state=PinState.EXACT, version=Version(tag), reason=_REASON)
+    meaning = judge(written)
+    return pin._replace(state=meaning.state, reason=meaning.reason)

@@ -1,0 +1,130 @@
+"""What scripts, Makefiles, Taskfiles and justfiles set variables to, in the file or in one that it includes."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+from typing import NamedTuple
+
+from flux_upgrade.model.files import Tree
+from flux_upgrade.model.text import decoded, joined_path
+from flux_upgrade.pins.formats.kustomize_files import read
+from flux_upgrade.pins.formats.passages import Passage, whole
+from flux_upgrade.pins.formats.yaml_places import Value
+from flux_upgrade.pins.pin import SourceFile
+
+_COMMENT = re.compile(r"^[ \t]*(?:#|//|<#).*|(?<=[ \t])#.*", re.MULTILINE)
+VARIABLE = re.compile(
+    r"v?(?:\$\{\{ *(?:env|vars)\.(\w+) *\}\}|\{\{ *\.?(\w+) *\}\}|\$\{(\w+)(?:#v)?\}|\$\((\w+)\)|\$(\w+))"
+)
+"""A reference to one, in any of their languages, perhaps behind a ``v``."""
+_SET = re.compile(
+    r"^[ \t-]*(?:export |readonly |local |ARG |ENV |\$(?:env:)?)*(\w+)[ \t]*(?:\?=|:=|=|:)[ \t]*(.*)$", re.MULTILINE
+)
+_RELEASE = re.compile(r"[\"']?(?:\$\{(\w+):?[-=])?(v?\d+\.\d+\.\d+[\w.-]*)\}?[\"']?[ \t\r]*")
+"""Also ``${FLUX_VERSION:-2.9.4}``, a default."""
+_INCLUDE = re.compile(
+    r"^[ \t-]*(?:source|\.|source_env|dotenv|-?include|sinclude|import|dotenv:|set dotenv-filename :=)[ \t]+"
+    r"([^\n;&|]*)",
+    re.MULTILINE,
+)
+_COMPUTED = re.compile(r".*[})]\"?/*")  # `$(dirname "$0")/`, `${BASH_SOURCE%/*}/`
+_NAME = re.compile(r"[^\s\"'\[\],]+")
+_RENOVATE = re.compile(
+    r"^[ \t-]*(?:#|//)[ \t]*renovate:[^\n]*\b(?:depName|packageName|lookupName)=fluxcd/flux(?:2|-cli)(?![\w-])[^\n]*\n",
+    re.MULTILINE,
+)
+_HASH = re.compile(r"\b[0-9a-f]{64}\b")
+_MOST_INCLUDED = 10
+
+
+class Assignment(NamedTuple):
+    """Where a variable is set to a release."""
+
+    file: SourceFile
+    name: str
+    value: Value
+
+
+class Variables:
+    """The variables of a file, each with the one place that sets it."""
+
+    def __init__(self, file: SourceFile, tree: Tree) -> None:
+        self._set: dict[str, Assignment | None] = {}
+        """None: it is set in several places, or to something else than a release."""
+        for each in (file, *_included(file, tree)):
+            for name, assignment in _assigned(each):
+                self._set[name] = None if name in self._set else assignment
+
+    def of(self, written: str) -> Assignment | None:
+        """Where what is written refers to a variable: the place that sets it to a release."""
+        match = VARIABLE.fullmatch(written)
+        return self._set.get(next(name for name in match.groups() if name)) if match else None
+
+
+def code(text: str) -> str:
+    """A text with blanks for its comments."""
+    return _COMMENT.sub(blank, text)
+
+
+def blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
+
+
+def of_renovate(file: SourceFile) -> Iterator[Assignment]:
+    """The variables behind a comment by which Renovate updates them as the Flux CLI.
+
+    docs.renovatebot.com/modules/manager/regex: ``# renovate: datasource=github-releases depName=fluxcd/flux2``.
+    """
+    text = decoded(file.content)
+    passage = whole(text)
+    for match in _RENOVATE.finditer(text):
+        found = _SET.match(text, match.end())
+        assignment = _assignment(file, passage, found) if found else None
+        if assignment is not None:
+            yield assignment
+
+
+def has_checksum(assignment: Assignment) -> bool:
+    """Whether a checksum of Flux stands in the file that sets the version, which would not fit another one."""
+    return _has_checksum(assignment.file.content)
+
+
+@lru_cache(maxsize=8)  # For each variable of a file
+def _has_checksum(content: bytes) -> bool:
+    text = decoded(content)
+    for match in _HASH.finditer(text):
+        begin = text.rfind("\n", 0, max(text.rfind("\n", 0, match.start()), 0)) + 1
+        if "flux" in text[begin : match.end()].lower():
+            return True
+    return False
+
+
+def _assigned(file: SourceFile) -> Iterator[tuple[str, Assignment | None]]:
+    original = decoded(file.content)
+    passage = whole(original)
+    return ((match[1], _assignment(file, passage, match)) for match in _SET.finditer(code(original)))
+
+
+def _assignment(file: SourceFile, passage: Passage, match: re.Match[str]) -> Assignment | None:
+    found = _RELEASE.fullmatch(code(match[2]))
+    if found is None or found[1] not in (None, match[1]):
+        return None
+    start = match.start(2) + found.start(2)
+    return Assignment(file, match[1], Value(found[2], start, start + len(found[2]), passage.line(start)))
+
+
+def _included(file: SourceFile, tree: Tree) -> Iterator[SourceFile]:
+    """The files that it sources or includes, as far as their names are plain."""
+    folder, seen = posixpath.dirname(file.path), {file.path}
+    for match in islice(_INCLUDE.finditer(code(decoded(file.content))), _MOST_INCLUDED):
+        for name in _NAME.findall(_COMPUTED.sub("", match[1]))[:_MOST_INCLUDED]:
+            for path in (joined_path(folder, name), joined_path("", name)):
+                content = None if path in seen or path.startswith("..") else read(tree, path)
+                if content is not None:
+                    seen.add(path)
+                    yield SourceFile(path, content)
+                    break

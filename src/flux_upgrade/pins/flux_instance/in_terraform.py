@@ -1,0 +1,60 @@
+"""FluxInstances that Terraform applies: as an object, as YAML, or by the chart flux-instance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from flux_upgrade.pins.context import PinContext
+from flux_upgrade.pins.formats.terraform_values import Modules
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument
+from flux_upgrade.pins.objects.flux_distribution import CHART, INSTANCE, VALUES, Distribution, Stated, sync_folder
+from flux_upgrade.pins.objects.terraform_resources import TerraformObject, TerraformResource, resources
+from flux_upgrade.pins.pin import SourceFile
+
+_Found = tuple[SourceFile, Distribution | BrokenDocument]
+
+
+def distributions(files: Sequence[SourceFile], context: PinContext) -> Iterator[_Found]:
+    """Each with the file of its resource; documents that cannot be read, too."""
+    for resource in resources(files, Modules(context.tree)):
+        if resource.chart == CHART:
+            yield resource.file, _of_release(resource)
+            continue
+        for each in resource.manifest():
+            if isinstance(each, BrokenDocument):
+                yield resource.file, each
+            elif _is_instance(each) and each.has(*INSTANCE, "distribution"):
+                yield resource.file, _distribution(resource, [each], INSTANCE)
+
+
+def _is_instance(each: TerraformObject) -> bool:
+    group, kind = each.stated("apiVersion"), each.stated("kind")
+    is_of_operator = group is not None and group.value.text.startswith("fluxcd.controlplane.io/")
+    return is_of_operator and kind is not None and kind.value.text == "FluxInstance"
+
+
+def _of_release(resource: TerraformResource) -> Distribution:
+    """Blocks ``set`` go before values, and later values before earlier ones."""
+    values = list(resource.values())
+    known = [each for each in values if each is not None]
+    unread = "values that only Terraform can evaluate" if None in values else ""
+    return _distribution(resource, known, VALUES)._replace(of_chart=True, unread=unread)
+
+
+def _distribution(
+    resource: TerraformResource, sources: Sequence[TerraformObject], above: tuple[str, ...]
+) -> Distribution:
+    def stated(*keys: str) -> Stated | None:
+        return next((found for each in sources if (found := each.stated(*above, *keys)) is not None), None)
+
+    version = stated("distribution", "version")
+    return Distribution(
+        resource.address,
+        resource.file,
+        version.value.line if version else sources[0].line,
+        ".".join((*above, "distribution")),
+        version,
+        stated("distribution", "artifact"),
+        stated("distribution", "registry"),
+        sync_folder(*(stated("sync", key) for key in ("kind", "url", "path"))),
+    )

@@ -1,0 +1,69 @@
+"""The chart in resources ``helm_release`` of Terraform."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from flux_upgrade.model.files import Tree
+from flux_upgrade.pins.formats.terraform_module import one_line
+from flux_upgrade.pins.formats.terraform_values import Modules
+from flux_upgrade.pins.objects.chart_place import (
+    CHART,
+    ChartSource,
+    ChartVersionPlace,
+    overridden,
+    overridden_by,
+    source_at,
+)
+from flux_upgrade.pins.objects.terraform_resources import TerraformResource, YamlObject, resources
+from flux_upgrade.pins.pin import SourceFile
+
+_LOCAL = ("./", "../", "/", "${path.")
+
+
+def places(files: Sequence[SourceFile], tree: Tree) -> Iterator[ChartVersionPlace]:
+    """Each version once: two releases may have one variable."""
+    found: dict[tuple[str, int], ChartVersionPlace] = {}
+    for resource in resources(files, Modules(tree)):
+        if resource.chart == CHART:
+            place = _place(resource)
+            found.setdefault((place.file.path, place.version.start if place.version else -place.line), place)
+    yield from found.values()
+
+
+def _place(resource: TerraformResource) -> ChartVersionPlace:
+    version = resource.stated(resource.block.attributes.get("version"), "version")
+    return ChartVersionPlace(
+        version.file if version else resource.file,
+        version.value.line if version else resource.block.line,
+        f"{resource.address}, {version.field if version else 'version'}",
+        _source(resource),
+        version.value if version else None,
+        remarks=tuple(_overridden(resource)),
+    )
+
+
+def _overridden(resource: TerraformResource) -> Iterator[str]:
+    yield from overridden_by(
+        (each["name"].literal or "", one_line(each["value"]))
+        for each in resource.block.bodies("set")
+        if "name" in each and "value" in each
+    )
+    for values in resource.values():
+        if isinstance(values, YamlObject):
+            yield from overridden(values.object)
+
+
+def _source(resource: TerraformResource) -> ChartSource:
+    """``repository``, or the address before the name of an OCI chart."""
+    parent, _, _ = resource.chart_address.rpartition("/")
+    if parent and f"{parent}/".startswith(_LOCAL):
+        return ChartSource(
+            "", "the chart is a local directory, which sets the version", "update the chart in that directory"
+        )
+    if "repository" not in resource.block.attributes:
+        return source_at(parent)
+    repository = resource.literal("repository")
+    if not repository:
+        return ChartSource("", "only Terraform can evaluate the repository", "write the repository's URL as plain text")
+    return source_at(repository)
