@@ -1,4 +1,6 @@
-"""Fetch GitHub's published descriptions of its APIs, from npm, into ``.cache/github`` (needs npm).
+"""Fetch GitHub's published descriptions of its APIs from npm, and the schema of SARIF from a Go module.
+
+They go into ``.cache/github``.
 
 Each package is pinned, and its archive must have the digest that stands here. To move a pin, change
 the version, run this, and take over the digest that it tells once you trust the package.
@@ -8,10 +10,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +51,26 @@ GRAPHQL = Source(
 )
 
 
+SARIF_MODULE = "github.com/owenrumney/go-sarif/v3@v3.2.0"
+SARIF_SUM = "h1:CeEyt2zFTT37rMhzWefVISV9fpyhA8AmqgK7VnKi1Bc="
+SARIF_MEMBER = f"{SARIF_MODULE}/pkg/report/v210/sarif/schema.go"
+SARIF = CACHE / "sarif-2.1.0.json"
+"""The schema that OASIS publishes, as a Go module has it in a string."""
+
+
+def fetch_sarif() -> None:
+    """Raises ValueError for a module that is not the pinned one."""
+    command = ["go", "mod", "download", "-json", SARIF_MODULE]
+    done = subprocess.run(command, cwd=tempfile.gettempdir(), check=True, capture_output=True)  # noqa: S603  (ours)
+    told = json.loads(done.stdout)
+    if told["Sum"] != SARIF_SUM:
+        raise ValueError(f"{SARIF_MODULE} has the sum {told['Sum']}, not {SARIF_SUM}")
+    with zipfile.ZipFile(told["Zip"]) as archive:
+        content = archive.read(SARIF_MEMBER).decode()
+    CACHE.mkdir(parents=True, exist_ok=True)
+    SARIF.write_text(content.split("`")[1], encoding="utf-8")
+
+
 def fetch(source: Source) -> None:
     """Put one file into the cache. Raises ValueError for an archive that is not the pinned one."""
     with tempfile.TemporaryDirectory() as folder:
@@ -70,6 +95,9 @@ def main() -> int:
         if not source.path.exists():
             sys.stdout.write(f"Fetching {source.package}@{source.version}\n")
             fetch(source)
+    if not SARIF.exists() and shutil.which("go"):
+        sys.stdout.write(f"Fetching {SARIF_MODULE}\n")
+        fetch_sarif()
     return 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from flux_upgrade.cli.flag_kinds import declare, declare_under, hosts_of, list_of, place, repeated, switch, text, truth
+from flux_upgrade.cli.options import ReportForm
 from flux_upgrade.cli.sections import NETWORK, OUTPUT, PLACES
 from flux_upgrade.manifests.options import COMPONENTS, DEFAULT_COMPONENTS, LOG_LEVELS, InstallOptions
 from flux_upgrade.model.errors import NoReport
@@ -189,7 +190,14 @@ def declare_check(parser: argparse.ArgumentParser) -> None:
         "Find every manifest on an API version that a Flux version no longer serves. Writes nothing. The exit "
         "code is 27 if there is one."
     )
-    declare(parser, _api_uses("Flux version to check against"), "What to check")
+    form = {
+        "choices": [*ReportForm],
+        "default": "",
+        "metavar": "FORMAT",
+        "help": f"{', '.join(ReportForm)}: sarif for code scanning, github for annotations (default: github in GitHub "
+        "Actions, else text)",
+    }
+    declare(parser, {**_api_uses("Flux version to check against"), "--format": form}, "What to check")
 
 
 def declare_migrate(parser: argparse.ArgumentParser) -> None:

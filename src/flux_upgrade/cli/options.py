@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.manifests.options import InstallOptions
@@ -59,6 +60,15 @@ class UpgradeOptions(NamedTuple):
         return self.artifact
 
 
+class ReportForm(StrEnum):
+    """In which format ``check`` prints what it found."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+    GITHUB = "github"  # Text, and annotations
+
+
 class ApiUsesOptions(NamedTuple):
     """Of ``check``, and of ``migrate``."""
 
@@ -67,10 +77,10 @@ class ApiUsesOptions(NamedTuple):
     to: str
     running: tuple[str, ...]  # Releases that clusters run today; empty: those that the repository installs
     governing: Mapping[str, object]
-    json: bool
+    form: ReportForm
     is_dry: bool
     annotates: bool
-    """Whether the run is a step of GitHub Actions, which shows findings on the lines that they are about."""
+    """Whether GitHub Actions reads what is printed, and shows findings on the lines that they are about."""
 
 
 class RollbackOptions(NamedTuple):

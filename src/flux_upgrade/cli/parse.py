@@ -15,6 +15,7 @@ from flux_upgrade.cli.options import (
     Options,
     OutputOptions,
     RenderOptions,
+    ReportForm,
     RollbackOptions,
     UpgradeOptions,
 )
@@ -120,7 +121,7 @@ def parse_command(argv: Sequence[str], env: Mapping[str, str], timing: Timing | 
         case "plan" | "upgrade":
             options = _upgrade(args, writes=command == "upgrade" and not args.dry_run)
         case "check" | "migrate":
-            options = _api_uses(args, annotates=env.get("GITHUB_ACTIONS") == "true")
+            options = _api_uses(args, is_step=env.get("GITHUB_ACTIONS") == "true")
         case "rollback":
             options = _rollback(args)
         case "bootstrap":
@@ -217,16 +218,20 @@ def _approval(text: str) -> str:
     )
 
 
-def _api_uses(args: Namespace, *, annotates: bool) -> ApiUsesOptions:
+def _api_uses(args: Namespace, *, is_step: bool) -> ApiUsesOptions:
+    """``is_step``: of GitHub Actions."""
+    asked = getattr(args, "format", "")
+    if asked and args.json:
+        raise UsageError("--json and --format cannot be combined", hint="use --format=json")
     return ApiUsesOptions(
         path=args.path,
         release_source=args.release_source,
         to=tag(args.to),
         running=tuple(map(tag, args.running)),
         governing=_governing(args),
-        json=args.json,
+        form=ReportForm(asked or ("json" if args.json else "text")),
         is_dry=getattr(args, "dry_run", True),
-        annotates=annotates,
+        annotates=asked == ReportForm.GITHUB if asked else is_step,
     )
 
 

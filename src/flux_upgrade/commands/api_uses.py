@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from flux_upgrade.action import runner
 from flux_upgrade.adapters.local.spread import spread
-from flux_upgrade.cli.options import ApiUsesOptions
+from flux_upgrade.cli.options import ApiUsesOptions, ReportForm
 from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
 from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.clusters.roots import graph_of
@@ -51,6 +51,7 @@ from flux_upgrade.report.api_uses import (
     line_annotations,
     remedy,
 )
+from flux_upgrade.report.sarif import sarif
 from flux_upgrade.report.wording import Annotation, Level
 
 
@@ -177,8 +178,10 @@ def _apis(running: Sequence[ReleaseApis], target: ReleaseApis, served: ServedApi
 
 def finish(options: ApiUsesOptions, found: ApiUsesReport, text: str, console: Console) -> int:
     """Print the report; on stderr annotations, and a line for each failure. The exit code."""
-    if options.json:
+    if options.form is ReportForm.JSON:
         text = api_uses_json(found)
+    elif options.form is ReportForm.SARIF:
+        text = sarif(found)
     elif options.annotates:
         # Text that may be anybody's commands nothing in a step of GitHub Actions.
         text = runner.stopped(text, os.urandom(16).hex())

@@ -93,7 +93,7 @@ class ApiUsesReport(NamedTuple):
 def check_text(found: ApiUsesReport) -> str:
     """A line for each use, to be read as compilers' are; then how many there are."""
     lines = [
-        f"{found.place(each.use.path)}:{each.use.line}: {_sentence(found, each)}"
+        f"{found.place(each.use.path)}:{each.use.line}: {sentence(found, each)}"
         for file in found.uses.files
         for each in in_order(file)
     ]
@@ -108,7 +108,7 @@ def _hits(found: ApiUsesReport) -> Iterator[Finding]:
         yield each._replace(wording=each.wording.replace(each.path, found.place(each.path), 1))
 
 
-def _sentence(found: ApiUsesReport, each: Move | Left) -> str:
+def sentence(found: ApiUsesReport, each: Move | Left) -> str:
     what = f"{_what(each.use)} is not served by {found.between.target}"
     if isinstance(each, Move):
         today = "" if each.was_served else ", nor by the releases that run today"
@@ -262,6 +262,6 @@ def line_annotations(found: ApiUsesReport) -> Iterator[Annotation]:
     """One for each use that breaks, and for whatever behaves differently, on its own line."""
     for each in found.breaking:
         title = f"{found.between.target} does not serve {api(each.use)}"
-        yield Annotation(Level.ERROR, printable(_sentence(found, each)), title, each.use.path, each.use.line)
+        yield Annotation(Level.ERROR, printable(sentence(found, each)), title, each.use.path, each.use.line)
     for hit in hits(found.uses, Version(found.between.target), TEXT):
         yield Annotation(Level.WARNING, printable(hit.message), hit.title, hit.path, hit.line)
