@@ -58,7 +58,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
     PinKind(
         "flux-instance",
         "flux_instance.pin",
-        (*_YAML, ".json"),
+        (*_YAML, ".json", ".gotmpl"),
         (b"FluxInstance", b"flux-instance"),
         (b"/distribution",),
     ),
@@ -110,7 +110,10 @@ PIN_KINDS: tuple[PinKind, ...] = (
     ),
     PinKind("eksctl", "eksctl.pin", (*_YAML, ".json"), (b"eksctl.io/", b"/gitops/flux")),
     PinKind(
-        "flux-operator", "flux_operator.pin", (*_YAML, ".json", "Kustomization"), (b"flux-operator", b"flux-instance")
+        "flux-operator",
+        "flux_operator.pin",
+        (*_YAML, ".json", ".gotmpl", "Kustomization"),
+        (b"flux-operator", b"flux-instance"),
     ),
     PinKind("workflow", "cli.workflow", _YAML, (b"flux2", b"Flux2", b"fluxcd.io/install.sh")),
     PinKind(

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
 from flux_upgrade.pins.formats.readings import RESOURCE_SET, unknown_pin
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, dotted, is_variable, readable
-from flux_upgrade.pins.objects.flux_distribution import INLINE, INSTANCE, is_instance
+from flux_upgrade.pins.objects import helmfile
+from flux_upgrade.pins.objects.flux_distribution import CHART, INLINE, INSTANCE, is_instance
 from flux_upgrade.pins.pin import Pin, SourceFile
 
 _FIELDS = ("version", "artifact")
@@ -94,6 +95,8 @@ def of_broken(file: SourceFile, broken: BrokenDocument, kind: str) -> Iterator[P
         doubt = _TEMPLATE
     for line, written in _in_text(broken.text):
         yield unknown_pin(file, kind, (broken.line + line - 1, "distribution.version", written), *doubt)
+    for line in helmfile.in_broken(broken, CHART):
+        yield unknown_pin(file, kind, (line, f"chart {CHART}", ""), *doubt)
 
 
 def _in_text(text: str) -> Iterator[tuple[int, str]]:

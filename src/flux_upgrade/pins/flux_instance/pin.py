@@ -10,16 +10,19 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
-from flux_upgrade.model.versions import Version
+from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_instance import not_editable as unknown
 from flux_upgrade.pins.flux_instance.version_range import choice_of, moved_along
 from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.formats.go_templates import helmfile_objects
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.ranges import is_nothing
 from flux_upgrade.pins.formats.readings import refusal, unknown_pin
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, as_number, is_variable, objects
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, as_number, is_variable
+from flux_upgrade.pins.objects import helmfile
 from flux_upgrade.pins.objects.flux_distribution import (
+    CHART,
     CHART_RANGE,
     Distribution,
     Stated,
@@ -29,12 +32,14 @@ from flux_upgrade.pins.objects.flux_distribution import (
     of_instance,
     of_release,
 )
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
+from flux_upgrade.pins.objects.helmfile_values import distributions
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
 
 NAME = "flux-instance"
 
 _RELEASE = re.compile(r"\d+\.\d+\.\d+.*")
 _RAISE = "update the artifact to a flux-operator version that includes this Flux release"
+_RENDERED = "edit the version in the file that the template reads, or set it in the release's values"
 _WHOLE = "edit it, or set version and registry in one place"
 _PUBLIC = ("ghcr.io/fluxcd", "docker.io/fluxcd")  # Registries in which Flux itself publishes its images
 
@@ -46,7 +51,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     seen: set[tuple[str, object]] = set()
     for file in files:
         yield from unknown.of_json_patch(file, NAME)
-        for each in objects(file.content):
+        for each in helmfile_objects(file.content):
             for pin in _pins(file, each, kustomizations, repositories, context):
                 # Two HelmReleases may share a file of values.
                 place = (pin.path, pin.details.version if isinstance(pin.details, Distribution) else None)
@@ -95,9 +100,28 @@ def _pins(
             yield _pin(of_instance(file, each), context)
     elif is_release(each, repositories):
         yield _pin(of_release(file, each, kustomizations), context)
-    else:
+    elif each.has("kind"):
         yield from unknown.of_patches(file, each, NAME)
         yield from unknown.of_resource_set(file, each, NAME)
+    else:
+        yield from unknown.of_patches(file, each, NAME)
+        yield from _of_helmfile(file, each, context)
+
+
+def _of_helmfile(file: SourceFile, each: Object, context: PinContext) -> Iterator[Pin]:
+    for release in helmfile.releases(file, each):
+        if helmfile.is_of(release, CHART):
+            for distribution in distributions(release, context.tree):
+                pin = _pin(distribution, context)
+                reason, hint = helmfile.doubt(SourceFile(pin.path, pin.content), pin.line)
+                yield (
+                    pin._replace(state=PinState.UNKNOWN, version=NO_VERSION, reason=reason, hint=hint)
+                    if reason
+                    else pin
+                )
+        elif helmfile.is_rendered(release, CHART):
+            spot = each.line_at(*release.entry), f"{release.called}, chart", release.chart
+            yield reported_pin(file, NAME, spot, *helmfile.RENDERED)
 
 
 def _pin(distribution: Distribution, context: PinContext) -> Pin:
@@ -121,10 +145,8 @@ def _range(pin: Pin, distribution: Distribution, text: str, context: PinContext)
         return pin._replace(reason=why, hint=error.hint, held=refusal(error, why))
     version = choice.release(text)
     if choice.doubt:
-        reason = (
-            f"the range could not be resolved: it may depend on {distribution.unread}, which is not in this repository"
-        )
-        return pin._replace(reason=reason, hint="set the artifact in spec.values")
+        reason = f"the range could not be resolved: it may depend on {distribution.unread}"
+        return pin._replace(reason=reason, hint=f"set the artifact in {distribution.values}")
     if not version:
         reason = f"{choice.origin if choice.is_frozen else 'Flux'} has no release in the range {text}"
         return pin._replace(reason=reason, hint="write a range that includes a release")
@@ -140,8 +162,10 @@ def _without_version(distribution: Distribution, context: PinContext) -> Pin:
     if not distribution.of_chart:
         return pin._replace(reason="it has no version: another file completes it", hint=_WHOLE)
     if distribution.unread:
-        reason = f"its version may be set in {distribution.unread}, which is not in this repository"
-        return pin._replace(reason=reason, hint="set the version in spec.values")
+        reason = f"its version may be set in {distribution.unread}"
+        if distribution.is_rendered:
+            return pin._replace(role=Role.REPORTED, reason=reason, hint=_RENDERED)
+        return pin._replace(reason=reason, hint=f"set the version in {distribution.values}")
     default = _range(pin, distribution, CHART_RANGE, context)
     if default.state is PinState.UNKNOWN:
         return default

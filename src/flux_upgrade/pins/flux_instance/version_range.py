@@ -84,7 +84,7 @@ def choice_of(distribution: Distribution, context: PinContext) -> ReleaseChoice:
     latest = tuple(context.regenerator.stable_tags())
     stated = distribution.artifact
     if stated is None and distribution.unread:
-        doubt = f"The available releases may depend on {distribution.unread}, which is not in this repository."
+        doubt = f"The available releases may depend on {distribution.unread}."
         return ReleaseChoice(latest, "the artifact", latest=latest, doubt=doubt)
     if stated is None and distribution.of_chart:
         return ReleaseChoice(latest, str(_CHARTS_OWN), latest=latest)

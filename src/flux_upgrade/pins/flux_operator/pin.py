@@ -12,13 +12,24 @@ from flux_upgrade.model.files import Tree
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_operator import change as moves
-from flux_upgrade.pins.flux_operator.places import OPERATOR, OperatorPlace, artifact, image, images, override, places
+from flux_upgrade.pins.flux_operator.places import (
+    OPERATOR,
+    OperatorPlace,
+    artifact,
+    image,
+    images,
+    in_broken_helmfile,
+    in_helmfile,
+    override,
+    places,
+)
 from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.formats.go_templates import helmfile_objects
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace, inline, operations
 from flux_upgrade.pins.formats.readings import unknown_pin
-from flux_upgrade.pins.formats.yaml_places import Value, is_variable, readable
-from flux_upgrade.pins.objects import chart_patches, flux_distribution
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Value, is_variable, readable
+from flux_upgrade.pins.objects import chart_patches, flux_distribution, helmfile, helmfile_values
 from flux_upgrade.pins.objects.chart_place import ChartSource, Files
 from flux_upgrade.pins.objects.chart_place import ChartVersionPlace as Chart
 from flux_upgrade.pins.objects.operator_releases import last
@@ -66,11 +77,14 @@ def patches(files: Sequence[SourceFile], tree: Tree) -> Iterator[PatchedPlace]:
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     """Every pin of the operator. The registry is asked what a release knows only if the pins are updated."""
     kustomizations = context.kustomizations
-    found = list(_places(files, kustomizations, is_asked=context.moves_operator))
+    found = list(_places(files, context.tree, kustomizations, is_asked=context.moves_operator))
     if not context.moves_operator:
         yield from (_reported(file, place) for file, place in found)
         return
     for file, place in found:
+        if place.trouble == helmfile.RENDERED:
+            yield _reported(file, place)
+            continue
         pin = unknown_pin(file, NAME, (place.line, place.where, moves.raw_of(place)))
         pin = pin._replace(role=Role.OPERATOR, folder=place.folder, details=place)
         if file.path in kustomizations.patch_files:
@@ -95,26 +109,38 @@ def change(pin: Pin, target: Version, context: PinContext) -> PinChange:
 
 
 def _places(
-    files: Sequence[SourceFile], kustomizations: Kustomizations, *, is_asked: bool
+    files: Sequence[SourceFile], tree: Tree, kustomizations: Kustomizations, *, is_asked: bool
 ) -> Iterator[tuple[SourceFile, OperatorPlace]]:
     """Every place; those of the artifact last, each once: two HelmReleases may share a file of values."""
     repositories = flux_distribution.chart_repositories(files)
     artifacts: dict[tuple[str, int], tuple[SourceFile, OperatorPlace]] = {}
     for file in files:
-        for each in readable(file.content):
-            yield from ((file, place) for place in places(file, each))
+        for each in helmfile_objects(file.content):
+            if isinstance(each, BrokenDocument):
+                yield from ((file, place) for place in in_broken_helmfile(each))
+                continue
+            yield from ((file, place) for place in (*places(file, each), *in_helmfile(file, each, tree)))
             if is_asked:
                 yield from ((file, place) for place in override(each))
-            found = None
-            if flux_distribution.is_instance(each):
-                found = artifact(flux_distribution.of_instance(file, each))
-            elif flux_distribution.is_release(each, repositories):
-                # Its values, and so the artifact, may stand in another file.
-                found = artifact(flux_distribution.of_release(file, each, kustomizations))
-            if found is not None:
-                file_of, place_of = found
-                artifacts[file_of.path, place_of.start] = found
+            for distribution in _distributions(file, each, tree, kustomizations, repositories):
+                found = artifact(distribution)
+                if found is not None:
+                    file_of, place_of = found
+                    artifacts[file_of.path, place_of.start] = found
     yield from artifacts.values()
+
+
+def _distributions(
+    file: SourceFile, each: Object, tree: Tree, kustomizations: Kustomizations, repositories: Sequence[Object]
+) -> Iterator[flux_distribution.Distribution]:
+    """What an object states of one; values, and so the artifact, may stand in another file."""
+    if flux_distribution.is_instance(each):
+        yield flux_distribution.of_instance(file, each)
+    elif flux_distribution.is_release(each, repositories):
+        yield flux_distribution.of_release(file, each, kustomizations)
+    for release in helmfile.releases(file, each):
+        if helmfile.is_of(release, flux_distribution.CHART):
+            yield from helmfile_values.distributions(release, tree)
 
 
 def _reported(file: SourceFile, place: OperatorPlace) -> Pin:
@@ -126,8 +152,9 @@ def _reported(file: SourceFile, place: OperatorPlace) -> Pin:
 
 def _state(place: OperatorPlace) -> tuple[PinState, str]:
     text = place.raw
-    if place.value is not None and place.value.reason:
-        return PinState.UNKNOWN, place.value.reason
+    doubt = place.trouble[0] or (place.value.reason if place.value is not None else "")
+    if doubt:
+        return PinState.UNKNOWN, doubt
     if is_variable(text):
         return PinState.UNKNOWN, "a variable sets it"
     if text in moves.NEWEST:

@@ -9,9 +9,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats.kustomize_files import is_kustomization
 from flux_upgrade.pins.formats.ranges import is_nothing
-from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, dotted
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, dotted
+from flux_upgrade.pins.objects import helmfile
 from flux_upgrade.pins.objects.flux_distribution import Distribution
 from flux_upgrade.pins.objects.operator_releases import MANIFESTS, PUBLISHED, last
 from flux_upgrade.pins.pin import SourceFile
@@ -44,6 +46,7 @@ class OperatorPlace(NamedTuple):
     repository: str = ""  # What is pinned, as in a reference to an image; empty where that stands somewhere else
     is_range: bool = False  # Whether Flux or Helm reads the version as a range
     folder: str | None = None  # The folder that the cluster is reconciled from, as `Pin.folder`
+    trouble: tuple[str, str] = ("", "")  # Why it cannot be changed there, and what to do
 
     @property
     def start(self) -> int:
@@ -67,6 +70,37 @@ def places(file: SourceFile, each: Object) -> Iterator[OperatorPlace]:
         if kind == owner and last(each.text_at(*path, field)) == OPERATOR:
             found = _field(each, (*path, "version"))
             yield found._replace(version=_stated(found), is_range=True)
+
+
+def in_helmfile(file: SourceFile, each: Object, tree: Tree) -> Iterator[OperatorPlace]:
+    """The releases of a helmfile, and their templates, with the operator's chart."""
+    releases = [*helmfile.of_chart(file, each, OPERATOR)]
+    repositories = helmfile.repositories(tree, file) if releases else {}
+    for release in releases:
+        found = _field(each, (*release.entry, "version"))
+        lock, address = helmfile.lock(release, tree), helmfile.address(release, repositories)
+        decided, locked = helmfile.doubt(file, found.line), ("", "")
+        if lock is not None and lock.versions:
+            locked = f"{lock.path} also records the chart", f"set the version, run `{lock.command}`, commit both files"
+        # A registry has the chart's tags without the `v` that Helm accepts.
+        is_tag = address.startswith("oci://") and not found.raw.startswith(("v", "="))
+        yield found._replace(
+            where=f"{release.called}, version",
+            version=_stated(found),
+            repository=address.removeprefix("oci://") if is_tag else "",
+            is_range=True,
+            trouble=decided if decided[0] else locked,
+        )
+    for release in helmfile.releases(file, each):
+        if helmfile.is_rendered(release, OPERATOR):
+            line = each.line_at(*release.entry)
+            yield OperatorPlace(f"{release.called}, chart", line, release.chart, None, trouble=helmfile.RENDERED)
+
+
+def in_broken_helmfile(broken: BrokenDocument) -> Iterator[OperatorPlace]:
+    """The lines with the operator's chart in a helmfile that is no YAML."""
+    for line in helmfile.in_broken(broken, OPERATOR):
+        yield OperatorPlace(f"chart {OPERATOR}", line, "", None, trouble=helmfile.TEMPLATE)
 
 
 def images(each: Object) -> Iterator[OperatorPlace]:

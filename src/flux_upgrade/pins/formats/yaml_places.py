@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -101,13 +101,15 @@ class YamlDocument:
         is_quoted = node.style in ("'", '"')
         start = self.offset(node.start_mark.index + is_quoted)
         end = self.offset(node.end_mark.index - is_quoted)
-        reason = ""
+        written, reason = self.passage.file[start:end], ""
+        # Of a template, the action stands in the file where the document has others: see `go_templates`.
+        text = written if "{{" in written and len(written) == len(node.value) else node.value
         if is_shared or id(node) in self.shared:
             reason = "it uses a YAML anchor or alias"
-        elif self.passage.file[start:end] != node.value:
+        elif written != text:
             reason = "it contains a YAML tag, escapes or line breaks"
         # libyaml begins a line at more characters than other tools do: at U+2028, say.
-        return Value(node.value, start, end, self.passage.line(start), reason)
+        return Value(text, start, end, self.passage.line(start), reason)
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,17 @@ class Object:
     def data(self) -> Any:
         """Plain values. Raises Unreadable."""
         return construct(self.node, self.document.line)
+
+    @property
+    def text(self) -> str:
+        """As it stands in the file, without the blanks before its first line."""
+        begin, end = (self.document.offset(mark.index) for mark in (self.node.start_mark, self.node.end_mark))
+        return self.document.passage.file[begin:end]
+
+    def below(self, *path: Step) -> Object | None:
+        """The mapping at the path; None where there is none."""
+        node, _ = self._walk(path)
+        return replace(self, node=node) if isinstance(node, MappingNode) else None
 
     def at(self, *path: Step) -> Value | None:
         """The scalar at a path of keys and indices; None where there is none, or something else."""
@@ -155,7 +168,9 @@ class Object:
     def text_at(self, *path: Step) -> str:
         """The scalar's text; empty where there is none."""
         node, _ = self._walk(path)
-        return node.value if isinstance(node, ScalarNode) else ""
+        if not isinstance(node, ScalarNode):
+            return ""
+        return self.document.value(node).text if "<<" in node.value else node.value
 
     def called(self, *above: Step) -> str:
         """``HelmRelease flux-system/flux``, by what stands below ``above``; as much of it as there is."""

@@ -6,11 +6,11 @@ flux-operator docs/api/v1/fluxinstance.md; controlplaneio-fluxcd/charts flux-ins
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.ranges import folder_of, is_nothing
-from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, readable
+from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, dotted, readable
 from flux_upgrade.pins.pin import SourceFile
 
 CHART = "flux-instance"
@@ -41,14 +41,28 @@ class Distribution(NamedTuple):
     registry: Stated | None
     folder: str | None  # The folder that the cluster is reconciled from, as `Pin.folder`
     of_chart: bool = False
-    unread: str = ""  # Values that are not among the files, in words; they may state what is stated nowhere else
+    unread: str = ""
+    """Values that cannot be looked at, and why, in words; they may state what is stated nowhere else."""
+    values: str = "spec.values"  # Where values may be stated
+    is_rendered: bool = False  # Whether some of `unread` is a template, which says more when it is rendered
     is_disabled: bool = False  # Whether the annotation `fluxcd.controlplane.io/reconcile` is `disabled`
 
 
-class _DistributionSource(NamedTuple):
+class DistributionSource(NamedTuple):
+    """A mapping that has ``distribution`` and ``sync``."""
+
     file: SourceFile
     object: Object
     path: tuple[Step, ...]
+    hidden: int = 0  # How many steps of the path are not shown
+
+    def stated(self, *keys: str) -> Stated | None:
+        value = self.object.at(*self.path, *keys)
+        return Stated(self.file, value, dotted((*self.path, *keys)[self.hidden :])) if value else None
+
+
+class Source(Protocol):
+    def stated(self, *keys: str) -> Stated | None: ...
 
 
 def is_instance(each: Object) -> bool:
@@ -88,7 +102,7 @@ def chart_repositories(files: Sequence[SourceFile]) -> list[Object]:
 def of_instance(file: SourceFile, each: Object) -> Distribution:
     """What a FluxInstance states itself."""
     is_disabled = each.text_at("metadata", "annotations", _RECONCILE).lower() == "disabled"
-    return _distribution(file, each, [_DistributionSource(file, each, INSTANCE)])._replace(is_disabled=is_disabled)
+    return _distribution(file, each, [DistributionSource(file, each, INSTANCE)])._replace(is_disabled=is_disabled)
 
 
 def of_release(file: SourceFile, each: Object, kustomizations: Kustomizations) -> Distribution:
@@ -97,7 +111,7 @@ def of_release(file: SourceFile, each: Object, kustomizations: Kustomizations) -
     helm-controller docs/spec/v2/helmreleases.md: a later one of valuesFrom goes before an
     earlier one, and spec.values before all.
     """
-    sources = [_DistributionSource(file, each, INLINE)]
+    sources = [DistributionSource(file, each, INLINE)]
     unread = []
     for index in reversed(range(each.count("spec", "valuesFrom"))):
         own = ("spec", "valuesFrom", index)
@@ -107,36 +121,30 @@ def of_release(file: SourceFile, each: Object, kustomizations: Kustomizations) -
             found = kustomizations.source_of(file.path, name, key)
         values = list(readable(found.content)) if found else []
         if found and len(values) == 1:
-            sources.append(_DistributionSource(found, values[0], VALUES))
+            sources.append(DistributionSource(found, values[0], VALUES))
         else:
             unread.append(f"{each.text_at(*own, 'kind')} {name}")
-    return _distribution(file, each, sources)._replace(of_chart=True, unread=" and ".join(unread))
+    names = f"{' and '.join(unread)}, which is not in this repository" if unread else ""
+    return _distribution(file, each, sources)._replace(of_chart=True, unread=names)
 
 
-def _distribution(file: SourceFile, each: Object, sources: Sequence[_DistributionSource]) -> Distribution:
-    first = sources[0]
-    version = _stated(sources, "distribution", "version")
-    return Distribution(
-        each.called(),
-        file,
-        each.line_at(*_deepest(each, (*first.path, "distribution", "version"))),
-        ".".join(map(str, (*first.path, "distribution"))),
-        version,
-        _stated(sources, "distribution", "artifact"),
-        _stated(sources, "distribution", "registry"),
-        _folder(sources),
-    )
+def _distribution(file: SourceFile, each: Object, sources: Sequence[DistributionSource]) -> Distribution:
+    path = (*sources[0].path, "distribution")
+    line = each.line_at(*_deepest(each, (*path, "version")))
+    return combined(each.called(), file, line, dotted(path), sources)
 
 
-def _stated(sources: Sequence[_DistributionSource], *keys: str) -> Stated | None:
-    for source in sources:
-        value = source.object.at(*source.path, *keys)
-        if value is not None:
-            return Stated(source.file, value, ".".join(map(str, (*source.path, *keys))))
-    return None
+def combined(owner: str, file: SourceFile, line: int, field: str, sources: Sequence[Source]) -> Distribution:
+    """What the first of the sources states that states anything."""
+    version, artifact, registry = (_stated(sources, "distribution", key) for key in ("version", "artifact", "registry"))
+    return Distribution(owner, file, line, field, version, artifact, registry, _folder(sources))
 
 
-def _folder(sources: Sequence[_DistributionSource]) -> str | None:
+def _stated(sources: Sequence[Source], *keys: str) -> Stated | None:
+    return next((found for source in sources if (found := source.stated(*keys))), None)
+
+
+def _folder(sources: Sequence[Source]) -> str | None:
     kind, url, path = (_stated(sources, "sync", key) for key in ("kind", "url", "path"))
     # The path in an artifact or a bucket is not one of the repository.
     if path is None or url is None or is_nothing(url.value) or (kind and kind.value.text != "GitRepository"):
