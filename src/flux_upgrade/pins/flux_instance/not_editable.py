@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
-from flux_upgrade.pins.formats.readings import RESOURCE_SET, unknown_pin
+from flux_upgrade.pins.formats.readings import unknown_pin
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, dotted, is_variable, readable
 from flux_upgrade.pins.objects import helmfile
 from flux_upgrade.pins.objects.flux_distribution import CHART, INLINE, INSTANCE, is_instance
@@ -67,25 +67,6 @@ def of_merge_patch(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
         if each.has(*place):
             spot = each.line_at(*place), f"{owner}, {dotted(place)}", each.text_at(*place)
             yield unknown_pin(file, kind, spot, *_PATCH)
-
-
-def of_resource_set(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
-    """Versions in what a ResourceSet makes (flux-operator docs/api/v1/resourceset.md)."""
-    if each.text_at("kind") != "ResourceSet":
-        return
-    name = f"ResourceSet {each.text_at('metadata', 'name')}"
-    for item in each.entries("spec", "resources"):
-        above = {"FluxInstance": INSTANCE, "HelmRelease": INLINE}.get(each.text_at(*item, "kind"), ())
-        place = (*item, *above, "distribution", "version")
-        if above and each.has(*place):
-            spot = each.line_at(*place), f"{name}, {each.text_at(*item, 'kind')}", each.text_at(*place)
-            yield unknown_pin(file, kind, spot, *RESOURCE_SET)
-    template = each.at("spec", "resourcesTemplate")
-    if template is not None:
-        # A block scalar's text begins in the line after its indicator.
-        for line, written in _in_text(template.text):
-            spot = template.line + line, f"{name}, FluxInstance", written
-            yield unknown_pin(file, kind, spot, *RESOURCE_SET)
 
 
 def of_broken(file: SourceFile, broken: BrokenDocument, kind: str) -> Iterator[Pin]:

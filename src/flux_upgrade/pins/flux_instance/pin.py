@@ -19,6 +19,7 @@ from flux_upgrade.pins.formats.go_templates import helmfile_objects
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.ranges import is_nothing
 from flux_upgrade.pins.formats.readings import refusal, unknown_pin
+from flux_upgrade.pins.formats.resource_sets import with_made
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, as_number, is_variable
 from flux_upgrade.pins.objects import helmfile
 from flux_upgrade.pins.objects.flux_distribution import (
@@ -27,6 +28,7 @@ from flux_upgrade.pins.objects.flux_distribution import (
     Distribution,
     Stated,
     chart_repositories,
+    filled,
     is_instance,
     is_release,
     of_instance,
@@ -51,7 +53,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     seen: set[tuple[str, object]] = set()
     for file in files:
         yield from unknown.of_json_patch(file, NAME)
-        for each in helmfile_objects(file.content):
+        for each in with_made(helmfile_objects(file.content)):
             for pin in _pins(file, each, kustomizations, repositories, context):
                 # Two HelmReleases may share a file of values.
                 place = (pin.path, pin.details.version if isinstance(pin.details, Distribution) else None)
@@ -97,12 +99,12 @@ def _pins(
         yield from unknown.of_merge_patch(file, each, NAME)
     elif is_instance(each):
         if each.has("spec", "distribution"):
-            yield _pin(of_instance(file, each), context)
+            yield from (_pin(found, context) for found in filled(of_instance(file, each), each.maker))
     elif is_release(each, repositories):
-        yield _pin(of_release(file, each, kustomizations), context)
+        found = of_release(file, each, kustomizations)
+        yield from (_pin(one, context) for one in filled(found, each.maker))
     elif each.has("kind"):
         yield from unknown.of_patches(file, each, NAME)
-        yield from unknown.of_resource_set(file, each, NAME)
     else:
         yield from unknown.of_patches(file, each, NAME)
         yield from _of_helmfile(file, each, context)

@@ -16,6 +16,7 @@ from flux_upgrade.pins.flux_operator.places import (
     OPERATOR,
     OperatorPlace,
     artifact,
+    filled,
     image,
     images,
     in_broken_helmfile,
@@ -28,6 +29,7 @@ from flux_upgrade.pins.formats.go_templates import helmfile_objects
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace, inline, operations
 from flux_upgrade.pins.formats.readings import unknown_pin
+from flux_upgrade.pins.formats.resource_sets import with_made
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Value, is_variable, readable
 from flux_upgrade.pins.objects import chart_patches, flux_distribution, helmfile, helmfile_values
 from flux_upgrade.pins.objects.chart_place import ChartSource, Files
@@ -115,18 +117,17 @@ def _places(
     repositories = flux_distribution.chart_repositories(files)
     artifacts: dict[tuple[str, int], tuple[SourceFile, OperatorPlace]] = {}
     for file in files:
-        for each in helmfile_objects(file.content):
+        for each in with_made(helmfile_objects(file.content)):
             if isinstance(each, BrokenDocument):
                 yield from ((file, place) for place in in_broken_helmfile(each))
                 continue
-            yield from ((file, place) for place in (*places(file, each), *in_helmfile(file, each, tree)))
-            if is_asked:
-                yield from ((file, place) for place in override(each))
+            found = [*places(file, each), *in_helmfile(file, each, tree), *(override(each) if is_asked else ())]
+            yield from ((file, one) for place in found for one in filled(place, each.maker))
             for distribution in _distributions(file, each, tree, kustomizations, repositories):
-                found = artifact(distribution)
-                if found is not None:
-                    file_of, place_of = found
-                    artifacts[file_of.path, place_of.start] = found
+                of_artifact = artifact(distribution)
+                if of_artifact is not None:
+                    file_of, place_of = of_artifact
+                    artifacts[file_of.path, place_of.start] = of_artifact
     yield from artifacts.values()
 
 
@@ -135,9 +136,9 @@ def _distributions(
 ) -> Iterator[flux_distribution.Distribution]:
     """What an object states of one; values, and so the artifact, may stand in another file."""
     if flux_distribution.is_instance(each):
-        yield flux_distribution.of_instance(file, each)
+        yield from flux_distribution.filled(flux_distribution.of_instance(file, each), each.maker)
     elif flux_distribution.is_release(each, repositories):
-        yield flux_distribution.of_release(file, each, kustomizations)
+        yield from flux_distribution.filled(flux_distribution.of_release(file, each, kustomizations), each.maker)
     for release in helmfile.releases(file, each):
         if helmfile.is_of(release, flux_distribution.CHART):
             yield from helmfile_values.distributions(release, tree)

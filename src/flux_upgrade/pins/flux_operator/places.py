@@ -12,6 +12,7 @@ from typing import NamedTuple
 from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats.kustomize_files import is_kustomization
 from flux_upgrade.pins.formats.ranges import is_nothing
+from flux_upgrade.pins.formats.resource_sets import inputs
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, dotted
 from flux_upgrade.pins.objects import helmfile
 from flux_upgrade.pins.objects.flux_distribution import Distribution
@@ -135,6 +136,16 @@ def override(each: Object) -> Iterator[OperatorPlace]:
         repository = each.text_at(*_OVERRIDE, "repository") or f"ghcr.io/controlplaneio-fluxcd/{OPERATOR}"
         found = _field(each, (*_OVERRIDE, "tag"))
         yield _with_parts(found, found.value, None)._replace(repository=repository)
+
+
+def filled(place: OperatorPlace, maker: Object | None) -> Iterator[OperatorPlace]:
+    """One for each input of the ResourceSet that fills the version; itself where none does."""
+    values = inputs(place.version, maker) if place.version and not place.digest else []
+    if not values:
+        yield place
+    for value, path in values:
+        where = f"{place.where.rpartition(', ')[0]}, {dotted(path)}"
+        yield place._replace(where=where, line=value.line, raw=value.text, value=value, version=value)
 
 
 def artifact(found: Distribution) -> tuple[SourceFile, OperatorPlace] | None:

@@ -118,6 +118,7 @@ class Object:
 
     document: YamlDocument
     node: MappingNode
+    maker: Object | None = field(default=None, compare=False, kw_only=True)  # The ResourceSet that it is made from
 
     @property
     def line(self) -> int:
@@ -128,7 +129,7 @@ class Object:
         """Plain values. Raises Unreadable."""
         return construct(self.node, self.document.line)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """As it stands in the file, without the blanks before its first line."""
         begin, end = (self.document.offset(mark.index) for mark in (self.node.start_mark, self.node.end_mark))
@@ -138,6 +139,11 @@ class Object:
         """The mapping at the path; None where there is none."""
         node, _ = self._walk(path)
         return replace(self, node=node) if isinstance(node, MappingNode) else None
+
+    def passage_at(self, *path: Step) -> Passage | None:
+        """The text at the path, to be read by itself; None where there is none, or its places are unknown."""
+        node, _ = self._walk(path)
+        return self.document.passage.within(self.document.begin, node) if isinstance(node, ScalarNode) else None
 
     def at(self, *path: Step) -> Value | None:
         """The scalar at a path of keys and indices; None where there is none, or something else."""
@@ -175,7 +181,8 @@ class Object:
     def called(self, *above: Step) -> str:
         """``HelmRelease flux-system/flux``, by what stands below ``above``; as much of it as there is."""
         name, namespace = (self.text_at(*above, "metadata", key) for key in ("name", "namespace"))
-        return f"{self.text_at(*above, 'kind')} {f'{namespace}/' if namespace else ''}{name}".strip()
+        own = f"{self.text_at(*above, 'kind')} {f'{namespace}/' if namespace else ''}{name}".strip()
+        return f"{self.maker.called()}, {own}" if self.maker else own
 
     def count(self, *path: Step) -> int:
         """Items of the list at the path; 0 where there is none."""

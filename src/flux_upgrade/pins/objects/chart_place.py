@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from flux_upgrade.model.files import Tree
-from flux_upgrade.pins.formats import go_templates
+from flux_upgrade.pins.formats import go_templates, resource_sets
 from flux_upgrade.pins.formats.kustomize_files import read
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, is_variable, readable
 from flux_upgrade.pins.pin import SourceFile
@@ -79,9 +79,9 @@ class Files:
         return (file for file in self._files.values() if _NAME.search(file.content))
 
     def objects(self, file: SourceFile) -> tuple[Object | BrokenDocument, ...]:
-        """What is in it, see ``go_templates.helmfile_objects``."""
+        """What is in it, see ``go_templates.helmfile_objects``, and what ResourceSets in it make."""
         if file.path not in self._parsed:
-            self._parsed[file.path] = go_templates.helmfile_objects(file.content)
+            self._parsed[file.path] = resource_sets.with_made(go_templates.helmfile_objects(file.content))
         return self._parsed[file.path]
 
     def readable(self, file: SourceFile) -> Iterator[Object]:

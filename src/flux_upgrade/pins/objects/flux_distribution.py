@@ -5,12 +5,13 @@ flux-operator docs/api/v1/fluxinstance.md; controlplaneio-fluxcd/charts flux-ins
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.ranges import folder_of, is_nothing
-from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, dotted, readable
+from flux_upgrade.pins.formats.resource_sets import inputs, with_made
+from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, dotted, objects, readable
 from flux_upgrade.pins.pin import SourceFile
 
 CHART = "flux-instance"
@@ -94,8 +95,8 @@ def chart_repositories(files: Sequence[SourceFile]) -> list[Object]:
         each
         for file in files
         if b"OCIRepository" in file.content
-        for each in readable(file.content)
-        if each.text_at("kind") == "OCIRepository"
+        for each in with_made(objects(file.content))
+        if isinstance(each, Object) and each.text_at("kind") == "OCIRepository"
     ]
 
 
@@ -138,6 +139,29 @@ def combined(owner: str, file: SourceFile, line: int, field: str, sources: Seque
     """What the first of the sources states that states anything."""
     version, artifact, registry = (_stated(sources, "distribution", key) for key in ("version", "artifact", "registry"))
     return Distribution(owner, file, line, field, version, artifact, registry, _folder(sources))
+
+
+def filled(distribution: Distribution, maker: Object | None) -> Iterator[Distribution]:
+    """One for each input of the ResourceSet that fills the version; itself where none does."""
+    version = distribution.version
+    values = inputs(version.value, maker) if version else []
+    if version is None or not values:
+        yield distribution
+        return
+    artifacts, registries = (
+        _filled(each, maker, len(values)) for each in (distribution.artifact, distribution.registry)
+    )
+    for (value, path), artifact, registry in zip(values, artifacts, registries, strict=True):
+        stated = Stated(version.file, value, dotted(path))
+        yield distribution._replace(version=stated, artifact=artifact, registry=registry)
+
+
+def _filled(stated: Stated | None, maker: Object | None, count: int) -> list[Stated | None]:
+    """What it is with each of the first ``count`` inputs."""
+    values = inputs(stated.value, maker, is_read=True) if stated else []
+    if stated is None or not values:
+        return [stated] * count
+    return [Stated(stated.file, value, dotted(path)) for value, path in values[:count]]
 
 
 def _stated(sources: Sequence[Source], *keys: str) -> Stated | None:

@@ -30,7 +30,7 @@ _ACTION = re.compile(r"\{\{(?:(?!\{\{|\}\}).)*+\}\}")
 _RELEASE = re.compile(r"\{\{-?[ \t]*\.Release\.(Name|Namespace)[ \t]*-?\}\}")
 _FIELD = f"values.{'.'.join(VALUES)}.distribution"
 _VERSION, _ARTIFACT = ("distribution", "version"), ("distribution", "artifact")
-_MOST = 100  # Values of a release that are looked at: the last ones
+_MOST = 20  # Values of a release that are looked at: the last ones
 _ABSENT = "which is not in this repository"
 _TEMPLATE = "which is a template"
 
