@@ -146,7 +146,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
         "other-installers",
         "reported.other_installers",
         _YAML,
-        (b"flux2", b"microsoft.flux", b"Microsoft.Flux", b"operators.coreos.com"),
+        (b"flux2", b"flux-operator", b"flux-instance", b"microsoft.flux", b"Microsoft.Flux", b"operators.coreos.com"),
     ),
     PinKind(
         "flux-v1",
