@@ -103,8 +103,6 @@ def _pins(
     elif is_release(each, repositories):
         found = of_release(file, each, kustomizations)
         yield from (_pin(one, context) for one in filled(found, each.maker))
-    elif each.has("kind"):
-        yield from unknown.of_patches(file, each, NAME)
     else:
         yield from unknown.of_patches(file, each, NAME)
         yield from _of_helmfile(file, each, context)
@@ -115,12 +113,9 @@ def _of_helmfile(file: SourceFile, each: Object, context: PinContext) -> Iterato
         if helmfile.is_of(release, CHART):
             for distribution in distributions(release, context.tree):
                 pin = _pin(distribution, context)
-                reason, hint = helmfile.doubt(SourceFile(pin.path, pin.content), pin.line)
-                yield (
-                    pin._replace(state=PinState.UNKNOWN, version=NO_VERSION, reason=reason, hint=hint)
-                    if reason
-                    else pin
-                )
+                doubt, hint = helmfile.doubt(SourceFile(pin.path, pin.content), pin.line)
+                unclear = pin._replace(state=PinState.UNKNOWN, version=NO_VERSION, reason=doubt, hint=hint)
+                yield unclear if doubt else pin
         elif helmfile.is_rendered(release, CHART):
             spot = each.line_at(*release.entry), f"{release.called}, chart", release.chart
             yield reported_pin(file, NAME, spot, *helmfile.RENDERED)

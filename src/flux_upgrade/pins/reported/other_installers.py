@@ -53,20 +53,18 @@ def _chart(group: str, kind: str, chart: tuple[str, ...], version: str) -> tuple
 
 def _argo(kind: str, *above: str) -> tuple[_Installer, ...]:
     folder = (((*above, "repoURL"), _REPOSITORY), ((*above, "path"), _FOLDER))
-    values = (*above, "helm", "valuesObject", "instance", "distribution", "version")
+    version, values = (
+        (*above, "targetRevision"),
+        (*above, "helm", "valuesObject", "instance", "distribution", "version"),
+    )
+    # The address of a registry may end with the chart: then there is no `chart`.
+    operator, instance = ((((*above, "repoURL"), rf"oci://{chart}/?"),) for chart in (_OPERATOR, _INSTANCE))
     return (
         *_chart("argoproj.io", kind, (*above, "chart"), "targetRevision"),
-        _Installer("argoproj.io", kind, folder, (*above, "targetRevision"), _BY_HAND),
-        # A registry of charts may be named with the chart, and then without `chart`.
-        _Installer(
-            "argoproj.io",
-            kind,
-            (((*above, "repoURL"), rf"oci://{_OPERATOR}/?"),),
-            (*above, "targetRevision"),
-            _OF_OPERATOR,
-        ),
+        _Installer("argoproj.io", kind, folder, version, _BY_HAND),
+        _Installer("argoproj.io", kind, operator, version, _OF_OPERATOR),
         _Installer("argoproj.io", kind, (((*above, "chart"), _INSTANCE),), values, _OF_INSTANCE),
-        _Installer("argoproj.io", kind, (((*above, "repoURL"), rf"oci://{_INSTANCE}/?"),), values, _OF_INSTANCE),
+        _Installer("argoproj.io", kind, instance, values, _OF_INSTANCE),
     )
 
 
@@ -182,11 +180,9 @@ def _with_release(pin: Pin) -> Pin:
     """With the release, where what is written names one and no chart's version."""
     if pin.hint == _OF_INSTANCE:
         is_exact = ranges.is_exact(pin.raw)
-        state = (
-            PinState.EXACT if is_exact else PinState.RANGE if pin.raw and ranges.parsed(pin.raw) else PinState.UNKNOWN
-        )
-        version = Version(f"v{pin.raw.lstrip('=v')}" if is_exact else "")
-        return pin._replace(state=state, version=version)
+        if is_exact:
+            return pin._replace(state=PinState.EXACT, version=Version(f"v{pin.raw.lstrip('=v')}"))
+        return pin._replace(state=PinState.RANGE) if pin.raw and ranges.parsed(pin.raw) else pin
     if not pin.raw:
         return pin._replace(state=PinState.FLOATING, reason="it has no version")
     if pin.hint in (_OF_CHART, _OF_OPERATOR):
