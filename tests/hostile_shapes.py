@@ -136,6 +136,29 @@ SHAPES = {
     "steps of a workflow": Shape(".github/workflows/x.yaml", _WORKFLOW, "    - uses: fluxcd/flux2/action@main\n"),
     "arguments of a Dockerfile": Shape("Dockerfile", "", "ARG A@=v2.8.8\nFROM ghcr.io/fluxcd/flux-cli:${A@}\n"),
     "releases of a helmfile": Shape("helmfile.yaml", "releases:\n", "- {name: a@, chart: x/flux2, version: 2.1.0}\n"),
+    "releases of a helmfile that inherit": Shape(
+        "helmfile.yaml",
+        "x: &i [" + "{template: t}," * 100 + "]\ntemplates: {t: {values: [" + '{instance: "{{ x }}"},' * 100 + "]}}\n"
+        "releases:\n",
+        "- {name: a@, chart: x/flux-instance, inherit: *i}\n",
+    ),
+    "values of a release": Shape(
+        "helmfile.yaml",
+        "releases:\n- name: a\n  chart: x/flux-instance\n  values:\n",
+        "  - v@/{{ .x }}/{{ .y }}a{{ .z }}.yaml\n",
+    ),
+    "releases with values set": Shape(
+        "helmfile.yaml",
+        "x: &v [" + "{name: instance.a, value: b}," * 20 + "]\nreleases:\n",
+        "- {name: a@, chart: x/flux-instance, set: *v}\n",
+    ),
+    "inputs of a ResourceSet": Shape(
+        _YAML,
+        "apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSet\nmetadata: {name: a}\nspec:\n"
+        "  resources:\n  - apiVersion: fluxcd.controlplane.io/v1\n    kind: FluxInstance\n    metadata: {name: flux}\n"
+        "    spec: {distribution: {version: << inputs.v >>, registry: ghcr.io/fluxcd}}\n  inputs:\n",
+        "  - {v: 2.8.8}\n",
+    ),
     "rules for Renovate": Shape(
         "renovate.json", '{"packageRules": [{}', ',{"matchPackageNames": ["fluxcd/flux2"]}', "]}"
     ),

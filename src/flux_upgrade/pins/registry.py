@@ -60,7 +60,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
     PinKind(
         "flux-instance",
         "flux_instance.pin",
-        (*_YAML, ".json", *TERRAFORM_FILES),
+        (*_YAML, ".json", ".gotmpl", *TERRAFORM_FILES),
         (b"FluxInstance", b"flux-instance"),
         (b"/distribution",),
     ),
@@ -109,7 +109,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
     PinKind(
         "flux-operator",
         "flux_operator.pin",
-        (*_YAML, ".json", "Kustomization", *TERRAFORM_FILES),
+        (*_YAML, ".json", ".gotmpl", "Kustomization", *TERRAFORM_FILES),
         (b"flux-operator", b"flux-instance"),
     ),
     PinKind("workflow", "cli.workflow", _YAML, (b"flux2", b"Flux2", b"fluxcd.io/install.sh")),
@@ -155,7 +155,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
         "other-installers",
         "reported.other_installers",
         _YAML,
-        (b"flux2", b"microsoft.flux", b"Microsoft.Flux", b"operators.coreos.com"),
+        (b"flux2", b"flux-operator", b"flux-instance", b"microsoft.flux", b"Microsoft.Flux", b"operators.coreos.com"),
     ),
     PinKind(
         "flux-v1",

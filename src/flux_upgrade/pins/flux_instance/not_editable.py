@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
-from flux_upgrade.pins.formats.readings import RESOURCE_SET, unknown_pin
+from flux_upgrade.pins.formats.readings import unknown_pin
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, dotted, is_variable, readable
-from flux_upgrade.pins.objects.flux_distribution import INLINE, INSTANCE, is_instance
+from flux_upgrade.pins.objects import helmfile
+from flux_upgrade.pins.objects.flux_distribution import CHART, INLINE, INSTANCE, is_instance
 from flux_upgrade.pins.pin import Pin, SourceFile
 
 _FIELDS = ("version", "artifact")
@@ -68,25 +69,6 @@ def of_merge_patch(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
             yield unknown_pin(file, kind, spot, *_PATCH)
 
 
-def of_resource_set(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
-    """Versions in what a ResourceSet makes (flux-operator docs/api/v1/resourceset.md)."""
-    if each.text_at("kind") != "ResourceSet":
-        return
-    name = f"ResourceSet {each.text_at('metadata', 'name')}"
-    for item in each.entries("spec", "resources"):
-        above = {"FluxInstance": INSTANCE, "HelmRelease": INLINE}.get(each.text_at(*item, "kind"), ())
-        place = (*item, *above, "distribution", "version")
-        if above and each.has(*place):
-            spot = each.line_at(*place), f"{name}, {each.text_at(*item, 'kind')}", each.text_at(*place)
-            yield unknown_pin(file, kind, spot, *RESOURCE_SET)
-    template = each.at("spec", "resourcesTemplate")
-    if template is not None:
-        # A block scalar's text begins in the line after its indicator.
-        for line, written in _in_text(template.text):
-            spot = template.line + line, f"{name}, FluxInstance", written
-            yield unknown_pin(file, kind, spot, *RESOURCE_SET)
-
-
 def of_broken(file: SourceFile, broken: BrokenDocument, kind: str) -> Iterator[Pin]:
     """Versions in a document that is no YAML: a template, as a rule."""
     doubt = (f"the document is not readable: {broken.message}", "fix the file first")
@@ -94,6 +76,8 @@ def of_broken(file: SourceFile, broken: BrokenDocument, kind: str) -> Iterator[P
         doubt = _TEMPLATE
     for line, written in _in_text(broken.text):
         yield unknown_pin(file, kind, (broken.line + line - 1, "distribution.version", written), *doubt)
+    for line in helmfile.in_broken(broken, CHART):
+        yield unknown_pin(file, kind, (line, f"chart {CHART}", ""), *doubt)
 
 
 def _in_text(text: str) -> Iterator[tuple[int, str]]:

@@ -11,33 +11,40 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
 from flux_upgrade.model.text import first_few
-from flux_upgrade.model.versions import Version
+from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_instance import in_terraform
 from flux_upgrade.pins.flux_instance import not_editable as unknown
 from flux_upgrade.pins.flux_instance.version_range import choice_of, moved_along
 from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.formats.go_templates import helmfile_objects
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.ranges import is_nothing
 from flux_upgrade.pins.formats.readings import refusal, unknown_pin
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, as_number, is_variable, objects
+from flux_upgrade.pins.formats.resource_sets import with_made
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, as_number, is_variable
+from flux_upgrade.pins.objects import helmfile
 from flux_upgrade.pins.objects.flux_distribution import (
+    CHART,
     CHART_RANGE,
     Distribution,
     Stated,
     chart_repositories,
+    filled,
     is_instance,
     is_release,
     of_instance,
     of_release,
 )
+from flux_upgrade.pins.objects.helmfile_values import HelmfileValues
 from flux_upgrade.pins.objects.terraform_resources import without_terraform
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
 
 NAME = "flux-instance"
 
 _RELEASE = re.compile(r"\d+\.\d+\.\d+.*")
 _RAISE = "update the artifact to a flux-operator version that includes this Flux release"
+_RENDERED = "edit the version in the file that the template reads, or set it in the release's values"
 _WHOLE = "edit it, or set version and registry in one place"
 _MOST = 5  # Resources of Terraform that are listed with the line that sets their version
 _PUBLIC = ("ghcr.io/fluxcd", "docker.io/fluxcd")  # Registries in which Flux itself publishes its images
@@ -64,7 +71,7 @@ def _in_yaml(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     repositories = chart_repositories(others)
     for file in others:
         yield from unknown.of_json_patch(file, NAME)
-        for each in objects(file.content):
+        for each in with_made(helmfile_objects(file.content)):
             yield from _pins(file, each, kustomizations, repositories, context)
 
 
@@ -120,12 +127,27 @@ def _pins(
         yield from unknown.of_merge_patch(file, each, NAME)
     elif is_instance(each):
         if each.has("spec", "distribution"):
-            yield _pin(of_instance(file, each), context)
+            yield from (_pin(found, context) for found in filled(of_instance(file, each), each.maker))
     elif is_release(each, repositories):
-        yield _pin(of_release(file, each, kustomizations), context)
+        found = of_release(file, each, kustomizations)
+        yield from (_pin(one, context) for one in filled(found, each.maker))
     else:
         yield from unknown.of_patches(file, each, NAME)
-        yield from unknown.of_resource_set(file, each, NAME)
+        yield from _of_helmfile(file, each, context)
+
+
+def _of_helmfile(file: SourceFile, each: Object, context: PinContext) -> Iterator[Pin]:
+    values = HelmfileValues(context.tree)
+    for release in helmfile.releases(file, each):
+        if helmfile.is_of(release, CHART):
+            for distribution in values.distributions(release):
+                pin = _pin(distribution, context)
+                doubt, hint = helmfile.doubt(SourceFile(pin.path, pin.content), pin.line)
+                unclear = pin._replace(state=PinState.UNKNOWN, version=NO_VERSION, reason=doubt, hint=hint)
+                yield unclear if doubt else pin
+        elif helmfile.is_rendered(release, CHART):
+            spot = each.line_at(*release.entry), f"{release.called}, chart", release.chart
+            yield reported_pin(file, NAME, spot, *helmfile.RENDERED)
 
 
 def _pin(distribution: Distribution, context: PinContext) -> Pin:
@@ -167,6 +189,8 @@ def _without_version(distribution: Distribution, context: PinContext) -> Pin:
         return pin._replace(reason="it has no version: another file completes it", hint=_WHOLE)
     if distribution.unread:
         reason = f"its version may be set in {distribution.unread}"
+        if distribution.is_rendered:
+            return pin._replace(role=Role.REPORTED, reason=reason, hint=_RENDERED)
         return pin._replace(reason=reason, hint=f"set {distribution.field}.version")
     default = _range(pin, distribution, CHART_RANGE, context)
     if default.state is PinState.UNKNOWN:

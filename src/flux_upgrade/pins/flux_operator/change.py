@@ -35,7 +35,7 @@ def is_floating(place: OperatorPlace) -> bool:
     """Whether the newest release is taken, whichever that is."""
     is_odd = place.value is not None and bool(place.value.reason)
     text = place.version.text if place.version else ""
-    return not is_odd and place.digest is None and text in NEWEST and not is_variable(place.raw)
+    return not (is_odd or place.trouble[0]) and place.digest is None and text in NEWEST and not is_variable(place.raw)
 
 
 def raw_of(place: OperatorPlace) -> str:
@@ -88,6 +88,8 @@ def made(pin: Pin, place: OperatorPlace, target: Version, context: PinContext) -
 
 def _unclear(place: OperatorPlace) -> tuple[str, str]:
     """Why what is stated is not to be read as it stands, and what to do; empty where it is."""
+    if place.trouble[0]:
+        return place.trouble
     values = [each for each in (place.value, place.version, place.digest) if each is not None]
     reason = next((each.reason for each in values if each.reason), "")
     if reason:

@@ -16,20 +16,26 @@ from flux_upgrade.pins.flux_operator.places import (
     OPERATOR,
     OperatorPlace,
     artifact,
+    filled,
     image,
     images,
+    in_broken_helmfile,
+    in_helmfile,
     in_terraform,
     override,
     places,
 )
 from flux_upgrade.pins.formats import ranges
+from flux_upgrade.pins.formats.go_templates import helmfile_objects
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace, inline, operations
 from flux_upgrade.pins.formats.readings import unknown_pin
-from flux_upgrade.pins.formats.yaml_places import Value, is_variable, readable
-from flux_upgrade.pins.objects import chart_patches, flux_distribution
+from flux_upgrade.pins.formats.resource_sets import with_made
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Value, is_variable, readable
+from flux_upgrade.pins.objects import chart_patches, flux_distribution, helmfile
 from flux_upgrade.pins.objects.chart_place import ChartSource, Files
 from flux_upgrade.pins.objects.chart_place import ChartVersionPlace as Chart
+from flux_upgrade.pins.objects.helmfile_values import HelmfileValues
 from flux_upgrade.pins.objects.operator_releases import last
 from flux_upgrade.pins.objects.terraform_resources import without_terraform
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
@@ -76,11 +82,14 @@ def patches(files: Sequence[SourceFile], tree: Tree) -> Iterator[PatchedPlace]:
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     """Every pin of the operator. The registry is asked what a release knows only if the pins are updated."""
     kustomizations = context.kustomizations
-    found = list(_places(files, kustomizations, context.tree, is_asked=context.moves_operator))
+    found = list(_places(files, context.tree, kustomizations, is_asked=context.moves_operator))
     if not context.moves_operator:
         yield from (_reported(file, place) for file, place in found)
         return
     for file, place in found:
+        if place.trouble == helmfile.RENDERED:
+            yield _reported(file, place)
+            continue
         pin = unknown_pin(file, NAME, (place.line, place.where, moves.raw_of(place)))
         pin = pin._replace(role=Role.OPERATOR, folder=place.folder, details=place)
         if file.path in kustomizations.patch_files:
@@ -105,7 +114,7 @@ def change(pin: Pin, target: Version, context: PinContext) -> PinChange:
 
 
 def _places(
-    files: Sequence[SourceFile], kustomizations: Kustomizations, tree: Tree, *, is_asked: bool
+    files: Sequence[SourceFile], tree: Tree, kustomizations: Kustomizations, *, is_asked: bool
 ) -> Iterator[tuple[SourceFile, OperatorPlace]]:
     """Every place; those of the artifact last, each once: two HelmReleases may share a file of values."""
     others = without_terraform(files)
@@ -113,20 +122,32 @@ def _places(
     artifacts: dict[tuple[str, int], tuple[SourceFile, OperatorPlace]] = {}
     yield from in_terraform(files, tree)
     for file in others:
-        for each in readable(file.content):
-            yield from ((file, place) for place in places(file, each))
-            if is_asked:
-                yield from ((file, place) for place in override(each))
-            found = None
-            if flux_distribution.is_instance(each):
-                found = artifact(flux_distribution.of_instance(file, each))
-            elif flux_distribution.is_release(each, repositories):
-                # Its values, and so the artifact, may stand in another file.
-                found = artifact(flux_distribution.of_release(file, each, kustomizations))
-            if found is not None:
-                file_of, place_of = found
-                artifacts[file_of.path, place_of.start] = found
+        for each in with_made(helmfile_objects(file.content)):
+            if isinstance(each, BrokenDocument):
+                yield from ((file, place) for place in in_broken_helmfile(each))
+                continue
+            found = [*places(file, each), *in_helmfile(file, each, tree), *(override(each) if is_asked else ())]
+            yield from ((file, one) for place in found for one in filled(place, each.maker))
+            for distribution in _distributions(file, each, tree, kustomizations, repositories):
+                of_artifact = artifact(distribution)
+                if of_artifact is not None:
+                    file_of, place_of = of_artifact
+                    artifacts[file_of.path, place_of.start] = of_artifact
     yield from artifacts.values()
+
+
+def _distributions(
+    file: SourceFile, each: Object, tree: Tree, kustomizations: Kustomizations, repositories: Sequence[Object]
+) -> Iterator[flux_distribution.Distribution]:
+    """What an object states of one; values, and so the artifact, may stand in another file."""
+    if flux_distribution.is_instance(each):
+        yield from flux_distribution.filled(flux_distribution.of_instance(file, each), each.maker)
+    elif flux_distribution.is_release(each, repositories):
+        yield from flux_distribution.filled(flux_distribution.of_release(file, each, kustomizations), each.maker)
+    values = HelmfileValues(tree)
+    for release in helmfile.releases(file, each):
+        if helmfile.is_of(release, flux_distribution.CHART):
+            yield from values.distributions(release)
 
 
 def _reported(file: SourceFile, place: OperatorPlace) -> Pin:
@@ -138,8 +159,9 @@ def _reported(file: SourceFile, place: OperatorPlace) -> Pin:
 
 def _state(place: OperatorPlace) -> tuple[PinState, str]:
     text = place.raw
-    if place.value is not None and place.value.reason:
-        return PinState.UNKNOWN, place.value.reason
+    doubt = place.trouble[0] or (place.value.reason if place.value is not None else "")
+    if doubt:
+        return PinState.UNKNOWN, doubt
     if is_variable(text):
         return PinState.UNKNOWN, "a variable sets it"
     if text in moves.NEWEST:

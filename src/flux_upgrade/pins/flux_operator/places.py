@@ -12,8 +12,10 @@ from typing import NamedTuple
 from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats.kustomize_files import is_kustomization
 from flux_upgrade.pins.formats.ranges import is_nothing
+from flux_upgrade.pins.formats.resource_sets import inputs
 from flux_upgrade.pins.formats.terraform_values import Modules
-from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, dotted
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, dotted
+from flux_upgrade.pins.objects import helmfile
 from flux_upgrade.pins.objects.flux_distribution import Distribution
 from flux_upgrade.pins.objects.operator_releases import MANIFESTS, PUBLISHED, last
 from flux_upgrade.pins.objects.terraform_resources import resources
@@ -47,6 +49,7 @@ class OperatorPlace(NamedTuple):
     repository: str = ""  # What is pinned, as in a reference to an image; empty where that stands somewhere else
     is_range: bool = False  # Whether Flux or Helm reads the version as a range
     folder: str | None = None  # The folder that the cluster is reconciled from, as `Pin.folder`
+    trouble: tuple[str, str] = ("", "")  # Why it cannot be changed there, and what to do
 
     @property
     def start(self) -> int:
@@ -87,6 +90,38 @@ def in_terraform(files: Sequence[SourceFile], tree: Tree) -> Iterator[tuple[Sour
     yield from found.values()
 
 
+def in_helmfile(file: SourceFile, each: Object, tree: Tree) -> Iterator[OperatorPlace]:
+    """The releases of a helmfile, and their templates, with the operator's chart."""
+    releases = [*helmfile.of_chart(file, each, OPERATOR)]
+    repositories = helmfile.repositories(tree, file) if releases else {}
+    lock = helmfile.lock(releases[0], tree) if releases else None  # All of them have the same chart
+    for release in releases:
+        found = _field(each, (*release.entry, "version"))
+        address = helmfile.address(release, repositories)
+        decided, locked = helmfile.doubt(file, found.line), ("", "")
+        if lock is not None and lock.versions:
+            locked = f"{lock.path} also records the chart", f"set the version, run `{lock.command}`, commit both files"
+        # A registry has the chart's tags without the `v` that Helm accepts.
+        is_tag = address.startswith("oci://") and not found.raw.startswith(("v", "="))
+        yield found._replace(
+            where=f"{release.called}, version",
+            version=_stated(found),
+            repository=address.removeprefix("oci://") if is_tag else "",
+            is_range=True,
+            trouble=decided if decided[0] else locked,
+        )
+    for release in helmfile.releases(file, each):
+        if helmfile.is_rendered(release, OPERATOR):
+            line = each.line_at(*release.entry)
+            yield OperatorPlace(f"{release.called}, chart", line, release.chart, None, trouble=helmfile.RENDERED)
+
+
+def in_broken_helmfile(broken: BrokenDocument) -> Iterator[OperatorPlace]:
+    """The lines with the operator's chart in a helmfile that is no YAML."""
+    for line in helmfile.in_broken(broken, OPERATOR):
+        yield OperatorPlace(f"chart {OPERATOR}", line, "", None, trouble=helmfile.TEMPLATE)
+
+
 def images(each: Object) -> Iterator[OperatorPlace]:
     """The images of the operator in a workload, or in a patch of one."""
     for entry in each.entries("spec", "template", "spec", "containers"):
@@ -119,6 +154,16 @@ def override(each: Object) -> Iterator[OperatorPlace]:
         repository = each.text_at(*_OVERRIDE, "repository") or f"ghcr.io/controlplaneio-fluxcd/{OPERATOR}"
         found = _field(each, (*_OVERRIDE, "tag"))
         yield _with_parts(found, found.value, None)._replace(repository=repository)
+
+
+def filled(place: OperatorPlace, maker: Object | None) -> Iterator[OperatorPlace]:
+    """One for each input of the ResourceSet that fills the version; itself where none does."""
+    values = inputs(place.version, maker) if place.version and not place.digest else []
+    if not values:
+        yield place
+    for value, path in values:
+        where = f"{place.where.rpartition(', ')[0]}, {dotted(path)}"
+        yield place._replace(where=where, line=value.line, raw=value.text, value=value, version=value)
 
 
 def artifact(found: Distribution) -> tuple[SourceFile, OperatorPlace] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -112,13 +112,15 @@ class YamlDocument:
         is_quoted = node.style in ("'", '"')
         start = self.offset(node.start_mark.index + is_quoted)
         end = self.offset(node.end_mark.index - is_quoted)
-        reason = ""
+        written, reason = self.passage.file[start:end], ""
+        # Of a template, the action stands in the file where the document has others: see `go_templates`.
+        text = written if "{{" in written and len(written) == len(node.value) else node.value
         if is_shared or id(node) in self.shared:
             reason = "it uses a YAML anchor or alias"
-        elif self.passage.file[start:end] != node.value:
+        elif written != text:
             reason = "it contains a YAML tag, escapes or line breaks"
         # libyaml begins a line at more characters than other tools do: at U+2028, say.
-        return Value(node.value, start, end, self.passage.line(start), reason)
+        return Value(text, start, end, self.passage.line(start), reason)
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,7 @@ class Object:
 
     document: YamlDocument
     node: MappingNode
+    maker: Object | None = field(default=None, compare=False, kw_only=True)  # The ResourceSet that it is made from
 
     @property
     def line(self) -> int:
@@ -137,12 +140,32 @@ class Object:
         """Plain values. Raises Unreadable."""
         return construct(self.node, self.document.line)
 
+    @cached_property
+    def text(self) -> str:
+        """As it stands in the file, without the blanks before its first line."""
+        begin, end = (self.document.offset(mark.index) for mark in (self.node.start_mark, self.node.end_mark))
+        return self.document.passage.file[begin:end]
+
+    def below(self, *path: Step) -> Object | None:
+        """The mapping at the path; None where there is none."""
+        node, _ = self._walk(path)
+        return replace(self, node=node) if isinstance(node, MappingNode) else None
+
+    def passage_at(self, *path: Step) -> Passage | None:
+        """The text at the path, to be read by itself; None where there is none, or its places are unknown."""
+        node, _ = self._walk(path)
+        return self.document.passage.within(self.document.begin, node) if isinstance(node, ScalarNode) else None
+
     def at(self, *path: Step) -> Value | None:
         """The scalar at a path of keys and indices; None where there is none, or something else."""
         node, is_shared = self._walk(path)
         if not isinstance(node, ScalarNode):
             return None
         return self.document.value(node, is_shared=is_shared)
+
+    def identity(self, *path: Step) -> int:
+        """The same for whatever is one thing in the document, as by an alias; while the document is kept."""
+        return id(self._walk(path)[0])
 
     def has(self, *path: Step) -> bool:
         return self._walk(path)[0] is not None
@@ -166,12 +189,15 @@ class Object:
     def text_at(self, *path: Step) -> str:
         """The scalar's text; empty where there is none."""
         node, _ = self._walk(path)
-        return node.value if isinstance(node, ScalarNode) else ""
+        if not isinstance(node, ScalarNode):
+            return ""
+        return self.document.value(node).text if "<<" in node.value else node.value
 
     def called(self, *above: Step) -> str:
         """``HelmRelease flux-system/flux``, by what stands below ``above``; as much of it as there is."""
         name, namespace = (self.text_at(*above, "metadata", key) for key in ("name", "namespace"))
-        return f"{self.text_at(*above, 'kind')} {f'{namespace}/' if namespace else ''}{name}".strip()
+        own = f"{self.text_at(*above, 'kind')} {f'{namespace}/' if namespace else ''}{name}".strip()
+        return f"{self.maker.called()}, {own}" if self.maker else own
 
     def count(self, *path: Step) -> int:
         """Items of the list at the path; 0 where there is none."""

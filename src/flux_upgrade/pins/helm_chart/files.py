@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 
 from flux_upgrade.model.files import Tree
-from flux_upgrade.model.text import decoded
 from flux_upgrade.pins.formats.kustomize_files import joined, read
 from flux_upgrade.pins.formats.yaml_places import Object, Step, is_variable, readable
+from flux_upgrade.pins.objects import helmfile
 from flux_upgrade.pins.objects.chart_place import (
     CHART,
     ChartSource,
@@ -29,9 +29,6 @@ from flux_upgrade.pins.objects.chart_place import (
 from flux_upgrade.pins.pin import SourceFile
 
 _LOCKS = {"Chart.yaml": "Chart.lock", "requirements.yaml": "requirements.lock"}
-_CONTROL = re.compile(r"\{\{-?\s*(?:if|else|range|with|end|define|template|block)\b")
-"""What a Go template decides or repeats with."""
-_TEMPLATE = ("the file is a template, which sets the version when it is rendered", "edit the version yourself")
 _DIGEST = ("the chart has a version and a digest", "remove the digest, or edit both together")
 
 
@@ -41,12 +38,12 @@ def places(files: Files, tree: Tree) -> Iterator[ChartVersionPlace]:
         for each in files.readable(file):
             if name in _LOCKS:
                 yield from _dependencies(tree, file, each)
-            elif each.count("releases") and not each.has("kind"):
-                yield from _releases(files, tree, file, each)
             elif name.startswith("kustomization.") or each.text_at("kind") == "HelmChartInflationGenerator":
                 yield from _inflated(tree, file, each)
             elif identity(each)[:2] == ("helm.cattle.io", "HelmChart"):
                 yield from _deployed(file, each)
+            else:
+                yield from _releases(tree, file, each)
 
 
 def _dependencies(tree: Tree, file: SourceFile, each: Object) -> Iterator[ChartVersionPlace]:
@@ -94,68 +91,36 @@ def _chart_lock(tree: Tree, folder: str, name: str) -> Lock | None:
     return next((Lock(path, command) for path in copies if read(tree, path) is not None), None)
 
 
-def _releases(files: Files, tree: Tree, file: SourceFile, each: Object) -> Iterator[ChartVersionPlace]:
+def _releases(tree: Tree, file: SourceFile, each: Object) -> Iterator[ChartVersionPlace]:
     """Those of a helmfile, and the templates that they inherit from."""
-    listed = [*each.entries("releases"), *(("templates", name) for name in each.keys("templates"))]
-    repositories = _repositories(files, tree, file)
-    lock = _helmfile_lock(tree, file.path, each.text_at("lockFilePath"))
-    trouble = _TEMPLATE if _CONTROL.search(decoded(file.content)) else ("", "")
-    seen: set[int] = set()
-    for entry in listed:
-        source = _release_source(each.text_at(*entry, "chart"), repositories)
-        version = each.at(*entry, "version")
-        if source is None or (version is not None and version.start in seen):
-            continue
-        if version is not None:
-            seen.add(version.start)
-        name = each.text_at(*entry, "name") or entry[1]
+    found = [*helmfile.of_chart(file, each, CHART)]
+    repositories = helmfile.repositories(tree, file) if found else {}
+    lock = helmfile.lock(found[0], tree) if found else None  # All of them have the same chart
+    for release in found:
+        entry = release.entry
         values = [remark for place in each.entries(*entry, "values") for remark in overridden(each, *place)]
         yield _place(
             file,
             each,
             entry,
-            where=f"{entry[0].removesuffix('s')} {name}, version" if isinstance(entry[0], str) else "",
-            source=source,
+            where=f"{release.called}, version",
+            source=_release_source(release, repositories),
             lock=lock,
             remarks=(*values, *overridden_by_set(each, *entry, "set")),
-            trouble=trouble,
+            trouble=helmfile.doubt(file, each.line_at(*entry, "version")),
         )
 
 
-def _release_source(chart: str, repositories: dict[str, str]) -> ChartSource | None:
-    """None: it is another chart."""
-    parent, _, name = chart.rstrip("/").rpartition("/")
-    if name != CHART:
-        return None
-    if chart.startswith("oci://"):
-        return source_at(parent)
-    alias, _, below = parent.partition("/")
-    if alias in repositories:
-        return source_at(f"{repositories[alias].rstrip('/')}/{below}")
+def _release_source(release: helmfile.HelmfileRelease, repositories: dict[str, str]) -> ChartSource:
+    address = helmfile.address(release, repositories)
+    if address:
+        return source_at(address.rpartition("/")[0])
+    alias = release.chart.partition("/")[0]
     return ChartSource(
-        "", f"neither the file nor its bases declare the repository '{alias}' for {chart}", "add it to `repositories`"
+        "",
+        f"neither the file nor its bases declare the repository '{alias}' for {release.chart}",
+        "add it to `repositories`",
     )
-
-
-def _repositories(files: Files, tree: Tree, file: SourceFile) -> dict[str, str]:
-    """Address by name, of all parts of the file and of its bases."""
-    parts = [*files.readable(file)]
-    for each in tuple(parts):
-        for entry in each.entries("bases"):
-            base = joined(folder_of(file.path), each.text_at(*entry))
-            parts += readable(read(tree, base) or b"")
-    found = {}
-    for each in parts:
-        for entry in each.entries("repositories"):
-            url, is_oci = each.text_at(*entry, "url"), each.text_at(*entry, "oci") == "true"
-            found[each.text_at(*entry, "name")] = f"oci://{url}" if is_oci else url
-    return found
-
-
-def _helmfile_lock(tree: Tree, path: str, stated: str) -> Lock | None:
-    name = path.removesuffix(".gotmpl").removesuffix(".yaml").removesuffix(".yml")
-    lock = joined(folder_of(path), stated) if stated else f"{name}.lock"
-    return lock_at(tree, lock, f"helmfile --file {path} deps")
 
 
 def _inflated(tree: Tree, file: SourceFile, each: Object) -> Iterator[ChartVersionPlace]:

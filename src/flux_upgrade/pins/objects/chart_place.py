@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from flux_upgrade.model.files import Tree
+from flux_upgrade.pins.formats import go_templates, resource_sets
 from flux_upgrade.pins.formats.kustomize_files import read
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, is_variable, objects, readable
+from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, is_variable, readable
 from flux_upgrade.pins.pin import SourceFile
 
 HELM = "helm.toolkit.fluxcd.io"
@@ -78,9 +79,9 @@ class Files:
         return (file for file in self._files.values() if _NAME.search(file.content))
 
     def objects(self, file: SourceFile) -> tuple[Object | BrokenDocument, ...]:
-        """What is in it, see ``yaml_places.objects``."""
+        """What is in it, see ``go_templates.helmfile_objects``, and what ResourceSets in it make."""
         if file.path not in self._parsed:
-            self._parsed[file.path] = tuple(objects(file.content))
+            self._parsed[file.path] = resource_sets.with_made(go_templates.helmfile_objects(file.content))
         return self._parsed[file.path]
 
     def readable(self, file: SourceFile) -> Iterator[Object]:
@@ -113,7 +114,7 @@ def folder_of(path: str) -> str:
     return path.rpartition("/")[0] + "/" if "/" in path else ""
 
 
-def lock_at(tree: Tree, path: str, command: str) -> Lock | None:
+def lock_at(tree: Tree, path: str, command: str, chart: str = CHART) -> Lock | None:
     """The lock file at ``path``, as Helm and helmfile write it; None where there is none."""
     content = read(tree, path)
     if content is None:
@@ -122,7 +123,7 @@ def lock_at(tree: Tree, path: str, command: str) -> Lock | None:
         each.text_at(*entry, "version")
         for each in readable(content)
         for entry in each.entries("dependencies")
-        if each.text_at(*entry, "name").rpartition("/")[2] == CHART
+        if each.text_at(*entry, "name").rpartition("/")[2] == chart
     )
     return Lock(path, command, tuple(versions))
 

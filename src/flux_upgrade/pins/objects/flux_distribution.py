@@ -5,12 +5,13 @@ flux-operator docs/api/v1/fluxinstance.md; controlplaneio-fluxcd/charts flux-ins
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol
 
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.ranges import folder_of, is_nothing
-from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, readable
+from flux_upgrade.pins.formats.resource_sets import inputs, with_made
+from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, dotted, objects, readable
 from flux_upgrade.pins.pin import SourceFile
 
 CHART = "flux-instance"
@@ -41,14 +42,27 @@ class Distribution(NamedTuple):
     registry: Stated | None
     folder: str | None  # The folder that the cluster is reconciled from, as `Pin.folder`
     of_chart: bool = False
-    unread: str = ""  # Values that cannot be read, in words; they may state what is stated nowhere else
+    unread: str = ""
+    """Values that cannot be looked at, and why, in words; they may state what is stated nowhere else."""
+    is_rendered: bool = False  # Whether some of `unread` is a template, which says more when it is rendered
     is_disabled: bool = False  # Whether the annotation `fluxcd.controlplane.io/reconcile` is `disabled`
 
 
-class _DistributionSource(NamedTuple):
+class DistributionSource(NamedTuple):
+    """A mapping that has ``distribution`` and ``sync``."""
+
     file: SourceFile
     object: Object
     path: tuple[Step, ...]
+    hidden: int = 0  # How many steps of the path are not shown
+
+    def stated(self, *keys: str) -> Stated | None:
+        value = self.object.at(*self.path, *keys)
+        return Stated(self.file, value, dotted((*self.path, *keys)[self.hidden :])) if value else None
+
+
+class Source(Protocol):
+    def stated(self, *keys: str) -> Stated | None: ...
 
 
 def is_instance(each: Object) -> bool:
@@ -80,15 +94,15 @@ def chart_repositories(files: Sequence[SourceFile]) -> list[Object]:
         each
         for file in files
         if b"OCIRepository" in file.content
-        for each in readable(file.content)
-        if each.text_at("kind") == "OCIRepository"
+        for each in with_made(objects(file.content))
+        if isinstance(each, Object) and each.text_at("kind") == "OCIRepository"
     ]
 
 
 def of_instance(file: SourceFile, each: Object) -> Distribution:
     """What a FluxInstance states itself."""
     is_disabled = each.text_at("metadata", "annotations", _RECONCILE).lower() == "disabled"
-    return _distribution(file, each, [_DistributionSource(file, each, INSTANCE)])._replace(is_disabled=is_disabled)
+    return _distribution(file, each, [DistributionSource(file, each, INSTANCE)])._replace(is_disabled=is_disabled)
 
 
 def of_release(file: SourceFile, each: Object, kustomizations: Kustomizations) -> Distribution:
@@ -97,7 +111,7 @@ def of_release(file: SourceFile, each: Object, kustomizations: Kustomizations) -
     helm-controller docs/spec/v2/helmreleases.md: a later one of valuesFrom goes before an
     earlier one, and spec.values before all.
     """
-    sources = [_DistributionSource(file, each, INLINE)]
+    sources = [DistributionSource(file, each, INLINE)]
     unread = []
     for index in reversed(range(each.count("spec", "valuesFrom"))):
         own = ("spec", "valuesFrom", index)
@@ -107,7 +121,7 @@ def of_release(file: SourceFile, each: Object, kustomizations: Kustomizations) -
             found = kustomizations.source_of(file.path, name, key)
         values = list(readable(found.content)) if found else []
         if found and len(values) == 1:
-            sources.append(_DistributionSource(found, values[0], VALUES))
+            sources.append(DistributionSource(found, values[0], VALUES))
         else:
             unread.append(f"{each.text_at(*own, 'kind')} {name}")
     return _distribution(file, each, sources)._replace(of_chart=True, unread=_absent(unread))
@@ -117,30 +131,46 @@ def _absent(unread: Sequence[str]) -> str:
     return f"{' and '.join(unread)}, which is not in this repository" if unread else ""
 
 
-def _distribution(file: SourceFile, each: Object, sources: Sequence[_DistributionSource]) -> Distribution:
-    first = sources[0]
-    version = _stated(sources, "distribution", "version")
-    return Distribution(
-        each.called(),
-        file,
-        each.line_at(*_deepest(each, (*first.path, "distribution", "version"))),
-        ".".join(map(str, (*first.path, "distribution"))),
-        version,
-        _stated(sources, "distribution", "artifact"),
-        _stated(sources, "distribution", "registry"),
-        _folder(sources),
+def _distribution(file: SourceFile, each: Object, sources: Sequence[DistributionSource]) -> Distribution:
+    path = (*sources[0].path, "distribution")
+    line = each.line_at(*_deepest(each, (*path, "version")))
+    return combined(each.called(), file, line, dotted(path), sources)
+
+
+def combined(owner: str, file: SourceFile, line: int, field: str, sources: Sequence[Source]) -> Distribution:
+    """What the first of the sources states that states anything."""
+    version, artifact, registry = (_stated(sources, "distribution", key) for key in ("version", "artifact", "registry"))
+    return Distribution(owner, file, line, field, version, artifact, registry, _folder(sources))
+
+
+def filled(distribution: Distribution, maker: Object | None) -> Iterator[Distribution]:
+    """One for each input of the ResourceSet that fills the version; itself where none does."""
+    version = distribution.version
+    values = inputs(version.value, maker) if version else []
+    if version is None or not values:
+        yield distribution
+        return
+    artifacts, registries = (
+        _filled(each, maker, len(values)) for each in (distribution.artifact, distribution.registry)
     )
+    for (value, path), artifact, registry in zip(values, artifacts, registries, strict=True):
+        stated = Stated(version.file, value, dotted(path))
+        yield distribution._replace(version=stated, artifact=artifact, registry=registry)
 
 
-def _stated(sources: Sequence[_DistributionSource], *keys: str) -> Stated | None:
-    for source in sources:
-        value = source.object.at(*source.path, *keys)
-        if value is not None:
-            return Stated(source.file, value, ".".join(map(str, (*source.path, *keys))))
-    return None
+def _filled(stated: Stated | None, maker: Object | None, count: int) -> list[Stated | None]:
+    """What it is with each of the first ``count`` inputs."""
+    values = inputs(stated.value, maker, is_read=True) if stated else []
+    if stated is None or not values:
+        return [stated] * count
+    return [Stated(stated.file, value, dotted(path)) for value, path in values[:count]]
 
 
-def _folder(sources: Sequence[_DistributionSource]) -> str | None:
+def _stated(sources: Sequence[Source], *keys: str) -> Stated | None:
+    return next((found for source in sources if (found := source.stated(*keys))), None)
+
+
+def _folder(sources: Sequence[Source]) -> str | None:
     return sync_folder(*(_stated(sources, "sync", key) for key in ("kind", "url", "path")))
 
 

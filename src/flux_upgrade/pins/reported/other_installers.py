@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
+from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.flux2_repository import judge, parse
 from flux_upgrade.pins.formats.readings import never_changed
 from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
@@ -17,12 +18,16 @@ from flux_upgrade.pins.pin import Pin, PinState, SourceFile, reported_pin
 NAME = "other-installers"
 change = never_changed
 
-_MARK = re.compile(r"flux2|microsoft\.flux|operators\.coreos", re.IGNORECASE)  # Every installer needs one of them
+_MARK = re.compile(r"flux(?:2|-operator|-instance)|microsoft\.flux|operators\.coreos", re.IGNORECASE)
 _CHART = r"(?:.*/)?flux2"
+_OPERATOR = r"(?:.*/)?flux-operator"
+_INSTANCE = r"(?:.*/)?flux-instance"
 _REPOSITORY = r"(?:https://|ssh://git@|git@)github\.com[:/]fluxcd/flux2(?:\.git)?/?"
 _FOLDER = r"(?:\./)?manifests/(?:install|crds)/?"
 _RELEASE = r"https://github\.com/fluxcd/flux2/releases/.*/install\.yaml"
 _OF_CHART = "edit the version yourself; the chart's appVersion is its Flux version"
+_OF_OPERATOR = "edit the version yourself: the release of the flux-operator has to support your Flux version"
+_OF_INSTANCE = "edit instance.distribution.version in the values of the chart"
 _BY_HAND = "edit the version yourself"
 _EACH = "*"  # In a path: every item of the list
 
@@ -38,16 +43,29 @@ class _Installer(NamedTuple):
     hint: str
 
 
-def _chart(group: str, kind: str, chart: tuple[str, ...], version: str) -> _Installer:
+def _chart(group: str, kind: str, chart: tuple[str, ...], version: str) -> tuple[_Installer, ...]:
     """Its ``version`` stands beside the name of the chart."""
-    return _Installer(group, kind, ((chart, _CHART),), (*chart[:-1], version), _OF_CHART)
+    place = (*chart[:-1], version)
+    return (
+        _Installer(group, kind, ((chart, _CHART),), place, _OF_CHART),
+        _Installer(group, kind, ((chart, _OPERATOR),), place, _OF_OPERATOR),
+    )
 
 
 def _argo(kind: str, *above: str) -> tuple[_Installer, ...]:
     folder = (((*above, "repoURL"), _REPOSITORY), ((*above, "path"), _FOLDER))
+    version, values = (
+        (*above, "targetRevision"),
+        (*above, "helm", "valuesObject", "instance", "distribution", "version"),
+    )
+    # The address of a registry may end with the chart: then there is no `chart`.
+    operator, instance = ((((*above, "repoURL"), rf"oci://{chart}/?"),) for chart in (_OPERATOR, _INSTANCE))
     return (
-        _chart("argoproj.io", kind, (*above, "chart"), "targetRevision"),
-        _Installer("argoproj.io", kind, folder, (*above, "targetRevision"), _BY_HAND),
+        *_chart("argoproj.io", kind, (*above, "chart"), "targetRevision"),
+        _Installer("argoproj.io", kind, folder, version, _BY_HAND),
+        _Installer("argoproj.io", kind, operator, version, _OF_OPERATOR),
+        _Installer("argoproj.io", kind, (((*above, "chart"), _INSTANCE),), values, _OF_INSTANCE),
+        _Installer("argoproj.io", kind, instance, values, _OF_INSTANCE),
     )
 
 
@@ -58,10 +76,10 @@ _INSTALLERS = (
     *_argo("Application", "spec", "sources", _EACH),
     *_argo("ApplicationSet", "spec", "template", "spec", "source"),
     *_argo("ApplicationSet", "spec", "template", "spec", "sources", _EACH),
-    _chart("helm.crossplane.io", "Release", ("spec", "forProvider", "chart", "name"), "version"),
-    _chart("addons.cluster.x-k8s.io", "HelmChartProxy", ("spec", "chartName"), "version"),
-    _chart("config.projectsveltos.io", "ClusterProfile", _CHARTS, "chartVersion"),
-    _chart("config.projectsveltos.io", "Profile", _CHARTS, "chartVersion"),
+    *_chart("helm.crossplane.io", "Release", ("spec", "forProvider", "chart", "name"), "version"),
+    *_chart("addons.cluster.x-k8s.io", "HelmChartProxy", ("spec", "chartName"), "version"),
+    *_chart("config.projectsveltos.io", "ClusterProfile", _CHARTS, "chartVersion"),
+    *_chart("config.projectsveltos.io", "Profile", _CHARTS, "chartVersion"),
     _Installer(
         "operators.coreos.com",
         "Subscription",
@@ -78,7 +96,7 @@ _INSTALLERS = (
     ),
     _Installer("vendir.k14s.io", "Config", (((*_CONTENTS, "slug"), "fluxcd/flux2"),), (*_CONTENTS, "tag"), _BY_HAND),
     # Rancher Fleet, in fleet.yaml, and the configuration of Talos: both without apiVersion.
-    _chart("", "", ("helm", "chart"), "version"),
+    *_chart("", "", ("helm", "chart"), "version"),
     _Installer(
         "", "", ((("cluster", "extraManifests", _EACH), _RELEASE),), ("cluster", "extraManifests", _EACH), _BY_HAND
     ),
@@ -163,9 +181,14 @@ def _pin(
 
 def _with_release(pin: Pin) -> Pin:
     """With the release, where what is written names one and no chart's version."""
+    if pin.hint == _OF_INSTANCE:
+        is_exact = ranges.is_exact(pin.raw)
+        if is_exact:
+            return pin._replace(state=PinState.EXACT, version=Version(f"v{pin.raw.lstrip('=v')}"))
+        return pin._replace(state=PinState.RANGE) if pin.raw and ranges.parsed(pin.raw) else pin
     if not pin.raw:
         return pin._replace(state=PinState.FLOATING, reason="it has no version")
-    if pin.hint == _OF_CHART:
+    if pin.hint in (_OF_CHART, _OF_OPERATOR):
         return pin
     reference = parse(pin.raw)
     text = reference.ref if reference is not None else pin.raw.removeprefix("flux.")
