@@ -18,7 +18,7 @@ help: ## Show this list
 	@echo "  TESTS=tests/test_cases.py  what make test runs instead"
 	@echo "  PYTEST_ARGS='-k carry'    passed on by make test and make test-all"
 
-demo: $(VENV)/demo ## Upgrades and a bootstrap by pull request, offline: one page, in 20 seconds
+demo: $(VENV)/demo ## Upgrades and a bootstrap by pull request, offline: one page, in 30 seconds
 	@$(FROM_SOURCE) demo/run.py
 
 demo-full: $(VENV)/demo ## The same with all texts, and with commands in clones

@@ -93,6 +93,21 @@ patches:
             - --enable-leader-election
 """
 
+# The fourth one: two groups, of which the second waits for the first.
+HEALTHY = "kustomization/flux-system/staging"
+_GROUPS = f"""\
+check-images: false # the demo has no mirror to ask for them
+dashboard: true
+groups:
+  staging:
+    paths: [clusters/staging/**]
+    healthy: {{context: {HEALTHY}, creator: "flux-staging[bot]"}}
+  production:
+    paths: [clusters/production/**]
+    after: [staging]
+    soak: 2d
+"""
+
 BEGINNING = "2026-07-24T05:17:00Z"
 # When Flux's releases of these names were published. A minor cools down for 7 days from its .0.
 DATES = {
@@ -151,6 +166,13 @@ def used(clone: Clone, source: str) -> Mapping[str, bytes]:
         APP: _USED.encode(),
         ".github/flux-upgrade.yaml": b"policy: minor # what breaks nothing needs no approval\n",
     }
+
+
+def in_groups(clone: Clone, source: str) -> Mapping[str, bytes]:
+    """The files of two clusters in two groups."""
+    manifest = _rendered(clone, source, "v2.8.7")
+    own = {".github/flux-upgrade.yaml": _GROUPS.encode()}
+    return {**_cluster(STAGING, manifest), **_cluster(PRODUCTION, manifest), **own}
 
 
 def _commit(clone: Clone, files: Mapping[str, bytes]) -> None:

@@ -30,12 +30,13 @@ from bootstrap_act import BootstrapDemo  # noqa: E402
 from clones_act import ClonesDemo  # noqa: E402
 from content_act import ContentDemo  # noqa: E402
 from github_stand_in import Clock, StandIn  # noqa: E402
+from rings_act import RingsDemo  # noqa: E402
 from stage import Stage, Surprise  # noqa: E402
 from telling import Brief, Teller, Whole  # noqa: E402
 
 DEFAULT_FOLDER = ROOT / "build" / "demo"
-BRIEF = (Demo, ContentDemo, BootstrapDemo)
-FULL = (Demo, ClonesDemo, ContentDemo, BootstrapDemo)
+BRIEF = (Demo, ContentDemo, BootstrapDemo, RingsDemo)
+FULL = (Demo, ClonesDemo, ContentDemo, BootstrapDemo, RingsDemo)
 
 
 def emptied(given: Path | None) -> Path:
@@ -49,7 +50,9 @@ def emptied(given: Path | None) -> Path:
     return folder
 
 
-def perform(parts: Sequence[type[Demo | ClonesDemo | ContentDemo | BootstrapDemo]], folder: Path, tell: Teller) -> None:
+def perform(
+    parts: Sequence[type[Demo | ClonesDemo | ContentDemo | BootstrapDemo | RingsDemo]], folder: Path, tell: Teller
+) -> None:
     """Each part on a stage of its own, in a temporary folder."""
     for part in parts:
         with ExitStack() as stack:

@@ -50,8 +50,8 @@ def states(text: str) -> list[str]:
 
 
 def test_it_has_all_its_acts(acts: dict[str, str]) -> None:
-    assert [name for name in acts if name.isdigit()] == [str(number) for number in range(1, 13)]
-    assert len(acts) == 16
+    assert [name for name in acts if name.isdigit()] == [str(number) for number in range(1, 15)]
+    assert len(acts) == 18
 
 
 def test_a_scheduled_run_opens_the_patch_and_a_draft_for_the_pending_minor(acts: dict[str, str]) -> None:
@@ -148,10 +148,20 @@ def test_a_bootstrap_that_is_run_again_writes_nothing(acts: dict[str, str]) -> N
     assert "write" not in acts["12"]
 
 
+def test_production_waits_for_staging(acts: dict[str, str]) -> None:
+    assert "`production`, patch, v2.8.7 → v2.8.8: staging runs v2.8.7" in acts["13"]
+    assert re.findall(r"^(\w+) · patch: (\w+)", acts["13"], re.MULTILINE) == [
+        ("production", "opened"),
+        ("staging", "opened"),
+    ]
+    assert "| `production` | `staging`, soak 2d | soak | nothing |" in acts["14"]
+    assert acts["14"].count("dashboard: updated") == 2
+
+
 def test_what_is_kept_is_what_there_was_to_look_at(acts: dict[str, str], kept: Path) -> None:
     assert str(kept) in acts["That was the demo"]
     runs = sorted(each.name for each in kept.iterdir() if each.name[0].isdigit())
-    assert [name[:2] for name in runs] == [f"{number:02}" for number in range(1, 15)]
+    assert [name[:2] for name in runs] == [f"{number:02}" for number in range(1, 18)]
     for name in runs:
         assert {each.name for each in (kept / name).iterdir()} == {"log.txt", "report.json", "summary.md"}
     assert json.loads((kept / runs[4] / "report.json").read_text())["outcome"] == "held"

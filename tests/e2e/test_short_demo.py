@@ -22,7 +22,7 @@ from written_release import write_source
 from real_parts import require_program
 
 DEMO = Path(__file__).resolve().parents[2] / "demo" / "run.py"
-ACTS = [str(number) for number in range(1, 13)]
+ACTS = [str(number) for number in range(1, 15)]
 VERSION = "v2.9.4"
 
 
@@ -110,11 +110,11 @@ def test_it_ends_with_the_page_and_the_next_command(lines: list[str], kept: Path
 def test_the_page_shows_every_pull_request_and_every_job_summary(page: Page, kept: Path) -> None:
     text = "".join(page.texts)
     titles = [each.read_text().splitlines()[0].removeprefix("# ") for each in kept.glob("pull-requests/*.md")]
-    assert len(titles) == 8
+    assert len(titles) == 10
     assert not [title for title in titles if title not in text]
     summaries = [*kept.glob("*/summary.md")]
-    assert len(summaries) == 14
-    assert text.count("Job summary") == (kept / "index.html").read_text().count("</b> summary") == 14
+    assert len(summaries) == 17
+    assert text.count("Job summary") == (kept / "index.html").read_text().count("</b> summary") == 17
 
 
 def test_the_page_has_a_list_of_contents(page: Page) -> None:

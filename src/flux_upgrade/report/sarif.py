@@ -7,9 +7,9 @@ takes of it: https://docs.github.com/en/code-security/reference/code-scanning/sa
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import quote
 
 from flux_upgrade import __version__
 from flux_upgrade.model.text import printable
@@ -79,6 +79,11 @@ def _changes(changes: list[Finding]) -> Iterator[Json]:
 
 def _result(rule: str, level: str, message: str, path: str, line: int) -> Json:
     """``path``: relative to the root of the repository."""
-    artifact = {"uri": quote(path, errors="surrogateescape"), "uriBaseId": _ROOT}
+    artifact = {"uri": _uri(path), "uriBaseId": _ROOT}
     place = {"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": max(line, 1)}}}
     return {"ruleId": rule, "level": level, "message": {"text": printable(message)}, "locations": [place]}
+
+
+def _uri(path: str) -> str:
+    """A relative reference (RFC 3986): other bytes than those of plain names are escaped."""
+    return re.sub(rb"[^\w./-]", lambda found: b"%%%02X" % found[0][0], path.encode(errors="surrogateescape")).decode()

@@ -31,7 +31,6 @@ _INCLUDE = re.compile(
     r"([^\n;&|]*)",
     re.MULTILINE,
 )
-_COMPUTED = re.compile(r".*[})]\"?/*")  # `$(dirname "$0")/`, `${BASH_SOURCE%/*}/`
 _NAME = re.compile(r"[^\s\"'\[\],]+")
 _RENOVATE = re.compile(
     r"^[ \t-]*(?:#|//)[ \t]*renovate:[^\n]*\b(?:depName|packageName|lookupName)=fluxcd/flux(?:2|-cli)(?![\w-])[^\n]*\n",
@@ -117,11 +116,17 @@ def _assignment(file: SourceFile, passage: Passage, match: re.Match[str]) -> Ass
     return Assignment(file, match[1], Value(found[2], start, start + len(found[2]), passage.line(start)))
 
 
+def _plain(path: str) -> str:
+    """What stands behind `$(dirname "$0")/` or `${BASH_SOURCE%/*}/`, where such a thing begins a path."""
+    computed = max(path.rfind("}"), path.rfind(")")) + 1
+    return path[computed:].removeprefix('"').lstrip("/") if computed else path
+
+
 def _included(file: SourceFile, tree: Tree) -> Iterator[SourceFile]:
     """The files that it sources or includes, as far as their names are plain."""
     folder, seen = posixpath.dirname(file.path), {file.path}
     for match in islice(_INCLUDE.finditer(code(decoded(file.content))), _MOST_INCLUDED):
-        for name in _NAME.findall(_COMPUTED.sub("", match[1]))[:_MOST_INCLUDED]:
+        for name in _NAME.findall(_plain(match[1]))[:_MOST_INCLUDED]:
             for path in (joined_path(folder, name), joined_path("", name)):
                 content = None if path in seen or path.startswith("..") else read(tree, path)
                 if content is not None:

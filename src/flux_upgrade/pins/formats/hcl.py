@@ -22,7 +22,6 @@ _TOKEN = re.compile(
 )
 _IN_STRING = re.compile(r'\\.|\$\$\{|%%\{|[$%]\{|"|[^\\$%"]+|.', re.DOTALL)
 _IN_TEMPLATE = re.compile(r'[{}"]|[^{}"]+', re.DOTALL)
-_LAST_LINE = re.compile(r"[^\n]*\Z")  # Of a heredoc: the word that ends it
 _OPEN, _CLOSE = "{[(", "}])"
 _DEEPEST = 100  # Brackets in brackets: people write ten
 _MARK = "\ufeff"  # Terraform accepts a byte order mark
@@ -112,7 +111,7 @@ def _expression(line: int, tokens: list[_Token]) -> Attribute:
         literal, start = tokens[0].text, tokens[0].start
     elif len(tokens) == 1 and tokens[0].kind == "heredoc":
         before, _, heredoc = tokens[0].text.partition("\n")
-        start, heredoc = tokens[0].start + len(before) + 1, _LAST_LINE.sub("", heredoc)
+        start, heredoc = tokens[0].start + len(before) + 1, heredoc[: heredoc.rfind("\n") + 1]
     members: dict[str, Attribute] = {}
     items: tuple[Attribute, ...] = ()
     if tokens[1:2] and tokens[0].kind == "word" and tokens[1].is_one_of("(") and _end(tokens, 2) == len(tokens) - 1:

@@ -23,7 +23,7 @@ from flux_upgrade.pins.objects.flux_distribution import Stated
 from flux_upgrade.pins.pin import SourceFile
 
 _FILE = re.compile(r"\$\{path\.module\}/(.+)")
-_WHOLE = re.compile(r"\$\{ *([^{}]*?) *\}")
+_WHOLE = re.compile(r"\$\{([^{}]*)\}")
 _MANIFESTS = {"kubernetes_manifest": "manifest", "kubectl_manifest": "yaml_body"}
 
 
@@ -186,7 +186,7 @@ class YamlObject:
         field = ".".join(path)
         whole = _WHOLE.fullmatch(value.text) if self.start else None
         if whole is not None:
-            return self.resource.stated(Attribute(value.line + self.before, whole[1], None), field)
+            return self.resource.stated(Attribute(value.line + self.before, whole[1].strip(), None), field)
         return Stated(self.file, self._moved(value), field)
 
     def has(self, *path: str) -> bool:

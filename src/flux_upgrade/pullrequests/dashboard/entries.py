@@ -29,7 +29,7 @@ class Section(Enum):
         "Tick a box to recreate the branch from the base branch. Other commits on it are discarded.",
     )
     HELD = "Held", ""
-    WAITING = "Waiting", "You have nothing to do. A box approves the version at once."
+    WAITING = "Waiting", "You have nothing to do. If there is a box, it approves the version at once."
     UNOPENED = (
         "Not opened yet",
         "A later run opens these pull requests, once there is room under `limits`. If one failed, see the last run.",
