@@ -33,6 +33,7 @@ def test_the_table_has_everybody_who_could_try_something() -> None:
         "A fork",
         "A contributor with write access",
         "A shared config repository",
+        "A repository of a fleet",
         "A mirror or release source",
         "A registry",
         "A Git server",
