@@ -226,6 +226,8 @@ DEEDS: dict[str, tuple[Deed, ...]] = {
     "answering a label": (PUSHES, MERGES, CLOSES, DELETES, READIES, WRITES, TICKS, UPGRADES, WORKS),
     "rebasing": (MERGES, CLOSES, DELETES, READIES, WRITES, TICKS),
     "giving labels and people later": (PUSHES, CLOSES, WRITES, WORKS),
+    "turning auto-merge off": (PUSHES, CLOSES, WORKS),
+    "turning auto-merge on again": (PUSHES, CLOSES, WORKS),
     "updating what GitHub updated": (PUSHES, CLOSES, DELETES, WORKS),
     "saying that a push stops us": (PUSHES, CLOSES, DELETES, READIES, WRITES, TICKS),
     "reverting what fails": (REVERTS, CLOSES_THE_REVERT, GOES_ON),
@@ -234,4 +236,8 @@ DEEDS: dict[str, tuple[Deed, ...]] = {
     "opening in place of the issue": (PUSHES, MERGES, CLOSES, DELETES, UPGRADES, WORKS),
     "opening one of two": (PUSHES, MERGES, WORKS),
     "closing one to open the other": (CLOSES, WORKS),
+    "opening a dashboard": (CLOSES, WORKS),
+    "updating a dashboard": (PUSHES, CLOSES, WORKS),
+    "approving by a box of the dashboard": (PUSHES, CLOSES, WORKS),
+    "closing a dashboard": (CLOSES, WORKS),
 }

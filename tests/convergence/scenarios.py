@@ -247,7 +247,10 @@ SCENARIOS = (
         "giving labels and people later",
         "v2.8.7",
         _configured,
-        (*(_LOOK, "POST /issues/1/labels", "POST /issues/1/assignees"), *("POST /pulls/1/requested_reviewers", *_EDIT)),
+        (
+            *(_LOOK, "POST /issues/1/labels", "POST /issues/1/assignees", "POST /pulls/1/requested_reviewers"),
+            *("GRAPHQL enablePullRequestAutoMerge", *_EDIT),
+        ),
         PATCH,
         "v2.8.8",
         config=_SUMMARY,
