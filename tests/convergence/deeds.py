@@ -238,6 +238,6 @@ DEEDS: dict[str, tuple[Deed, ...]] = {
     "closing one to open the other": (CLOSES, WORKS),
     "opening a dashboard": (CLOSES, WORKS),
     "updating a dashboard": (PUSHES, CLOSES, WORKS),
-    "approving by a box of the dashboard": (PUSHES, CLOSES, WORKS),
+    "approving by a box of the dashboard": (PUSHES, WORKS),  # The box proposes again what is closed
     "closing a dashboard": (CLOSES, WORKS),
 }
