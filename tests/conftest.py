@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="let each fault strike before and after each call's work, instead of either in turn",
     )
-    parser.addoption("--years", type=int, default=2, help="how many years of releases and users to simulate")
+    parser.addoption("--years", type=int, default=2, help="how many years to simulate: half with groups")
 
 
 @pytest.fixture

@@ -92,6 +92,7 @@ class GitStore:
         }
         self._index = path / "stand-in-index"
         self._commits: dict[str, CommitObject] = {}
+        self._contents: dict[str, bytes] = {}
         self._answers: dict[tuple[str, ...], bytes | None] = {}
         self._written: dict[tuple[object, ...], str] = {}
         """What an object was made of → its id."""
@@ -135,7 +136,9 @@ class GitStore:
 
     def content(self, oid: str) -> bytes:
         """A blob's bytes."""
-        return self.git("cat-file", "blob", oid)
+        if oid not in self._contents:
+            self._contents[oid] = self.git("cat-file", "blob", oid)
+        return self._contents[oid]
 
     def kind(self, oid: str) -> str:
         """``blob``, ``tree``, ``commit``, ``tag``; empty where there is no such object."""

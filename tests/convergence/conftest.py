@@ -21,8 +21,11 @@ from convergence.scenarios import staged
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test for each disturbance, and the judge of its scenario."""
-    if "seed" in metafunc.fixturenames:
-        metafunc.parametrize("seed", range(metafunc.config.getoption("--years")))
+    years = metafunc.config.getoption("--years")
+    # Half of the years have groups that come one after the other.
+    for name, count in {"seed": years - years // 2, "ring_seed": years // 2}.items():
+        if name in metafunc.fixturenames:
+            metafunc.parametrize(name, range(count))
     both_ways = metafunc.config.getoption("--all-faults")
     disturbances: Mapping[str, Iterable[Cell | Kill | Pair | Surprise]] = {
         "cell": cells(both_ways=both_ways),

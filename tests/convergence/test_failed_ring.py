@@ -51,3 +51,13 @@ def test_a_draft_that_is_closed_and_whose_branch_is_deleted_is_not_opened_again(
         for _ in range(2):
             assert fleet.run().writes == ()
         assert len(fleet.repository.pulls) == count
+
+
+def test_a_draft_that_is_held_and_that_a_user_has_edited_is_not_written_again(tmp_path: Path) -> None:
+    with fleet_at(tmp_path, SCENARIO.files, SCENARIO.config) as fleet:
+        _reverted(fleet, SCENARIO, "squash")
+        fleet.run()
+        (held,) = [each for each in fleet.repository.pulls.values() if each.state == "open"]
+        assert "**Do not merge this now** (`group-reverted`)" in held.body
+        fleet.people.edit(held.number, body=f"Wait for the next release.\n\n{held.body}")
+        assert fleet.run().writes == ()

@@ -311,6 +311,20 @@ def test_the_box_closes_a_branch_that_another_user_pushed_to(patch: Fleet) -> No
     assert patch.repository.head(PATCH) == pushed
 
 
+def test_who_opens_an_older_one_again_takes_back_what_was_said_of_the_newer(draft: Fleet) -> None:
+    draft.repository.close(draft.repository.pulls[1], by="stale[bot]")
+    draft.run()
+    assert open_in(draft) == [2]
+    draft.people.close(2)
+    assert reasons(draft) == {"v2.9.3": "closed-by-human"}
+    draft.people.reopen(1)
+    assert draft.run().report["installations"][0]["decisions"][0]["action"] == "upgrade"
+    newer(draft)
+    draft.run()
+    assert (open_in(draft), state_of(draft).target) == ([1], "v2.9.4")
+    require_rest(draft)
+
+
 @pytest.mark.parametrize("is_deleted", [False, True])
 def test_the_label_on_a_closed_draft_approves_it(draft: Fleet, *, is_deleted: bool) -> None:
     draft.people.close(1)

@@ -20,6 +20,7 @@ from convergence.runs import Ran
 from convergence.year_memory import CLUSTERS, GROUP, cluster_of, path_of, size_of, subject_of
 from convergence.year_user import User
 from flux_upgrade.model import markers
+from flux_upgrade.model.markers import MarkerState
 
 DATES = {
     "v2.6.2": "2025-06-13T17:23:46Z",
@@ -47,7 +48,6 @@ DATES = {
     "v2.9.4": "2026-08-07T13:49:34Z",
 }
 """When Flux published its releases: https://github.com/fluxcd/flux2/releases."""
-_BEGIN, _DAYS = datetime(2025, 6, 20, 6, tzinfo=UTC), 425
 _ATTENTIVE = 9
 """So many days after a release, each may differ from the one before: a cool-down ends."""
 _LISTED = re.compile(r"<!-- flux-upgrade:rebase-\d+ --> \[#(\d+)\]")
@@ -55,28 +55,36 @@ _RUNS = 3  # Of a day, at most: the last has nothing to do
 
 
 class Year:
-    def __init__(self, fleet: Fleet, seed: int) -> None:
-        self._fleet = fleet
-        self._released: list[str] = []
-        self.user = User(fleet, seed, self._released)
+    """``released``: what Flux has published, filled in day by day; ``user`` knows the same list."""
+
+    begin, days = datetime(2025, 6, 20, 6, tzinfo=UTC), 425
+    rarely = 4
+    """The user does something on one of so many days."""
+
+    def __init__(self, fleet: Fleet, user: User, released: list[str]) -> None:
+        self._fleet, self.user, self._released = fleet, user, released
         self._rested = ""
         """The repository as the last run left it."""
         self._newest = 0
         """The number of the newest pull request that was judged."""
+        self._due: set[int] = set()
 
     def live(self) -> None:
         """Raises AssertionError, with the day and all that was done until then."""
-        until = 0
-        for number in range(_DAYS):
-            self.user.day = _BEGIN + timedelta(days=number)
+        for number in range(self.days):
+            self.user.day = self.begin + timedelta(days=number)
             self._fleet.hub.clock.set(self.user.day.strftime("%Y-%m-%dT%H:%M:%SZ"))
-            if self._publish():
-                until = number + _ATTENTIVE
+            self._attend(number)
             # A run over what the last one left, on a day like any other, has the same outcome.
-            if number <= until or self.user.dispatched or self._rested != self._fleet.state() or not number % 30:
+            if number in self._due or self.user.dispatched or self._rested != self._fleet.state() or not number % 30:
                 self._spend()
-            if not self.user.chance.randrange(4):
+            if not self.user.chance.randrange(self.rarely):
                 self.user.act()
+
+    def _attend(self, number: int) -> None:
+        """Add the days to ``_due`` that may differ from the one before by themselves."""
+        if self._publish():
+            self._due |= set(range(number, number + _ATTENTIVE + 1))
 
     def _publish(self) -> bool:
         now = self.user.day
@@ -147,7 +155,10 @@ class Year:
         is_minor = state.target.minor != current.minor
         if is_minor is not (size_of(pull.head) == "minor"):
             yield f"#{pull.number} proposes {state.target} over {current} on {pull.head}"
-        is_approved = subject_of(pull) in self.user.ready
+        yield from self._too_soon_or_late(pull, state)
+
+    def _too_soon_or_late(self, pull: Pull, state: MarkerState) -> Iterator[str]:
+        is_minor, is_approved = size_of(pull.head) == "minor", subject_of(pull) in self.user.ready
         if is_minor and not pull.is_draft and not is_approved:
             yield f"#{pull.number} is ready without an approval"
         if is_minor and pull.is_draft and is_approved and not state.held:

@@ -45,6 +45,8 @@ def subject_of(pull: Pull) -> Subject:
 class Memory:
     """``released``: the releases so far."""
 
+    clusters: tuple[str, ...] = CLUSTERS
+
     def __init__(self, fleet: Fleet, seed: int, released: Sequence[str]) -> None:
         self.fleet, self.released = fleet, released
         self.people = fleet.people

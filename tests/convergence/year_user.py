@@ -9,7 +9,7 @@ from github_stand_in.refusals import Refused
 
 from convergence.dashboards import boxes, dashboard, dashboards
 from convergence.fleet import CONFIG, manifest
-from convergence.year_memory import CLUSTERS, GROUP, Memory, path_of, subject_of
+from convergence.year_memory import GROUP, Memory, path_of, subject_of
 from flux_upgrade.model import markers
 from flux_upgrade.model.versions import Version
 
@@ -20,16 +20,7 @@ class User(Memory):
     """Does one thing at a time, by chance."""
 
     def act(self) -> None:
-        deeds: tuple[Callable[[], str], ...] = (
-            *(self._merge, self._merge, self._merge, self._mark_ready, self._mark_ready, self._to_draft),
-            *(self._label, self._close, self._reopen, self._skip, self._rebase, self._push, self._write, self._rename),
-            *(self._delete_branch, self._revert, self._work, self._work, self._upgrade, self._dispatch),
-            *(self._dispatch_for_one, self._update_branch, self._update_branch, self._let_a_bot_close),
-            *(self._rename_the_group, self._ignore),
-            *(self._tick_the_dashboard, self._tick_the_dashboard, self._tick_the_dashboard),
-            *(self._close_the_dashboard, self._write_above_the_dashboard),
-        )
-        deed = self.chance.choice(deeds)
+        deed = self.chance.choice(self.deeds())
         try:
             done = deed()
         except Refused as error:
@@ -38,6 +29,18 @@ class User(Memory):
             name = deed.__name__.removeprefix("_").replace("_", "-")
             self.seen[name] += 1
             self.log.append(f"{self.day.date()} {name} {done}")
+
+    def deeds(self) -> tuple[Callable[[], str], ...]:
+        """Each as often as it is likely."""
+        return (
+            *(self._merge, self._merge, self._merge, self._mark_ready, self._mark_ready, self._to_draft),
+            *(self._label, self._close, self._reopen, self._skip, self._rebase, self._push, self._write, self._rename),
+            *(self._delete_branch, self._revert, self._work, self._work, self._upgrade, self._dispatch),
+            *(self._dispatch_for_one, self._update_branch, self._update_branch, self._let_a_bot_close),
+            *(self._rename_the_group, self._ignore),
+            *(self._tick_the_dashboard, self._tick_the_dashboard, self._tick_the_dashboard),
+            *(self._close_the_dashboard, self._write_above_the_dashboard),
+        )
 
     def _any(self, *, is_draft: bool | None = None, state: str = "open") -> Pull | None:
         found = [
@@ -170,7 +173,7 @@ class User(Memory):
 
     def _upgrade(self) -> str:
         """Another tool, or the user, writes a release to the base."""
-        cluster = self.chance.choice(CLUSTERS)
+        cluster = self.chance.choice(self.clusters)
         later = [tag for tag in self.released if Version(tag) > self.current(cluster)]
         if not later:
             return ""
@@ -180,21 +183,24 @@ class User(Memory):
 
     def _dispatch(self) -> str:
         minor = Version(self.chance.choice(self.released)).minor
-        if all(self.current(cluster).minor >= minor for cluster in CLUSTERS):
+        if all(self.current(cluster).minor >= minor for cluster in self.clusters):
             return ""
         self.dispatched.append(minor)
-        self.approve(minor, *CLUSTERS)
+        self.approve(minor, *self.clusters)
         return minor
 
     def _dispatch_for_one(self) -> str:
-        cluster = self.chance.choice(CLUSTERS)
+        cluster = self.chance.choice(self.clusters)
         minor = Version(self.chance.choice(self.released)).minor
         if self.current(cluster).minor >= minor or (cluster == "staging" and self.is_ignored):
             return ""
-        name = GROUP if cluster == "production" and self.is_grouped else f"clusters/{cluster}"
-        self.dispatched.append(f"{name}={minor}")
+        self.dispatched.append(f"{self._asked_of(cluster)}={minor}")
         self.approve(minor, cluster)
         return self.dispatched[-1]
+
+    def _asked_of(self, cluster: str) -> str:
+        """How the input of a run names it."""
+        return GROUP if cluster == "production" and self.is_grouped else f"clusters/{cluster}"
 
     def _update_branch(self) -> str:
         pull = self._any()

@@ -83,8 +83,12 @@ def feedback_of(  # noqa: PLR0913 three sources, and the four facts that select 
 
 
 def _pulls_of(branch: Branch, former: Iterable[Branch], path: str) -> list[tuple[PullRequest, markers.MarkerState]]:
-    """The pull requests of a branch, newest first, and those of former branches that are about ``path``."""
+    """The pull requests of a branch, newest first, and those of former branches that are about ``path``.
+
+    A branch has one open pull request at most. It comes first: if others are newer, it was opened again after them.
+    """
     own = [(pull, state) for pull in branch.pulls if (state := state_of(pull))]
+    own.sort(key=lambda each: each[0].state is not PullState.OPEN)
     kind = branch.name.rpartition("/")[2]
     theirs = [
         (pull, state)

@@ -100,7 +100,7 @@ def reconcile_held(branch: Branch, hold: Hold, repository: Repository) -> Reconc
         pull=pull,
         branch=branch.name,
         before=head.oid,
-        body=body if body.strip() != pull.body.replace("\r\n", "\n").strip() else None,
+        body=None if markers.is_same(body, pull.body) else body,
         make_draft=not state.held and not pull.is_draft,
         status=status if repository.sees_statuses and not is_said else None,
     )

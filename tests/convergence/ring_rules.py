@@ -1,0 +1,141 @@
+"""Three groups that are upgraded one after the other, and when the one before has passed a release.
+
+Read from the repository alone, by the words of docs/how-to/rings.md: none of the code that decides is used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from github_stand_in import Repository
+
+from convergence.fleet import Fleet, manifest
+from convergence.year_memory import path_of
+
+CONFIG = """groups:
+  staging:
+    paths: [clusters/staging/**, clusters/staging-2/**]
+    policy: minor
+    healthy: {context: kustomization/flux-system/staging, creator: "flux-staging[bot]"}
+    on-failure: revert
+  canary:
+    paths: [clusters/canary/**]
+    policy: minor
+    after: staging
+    soak: 2d
+    healthy:
+      context: [kustomization/flux-system/canary, "*/canary-apps"]
+      creator: "flux-canary[bot]"
+  production:
+    paths: [clusters/production/**]
+    after: canary
+    soak: 3d
+"""
+
+
+@dataclass(frozen=True)
+class Before:
+    """A group that another one waits for."""
+
+    name: str
+    clusters: tuple[str, ...]
+    soak: timedelta
+    contexts: tuple[str, ...]
+    """Regular expressions."""
+
+    @property
+    def flux(self) -> str:
+        """Who reports its health."""
+        return f"flux-{self.name}[bot]"
+
+
+STAGING = Before("staging", ("staging", "staging-2"), timedelta(days=2), ("kustomization/flux-system/staging",))
+CANARY = Before("canary", ("canary",), timedelta(days=3), ("kustomization/flux-system/canary", ".*/canary-apps"))
+BEFORE = {"canary": STAGING, "production": CANARY}
+"""What a group comes after."""
+POSTED = {
+    "staging": ("kustomization/flux-system/staging",),
+    "canary": ("kustomization/flux-system/canary", "kustomization/apps/canary-apps"),
+}
+GROUPS = ("staging", "canary", "production")
+CLUSTERS = ("staging", "staging-2", "canary", "production")
+
+
+@dataclass(frozen=True)
+class Passing:
+    """Whether a group has passed a release. ``why``: what is missing; empty: nothing."""
+
+    why: str
+    is_failing: bool = False
+
+
+class Ledger:
+    """What a repository says of its groups."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._held: dict[str, dict[str, str]] = {}
+
+    @property
+    def _repository(self) -> Repository:
+        return self._fleet.repository
+
+    def passing(self, before: Before, release: str) -> Passing:
+        now = datetime.fromisoformat(self._fleet.hub.clock.text)
+        files = self._repository.files()
+        if any(files[path_of(each)] != manifest(release) for each in before.clusters):
+            return Passing(f"not all of {before.name} is at {release}")
+        kept = list(self._kept(before))
+        states = dict(self._reported(before, kept))
+        since = datetime.fromtimestamp(self._repository.store.read(kept[-1]).committer.at, UTC)
+        if "failure" in states.values():
+            return Passing(f"{before.name} fails: {states}", is_failing=True)
+        if now < since + before.soak:
+            return Passing(f"{before.name} has it since {since}")
+        missing = {context: state for context, state in states.items() if state != "success"}
+        return Passing(f"{before.name}: {missing}" if missing else "")
+
+    def has_release(self, before: Before, commit: str, release: str) -> bool:
+        """Whether a commit holds it."""
+        store = self._repository.store
+        wanted = manifest(release)
+        return all(store.content(oid) == wanted for oid in self._blobs(commit, before).values())
+
+    def line(self) -> Iterator[str]:
+        """The commits of the base, newest first: of a merge, the base's own parent."""
+        oid = self._repository.head()
+        while oid:
+            yield oid
+            oid = next(iter(self._repository.store.read(oid).parents), "")
+
+    def _kept(self, before: Before) -> Iterator[str]:
+        """The commits since the last change of its files."""
+        now = self._blobs(self._repository.head(), before)
+        for oid in self.line():
+            if self._blobs(oid, before) != now:
+                return
+            yield oid
+
+    def _blobs(self, commit: str, before: Before) -> dict[str, str]:
+        if commit not in self._held:
+            store = self._repository.store
+            wanted = {path_of(each): each for each in CLUSTERS}
+            entries = store.entries(commit, recursive=True)
+            self._held[commit] = {wanted[each.path]: each.oid for each in entries if each.path in wanted}
+        return {each: self._held[commit][each] for each in before.clusters}
+
+    def _reported(self, before: Before, kept: list[str]) -> Iterator[tuple[str, str]]:
+        """Of each context, what the last status on the newest commit that has one says: ``unknown`` if by others."""
+        last: dict[str, str] = {}
+        for oid in kept:
+            on_commit = {each.context: each for each in self._repository.statuses if each.sha == oid}
+            for context, status in on_commit.items():
+                is_flux = status.creator == before.flux
+                state = "failure" if status.state == "error" else status.state
+                last.setdefault(context, state if is_flux else "unknown")
+        for pattern in before.contexts:
+            found = {context: state for context, state in last.items() if re.fullmatch(pattern, context)}
+            yield from found.items() if found else [(pattern, "unknown")]

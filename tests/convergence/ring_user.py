@@ -1,0 +1,179 @@
+"""What a user, Flux and others do in a year with three groups that come one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+
+from github_stand_in.model import Pull
+from github_stand_in.people import People
+
+from convergence.fleet import Fleet, manifest
+from convergence.ring_rules import GROUPS, POSTED, STAGING, Ledger
+from convergence.year_memory import path_of
+from convergence.year_user import User
+from flux_upgrade.model import markers
+from flux_upgrade.model.versions import Version
+
+_OURS = "flux-upgrade/"
+_STATES = ("success", "success", "success", "success", "failure", "failure", "error", "pending")
+
+
+class RingUser(User):
+    """Has a group for each cluster, and two clusters in the first one."""
+
+    clusters = GROUPS
+
+    def __init__(self, fleet: Fleet, seed: int, released: list[str], ledger: Ledger) -> None:
+        super().__init__(fleet, seed, released)
+        self._ledger = ledger
+        self.hurried: set[tuple[int, str]] = set()
+        """Pull request and release for which “do not wait” was ticked."""
+        self.drafted: set[int] = set()
+        """What a person made a draft, and has not taken back."""
+        self.marked: set[int] = set()
+        """What a person ever marked ready."""
+
+    def act(self) -> None:
+        """Besides, Flux reports by itself every few days: without that no group ever passes a release."""
+        for name in POSTED:
+            if not self.chance.randrange(3):
+                done = self._report_all_is_well(name)
+                self.log.append(f"{self.day.date()} {done}")
+        super().act()
+
+    def deeds(self) -> tuple[Callable[[], str], ...]:
+        return (
+            *[self._report] * 8,
+            *[self._merge] * 10,
+            *(
+                self._revert,
+                self._revert,
+                self._forge,
+                self._forge,
+                self._hurry,
+                self._hurry,
+                self._answer_a_revert,
+                self._answer_a_revert,
+            ),
+            *(self._mark_ready, self._mark_ready, self._to_draft, self._label, self._close, self._reopen),
+            *(self._skip, self._rebase, self._push, self._write, self._rename, self._delete_branch),
+            *(self._work, self._work, self._upgrade, self._upgrade_one, self._dispatch, self._dispatch_for_one),
+            *(self._update_branch, self._let_a_bot_close),
+        )
+
+    @property
+    def pulls(self) -> list[Pull]:
+        """Ours: not the reverts."""
+        return [each for each in super().pulls if each.head.startswith(_OURS)]
+
+    @property
+    def reverts(self) -> list[Pull]:
+        """What GitHub made for us."""
+        return [each for each in super().pulls if each.head.startswith("revert-")]
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether the clusters of the first group differ."""
+        files = self.fleet.repository.files()
+        return len({files[path_of(each)] for each in STAGING.clusters}) > 1
+
+    # Statuses
+
+    def _report(self) -> str:
+        """Flux reports of one Kustomization, mostly on the newest commit."""
+        name = self.chance.choice(tuple(POSTED))
+        return self._post(self.chance.choice(POSTED[name]), self.chance.choice(_STATES), f"flux-{name}[bot]")
+
+    def _report_all_is_well(self, name: str) -> str:
+        head = self.fleet.repository.head()
+        return ", ".join(self._post(each, "success", f"flux-{name}[bot]", head) for each in POSTED[name])
+
+    def _forge(self) -> str:
+        """Somebody, or the Flux of another cluster, posts what Flux should have."""
+        name = self.chance.choice(tuple(POSTED))
+        others = [f"flux-{each}[bot]" for each in POSTED if each != name]
+        creator = self.chance.choice(("mallory", f"flux-{name}", "github-actions[bot]", *others))
+        head = self.fleet.repository.head()
+        return ", ".join(self._post(each, "success", creator, head) for each in POSTED[name])
+
+    def _post(self, context: str, state: str, creator: str, oid: str = "") -> str:
+        commits = list(islice(self._ledger.line(), 6))
+        oid = oid or self.chance.choice((commits[0], commits[0], commits[0], *commits))
+        People(self.fleet.repository, creator).post_status(context, state, oid)
+        return f"{context} {state} by {creator} on {oid[:7]} ({commits.index(oid)} back)"
+
+    # What is particular to groups
+
+    def _hurry(self) -> str:
+        """Tick “do not wait”."""
+        waiting = [
+            each for each in self.pulls if each.state == "open" and "- [ ] <!-- flux-upgrade:accept" in each.body
+        ]
+        if not waiting:
+            return ""
+        pull = self.chance.choice(waiting)
+        state = markers.state_of(pull.body)
+        assert state is not None
+        self.people.tick(pull.number, "do not wait")
+        self.hurried.add((pull.number, state.target))
+        return f"#{pull.number} {state.target}"
+
+    def _answer_a_revert(self) -> str:
+        found = [each for each in self.reverts if each.state == "open"]
+        if not found:
+            return ""
+        pull = self.chance.choice(found)
+        if self.chance.randrange(2):
+            self.people.close(pull.number)
+            return f"#{pull.number} no"
+        self.people.mark_ready(pull.number)
+        self.marked.add(pull.number)
+        self.people.merge(pull.number, self.chance.choice(("merge", "squash")))
+        return f"#{pull.number} yes"
+
+    def _upgrade(self) -> str:
+        """All clusters of a group."""
+        name = self.chance.choice(GROUPS)
+        return self._by_hand(name, STAGING.clusters if name == STAGING.name else (name,))
+
+    def _upgrade_one(self) -> str:
+        """One of two, or the other one after it."""
+        files = self.fleet.repository.files()
+        first, second = (files[path_of(each)] for each in STAGING.clusters)
+        if first == second:
+            return self._by_hand(STAGING.name, (self.chance.choice(STAGING.clusters),))
+        versions = {manifest(each): each for each in self.released}
+        newest = max(Version(versions[first]), Version(versions[second]))
+        self._write_release(STAGING.clusters, newest)
+        return f"all of staging to {newest}"
+
+    def _by_hand(self, name: str, clusters: tuple[str, ...]) -> str:
+        later = [each for each in self.released if Version(each) > self.current(name)]
+        if not later:
+            return ""
+        tag = self.chance.choice(later)
+        self._write_release(clusters, tag)
+        return f"{clusters} to {tag}"
+
+    def _write_release(self, clusters: tuple[str, ...], tag: str) -> None:
+        self.people.push("main", {path_of(each): manifest(tag) for each in clusters}, f"Upgrade Flux to {tag}\n")
+
+    # What is remembered besides
+
+    def _mark_ready(self) -> str:
+        drafts = {each.number for each in self.pulls if each.is_draft}
+        done = super()._mark_ready()
+        now = drafts - {each.number for each in self.pulls if each.is_draft}
+        self.marked |= now
+        self.drafted -= now
+        return done
+
+    def _to_draft(self) -> str:
+        before = {each.number for each in self.pulls if each.is_draft}
+        done = super()._to_draft()
+        self.drafted |= {each.number for each in self.pulls if each.is_draft} - before
+        return done
+
+    def _asked_of(self, cluster: str) -> str:
+        return cluster
