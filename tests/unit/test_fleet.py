@@ -172,8 +172,12 @@ def test_a_report_older_than_the_limit_is_a_row_and_its_clusters_are_shown(days:
         pytest.param(
             report("a/b", [], created_at="0001-01-01T00:00:00+23:59"), "created-at is not a time", id="no-time"
         ),
-        pytest.param(report("a/b", {"a": 1}), "installations is not a list", id="odd-list"),  # type: ignore[arg-type]
-        pytest.param(report("a/b", ["a"]), "installations has an entry that is not an object", id="odd-entry"),  # type: ignore[list-item]
+        pytest.param(report("a/b", []) | {"installations": {"a": 1}}, "installations is not a list", id="odd-list"),
+        pytest.param(
+            report("a/b", []) | {"installations": ["a"]},
+            "installations has an entry that is not an object",
+            id="odd-entry",
+        ),
         pytest.param(report("a/b", [], pull_requests=5), "pull-requests is not a list", id="odd-pulls"),
         pytest.param(report("a/b", [], releases=[]), "releases is not an object", id="odd-releases"),
         pytest.param(report("a/b", [{}] * 20_001), "installations has more than", id="very-many"),
