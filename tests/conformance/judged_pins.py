@@ -54,8 +54,8 @@ JUDGED: dict[str, tuple[str, str]] = {
     "d7249611dd39a71d": ("17 terraform installs exact v2.9.4", "flux_bootstrap_git, version, for the folder flux"),
     "3e5972329f734d02": ("", ALERT),
     "7c81452dc2aa2d15": (
-        "30 commands reported exact v2.9.3",
-        "a variable of the workflow, in the address that curl gets",
+        "30 commands cli exact v2.9.3",
+        "a variable of the workflow, in the address from which curl gets the CLI, and nowhere else",
     ),
     "f09e8f15b0ddc1c8": ("15 workflow cli floating -", FLOATS + "; kubectl applies a folder of its own"),
     "7a6ad33703df0637": ("5 kustomize-remote-base installs exact v2.1.1", "what f09e applies"),
@@ -96,6 +96,7 @@ CLUSTERS: dict[str, dict[str, tuple[str, ...]]] = {
     "makkes/wego-base": {"flux-cli": ("2398f774d12ee210",)},
     "netsoc/gitops": {"flux-cli": ("3483e4f400fa4a4d",)},
     "nint8835/ops": {"flux": ("d7249611dd39a71d",)},
+    "rathix/fleet-infra": {"flux-cli": ("7c81452dc2aa2d15",)},
     "sparhomenko/homelab": {"root": ("7a6ad33703df0637",), "flux-cli": ("f09e8f15b0ddc1c8",)},
     "truxnell/home-cluster": {
         "kubernetes/hegira/flux/config": ("bcbc28a77ccc35cf", "f7241b519e61127e"),

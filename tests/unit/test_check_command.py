@@ -50,7 +50,8 @@ def test_the_target_is_the_newest_stable_release_or_the_one_that_is_given(tmp_pa
         (["no/such/folder"], 2, "no/such/folder"),
         (["oci://registry.example.com/flux:latest"], 2, "oci://registry.example.com/flux:latest"),
         (["--include=!"], 2, "include"),
-        (["--form=v2.8.8"], 2, "did you mean '--from'?"),
+        (["--frm=v2.8.8"], 2, "did you mean '--from'?"),
+        (["--form=json"], 2, "did you mean '--format'?"),
     ],
 )
 def test_bad_input(argv: list[str], code: int, message: str, tmp_path: Path, source: Path) -> None:

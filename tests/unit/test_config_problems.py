@@ -36,13 +36,13 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
         (
             1,
             (
-                "extends 'octo-org/platform/f@main' is not OWNER/REPOSITORY/PATH@COMMIT with all 40 digits of the "
+                "extends 'octo-org/platform/f@main' is not owner/repository/path@commit with all 40 digits of the "
                 "commit: `gh api repos/octo-org/platform/commits/main --jq .sha` shows the commit"
             ),
         )
     ],
     "extends: octo-org/platform": [
-        (1, "extends 'octo-org/platform' is not OWNER/REPOSITORY/PATH@COMMIT with all 40 digits of the commit")
+        (1, "extends 'octo-org/platform' is not owner/repository/path@commit with all 40 digits of the commit")
     ],
     f"groups:\n  a:\n    paths: [a]\n    extends: a/b/c@{'0' * 40}": [(4, "key 'extends' belongs to the top level")],
     # Kinds of values

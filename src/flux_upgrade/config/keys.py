@@ -315,7 +315,7 @@ _PATHS = Key(
 )
 _ENTRY = r"(?!\.{1,2}(?:/|@))[A-Za-z0-9._-]+"
 EXTENDS = TextShape(
-    "OWNER/REPOSITORY/PATH@COMMIT with all 40 digits of the commit",
+    "owner/repository/path@commit with all 40 digits of the commit",
     rf"[A-Za-z0-9][A-Za-z0-9_-]*(?:/{_ENTRY}){{2,}}@[0-9a-f]{{40}}",
     longest=500,
     remedy=_commit_of,

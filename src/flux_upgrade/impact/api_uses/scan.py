@@ -7,7 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from operator import attrgetter
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, UsePlace
@@ -153,10 +153,10 @@ def _applied_by_terraform(text: str) -> Callable[[int], bool]:
     if not any(name in text for name in _TERRAFORM_RESOURCES):
         return lambda _: False
     blocks = hcl.blocks(text)
-    ends = [*(each.line for each in blocks[1:]), text.count("\n") + 2]
+    lines = [*(each.line for each in blocks), text.count("\n") + 2]
     found = [
-        range(each.line, end)
-        for each, end in zip(blocks, ends, strict=True)
+        range(begin, end)
+        for each, (begin, end) in zip(blocks, pairwise(lines), strict=True)
         if each.type == "resource" and each.labels[:1] and each.labels[0] in _TERRAFORM_RESOURCES
     ]
     return lambda line: any(line in lines for lines in found)
