@@ -136,7 +136,7 @@ def _result(done: Round, result: Result) -> dict[str, Any]:
 
 
 def _created_at(done: Round, result: Result) -> str:
-    """When its pull request was opened; empty where this run opened it, or an issue stands in for it."""
+    """When its pull request was opened; empty if this run opened it, or if it is an issue instead."""
     branch = done.repository.branches.get(result.branch)
     pulls = branch.pulls if branch is not None and not result.is_issue else ()
     return next((each.created_at for each in pulls if each.number == result.number), "")

@@ -64,7 +64,7 @@ class Governance(NamedTuple):
 
     @property
     def window(self) -> Schedule:
-        """When pull requests are opened and merged without anybody's asking."""
+        """When pull requests are opened and merged without a request from a user."""
         return Schedule(self.schedule, self.timezone)
 
 
@@ -131,7 +131,7 @@ class Config(NamedTuple):
     limits: Limits = Limits()
     allow_hosts: tuple[str, ...] = ()  # That the tree names, and that are asked though they are not public
     dashboard: bool = False  # Whether an issue shows everything
-    extends: str = ""  # As it is written; empty: the file stands by itself
+    extends: str = ""  # As it is written; empty: the file extends no other
     origins: tuple[Origin, ...] = ()  # Of what is set, where the shared file was read
 
     def group_of(self, path: str) -> Group | None:

@@ -120,7 +120,7 @@ def _range_problem(text: str) -> str:
 
 
 def _commit_of(text: str) -> str:
-    """How to get the commit of a branch, a tag or a short commit that stands in its place."""
+    """How to get the commit of a branch, a tag or a short commit that is there instead."""
     found = re.fullmatch(r"([A-Za-z0-9_-]+/[A-Za-z0-9._-]+)/[^@]+@(?![0-9a-f]{40}$)([A-Za-z0-9._/-]+)", text)
     return f"`gh api repos/{found[1]}/commits/{found[2]} --jq .sha` shows the commit" if found else ""
 

@@ -36,7 +36,7 @@ def load(
 
     ``readers``: of the keys that another room owns; see ``YamlText``. ``flags``: by the names of their keys,
     as argparse has them; they beat the file everywhere in it. ``read_shared``: what reads the file that it
-    extends; None: its own keys count alone.
+    extends; None: only its own keys count.
 
     Raises InvalidConfig with all problems, a line ``path:line: problem`` for each, and UsageError. Raises
     SharedConfigUnusable for the file that it extends.

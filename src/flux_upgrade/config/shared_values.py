@@ -20,7 +20,7 @@ def from_strict_to_loose(word: str, *values: Any) -> Shared:
 
 
 def only(word: str, value: Any) -> Shared:
-    """The value that ``word`` stands for, and no other, unless another one holds anyway."""
+    """Only the value of ``word``, unless another one applies anyway."""
     return Shared(f"only `{word}`", lambda given, held: given not in (value, held))
 
 

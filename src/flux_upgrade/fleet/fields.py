@@ -1,4 +1,4 @@
-"""Fields of JSON that anybody may have written: each is what it has to be, or an error says where it is not."""
+"""Fields of JSON that any user may have written: each is what it has to be, or an error says where it is not."""
 
 from __future__ import annotations
 

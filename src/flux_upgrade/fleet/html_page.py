@@ -84,7 +84,7 @@ def _repository(name: str) -> str:
 
 
 def _clusters(row: Row) -> str:
-    """With the directory that all are in said once."""
+    """With their common directory written once."""
     folder = row.clusters[0].rpartition("/")[0] + "/" if row.clusters else ""
     if len(row.clusters) == 1 or not all(name.startswith(folder) and len(folder) > 1 for name in row.clusters):
         folder = ""

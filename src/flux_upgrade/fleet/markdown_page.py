@@ -12,7 +12,7 @@ from flux_upgrade.model.text import first_few
 
 _MOST_CLUSTERS = 5
 _BAR = 30  # Characters of the longest bar
-_ROOM = 2_000  # Bytes for what is said about rows that are left out
+_ROOM = 2_000  # Bytes for the line about rows that are left out
 
 
 def markdown_page(fleet: Fleet, limit: int) -> str:

@@ -17,7 +17,7 @@ from flux_upgrade.model.versions import is_tag
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report import report_schema
 
-TOOLS = "flux-cli"  # The name under which tools of several clusters stand: it is none
+TOOLS = "flux-cli"  # The name for tools of several clusters: it is not a cluster
 _MANIFEST = "gotk-components"
 _FOLLOWING = (HoldReason.FOLLOWS, HoldReason.CLUSTER_HELD, HoldReason.UP_TO_DATE)
 
@@ -129,7 +129,7 @@ class _Reader:
         yield from rows
 
     def _decided(self, decision: Object, group: str, version: str) -> Row | None:
-        """None: nothing has to be said about it."""
+        """None: it needs no row."""
         bump, target = text(decision, "bump"), _tag(decision, "target")
         pull = self._pulls.get((group, bump), {})
         row = Row(State.READY, self._repository, current=version, target=target, since=self._began(decision, target))
@@ -184,7 +184,7 @@ def _state_of(reason: str, target: str) -> State:
     known = next((each for each in HoldReason if each == reason), None)
     if known is HoldReason.NEEDS_APPROVAL and target:
         return State.NEEDS_APPROVAL
-    # What somebody decided does not pass by itself.
+    # A user's decision does not expire.
     passes = known is not None and known.effect.is_wait and not known.effect.verb
     return State.WAITS if passes else State.HELD
 

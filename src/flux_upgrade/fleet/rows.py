@@ -30,7 +30,7 @@ class State(Enum):
 
 
 class Since(NamedTuple):
-    """When what a row says began, as far as anybody knows."""
+    """When the state of a row began, if the report has it."""
 
     at: datetime
     what: str  # `open`, `held`, `since release` or `since report`
@@ -46,7 +46,7 @@ class Row(NamedTuple):
     target: str = ""  # Tag; empty: none
     why: str = ""
     since: Since | None = None
-    url: str = ""  # Of the pull request, the run or the repository; of anybody's, not checked
+    url: str = ""  # Of the pull request, the run or the repository; as the report has it, not checked
     link: str = ""  # What the link says: `#12`, `run`
 
     @property

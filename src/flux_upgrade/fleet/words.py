@@ -20,7 +20,7 @@ def versions(row: Row) -> str:
 
 
 def age(fleet: Fleet, row: Row) -> str:
-    """``12 days open``; empty where nobody knows."""
+    """``12 days open``; empty if it is unknown."""
     days = fleet.age(row.since)
     if days is None or row.since is None:
         return ""

@@ -115,7 +115,7 @@ def _ballots(manifest: Manifest, found: list[tuple[str, Document]]) -> defaultdi
             if flag in ("--watch-all-namespaces", "--log-level") and separator:
                 ballots[flag.removeprefix("--")].append((value, _line(document, arg)))
             elif flag in ("--storage-adv-addr", "--events-addr") and ".svc." in value:
-                domain = value.partition(".svc.")[2].removesuffix("/").removesuffix(".")  # Flux's own dot alone
+                domain = value.partition(".svc.")[2].removesuffix("/").removesuffix(".")  # Only Flux's own dot
                 ballots["cluster-domain"].append((domain, _line(document, arg)))
     namespaces: list[tuple[str, int]] = []
     for document in manifest.documents:

@@ -17,8 +17,8 @@ EXTRA_COMPONENTS = ("image-reflector-controller", "image-automation-controller",
 COMPONENTS = DEFAULT_COMPONENTS + EXTRA_COMPONENTS
 LOG_LEVELS = ("debug", "info", "error")
 
-# `${NAME}` of Flux's post-build substitution and of envsubst, `$(NAME)` of kustomize, `{{name}}` of templates. What
-# somebody put in the place of a value is one part of it or all of it.
+# `${NAME}` of Flux's post-build substitution and of envsubst, `$(NAME)` of kustomize, `{{name}}` of templates. A
+# variable is a part of a value, or all of it.
 _REST = r"[^\s\x27\x22\\#]*"
 _INNER = r"[^\s\x27\x22\\#{}()]+"
 _VARIABLE = rf"{_REST}(?:\$\{{{_INNER}\}}|\$\({_INNER}\)|\{{\{{{_INNER}\}}\}}){_REST}"

@@ -52,12 +52,12 @@ class PullRequest(NamedTuple):
     labeled: Mapping[str, str] = {}
     """Label → when it was put on, RFC 3339, UTC: of the last few that were, where the forge tells."""
     merges_for: str | None = None
-    """Login of who turned on auto-merge, as ``CommitStatus.creator``; None: it is off, or the forge does not tell."""
+    """Login of who turned on auto-merge, as ``CommitStatus.creator``; None: it is off, or unknown."""
     is_rebase_asked: bool = False  # A box of the dashboard asks for what its own rebase box does
 
 
 class Issue(NamedTuple):
-    """An issue with a label of ours: stands in for a draft where the forge has none, or is a dashboard."""
+    """An issue with a label of ours: instead of a draft if the Git host has none, or a dashboard."""
 
     number: int
     url: str
@@ -254,7 +254,7 @@ class CommentPull(NamedTuple):
 
 
 class RevertPull(NamedTuple):
-    """Open a draft that reverts a merged pull request. The forge makes its commit and its branch: ``revert_branch``."""
+    """Open a draft that reverts a merged pull request. GitHub makes its commit and its branch: ``revert_branch``."""
 
     pull: PullRequest
     title: str
@@ -267,7 +267,7 @@ def revert_branch(number: int, branch: str) -> str:
 
 
 class OpenIssue(NamedTuple):
-    """Where the forge has no drafts, an issue says what a draft would. A dashboard is one, too."""
+    """If the Git host has no drafts, an issue has the text of one. A dashboard is one, too."""
 
     title: str
     body: str

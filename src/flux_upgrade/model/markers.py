@@ -68,7 +68,7 @@ class MarkerState(NamedTuple):
     closed: str = ""  # Why we closed it; empty for one that a person closed
     stopped: bool = False  # A comment says that we no longer keep it current
     way_back: str = ""
-    """Whether the API server takes the CRDs of before back: ``WayBack``; empty where nobody asks for reverts."""
+    """Whether the API server accepts the earlier CRDs again: ``WayBack``; empty if reverts are not configured."""
     failed: str = ""  # Oid of the commit on which Flux reported a failure after it was merged: a comment says so
     migrate: str = ""  # The releases at which `flux migrate` has run once the box is ticked, tags with commas between
     stored: tuple[str, ...] = ()  # What was read in the history, see `stored.memory`

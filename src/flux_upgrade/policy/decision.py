@@ -99,7 +99,7 @@ class Bump(NamedTuple):
     aligns: bool = False  # It takes a pin to where its cluster is already
 
     def is_approved_by(self, version: str) -> bool:
-        """Whether a person who approves ``2.9`` or ``v2.9.4`` approves this."""
+        """Whether a user who approves ``2.9`` or ``v2.9.4`` approves this."""
         names = (self.approval, self.target.minor) if self.bump_kind is BumpKind.PATCH else (self.approval,)
         return bool(self.approval) and version in names
 

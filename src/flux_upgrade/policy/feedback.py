@@ -220,13 +220,13 @@ def issues_of(repository: Repository, slug: str, bump_kind: str) -> tuple[Issue,
 
 
 def _still_of(branch: Branch, given: Iterable[str], current: Version) -> Iterable[str]:
-    """Once its minor is reverted, a patch is an upgrade to that minor, which nobody has approved."""
+    """Once its minor is reverted, a patch is an upgrade to that minor, which has no approval."""
     is_patch = branch.name.endswith(f"/{BumpKind.PATCH}")
     return (each for each in given if not is_patch or BumpKind.between(current, each) is BumpKind.PATCH)
 
 
 def _proposed(state: markers.MarkerState, path: str) -> str:
-    """What a person approves of a pull request or an issue: a minor with its patches, or a patch by itself."""
+    """What a user approves with a pull request or an issue: a minor with its patches, or a patch by itself."""
     if state.subject == BumpKind.PATCH:
         return markers.target_of(state, path) or state.target
     return state.target.minor

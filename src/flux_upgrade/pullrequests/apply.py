@@ -29,7 +29,7 @@ class FetchedPlans(NamedTuple):
     plans: tuple[UpdateGroupPlan, ...]
     inventory: Inventory  # With what the boxes of the dashboard ask for
     ticked: frozenset[str]  # Names of these boxes
-    calls: int  # To the forge, until then
+    calls: int  # To the Git host, until then
 
 
 def fetch_plans(inventory: Inventory, forge: Forge, *, takes_boxes: bool = True) -> FetchedPlans:
@@ -134,7 +134,7 @@ def _dashboard(
 
 
 def _told(reconcilers: Iterable[tuple[int, Reconciler]]) -> Iterable[Result]:
-    """What became of failures, in rounds of their own: what was told is not looked at again."""
+    """What became of failures, in rounds of their own: what was reported is not looked at again."""
     told: dict[str, Result] = {}
     for number, reconciler in reconcilers:
         found = {each.branch: each for each in reconciler.tell_failures()}

@@ -41,7 +41,7 @@ def change(pull: PullRequest, before: Iterable[str], viewer: str, extras: Extras
 
 
 def _is_ours(login: str, viewer: str, record: str) -> bool:
-    """Whether we turned it on: a person with a personal token has the same login, and then only the record tells."""
+    """Whether we turned it on: a user with a personal token has the same login, and then only the record shows it."""
     if login and viewer and login.lower() != viewer.lower():
         return False
     return bool(record) or (bool(viewer) and viewer.endswith("[bot]"))

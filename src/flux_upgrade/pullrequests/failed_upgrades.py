@@ -1,7 +1,7 @@
 """Merged upgrades after which Flux reports a failure: one comment on each, and one draft that reverts it.
 
 Whoever closes the draft has answered: it is looked for on its branch, open or not, and never opened twice. The forge
-makes the revert, for it alone has the files of before whatever was merged; its branch is not one of ours.
+makes the revert, because only GitHub has the files from before the merge; its branch is not one of ours.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from flux_upgrade.pullrequests.text import failure
 
 
 def failures(inventory: Inventory, repository: Repository) -> Iterator[FailedUpgrade]:
-    """Those that are to be told, or have been. Nothing is said where people have taken our text away."""
+    """Those to report, or reported already. None if a user removed our text."""
     rings = Rings(inventory.update_groups, inventory.config, repository, inventory.now)
     return (each for each in rings.failures() if markers.text_of(each.pull.body) is not None)
 

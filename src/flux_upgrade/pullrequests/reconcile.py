@@ -150,7 +150,7 @@ def _has_waited(draft: PullRequest) -> bool:
 
 
 def _would_be_ready_by_itself(proposal: Proposal, pull: PullRequest) -> bool:
-    """Whether it is a draft whose wait is over, and nobody asks for it now: by dispatch, label or box."""
+    """Whether it is a draft whose wait is over, and no user asks for it now: by dispatch, label or box."""
     is_asked = proposal.is_asked or APPROVED in pull.labels or bool(markers.accepted(pull.body))
     return pull.is_draft and not proposal.is_draft and _has_waited(pull) and not is_asked
 
@@ -193,9 +193,9 @@ def _extras(proposal: Proposal, context: ProposalContext) -> Extras:
 
 
 def _merges_by_itself(proposal: Proposal, context: ProposalContext) -> bool:
-    """Whether auto-merge is configured for it, and nobody has to look at it first.
+    """Whether auto-merge is configured for it, and no user has to look at it first.
 
-    A minor needs nobody at all: the policy allows it, the groups before have passed it, and no action is required.
+    A minor needs no user at all: the policy allows it, the groups before have passed it, and no action is required.
     """
     most, kind = proposal.group.governance.auto_merge, proposal.bump_kind
     if most is MaxBump.NONE or proposal.is_draft:

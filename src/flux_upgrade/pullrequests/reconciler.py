@@ -158,7 +158,7 @@ class Reconciler:
     def tell_failures(self) -> Iterator[Result]:
         """Comment on merged upgrades after which Flux reports a failure, and open their reverts where that is wanted.
 
-        Each once: what was told in a round before is not told again.
+        Each once: what an earlier round reported is not reported again.
         """
         if not self._repository.commits:
             return

@@ -118,5 +118,5 @@ def _hunk(before: list[str], after: list[str], changes: Sequence[_Change]) -> It
 
 
 def _range(start: int, end: int) -> str:
-    """As GNU diff has it: nothing stands behind the line that it names, and one line needs no number."""
+    """As GNU diff has it: nothing follows the line that it names, and one line needs no number."""
     return str(end) if end - start == 1 else f"{start + (end > start)},{end - start}"

@@ -43,14 +43,14 @@ class SharedConfigs:
         with sensible(attempt):
             name, branch = one_line(facts["full_name"]), str(facts["default_branch"])
         if name.lower() != repository.lower():
-            # Whoever takes a former name over may be somebody else.
+            # Another user may register a former name.
             raise SharedConfigUnusable(f"{repository} was renamed to {name}", hint=f"write {name} in `extends`")
         return branch
 
     def _require_on(self, branch: str, repository: str, commit: str, attempt: Attempt) -> None:
         """The commit is the repository's own.
 
-        GitHub serves the commits of forks by its address, too: anybody could have written them. Source:
+        GitHub serves the commits of forks by its address, too: any user could have written them. Source:
         https://docs.github.com/actions/security-for-github-actions/security-guides/security-hardening-for-github-actions
         """
         compared = f"/repos/{quote(repository)}/compare/{commit}...{quote(branch, safe='')}?per_page=1"

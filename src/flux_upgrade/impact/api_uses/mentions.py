@@ -22,7 +22,7 @@ _BEFORE = re.compile(r"(?:\A|[^\w.-]|\\[nrt])\Z", re.ASCII)
 
 is_version = re.compile(_VERSION).fullmatch
 _MOST = 40  # lines, above and below: kind and name stand near
-_MOST_AGAIN = 8  # Branches of a template, or conflicts of a merge, in which one key stands again
+_MOST_AGAIN = 8  # Branches of a template, or conflicts of a merge, that repeat one key
 _NEAR = 400  # characters of one line
 _LONGEST = 4096  # characters of a line that are looked at: people write shorter ones
 _ROW = re.compile(

@@ -31,8 +31,8 @@ from flux_upgrade.pins.formats.kustomize_files import NAMES, Kustomizations
 from flux_upgrade.pins.formats.passages import ENDS, Passage, whole
 from flux_upgrade.pins.formats.yaml_places import is_variable
 
-_MOST_IN_BROKEN = 100  # Uses of a document that cannot be read, which name one reason. People write up to 14.
-_MOST = 2_500  # Mentions of versions in a file. People write up to 14.
+_MOST_IN_BROKEN = 100  # Uses of a document that cannot be read, which name one reason. The largest real file has 14.
+_MOST = 2_500  # Mentions of versions in a file. The largest real file has 14.
 _TOO_MANY = f"the file names more than {_MOST:,} API versions"
 _BY_TERRAFORM = "Terraform applies it"
 _COMMENT = "it is a comment"

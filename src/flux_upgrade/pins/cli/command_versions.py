@@ -1,4 +1,4 @@
-"""The versions of Flux that commands ask for, and where they stand in a text."""
+"""The versions of Flux that commands ask for, and their places in a text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from flux_upgrade.pins.formats.flux2_repository import parse
 
 _MORE = r"(?:[^|;&\n]|\n[ \t]+(?=--?[a-z])){0,2000}"
-"""The rest of a command; in a folded scalar, its options may stand in lines of their own."""
+"""The rest of a command; in a folded scalar, its options may be on separate lines."""
 _TEXT = (
     r"(?:\$?\{\{[^{}\n]{0,200}\}\}|\$?\{\{.{0,200}?\}\}|\$\{[^}\n]{0,200}\}|\$\([^)\n]{0,200}\)|[^\s\"'|;&<>]){0,1000}"
 )

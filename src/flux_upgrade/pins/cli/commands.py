@@ -61,7 +61,7 @@ class _Commands(NamedTuple):
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     """Every version in a command. A variable that several commands use is one pin."""
     read = [_read(file, context) for file in files if _has_commands(file)]
-    # What also installs Flux in a cluster, here or in another file, is not the CLI's alone.
+    # What also installs Flux in a cluster, here or in another file, does not only set the CLI.
     kept = {_spot(variable) for each in read for command, variable in each.found if variable and command.hint != OF_CLI}
     seen: set[tuple[str, int, str]] = set()
     for pin in (pin for each in read for pin in _pins(each, kept)):
@@ -146,8 +146,8 @@ def _reported(commands: _Commands, command: CommandVersion, variable: Assignment
     if command.hint == OF_CHART:
         return pin._replace(reason="it is a chart version in a command")
     if written == "latest":
-        stands = written if passage.text.startswith(written, command.start) else ""
-        return pin._replace(raw=stands, state=PinState.FLOATING, reason="it has no release and installs the newest")
+        shown = written if passage.text.startswith(written, command.start) else ""
+        return pin._replace(raw=shown, state=PinState.FLOATING, reason="it has no release and installs the newest")
     tag = f"v{written.removeprefix('v')}"
     if is_tag(tag):
         return pin._replace(state=PinState.EXACT, version=Version(tag), reason=_REASON)

@@ -88,7 +88,7 @@ def of_renovate(file: SourceFile) -> Iterator[Assignment]:
 
 
 def has_checksum(assignment: Assignment) -> bool:
-    """Whether a checksum of Flux stands in the file that sets the version, which would not fit another one."""
+    """Whether the file that sets the version has a checksum of Flux, which is of that version only."""
     return _has_checksum(assignment.file.content)
 
 
@@ -117,7 +117,7 @@ def _assignment(file: SourceFile, passage: Passage, match: re.Match[str]) -> Ass
 
 
 def _plain(path: str) -> str:
-    """What stands behind `$(dirname "$0")/` or `${BASH_SOURCE%/*}/`, where such a thing begins a path."""
+    """The part after `$(dirname "$0")/` or `${BASH_SOURCE%/*}/`, if one of these begins a path."""
     computed = max(path.rfind("}"), path.rfind(")")) + 1
     return path[computed:].removeprefix('"').lstrip("/") if computed else path
 

@@ -60,7 +60,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
 
 
 def _start(pin: Pin) -> int:
-    """Where its version stands; 0 if it has none that can be changed."""
+    """Where its version is; 0 if it has none that can be changed."""
     version = pin.details.version if isinstance(pin.details, Distribution) else None
     return version.value.start if version else 0
 

@@ -139,7 +139,7 @@ def _places(
 def _distributions(
     file: SourceFile, each: Object, tree: Tree, kustomizations: Kustomizations, repositories: Sequence[Object]
 ) -> Iterator[flux_distribution.Distribution]:
-    """What an object states of one; values, and so the artifact, may stand in another file."""
+    """What an object states of one; values, and so the artifact, may be in another file."""
     if flux_distribution.is_instance(each):
         yield from flux_distribution.filled(flux_distribution.of_instance(file, each), each.maker)
     elif flux_distribution.is_release(each, repositories):

@@ -37,7 +37,7 @@ class Attribute(NamedTuple):
     members: Mapping[str, Attribute] = {}  # Of an expression that is an object
     items: Sequence[Attribute] = ()  # Of an expression that is a list; the arguments of one that is a call
     call: str = ""  # Of an expression that is a call: the function, `yamlencode`
-    heredoc: str = ""  # Of an expression that is a heredoc: its lines as they stand in the file
+    heredoc: str = ""  # Of an expression that is a heredoc: its lines as they are in the file
 
 
 class Block(NamedTuple):

@@ -86,7 +86,7 @@ class Module:
 
 
 def read_module(tree: Tree, paths: Iterable[str]) -> Module:
-    """The module of these paths, which are of one folder of the tree."""
+    """The module of these paths, which are in one directory of the tree."""
     places: list[TerraformBlock] = []
     values: list[tuple[str, Mapping[str, Attribute]]] = []
     lock = None

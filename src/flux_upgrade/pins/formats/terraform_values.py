@@ -1,4 +1,4 @@
-"""Where the value of an expression stands: in a variable's default, a ``*.tfvars``, a local, or the call of a module.
+"""Where the value of an expression is: in a variable's default, a ``*.tfvars``, a local, or the call of a module.
 
 developer.hashicorp.com/terraform/language/values/variables, "Variable Definition Precedence".
 """
@@ -40,7 +40,7 @@ class Origin(NamedTuple):
     given: Attribute
     reference: str = ""  # How the expression refers to it: `var.flux_version`; empty if it says it itself
     reason: str = ""  # Why no place decides; empty if one does
-    elsewhere: str = ""  # Where values stand that may decide, in words
+    elsewhere: str = ""  # Where the values are that may decide, in words
 
 
 class Modules:
@@ -53,7 +53,7 @@ class Modules:
         self._origins: dict[tuple[str, int, str], Origin] = {}
 
     def at(self, folder: str) -> Module:
-        """The module in a folder of the tree."""
+        """The module in a directory of the tree."""
         if folder not in self._modules:
             self._modules[folder] = read_module(self._tree, self._paths.get(folder, ()))
         return self._modules[folder]
@@ -129,7 +129,7 @@ class Modules:
         return sorted(filter(_is_loaded, module.values), key=lambda each: _precedence(each[0]))
 
     def _chosen(self, folder: str, module: Module) -> Iterable[tuple[str, Mapping[str, Attribute]]]:
-        """The values for ``-var-file``, in the folder and in folders below it that are no modules themselves."""
+        """The values for ``-var-file``, in the directory and in those below it that are not modules."""
         own = [each for each in module.values if not _is_loaded(each)]
         for below in self._only_values:
             if below != folder and is_below(below, folder):
@@ -137,12 +137,12 @@ class Modules:
         return own
 
     def _called(self, folder: str) -> Sequence[TerraformBlock]:
-        """The blocks ``module`` of the tree whose source is the folder."""
+        """The blocks ``module`` of the tree whose source is the directory."""
         return self._calls.get(folder, ())
 
     @cached_property
     def _paths(self) -> Mapping[str, list[str]]:
-        """Folder → the paths of its module."""
+        """Directory → the paths of its module."""
         found: dict[str, list[str]] = {}
         for path in self._tree.named((*TERRAFORM_FILES, *VALUES, LOCK)):
             found.setdefault(posixpath.dirname(path), []).append(path)
@@ -150,7 +150,7 @@ class Modules:
 
     @cached_property
     def _only_values(self) -> Sequence[str]:
-        """The folders that have values for variables, and no module."""
+        """The directories that have values for variables, and no module."""
         return [folder for folder, paths in self._paths.items() if not any(map(_is_code, paths))]
 
     @cached_property

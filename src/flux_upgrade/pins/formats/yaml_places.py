@@ -23,7 +23,7 @@ _VARIABLE = re.compile(r"\$\{|\$\(|\{\{|<<|\{%|<%|@@|%\(|%\{|\$[A-Za-z_]")
 Terraform's."""
 
 _LARGE = 20  # Keys of a mapping from which on it pays to index them
-_MOST_DOCUMENTS = 2_000  # Of a file, and items of its Kubernetes Lists. People write up to a hundred.
+_MOST_DOCUMENTS = 2_000  # Of a file, and items of its Kubernetes Lists. The largest real one has 39.
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 Step = str | int
@@ -113,7 +113,7 @@ class YamlDocument:
         start = self.offset(node.start_mark.index + is_quoted)
         end = self.offset(node.end_mark.index - is_quoted)
         written, reason = self.passage.file[start:end], ""
-        # Of a template, the action stands in the file where the document has others: see `go_templates`.
+        # Of a template, the file has the action where the document has other text: see `go_templates`.
         text = written if "{{" in written and len(written) == len(node.value) else node.value
         if is_shared or id(node) in self.shared:
             reason = "it uses a YAML anchor or alias"
@@ -142,7 +142,7 @@ class Object:
 
     @cached_property
     def text(self) -> str:
-        """As it stands in the file, without the blanks before its first line."""
+        """As it is in the file, without the blanks before its first line."""
         begin, end = (self.document.offset(mark.index) for mark in (self.node.start_mark, self.node.end_mark))
         return self.document.passage.file[begin:end]
 

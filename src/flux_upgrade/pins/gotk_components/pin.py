@@ -28,7 +28,7 @@ _PLACEHOLDER = (
     "Flux is not bootstrapped here yet",
     "run `flux bootstrap` or `flux-upgrade bootstrap`, which fill the file",
 )
-"""A file of comments beside a kustomization.yaml with patches, as Flux documents it for a bootstrap with patches:
+"""A file of comments next to a kustomization.yaml with patches, as Flux documents it for a bootstrap with patches:
 https://fluxcd.io/flux/installation/configuration/boostrap-customization/."""
 _FILE_NAMES = ("gotk-components.yaml", "gotk-components.yml")
 

@@ -175,7 +175,7 @@ def _folder(sources: Sequence[Source]) -> str | None:
 
 
 def sync_folder(kind: Stated | None, url: Stated | None, path: Stated | None) -> str | None:
-    """The folder of the repository that ``sync`` of a FluxInstance names, as ``Pin.folder``."""
+    """The directory of the repository that ``sync`` of a FluxInstance names, as ``Pin.folder``."""
     # The path in an artifact or a bucket is not one of the repository.
     if path is None or url is None or is_nothing(url.value) or (kind and kind.value.text != "GitRepository"):
         return None

@@ -29,7 +29,7 @@ class HelmfileRelease(NamedTuple):
 
     file: SourceFile
     object: Object
-    entry: tuple[Step, ...]  # Where it stands: `("releases", 0)`, `("templates", "flux")`
+    entry: tuple[Step, ...]  # Its place: `("releases", 0)`, `("templates", "flux")`
     chart: str  # As it is written, or inherited: `controlplane/flux-instance`; empty where there is none
     templates: tuple[tuple[Step, ...], ...] = ()  # What it inherits from, as far as it is in the same document
     inherited: tuple[str, ...] = ()  # The names of what it inherits from, the last one first
@@ -99,7 +99,7 @@ def _parts(content: bytes) -> Iterator[Object]:
 
 
 def doubt(file: SourceFile, line: int) -> tuple[str, str]:
-    """Why what stands in the line may not be what is installed, and what to do; empty where it is."""
+    """Why the line may not show what is installed, and what to do; empty where it is."""
     return TEMPLATE if go_templates.is_conditional(file.content, line) else ("", "")
 
 

@@ -31,7 +31,7 @@ _RELEASE = re.compile(r"\{\{-?[ \t]*\.Release\.(Name|Namespace)[ \t]*-?\}\}")
 _FIELD = f"values.{'.'.join(VALUES)}.distribution"
 _VERSION, _ARTIFACT = ("distribution", "version"), ("distribution", "artifact")
 _MOST = 20  # Values of a release, and of what it inherits from, that are looked at: the last ones
-_MOST_FILES = 100  # For which one templated name may stand
+_MOST_FILES = 100  # That one templated name may match
 _MOST_NAMES = 50  # Templated names of a document of a helmfile that are looked for
 _MOST_FOUND = 1_000  # Distributions of a document of a helmfile whose values are looked at
 _LONGEST = 1_000  # Characters of a name of a file
@@ -76,7 +76,7 @@ class HelmfileValues:
         self._templates: dict[int, bool] = {}  # Whether a mapping has actions
 
     def distributions(self, release: HelmfileRelease) -> Iterator[Distribution]:
-        """One for each file that a templated name, like ``values/{{ .Environment.Name }}.yaml``, may stand for."""
+        """One for each file that a templated name, like ``values/{{ .Environment.Name }}.yaml``, may match."""
         layers = [*self._layers(release)] if self._left else [_unread("values of the release", _TOO_MANY)]
         several = next((layer for layer in layers if len(layer) > 1), None)
         if several is not None and len(several) > self._left:
@@ -127,7 +127,7 @@ class HelmfileValues:
         return [_Read((source,), (("values of the release", _TEMPLATE),) if is_open else ())]
 
     def _named(self, release: HelmfileRelease, text: str) -> list[_Read]:
-        """The files of values that a name stands for: one, as a rule."""
+        """The files of values that a name matches: one, as a rule."""
         if len(text) > _LONGEST:
             return _unread("values of the release", "whose name is too long")
         known = {"Name": release.object.text_at(*release.entry, "name")}
@@ -163,7 +163,7 @@ def _unread(name: str, why: str) -> list[_Read]:
 
 
 def _first(layer: list[_Read]) -> _Read:
-    """Of several files only the first layer is told apart: of another, what they state is open."""
+    """Only the first layer distinguishes several files: of another, what they state is open."""
     if len(layer) == 1:
         return layer[0]
     return _Read((), (("files with templated names", _TEMPLATE),))
@@ -184,7 +184,7 @@ def _elsewhere(release: HelmfileRelease) -> Iterator[tuple[str, str]]:
 
 
 def _fits(pattern: str, path: str) -> bool:
-    """Whether the path is one of the pattern, in which a NUL stands for any characters of a name.
+    """Whether the path is one of the pattern, in which a NUL matches any characters of a name.
 
     Takes no more time than the two are long, whatever is in them: no regular expression does.
     """

@@ -47,12 +47,12 @@ class TerraformResource(NamedTuple):
 
     @property
     def chart_address(self) -> str:
-        """Of a Helm release, as it stands there, or where a variable or local is set."""
+        """Of a Helm release, as it is there, or where a variable or local is set."""
         given = self.block.attributes.get("chart")
         return ((given and given.literal) or self.literal("chart")).rstrip("/")
 
     def literal(self, name: str) -> str:
-        """The text of an attribute, from wherever it stands; empty if no single place says it."""
+        """The text of an attribute, from wherever it is; empty if no single place sets it."""
         given = self.block.attributes.get(name)
         if given is None:
             return ""
@@ -60,7 +60,7 @@ class TerraformResource(NamedTuple):
         return "" if origin.reason else origin.given.literal or ""
 
     def stated(self, given: Attribute | None, field: str) -> Stated | None:
-        """What an expression comes to, and where that stands."""
+        """What an expression comes to, and where that is set."""
         if given is None or given.text == "null":
             return None
         origin, value = self.modules.value(self.file.path, given)
@@ -74,7 +74,7 @@ class TerraformResource(NamedTuple):
             yield from self.objects(given)
 
     def objects(self, given: Attribute) -> Iterator[TerraformObject | BrokenDocument]:
-        """What is written in an expression: an object, YAML in a heredoc, or a file beside the module."""
+        """What is written in an expression: an object, YAML in a heredoc, or a file in the module's directory."""
         inner = given.items[0] if given.call and given.items else None
         if given.members:
             yield HclObject(self, given)

@@ -29,7 +29,7 @@ _KEY = re.compile(rf'"{RESOURCE}"\s*:')
 
 class _TerraformVersion(NamedTuple):
     value: Value
-    module: Module  # Of the resource, whose constraints count; the version may stand in another one
+    module: Module  # Of the resource, whose constraints count; the version may be in another one
 
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:

@@ -44,7 +44,7 @@ def rebase_box(pull: PullRequest) -> str:
 
 
 def ticked_of(inventory: Inventory, repository: Repository) -> frozenset[str]:
-    """The names of the boxes that are ticked; none where there is no dashboard, or nobody wants it any more."""
+    """The names of the boxes that are ticked; none where there is no dashboard, or it is switched off."""
     if not inventory.config.dashboard or inventory.all_paths is None:
         return frozenset()
     found = dashboards_of(inventory, repository)

@@ -1,4 +1,4 @@
-"""Plans, and what there is on the forge → what the dashboard shows, an entry for each line. Pure."""
+"""Plans, and what there is on GitHub → what the dashboard shows, an entry for each line. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from flux_upgrade.report.overview_rows import Row, State, is_left
 
 
 class Section(Enum):
-    """In the order of the page: its title, and what stands above its entries."""
+    """In the order of the page: its title, and the text above its entries."""
 
     APPROVAL = "Needs approval", "Tick a box to approve the version."
     OPEN = (

@@ -19,7 +19,7 @@ from flux_upgrade.pullrequests.dashboard.text import TITLE, dashboard_text
 LIMIT = 65_536
 """Characters that GitHub takes in a body: https://github.com/orgs/community/discussions/27190."""
 _TRIES = 2
-_SPARE = 32  # One part in so many of the limit is left to people
+_SPARE = 32  # One part in so many of the limit is left to users
 _OFF = (
     "The dashboard is switched off: `dashboard` is not `true` in the config file. Set it, and this issue is reopened."
 )
@@ -53,7 +53,7 @@ def keep_dashboard(
 ) -> DashboardResult | None:
     """Open, update or close it. ``fetch``: for each try, from 1. ``obeyed``: boxes to clear.
 
-    None where nobody wants one. What goes wrong is a warning: all else was done, and the next run sees to this.
+    None if it is switched off. An error is only a warning: everything else is done, and the next run tries again.
     """
     try:
         for number in range(1, _TRIES + 1):
