@@ -52,7 +52,7 @@ def survive(text: str, using: Regenerator) -> None:
     """A verdict, and an upgrade that keeps its word: never a traceback, never a silent loss."""
     tree = MemoryTree({PATH: text.encode("utf-8", "surrogatepass")})
     with suppress(FluxUpgradeError):
-        found = [each for each in pin.find(tree, using) if each.is_manifest]
+        found = list(pin.find(tree, using))
         for plan in plans_of(found, using, to="v2.9.4"):
             if plan.approved is not None:
                 change = change_of(plan.approved)

@@ -81,7 +81,7 @@ def _manifests(layer: Layer, regenerator: Regenerator) -> Iterator[tuple[TarEntr
     for entry in layer.files(lambda name: name.endswith((".yaml", ".yml"))):
         if entry.size <= _MAX_FILE:
             found = manifests.at(entry.name, layer.read(entry, _MAX_FILE))
-            if found is not None and found.is_manifest:
+            if found is not None:
                 yield entry, found
 
 

@@ -37,7 +37,9 @@ def discover(context: PinContext, paths: Collection[str] | None = None) -> tuple
         except Unreadable as error:
             manifest = manifests.unread(path, error) if path in candidates else None
         else:
-            manifest = manifests.at(path, content) if path in candidates else None
+            manifest = (
+                manifests.at(path, content) or gotk.placeholder_pin(path, content) if path in candidates else None
+            )
         if manifest is not None:
             found.append(manifest)
         if manifest is None or manifest.proof.verdict is Verdict.UNREADABLE:

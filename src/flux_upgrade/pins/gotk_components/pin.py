@@ -65,12 +65,8 @@ class InstallationFinder:
         found = self._known[content, is_named]
         if found is not None:
             return manifest_pin(path, found[0], content, found[1])
-        if not is_named:
+        if not is_named or is_placeholder(content):
             return None
-        if is_placeholder(content):
-            return reported_pin(
-                SourceFile(path, content), NAME, (1, "a placeholder for Flux's manifests", ""), *_PLACEHOLDER
-            )
         return manifest_pin(path, NAME, content, _unreadable(_stranger(), parse(content)))
 
     def unread(self, path: str, error: Unreadable) -> Pin | None:
@@ -86,6 +82,13 @@ def manifest_pin(path: str, kind: str, content: bytes, proof: Proof) -> Pin:
     is_read = proof.verdict is not Verdict.UNREADABLE
     reason, error = (HoldReason.UNVERIFIED, Unverified) if is_read else (HoldReason.UNREADABLE, Unreadable)
     return pin._replace(state=PinState.UNKNOWN, held=Hold(reason, proof.reason, proof.hint, error))
+
+
+def placeholder_pin(path: str, content: bytes) -> Pin | None:
+    """A file of Flux's name that a bootstrap is to fill; None for any other."""
+    if not _is_named(path) or not is_placeholder(content):
+        return None
+    return reported_pin(SourceFile(path, content), NAME, (1, "a placeholder for Flux's manifests", ""), *_PLACEHOLDER)
 
 
 def is_placeholder(content: bytes) -> bool:
