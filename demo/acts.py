@@ -5,11 +5,10 @@ from __future__ import annotations
 import fleet
 import recipe
 import written_release
-import yaml
 from github_stand_in import Clock
 from github_stand_in.flux import publish_releases
 from github_stand_in.model import Pull
-from job import Job
+from job import scheduled_job
 from pages import Done, calls_line, keep_pull_requests, results, state_of, writes
 from stage import Clone, Machine, Stage, Surprise
 
@@ -28,9 +27,7 @@ class Demo:
         self.clone = Clone(machine, stage.work / "fleet")
         self._unaware = Clone(machine, stage.work / "unaware")
         self.repository = stage.hub.create_repository("acme/fleet", is_private=True)
-        workflow = yaml.safe_load(fleet.WORKFLOW.read_text())
-        token = stage.hub.token("actions", workflow["jobs"]["upgrade"]["permissions"])
-        self.job = Job(stage, self.repository, token, workflow)
+        self.job = scheduled_job(stage, self.repository)
 
     def perform(self) -> None:
         """All of it."""

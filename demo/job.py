@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import fleet
 import yaml
 from github_stand_in import Repository, Token
 from pages import Done
@@ -122,6 +123,13 @@ class Job:
         source = f"{self._hub.api_url}/repos/fluxcd/flux2"
         values |= {"token": self._token.value, "release-source": source, **given}
         return {f"INPUT_{name.upper()}": value for name, value in values.items()}
+
+
+def scheduled_job(stage: Stage, repository: Repository) -> Job:
+    """The job of examples/scheduled.yaml, with a token that has its permissions."""
+    workflow = yaml.safe_load(fleet.WORKFLOW.read_text())
+    token = stage.hub.token("actions", workflow["jobs"]["upgrade"]["permissions"])
+    return Job(stage, repository, token, workflow)
 
 
 def _readable(log: str) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import fleet
-import yaml
 from github_stand_in.flux import publish_releases
 from github_stand_in.people import People
-from job import Job
+from job import scheduled_job
 from pages import Done, keep_pull_requests, results, state_of
 from stage import Clone, Machine, Stage, Surprise
 
@@ -24,9 +23,7 @@ class RingsDemo:
         source = f"{hub.api_url}/repos/fluxcd/flux2"
         self.repository = hub.create_repository("acme/rings", fleet.in_groups(clone, source), is_private=True)
         self._flux = People(self.repository, "flux-staging[bot]")
-        workflow = yaml.safe_load(fleet.WORKFLOW.read_text())
-        token = hub.token("actions", workflow["jobs"]["upgrade"]["permissions"])
-        self._job = Job(stage, self.repository, token, workflow)
+        self._job = scheduled_job(stage, self.repository)
 
     def perform(self) -> None:
         """Both acts."""
