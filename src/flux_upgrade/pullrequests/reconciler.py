@@ -104,9 +104,11 @@ class Reconciler:
         from flux_upgrade.pullrequests.reconcile import reconcile
 
         reconciliation = reconcile(proposal, context, self._repository)
-        result = self._take(reconciliation, idle._replace(proposal=proposal), context)
-        waits = reconciliation.waits_for_schedule and result.action in (Action.UNCHANGED, Action.UPDATED)
-        return result._replace(action=Action.HELD, hold=outside) if waits else result
+        # In no variable here, as in `reconcile_pull_requests`: its error knows this frame.
+        return _held_by(
+            outside if reconciliation.waits_for_schedule else None,
+            self._take(reconciliation, idle._replace(proposal=proposal), context),
+        )
 
     def _is_refused(self, idle: Result) -> bool:
         pull = self._repository.branches[idle.branch].open_pull
@@ -238,3 +240,9 @@ class Reconciler:
             from flux_upgrade.pullrequests.reconcile import instead_of_draft
 
             return self._forge.apply(instead_of_draft(proposal, context)), True
+
+
+def _held_by(outside: Hold | None, result: Result) -> Result:
+    """With the hold of a schedule, unless something was opened or failed."""
+    waits = outside is not None and result.action in (Action.UNCHANGED, Action.UPDATED)
+    return result._replace(action=Action.HELD, hold=outside) if waits else result
