@@ -52,6 +52,9 @@ def tag(tree: Path, name: str, image: str) -> str:
     action = tree / "action.yml"
     action.write_text(action.read_text().replace("  image: Dockerfile\n", f"  image: {image}\n"))
     git(tree, "commit", "--quiet", "--all", "--allow-empty", f"--message=Release {name}")
+    while git(tree, "rev-parse", "HEAD").startswith("0"):  # It would look like a placeholder
+        message = git(tree, "log", "-1", "--format=%B")
+        git(tree, "commit", "--quiet", "--amend", "--allow-empty", f"--message={message}\n\nAgain.")
     git(tree, "tag", name)
     git(tree, "reset", "--quiet", "--hard", "HEAD~")
     return git(tree, "rev-parse", name)
