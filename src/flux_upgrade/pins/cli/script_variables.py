@@ -94,11 +94,12 @@ def has_checksum(assignment: Assignment) -> bool:
 
 @lru_cache(maxsize=8)  # For each variable of a file
 def _has_checksum(content: bytes) -> bool:
-    text = decoded(content)
-    for match in _HASH.finditer(text):
-        begin = text.rfind("\n", 0, max(text.rfind("\n", 0, match.start()), 0)) + 1
-        if "flux" in text[begin : match.end()].lower():
+    before = ""
+    for line in decoded(content).split("\n"):
+        *_, end = (0, *(match.end() for match in _HASH.finditer(line)))
+        if end and "flux" in f"{before}\n{line[:end]}".lower():
             return True
+        before = line
     return False
 
 

@@ -22,7 +22,8 @@ _TOKEN = re.compile(
 )
 _IN_STRING = re.compile(r'\\.|\$\$\{|%%\{|[$%]\{|"|[^\\$%"]+|.', re.DOTALL)
 _IN_TEMPLATE = re.compile(r'[{}"]|[^{}"]+', re.DOTALL)
-_OPEN, _CLOSE = "{[(", "}])"
+_OPEN = "{[("
+_DEPTHS = {**dict.fromkeys(_OPEN, 1), **dict.fromkeys("}])", -1)}
 _DEEPEST = 100  # Brackets in brackets: people write ten
 _MARK = "\ufeff"  # Terraform accepts a byte order mark
 
@@ -62,6 +63,7 @@ class _Token(NamedTuple):
     text: str
     line: int
     start: int  # Of a string: behind its quote
+    depth: int  # 1: opens a bracket; -1: closes one; else 0
 
     def is_one_of(self, signs: str) -> bool:
         return self.kind == "other" and self.text in signs
@@ -84,7 +86,7 @@ def _read(text: str) -> tuple[Mapping[str, Attribute], tuple[Block, ...]]:
     except RecursionError:  # templates in strings in templates
         return {}, ()
     # Each level is gone through anew: what nobody writes would take minutes.
-    steps = accumulate(token.is_one_of(_OPEN) - token.is_one_of(_CLOSE) for token in tokens)
+    steps = accumulate(token.depth for token in tokens)
     return ({}, ()) if max(steps, default=0) > _DEEPEST else _body(tokens)
 
 
@@ -136,7 +138,7 @@ def _split(tokens: list[_Token], *, ends_at: str) -> Iterator[list[_Token]]:
     part: list[_Token] = []
     depth = 0
     for token in tokens:
-        depth += token.is_one_of(_OPEN) - token.is_one_of(_CLOSE)
+        depth += token.depth
         if depth <= 0 and (token.kind == "end" or (ends_at and token.is_one_of(ends_at))):
             yield from [part] if part else []
             part, depth = [], 0
@@ -149,7 +151,7 @@ def _end(tokens: list[_Token], position: int) -> int:
     """Of the bracket that closes the one before ``position``; behind all where none does."""
     depth = 1
     for at in range(position, len(tokens)):
-        depth += tokens[at].is_one_of(_OPEN) - tokens[at].is_one_of(_CLOSE)
+        depth += tokens[at].depth
         if depth == 0:
             return at
     return len(tokens)
@@ -158,16 +160,23 @@ def _end(tokens: list[_Token], position: int) -> int:
 def _tokens(text: str) -> Iterator[_Token]:
     line, position = 1, len(_MARK) if text.startswith(_MARK) else 0
     while (token := _TOKEN.search(text, position)) is not None:
-        line += text.count("\n", position, token.start())
-        kind, shown, start, position = token.lastgroup or "other", token[0], token.start(), token.end()
-        if token["heredoc"] is not None:
-            kind = "heredoc"
+        kind, shown = token.lastgroup or "other", token[0]
+        begin, position = token.span()
+        if kind == "end":
+            yield _Token(kind, shown, line, begin, 0)
+            line += 1
+        elif kind == "word":
+            yield _Token(kind, shown, line, begin, 0)
         elif shown == '"':
             start, position = position, _string_end(text, position)
-            kind, shown = "string", text[start : position - 1]
-        if kind != "comment":
-            yield _Token(kind, shown, line, start)
-        line += text.count("\n", token.start(), position)
+            yield _Token("string", text[start : position - 1], line, start, 0)
+            line += text.count("\n", start, position)
+        elif kind == "other":
+            yield _Token(kind, shown, line, begin, _DEPTHS.get(shown, 0))
+        else:
+            if token["heredoc"] is not None:
+                yield _Token("heredoc", shown, line, begin, 0)
+            line += text.count("\n", begin, position)
 
 
 def _string_end(text: str, position: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from flux_upgrade.model.errors import UnsupportedPin, UsageError
 from flux_upgrade.model.versions import Version, is_tag
@@ -17,6 +18,7 @@ _SERIES = re.compile(r"([~^]?)(\s*)(v?)(\d+)(?:\.(\d+)(?:\.(\d+|[xX*]))?)?")
 _EXACT = re.compile(r"=?v?\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?")
 
 
+@lru_cache(maxsize=64)  # A file repeats its ranges
 def parsed(text: str) -> Constraint | None:
     """None where it is no range."""
     if not text.isascii():  # Go's digits and spaces are

@@ -50,6 +50,7 @@ class Modules:
         self._tree = tree
         self._modules: dict[str, Module] = {}
         self._contents: dict[str, SourceFile] = {}
+        self._texts: dict[str, str] = {}
         self._origins: dict[tuple[str, int, str], Origin] = {}
 
     def at(self, folder: str) -> Module:
@@ -68,6 +69,11 @@ class Modules:
             self._contents[path] = SourceFile(path, read(self._tree, path) or b"")
         return self._contents[path]
 
+    def _text(self, path: str) -> str:
+        if path not in self._texts:
+            self._texts[path] = decoded(self.file(path).content)
+        return self._texts[path]
+
     def value(self, path: str, given: Attribute) -> tuple[Origin, Value]:
         """What decides an expression of the file at ``path``, and its text; with a reason if none can be replaced."""
         origin = self.origin(path, given)
@@ -76,7 +82,7 @@ class Modules:
             said = f"{origin.reason}: {origin.elsewhere}" if origin.elsewhere else origin.reason
             return origin, Value(shown, 0, 0, origin.given.line, said)
         text, start = origin.given.literal or "", origin.given.start
-        is_plain = decoded(self.file(origin.path).content)[start : start + len(text)] == text
+        is_plain = self._text(origin.path).startswith(text, start)
         reason = "" if is_plain else "it contains escape sequences"
         return origin, Value(text, start, start + len(text), origin.given.line, reason)
 
