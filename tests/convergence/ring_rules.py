@@ -15,7 +15,8 @@ from github_stand_in import Repository
 from convergence.fleet import Fleet, manifest
 from convergence.year_memory import path_of
 
-CONFIG = """groups:
+CONFIG = """dashboard: true
+groups:
   staging:
     paths: [clusters/staging/**, clusters/staging-2/**]
     policy: minor

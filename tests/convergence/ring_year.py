@@ -6,7 +6,7 @@ once it has; who fails is told once; and what was reverted goes no further.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from github_stand_in.model import Pull
@@ -64,9 +64,6 @@ class RingYear(Year):
                 yield from self._wrongly_told(pull)
         yield from self._untold()
         yield from self._wrong_reverts()
-
-    def _misshown(self, open_pulls: Sequence[Pull]) -> Iterator[str]:  # noqa: ARG002 there is no dashboard
-        yield from ()
 
     def _wrong(self, pull: Pull) -> Iterator[str]:
         if cluster_of(pull.head) == STAGING.name:

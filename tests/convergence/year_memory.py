@@ -63,6 +63,8 @@ class Memory:
         """Branch → the last commit that was pushed to it, and may not be lost."""
         self.ready: set[Subject] = set()
         self.refused: set[Subject] = set()
+        self.approved: set[int] = set()
+        """The pull requests that were approved when they were refused."""
         self.merged: list[str] = []
         self.is_ignored = False
         """Whether the config file ignores staging."""
@@ -82,8 +84,10 @@ class Memory:
 
     def refuse(self, pull: Pull) -> None:
         if not self._is_replaced(pull):
-            self.refused.add(subject_of(pull))
-            self.ready.discard(subject_of(pull))
+            subject = subject_of(pull)
+            self.refused.add(subject)
+            self.approved = self.approved - {pull.number} | ({pull.number} if subject in self.ready else set())
+            self.ready.discard(subject)
 
     def put_back(self, pull: Pull) -> None:
         if not self._is_replaced(pull):

@@ -104,7 +104,7 @@ class User(Memory):
             return ""
         self.people.reopen(pull.number)
         self.refused.discard(subject_of(pull))
-        if not pull.is_draft or _APPROVED in pull.labels:
+        if not pull.is_draft or _APPROVED in pull.labels or pull.number in self.approved:
             self.ready.add(subject_of(pull))  # As it was when it was closed
         head = self.fleet.repository.head(pull.head)
         is_merge = len(self.fleet.repository.store.read(head).parents) > 1

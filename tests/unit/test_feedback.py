@@ -154,6 +154,22 @@ def test_each_of_several_refusals_is_reported_once() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("at", "reason"), [(MERGED, HoldReason.REVERTED), (SHUT, HoldReason.CLOSED_BY_HUMAN)], ids=["reverted", "closed"]
+)
+def test_an_open_pull_request_for_a_later_patch_does_not_propose_a_refused_one(
+    at: PullState, reason: HoldReason
+) -> None:
+    later = pull(marker("patch", "v2.8.10"), number=2)
+    found = feedback_on(later, pull(marker("patch", "v2.8.9"), at=at)).rejections
+    assert [(each.target, each.reason) for each in found] == [("v2.8.9", reason)]
+
+
+def test_a_patch_that_is_open_again_is_not_refused() -> None:
+    again = marker("patch", "v2.8.9")
+    assert feedback_on(pull(again, number=2), pull(again, at=SHUT)).rejections == ()
+
+
 def test_answers_of_all_branches_of_a_team_count() -> None:
     patch = branch(pull(marker("patch", "v2.8.9"), at=SHUT), name="flux-upgrade/staging/patch")
     answers = feedback_on(pull(PENDING), others=[patch])

@@ -52,11 +52,12 @@ def feedback_of(  # noqa: PLR0913 three sources, and the four facts that select 
                 each.bump_kind == state.subject and each.target.minor == state.target.minor for each in rejections
             )
             given += () if is_older else _approvals(state, pull, path)
-            if state.target.minor not in reopened:
+            if _proposed(state, path) not in reopened:
                 rejections += _refusals(state, pull, path, current)
             if pull.state is PullState.OPEN:
-                # It was opened, or opened again, after all that was said of this minor before.
-                reopened.add(state.target.minor)
+                # It was opened, or opened again, after all that was said of what it proposes. That a release before
+                # it was merged may be taken back later.
+                reopened.add(_proposed(state, path))
             elif pull.state is PullState.MERGED:
                 moved.append(state)
         approved += _still_of(branch, given, current)
