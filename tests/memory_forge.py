@@ -39,6 +39,10 @@ BASE = "main"
 _MOST_PULLS = 10
 
 
+def _looked_at(commit: BaseCommit, paths: Iterable[str]) -> BaseCommit:
+    return commit._replace(blobs={path: commit.blobs[path] for path in paths if path in commit.blobs})
+
+
 @dataclass
 class MemoryForge:
     """``files``: path → content at the base. ``steps``: what was asked of it, in order."""
@@ -89,7 +93,7 @@ class MemoryForge:
             viewer=self.viewer,
             issues=tuple(self.issues.values()),
             recent=self.recent,
-            commits=tuple(self.base_commits) if question.watched else (),
+            commits=tuple(_looked_at(each, question.watched) for each in self.base_commits if question.watched),
             others=self._others(question, self.heads),
             closed=self._others(question, (of for of, pull in self.pulls.values() if pull.state is PullState.CLOSED)),
         )

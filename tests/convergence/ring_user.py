@@ -10,9 +10,10 @@ from github_stand_in.people import People
 
 from convergence.fleet import Fleet, manifest
 from convergence.ring_rules import GROUPS, POSTED, STAGING, Ledger
-from convergence.year_memory import path_of
+from convergence.year_memory import cluster_of, path_of
 from convergence.year_user import User
 from flux_upgrade.model import markers
+from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.versions import Version
 
 _OURS = "flux-upgrade/"
@@ -77,6 +78,23 @@ class RingUser(User):
         """Whether the clusters of the first group differ."""
         files = self.fleet.repository.files()
         return len({files[path_of(each)] for each in STAGING.clusters}) > 1
+
+    def refuse(self, pull: Pull) -> None:
+        if not self._is_partial(pull):
+            super().refuse(pull)
+
+    def is_split(self, state: MarkerState) -> bool:
+        """Whether one of two clusters has answered about the release, or a newer patch of its minor, without the other."""
+        answered = (
+            markers.state_of(each.body) for each in self.pulls if each.state == "closed" and self._is_partial(each)
+        )
+        return any(
+            each and each.target.minor == state.target.minor and each.target >= state.target for each in answered
+        )
+
+    def _is_partial(self, pull: Pull) -> bool:
+        state = markers.state_of(pull.body)
+        return state is not None and cluster_of(pull.head) == STAGING.name and len(state.paths) < len(STAGING.clusters)
 
     # Statuses
 

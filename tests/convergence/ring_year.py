@@ -71,7 +71,11 @@ class RingYear(Year):
                 return  # What is a minor for one is a patch for the other
             state = markers.state_of(pull.body)
             files = self._fleet.repository.files(pull.head)
-            if state is not None and any(files[path_of(each)] != manifest(state.target) for each in STAGING.clusters):
+            if (
+                state is not None
+                and not self.user.is_split(state)
+                and any(files[path_of(each)] != manifest(state.target) for each in STAGING.clusters)
+            ):
                 yield f"#{pull.number} does not hold {state.target} everywhere"
         yield from super()._wrong(pull)
 
@@ -103,7 +107,9 @@ class RingYear(Year):
         last, current = max(self._released, key=Version), self.user.current(name)
         is_answered = any(each[0] == name for each in (*self.user.ready, *self.user.refused))
         own = any(markers.state_of(each.body) for each in self._merged(name) if self._target(each) > current)
-        if last in reverted and current < Version(last) and not is_answered and not own:
+        kept = self.user.current(before.name)
+        is_passed = current < kept and not self._missing(name, kept)
+        if last in reverted and current < Version(last) and not is_answered and not own and not is_passed:
             reasons = [hold["reason"] for hold in self._decisions(name) if hold["target"] == last]
             if reasons != ["group-reverted"]:
                 yield f"{before.name} has reverted {last}, and {name} is told {reasons}"

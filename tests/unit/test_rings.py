@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from flows import path_in
+from flows import fleet, listed, path_in
 from flux_upgrade.model import markers
 from flux_upgrade.policy.decision import HealthStatus, Ring
 from flux_upgrade.policy.feedback import APPROVED
@@ -212,6 +212,50 @@ def test_what_was_reverted_before_is_held() -> None:
     assert HoldReason.GROUP_REVERTED in one.reasons
 
 
+def test_a_patch_that_was_reverted_before_does_not_hold_the_older_one_that_has_passed() -> None:
+    one = rings(staging="v2.9.3")
+    one.run()
+    before = dict(one.forge.files)
+    one.merge("staging/patch")
+    one.later(hours=1)
+    one.forge.push_to_base(before)
+    one.later(days=4)
+    pull = one.pull(PRODUCTION)
+    assert (pull.title, pull.is_draft) == ("Upgrade Flux to v2.9.3 in production", False)
+    one.merge(PRODUCTION)
+    one.later(days=1)
+    assert one.reasons >= {HoldReason.REVERTED, HoldReason.GROUP_REVERTED}, "the newer one is held in both"
+
+
+def behind(staging: str) -> RingRepository:
+    """Production is older than staging by a minor, and there is a newer minor."""
+    one = rings(staging=staging)
+    return RingRepository(one.groups, {"staging": staging, "production": "v2.7.1"})
+
+
+def test_what_was_refused_here_keeps_no_newer_release_away() -> None:
+    one = behind("v2.8.8")
+    one.later(days=4)
+    pull = one.pull(PRODUCTION)
+    assert (pull.title, pull.is_draft) == ("Upgrade Flux to v2.8.8 in production", False)
+    one.forge.close_pull(pull.number)
+    assert one.later(days=1) == {PRODUCTION: "opened"}
+    pull = one.pull(PRODUCTION)
+    assert (pull.title, pull.is_draft) == ("Upgrade Flux to v2.9.4 in production", True)
+    assert "- staging runs v2.8.8" in pull.body
+
+
+def test_a_wait_that_the_box_ended_does_not_begin_with_an_older_release() -> None:
+    one = behind("v2.8.8")
+    one.later(hours=1)
+    ((_, name),) = BOX.findall(one.pull(PRODUCTION).body)
+    one.forge.tick(one.pull(PRODUCTION).number, name)
+    assert one.run() == {PRODUCTION: "updated"}
+    one.later(days=4)
+    pull = one.pull(PRODUCTION)
+    assert (pull.title, pull.is_draft) == ("Upgrade Flux to v2.9.4 in production", False)
+
+
 def test_one_comment_says_that_flux_reports_a_failure() -> None:
     one = rings(healthy=HEALTHY)
     one.run()
@@ -231,6 +275,25 @@ def test_one_comment_says_that_flux_reports_a_failure() -> None:
     one.forge.post(CONTEXT, "success", FLUX)
     one.later(days=3)
     assert not one.pull(PRODUCTION).is_draft
+
+
+def test_a_failure_of_another_release_is_not_reported_where_no_group_waits() -> None:
+    """Canary runs what staging runs, so that only canary's files are looked at: production waits for it."""
+    groups = (
+        group("staging", ring=Ring(healthy=HEALTHY)),
+        group("canary", ring=Ring(("staging",))),
+        group("production", ring=Ring(("canary",))),
+    )
+    one = RingRepository(groups, {"staging": "v2.8.8", "canary": "v2.9.3", "production": "v2.7.1"})
+    one.world.releases = listed("v2.8.8", "v2.9.3")
+    one.run()
+    one.merge(STAGING)
+    upgraded = dict(one.forge.files)
+    one.forge.push_to_base(fleet({"clusters/staging/one": "v2.9.4"}))
+    one.forge.post(CONTEXT, "failure", FLUX)
+    one.forge.push_to_base(upgraded)
+    one.later(hours=1)
+    assert one.forge.comments == []
 
 
 def test_a_merged_text_that_was_changed_is_left_alone() -> None:

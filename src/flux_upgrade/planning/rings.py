@@ -14,7 +14,7 @@ from flux_upgrade.model.markers import MarkerState, WayBack, ring_entry
 from flux_upgrade.model.versions import NO_VERSION, Version, is_tag
 from flux_upgrade.pins.pin import PinState, Role
 from flux_upgrade.planning.plan import GroupWait, Plan, Terms, Upgrade
-from flux_upgrade.policy.decision import BumpKind, Hold, OnFailure, Rejection, Ring
+from flux_upgrade.policy.decision import BumpKind, Feedback, Hold, OnFailure, Rejection, Ring
 from flux_upgrade.policy.feedback import feedback_of, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import Pending
@@ -84,8 +84,15 @@ class Rings:
         if not update_group.group.ring.after or terms.to:
             return terms
         governance, feedback = terms.governance, terms.feedback
-        policy = governance.policy._replace(passed=passed_by_all(self.reports(update_group)))
-        reverted = (each for name in update_group.group.ring.after for each in self._reverted(name, current))
+        free = (passed_by_all(self.reports(update_group)), *self._unwaited(update_group, feedback))
+        passed = max(filter(None, free), default=NO_VERSION)
+        policy = governance.policy._replace(passed=passed)
+        reverted = [
+            each
+            for name in update_group.group.ring.after
+            for each in self._reverted(name, current)
+            if not _is_newer_than(passed, current, each)
+        ]
         return terms._replace(
             governance=governance._replace(policy=policy),
             feedback=feedback._replace(rejections=(*feedback.rejections, *reverted)),
@@ -100,13 +107,22 @@ class Rings:
         ]
         return plan._replace(decisions=tuple(decisions))
 
+    def _unwaited(self, update_group: UpdateGroup, feedback: Feedback) -> Iterator[Version]:
+        """The releases in open pull requests with which a user does not want to wait."""
+        branches = self._repository.branches if self._repository is not None else {}
+        names = branches_of(update_group, self._config) if branches else ()
+        for pull in filter(None, (branches[name].open_pull for name in names)):
+            state = state_of(pull)
+            if state and _box(update_group, state.target) in feedback.accepted:
+                yield state.target
+
     def _waiting(self, upgrade: Upgrade, update_group: UpdateGroup, terms: Terms) -> Upgrade | Hold:
         group, target = update_group.group, upgrade.target
         why = waiting_for(self.reports(update_group), target)
         if upgrade.bump_kind is BumpKind.MIGRATION or not why:
             return upgrade
         if self._repository is not None and group.governance.policy.pending is Pending.DRAFT:
-            is_ended = ring_entry(update_group.slug, target, group.ring.after) in terms.feedback.accepted
+            is_ended = _box(update_group, target) in terms.feedback.accepted
             return upgrade._replace(wait=GroupWait(group.ring.after, why, is_ended))
         hint = f"upgrade {' and '.join(group.ring.after)} first, or set the version with --to {target}"
         return Hold(HoldReason.WAITS_FOR_GROUP, "; ".join(why), hint, None, upgrade.bump_kind, target)
@@ -165,6 +181,16 @@ class Rings:
                         bump_kind = BumpKind.between(current, each.target)
                         where = f"{each.where} ({name})"
                         yield each._replace(bump_kind=bump_kind, reason=HoldReason.GROUP_REVERTED, where=where)
+
+
+def _box(update_group: UpdateGroup, target: Version) -> str:
+    return ring_entry(update_group.slug, target, update_group.group.ring.after)
+
+
+def _is_newer_than(passed: Version, current: Version, rejection: Rejection) -> bool:
+    """Whether a group before went back to a release that it has passed, and that is still to come here."""
+    target = rejection.target
+    return bool(passed) and passed.minor == target.minor and current < passed < target
 
 
 def watched(update_groups: Sequence[UpdateGroup]) -> tuple[str, ...]:

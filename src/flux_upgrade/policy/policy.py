@@ -124,7 +124,8 @@ class _Case:
         """What is decided about one kind of bump: the Bump first, then holds from high to low."""
         releases = [each for each in self.newer if BumpKind.between(self.current, each.version) is bump_kind]
         passed = self.policy.passed
-        if any(each.version == passed for each in releases):
+        # What was refused here keeps nothing newer away.
+        if any(each.version == passed for each in releases) and refused(self.feedback, bump_kind, passed) is None:
             releases = [each for each in releases if each.version <= passed or each.version in self.approved]
         for release in reversed(releases):
             for approval in (release.version.minor, release.version):

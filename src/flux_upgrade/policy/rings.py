@@ -98,8 +98,10 @@ def _why(report: RingReport, target: Version) -> str:
 
 
 def _holding(commits: Sequence[BaseCommit], paths: Iterable[str]) -> list[BaseCommit]:
-    """The commits, newest first, since one of the files last changed."""
+    """The commits, newest first, since one of the files last changed; none if the files were not looked at."""
     held = [[commit.blobs.get(path) for path in paths] for commit in commits]
+    if not held or None in held[0]:
+        return []
     return list(commits[: next((at for at, each in enumerate(held) if each != held[0]), len(held))])
 
 
