@@ -112,7 +112,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
         (*_YAML, ".json", ".gotmpl", "Kustomization", *TERRAFORM_FILES),
         (b"flux-operator", b"flux-instance"),
     ),
-    PinKind("workflow", "cli.workflow", _YAML, (b"flux2", b"Flux2", b"fluxcd.io/install.sh")),
+    PinKind("workflow", "cli.workflow", _YAML, (b"flux2", b"Flux2", b"fluxcd.io/install.sh", b"-fluxcd/distribution/")),
     PinKind(
         "tool-versions",
         "cli.tool_versions",

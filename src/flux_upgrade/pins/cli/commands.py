@@ -55,7 +55,9 @@ class _Commands(NamedTuple):
     @property
     def is_of_action(self) -> bool:
         """Whether an input of Flux's action may have the same variable: the kind of workflows has that."""
-        return _WORKFLOW.fullmatch(self.file.path) is not None and "flux2/action" in self.passage.text
+        text = self.passage.text
+        has_action = "flux2/action" in text or "distribution/actions/setup" in text
+        return has_action and _WORKFLOW.fullmatch(self.file.path) is not None
 
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
