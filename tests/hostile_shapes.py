@@ -134,6 +134,26 @@ SHAPES = {
     "addresses in one line": Shape(_SH, "", "https://github.com/fluxcd/flux2/releases/download/v2.8.8/install.yaml "),
     "braces in an address": Shape(_SH, "curl https://github.com/fluxcd/flux2/", "{{", "\n"),
     "steps of a workflow": Shape(".github/workflows/x.yaml", _WORKFLOW, "    - uses: fluxcd/flux2/action@main\n"),
+    "steps with ControlPlane's actions": Shape(
+        ".github/workflows/x.yaml",
+        _WORKFLOW,
+        "    - {uses: controlplaneio-fluxcd/distribution/actions/update@main, with: {path: a@, version: 2.8.8}}\n"
+        "    - {uses: controlplaneio-fluxcd/flux-operator/actions/setup@main, with: {version: v0.48.@}}\n",
+    ),
+    "images of the flux-operator's CLI": Shape(
+        _YAML, _ONE + "b:\n", "- {image: ghcr.io/controlplaneio-fluxcd/flux-operator-cli:v@, c: &c@ {d: [e]}, f: *c@}\n"
+    ),
+    "downloads of the flux-operator's CLI": Shape(
+        _SH, "curl ", "https://github.com/controlplaneio-fluxcd/flux-operator/releases/download/v0.48.0/flux-operator_ "
+    ),
+    "the flux-operator's CLI for tasks of mise": Shape(
+        "mise.toml", "", '[tasks.t@.tools]\n"aqua:controlplaneio-fluxcd/flux-operator" = "0.48.0"\n'
+    ),
+    "ControlPlane's images in a kustomization": Shape(
+        _OF_FLUX,
+        _ON_FLUX + "images:\n",
+        "- {name: ghcr.io/fluxcd/source-controller, newName: ghcr.io/controlplaneio-fluxcd/a@/source-controller}\n",
+    ),
     "arguments of a Dockerfile": Shape("Dockerfile", "", "ARG A@=v2.8.8\nFROM ghcr.io/fluxcd/flux-cli:${A@}\n"),
     "releases of a helmfile": Shape("helmfile.yaml", "releases:\n", "- {name: a@, chart: x/flux2, version: 2.1.0}\n"),
     "releases of a helmfile that inherit": Shape(

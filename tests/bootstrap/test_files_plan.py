@@ -292,6 +292,31 @@ def test_an_edit_that_a_flag_would_overwrite_is_a_conflict() -> None:
         planned(tree, options(install={"log_level": "debug"}))
 
 
+ENTERPRISE = "ghcr.io/controlplaneio-fluxcd/distroless"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param(ENTERPRISE, {}, id="the default is Flux's"),
+        pytest.param(ENTERPRISE, {"registry": "ghcr.io/fluxcd"}, id="to Flux's"),
+        pytest.param(ENTERPRISE, {"registry": "ghcr.io/controlplaneio-fluxcd/alpine"}, id="to another variant"),
+        pytest.param("ghcr.io/fluxcd", {"registry": ENTERPRISE}, id="from Flux's"),
+    ],
+)
+def test_the_distribution_of_the_images_is_never_switched(old: str, new: dict[str, str]) -> None:
+    tree = bootstrapped(options(install={"registry": old}))
+    with pytest.raises(UsageError, match=f"{MANIFEST}: .*ControlPlane's distribution") as raised:
+        planned(tree, options(install=new))
+    assert f"--registry={old}" in raised.value.hint
+
+
+def test_the_registry_of_controlplane_is_kept_where_the_flag_says_so() -> None:
+    tree = bootstrapped(options("v2.9.3", install={"registry": ENTERPRISE}))
+    plan = planned(tree, options("v2.9.4", install={"registry": ENTERPRISE}))
+    assert after(tree, plan)[MANIFEST].count(f"image: {ENTERPRISE}/".encode()) == 4
+
+
 def test_an_edit_of_the_sync_that_a_flag_would_overwrite_is_a_conflict() -> None:
     tree = bootstrapped()
     tree[SYNC] = tree[SYNC].replace(b"  ref:\n", b"  recurseSubmodules: soon\n  ref:\n")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import txtar
-from flux_upgrade.pins.cli import cli_image, commands, devbox, tool_versions, workflow
+from flux_upgrade.pins.cli import cli_image, commands, devbox, operator_cli, tool_versions, workflow
 from flux_upgrade.pins.eksctl import pin as eksctl
 from flux_upgrade.pins.flux_instance import pin as flux_instance
 from flux_upgrade.pins.flux_manifests import pin as flux_manifests
@@ -26,7 +26,7 @@ from flux_upgrade.pins.reported import flux_v1, other_installers, single_control
 from flux_upgrade.pins.terraform import pin as terraform
 from kind_cases import PATHS, KindCase, Upgraded, cases_of, read, upgrade_checked
 
-REPORTED_ONLY = ("flux-v1", "other-installers", "single-controllers")
+REPORTED_ONLY = ("flux-operator-cli", "flux-v1", "other-installers", "single-controllers")
 """Kinds whose pins are found and never changed."""
 
 
@@ -76,6 +76,7 @@ MODULES: tuple[KindModule, ...] = (
     flux_v1,
     gardener,
     helm_chart,
+    operator_cli,
     other_installers,
     remote_base,
     single_controllers,

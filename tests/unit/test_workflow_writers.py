@@ -72,3 +72,35 @@ def test_files_that_are_no_workflows() -> None:
     assert found(command, "docs/upgrade.yaml") == []
     assert len(found(command, ".gitlab-ci.yml")) == 1
     assert len(found(command, ".forgejo/workflows/flux.yml")) == 1
+
+
+def of_action(path: str, name: str = "update") -> str:
+    action = f"controlplaneio-fluxcd/distribution/actions/{name}@main"
+    return f"jobs:\n  a:\n    steps:\n    - run: date\n    - uses: {action}\n      with: {{path: {path}, variant: alpine}}\n"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "clusters/production/flux-system",
+        "./clusters/production/flux-system/",
+        '"${{ github.workspace }}/clusters/production/flux-system"',
+    ],
+)
+def test_the_action_of_controlplane_writes_the_manifest(path: str) -> None:
+    (remark,) = found(of_action(path))
+    assert f"`{FILE}:5` runs ControlPlane's action `update` into `{PATH}`" in remark
+    assert OTHER not in remark
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(of_action("clusters/development/flux-system"), id="of another cluster"),
+        pytest.param(of_action("clusters/production"), id="of another directory"),
+        pytest.param(of_action("clusters/production/flux-system", "migrate"), id="another action"),
+        pytest.param(of_action("clusters/production/flux-system") + "  - {{\n", id="no YAML"),
+    ],
+)
+def test_an_action_that_does_not_write_the_manifest(text: str) -> None:
+    assert found(text) == []

@@ -6,9 +6,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 from flux_upgrade.bootstrap.options import BootstrapOptions
+from flux_upgrade.manifests.images import other_distribution
 from flux_upgrade.manifests.options import InstallOptions, spell, validate
 from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.model.errors import EditConflict, FluxUpgradeError, Unverified
+from flux_upgrade.model.errors import EditConflict, FluxUpgradeError, Unverified, UsageError
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.planning.manifest_planner import ahead_of, downgrade, newest_stable
@@ -80,6 +81,10 @@ class RenderedComponents:
         wanted = install._replace(version=install.version or proof.version)
         if wanted == recovered:
             return ManifestPlan(content, proof.version, edits=edits)
+        switch = other_distribution(recovered.registry, wanted.registry)
+        if switch:
+            hint = f"use --registry={recovered.registry}, or first change the images in the file yourself"
+            raise UsageError(f"{path}: {switch}", hint=hint)
         current, target = Version.parse(installation.version), Version.parse(wanted.version)
         if current is not None and target is not None and target < current:
             raise _error(downgrade(current, target), path)

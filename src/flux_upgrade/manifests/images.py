@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from flux_upgrade.model.versions import Version, is_tag
 
+_CONTROLPLANE = "ghcr.io/controlplaneio-fluxcd"
 _FILLED_IN = frozenset("${}%<>")
 """What template engines, and Flux's own post-build substitution, go by; no image has it."""
 
@@ -35,6 +36,32 @@ class Image(NamedTuple):
 
     def __str__(self) -> str:
         return self.repository + (f":{self.tag}" if self.tag else "") + (f"@{self.digest}" if self.digest else "")
+
+
+def controlplane_registry(registry: str) -> str:
+    """``registry``, if it has images of ControlPlane's distribution of Flux, else empty.
+
+    Its tags are those of Flux's own images, below one path for each variant: alpine, distroless,
+    distroless-fips (github.com/controlplaneio-fluxcd/distribution, images/).
+    """
+    path = registry.rstrip("/")
+    return path if f"{path}/".startswith(f"{_CONTROLPLANE}/") else ""
+
+
+def kept_distribution(registry: str) -> tuple[str, ...]:
+    """What to know of a version reference whose images are below ``registry``: one sentence, or none."""
+    path = controlplane_registry(registry)
+    return (f"the images are those of ControlPlane's distribution, {path}: an upgrade keeps it",) if path else ()
+
+
+def other_distribution(old: str, new: str) -> str:
+    """What a change of the registry replaces, if it changes the distribution or its variant; else empty."""
+    before, after = controlplane_registry(old), controlplane_registry(new)
+    if before == after:
+        return ""
+    if before:
+        return f"{new or 'fluxcd'} would replace the images of ControlPlane's distribution of Flux, {before}"
+    return f"the images of ControlPlane's distribution of Flux, {after}, would replace those of {old or 'fluxcd'}"
 
 
 class ImageState(StrEnum):

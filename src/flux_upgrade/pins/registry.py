@@ -55,6 +55,7 @@ class PinKind(NamedTuple):
 
 
 _YAML = (".yaml", ".yml")
+_DOCKERFILES = ("Dockerfile", "Containerfile", ".dockerfile", ".containerfile")
 _SCRIPTS = (".sh", ".bash", ".zsh", ".fish", ".ps1", ".mk", ".just")
 PIN_KINDS: tuple[PinKind, ...] = (
     PinKind(
@@ -112,7 +113,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
         (*_YAML, ".json", ".gotmpl", "Kustomization", *TERRAFORM_FILES),
         (b"flux-operator", b"flux-instance"),
     ),
-    PinKind("workflow", "cli.workflow", _YAML, (b"flux2", b"Flux2", b"fluxcd.io/install.sh")),
+    PinKind("workflow", "cli.workflow", _YAML, (b"flux2", b"Flux2", b"fluxcd.io/install.sh", b"-fluxcd/distribution/")),
     PinKind(
         "tool-versions",
         "cli.tool_versions",
@@ -123,9 +124,17 @@ PIN_KINDS: tuple[PinKind, ...] = (
     PinKind(
         "cli-image",
         "cli.cli_image",
-        (*_YAML, "Dockerfile", "Containerfile", ".dockerfile", ".containerfile"),
+        (*_YAML, *_DOCKERFILES),
         (b"fluxcd/flux-cli", b"fluxcd.io/install.sh"),
         begins=("Dockerfile.", "Containerfile."),
+    ),
+    PinKind(
+        "flux-operator-cli",
+        "cli.operator_cli",
+        (*_YAML, *_SCRIPTS, ".envrc", ".env", ".tool-versions", ".toml", "devbox.json", *_DOCKERFILES),
+        (b"flux-operator", b"fluxcd-operator"),
+        begins=("Dockerfile.", "Containerfile."),
+        is_bare=True,
     ),
     PinKind(
         "commands",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from flux_upgrade.config.install_flags import applied
-from flux_upgrade.manifests.images import ImageState, tag_order
+from flux_upgrade.manifests.images import ImageState, other_distribution, tag_order
 from flux_upgrade.manifests.options import spell, validate_components
 from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.manifests.regenerate import Regenerator
@@ -133,6 +133,10 @@ class ManifestPlanner:
             return newer
         assert options is not None  # noqa: S101 others are held
         wanted = applied(governance.flags, options)._replace(version=bump.target)
+        switch = other_distribution(options.registry, wanted.registry)
+        if switch:
+            hint = "remove `registry` from `flags`, or first change the registry of the images in the file yourself"
+            return Hold(HoldReason.OTHER_DISTRIBUTION, f"`flags` sets another registry: {switch}", hint)
         altered: tuple[tuple[str, str, str], ...] = ()
         if governance.flags:
             validate_components(wanted.components, self._regenerator.manifests(bump.target).components)

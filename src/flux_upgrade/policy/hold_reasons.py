@@ -123,6 +123,12 @@ class HoldReason(StrEnum):
         "[Mirror](../how-to/mirror-and-air-gap.md#images-on-a-mirror) the images listed, then run flux-upgrade again.",
         Effect(holds_cluster=True),
     )
+    OTHER_DISTRIBUTION = (
+        "other-distribution",
+        "`registry` in `flags` would replace the images of ControlPlane's distribution of Flux, or replace other images with them.",
+        "Remove `registry` from `flags`. To change the distribution, first edit the images in the file yourself.",
+        Effect(holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
+    )
     BLOCKED_BY_API_REMOVAL = (
         "blocked-by-api-removal",
         "Manifests use API versions that the target no longer serves, and flux-upgrade cannot migrate them. Or `--to` skips a required step.",

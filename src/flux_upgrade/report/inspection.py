@@ -164,6 +164,7 @@ def _block(installation: Pin, root: str) -> Iterator[str]:
     if proof.edits:
         yield f"  edited manually ({len(proof.edits)}):"
         yield from edit_lines(proof.edits)
+    yield from (f"  note: {remark}" for remark in installation.remarks)
 
 
 def _flags(options: InstallOptions, lines: dict[str, int]) -> Iterator[str]:

@@ -49,6 +49,7 @@ def plan_lines(plan: Plan, above: Sequence[Plan]) -> Iterator[str]:
     pin = plan.pin
     is_pin = pin.role is not Role.RESOURCES
     yield f"{pin.place(plan.path)}  {pin.version or 'unknown version'}" if is_pin else plan.path
+    yield from (f"  note: {remark}" for remark in pin.remarks)
     for decision in plan.decisions:
         if isinstance(decision, Upgrade):
             waits = "" if decision.approved else " · needs approval"

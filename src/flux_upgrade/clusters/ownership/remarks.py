@@ -10,6 +10,7 @@ from flux_upgrade.model.text import first_few, printable
 from flux_upgrade.pins.pin import Pin
 
 _KIND = "single-controllers"
+_REMOVE = "Remove these overrides, or update them in the same merge"
 
 
 def code(text: str) -> str:
@@ -37,10 +38,12 @@ def remarks(paths: Iterable[str], reported_only: Iterable[Member]) -> tuple[str,
     Controllers that a kustomization in the same folder pins run, whatever the manifest says.
     """
     members = tuple(reported_only)
-    found = dict.fromkeys(
-        f"{code(place)} ({code(f'{pin.where}: {pin.raw}')})" for path in paths for place, pin in beside(path, members)
-    )
+    found = [each for path in paths for each in beside(path, members) if not each[1].where.endswith(", newName")]
     if not found:
         return ()
     fact = "**A kustomization in the same directory sets controller images.** They replace those in the manifest."
-    return (f"{fact} Remove these overrides, or update them in the same merge: {'; '.join(found)}.",)
+    # Without an entry of another distribution, Flux's own images may be installed.
+    is_other = any(pin.details for _, pin in found)
+    what = "Update them in the same merge, and keep their registry" if is_other else _REMOVE
+    listing = dict.fromkeys(f"{code(place)} ({code(f'{pin.where}: {pin.raw}')})" for place, pin in found)
+    return (f"{fact} {what}: {'; '.join(listing)}.",)

@@ -1,6 +1,7 @@
 """Workflows of the repository's own that write a manifest with ``flux install --export``, as Flux's docs advise.
 
-https://fluxcd.io/flux/flux-gh-action/#automate-flux-updates
+https://fluxcd.io/flux/flux-gh-action/#automate-flux-updates; also with ControlPlane's action that does the same,
+controlplaneio-fluxcd/distribution, actions/update.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from flux_upgrade.clusters.ownership.remarks import code, listed
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded, line_of, repository_path
+from flux_upgrade.pins.cli.workflow import steps
+from flux_upgrade.pins.formats.yaml_places import readable
 
 _FILES = re.compile(r"\.(?:github|gitea|forgejo)/workflows/[^/]+\.ya?ml|\.gitlab-ci\.ya?ml")
 _ENDS = (".yaml", ".yml")
@@ -21,6 +24,7 @@ _EXPORT = re.compile(
     r"(?:>>?|\|[ \t]*tee)[ \t]*[\"']?(?P<to>(?:\$\{\{.*?\}\}|[^\s\"';|&])+)",
     re.MULTILINE,
 )
+_ACTION = b"controlplaneio-fluxcd/distribution/actions/update"
 _WORKSPACE = re.compile(r"^(?:\$\{\{ *github\.workspace *\}\}|\$\{?GITHUB_WORKSPACE\}?)/")
 _VARIABLE = re.compile(r"^.*(?:\$\{\{(?:(?!\$\{\{).)*?\}\}|\$\{[^}$]*\}|\$\w+)")
 _FOLDER = re.compile(r"^[ \t-]*working-directory:[ \t]*[\"']?([^\s\"'#]+)|\bcd[ \t]+([^\s;&\"']+)", re.MULTILINE)
@@ -31,13 +35,15 @@ def remarks(tree: Tree, paths: Iterable[str]) -> Iterator[str]:
     wanted = list(paths)
     for file in sorted(filter(_FILES.fullmatch, tree.named(_ENDS))):
         try:
-            text = decoded(tree.read(file))
+            content = tree.read(file)
         except Unreadable:
             continue
-        for line, written in _written(text, wanted):
+        found = [("`flux install --export`", *each) for each in _written(decoded(content), wanted)]
+        found += [("ControlPlane's action `update`", *each) for each in _updated(content, wanted)]
+        for what, line, written in found:
             yield (
                 f"**A workflow writes {'this file' if len(written) == 1 else 'these files'}, too:** "
-                f"{code(f'{file}:{line}')} runs `flux install --export` into {listed(written)}. It writes the version "
+                f"{code(f'{file}:{line}')} runs {what} into {listed(written)}. It writes the version "
                 "of its CLI, regardless of your policy, and drops manual edits and flags that it does not set. "
                 "Remove it, so that only one program writes the manifest."
             )
@@ -55,3 +61,13 @@ def _written(text: str, paths: Iterable[str]) -> Iterator[tuple[int, list[str]]]
         found = [path for path in paths if (path.endswith(end or path) if is_open else path in fitting)]
         if found:
             yield line_of(text, match.start("flags")), found
+
+
+def _updated(content: bytes, paths: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """The line of each step with ControlPlane's action, and which of some paths it writes."""
+    for each in readable(content) if _ACTION in content else ():
+        for place in steps(each):
+            folder = each.text_at(*place.step, "with", "path")
+            written = repository_path(posixpath.join(_WORKSPACE.sub("", folder), "gotk-components.yaml"))
+            if f"{_ACTION.decode()}@" in each.text_at(*place.step, "uses") and written in paths:
+                yield each.line_at(*place.step, "uses"), [written]

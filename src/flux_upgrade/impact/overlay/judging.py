@@ -6,13 +6,19 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from flux_upgrade.impact.overlay.overridden import UNNAMED, OverriddenField, overridden_fields, overridden_images
+from flux_upgrade.impact.overlay.overridden import (
+    UNNAMED,
+    OverriddenField,
+    images_of_both,
+    overridden_fields,
+    overridden_images,
+)
 from flux_upgrade.impact.overlay.result import OverlayFinding, OverlayVerdict
 from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
 from flux_upgrade.kustomize.items import Step, StepResult, Touch
 from flux_upgrade.kustomize.json_patch import Landing
 from flux_upgrade.kustomize.kustomization import Location
-from flux_upgrade.manifests.images import Image
+from flux_upgrade.manifests.images import Image, controlplane_registry
 from flux_upgrade.manifests.node_copies import represent
 from flux_upgrade.manifests.nodes import SequenceNode
 from flux_upgrade.manifests.residue import labelled
@@ -34,7 +40,7 @@ def judge(step: Step, was: StepResult, now: StepResult, *, is_open: bool) -> Ove
         return faulty(found, now.fault, already=was.fault is not None, is_unsure=is_unsure)
     if not now.touched:
         already = was.fault is None and not was.touched
-        return _without_target(found, already=already, is_open=is_open)
+        return _switches(found, was) or _without_target(found, already=already, is_open=is_open)
     moved = next(_moved(was.touched, now.touched), None)
     if moved is not None:
         line, pointer, name, change = moved
@@ -65,6 +71,16 @@ def faulty(
 def at(location: Location, what: str) -> OverlayFinding:
     """The beginning of a finding about something that is no step."""
     return OverlayFinding(location.path, location.line, what, OverlayVerdict.APPLIES)
+
+
+def _switches(found: OverlayFinding, was: StepResult) -> OverlayFinding | None:
+    """An image override without which another distribution of Flux is installed."""
+    for touch in was.touched:
+        for release, mine in images_of_both(touch.before.data, touch.after.data) if touch.after else ():
+            if controlplane_registry(mine.repository) and not controlplane_registry(release.repository):
+                detail = f"nothing matches it anymore, so {mine.repository} of ControlPlane's distribution is replaced"
+                return found._replace(verdict=OverlayVerdict.BREAKS, detail=detail, hint="keep the registry in `flags`")
+    return None
 
 
 def _without_target(found: OverlayFinding, *, already: bool, is_open: bool) -> OverlayFinding:

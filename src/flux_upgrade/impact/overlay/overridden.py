@@ -104,12 +104,16 @@ def overridden_images(new: Any, mine: Any) -> Iterator[tuple[Image, Image]]:
 
     A mirror of the same tag is none.
     """
-    first, second = (dict(_images((), represent(each))) for each in (new, mine))
-    for path, image in first.items():
-        other = second.get(path)
+    for image, other in images_of_both(new, mine):
         # A digest beside the release's own tag is taken to be that tag's.
-        if other is not None and (image.tag != other.tag or len({image.digest, other.digest} - {""}) > 1):
+        if image.tag != other.tag or len({image.digest, other.digest} - {""}) > 1:
             yield image, other
+
+
+def images_of_both(new: Any, mine: Any) -> Iterator[tuple[Image, Image]]:
+    """The release's image and what is applied, of each container that is in both."""
+    first, second = (dict(_images((), represent(each))) for each in (new, mine))
+    yield from ((image, second[path]) for path, image in first.items() if path in second)
 
 
 def _images(path: Path, node: Node) -> Iterator[tuple[Path, Image]]:

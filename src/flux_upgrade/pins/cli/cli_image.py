@@ -77,6 +77,10 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     return PinChange((image.version.replaced(written),), written)
 
 
+def is_dockerfile(path: str) -> bool:
+    return _DOCKERFILE.fullmatch(base_name(path)) is not None
+
+
 def _of_yaml(file: SourceFile, kustomizations: Kustomizations) -> Iterator[Pin]:
     rows = decoded(file.content).split("\n")
     for each in objects(file.content):
@@ -89,7 +93,7 @@ def _of_yaml(file: SourceFile, kustomizations: Kustomizations) -> Iterator[Pin]:
 
 
 def _of_dockerfile(file: SourceFile) -> Iterator[Pin]:
-    if not _DOCKERFILE.fullmatch(base_name(file.path)):
+    if not is_dockerfile(file.path):
         return
     source = Dockerfile(decoded(file.content))
     for where, value in source.images():

@@ -55,12 +55,14 @@ class _Commands(NamedTuple):
     @property
     def is_of_action(self) -> bool:
         """Whether an input of Flux's action may have the same variable: the kind of workflows has that."""
-        return _WORKFLOW.fullmatch(self.file.path) is not None and "flux2/action" in self.passage.text
+        text = self.passage.text
+        has_action = "flux2/action" in text or "distribution/actions/setup" in text
+        return has_action and _WORKFLOW.fullmatch(self.file.path) is not None
 
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     """Every version in a command. A variable that several commands use is one pin."""
-    read = [_read(file, context) for file in files if _has_commands(file)]
+    read = [_read(file, context) for file in files if has_commands(file)]
     # What also installs Flux in a cluster, here or in another file, does not only set the CLI.
     kept = {_spot(variable) for each in read for command, variable in each.found if variable and command.hint != OF_CLI}
     seen: set[tuple[str, int, str]] = set()
@@ -79,16 +81,21 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     return PinChange((value.replaced(written),), written)
 
 
-def _has_commands(file: SourceFile) -> bool:
+def has_commands(file: SourceFile) -> bool:
     """A file without extension is a script if it says which program reads it."""
     if file.path.endswith(_YAML):
         return _PIPELINE.fullmatch(file.path) is not None
     return file.content.startswith(b"#!") or _SCRIPT_NAME.fullmatch(file.path) is not None
 
 
-def _read(file: SourceFile, context: PinContext) -> _Commands:
+def commands_in(file: SourceFile) -> Passage:
+    """The file, with blanks for comments and prose."""
     original = decoded(file.content)
-    passage = replace(whole(original), text=_CONTINUED.sub(blank, _PROSE.sub(blank, code(original))))
+    return replace(whole(original), text=_CONTINUED.sub(blank, _PROSE.sub(blank, code(original))))
+
+
+def _read(file: SourceFile, context: PinContext) -> _Commands:
+    passage = commands_in(file)
     variables, is_workflow = Variables(file, context.tree), _WORKFLOW.fullmatch(file.path) is not None
     asked = sorted(versions_in(passage.text, is_workflow=is_workflow), key=lambda each: each.start)
     found = [(each, _inline(file, passage, each) or variables.of(_written(each))) for each in asked]

@@ -13,16 +13,16 @@ from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, readable
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 
 NAME = "devbox"
-_FILE, _LOCK, _PACKAGE = "devbox.json", "devbox.lock", "fluxcd"
+FILE, _LOCK, _PACKAGE = "devbox.json", "devbox.lock", "fluxcd"
 _SERIES = re.compile(r"\d+(?:\.\d+)?")  # The first numbers of a release: devbox takes the newest that begins with them
 
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     """Every package ``fluxcd``. JSON is YAML; a file with comments is none that devbox itself writes."""
     for file in files:
-        if base_name(file.path) == _FILE:
+        if base_name(file.path) == FILE:
             for found in readable(file.content):
-                for value in _places(found):
+                for value in places(found, _PACKAGE):
                     yield cli_pin(NAME, file, value, f"package {_PACKAGE}", _reading(file, value, context))
 
 
@@ -37,13 +37,13 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     return PinChange((value.replaced(new),) if new != value.text else (), new)
 
 
-def _places(found: Object) -> Iterator[Value]:
-    """Where a version stands, in each of the three forms of ``packages``."""
+def places(found: Object, package: str) -> Iterator[Value]:
+    """Where the version of a package is, in each of the three forms of ``packages``."""
     for listed in found.scalars("packages"):
         name, _, version = listed.text.partition("@")
-        if name == _PACKAGE:
+        if name == package:
             yield listed._replace(text=version, start=listed.end - len(version))
-    ways: tuple[tuple[Step, ...], ...] = (("packages", _PACKAGE), ("packages", _PACKAGE, "version"))
+    ways: tuple[tuple[Step, ...], ...] = (("packages", package), ("packages", package, "version"))
     yield from (value for way in ways if (value := found.at(*way)) is not None)
 
 

@@ -26,7 +26,7 @@ _VARIABLE = re.compile(r"\S*fluxcd/flux-cli(?:[:@].*)?")
 _VERSION = re.compile(r"([\w.-]*)(?:@(\S+))?")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _ONE_MACHINE = re.compile(r"(.+)-(?:amd64|arm64|arm|armv7)")  # Tags of single architectures, as Flux 0.x published them
-_SCANNED = ("ImageRepository", "ImagePolicy", "OCIRepository", "ArtifactGenerator")
+SCANNED = ("ImageRepository", "ImagePolicy", "OCIRepository", "ArtifactGenerator")
 """Kinds of Flux that read what a repository has, and run nothing of it."""
 _KEY = re.compile(r"\b(?:image|container|uses)[\"']?:[ \t]")
 _VERSIONED = re.compile(r"fluxcd/flux-cli[:@]")
@@ -103,7 +103,7 @@ def _of_tag(image: CliImageReference) -> Reading:
 
 def references(each: Object, content: bytes, rows: Sequence[str]) -> Iterator[CliImageReference]:
     """The references in a document; ``content`` and ``rows`` are the whole file."""
-    if each.text_at("kind") in _SCANNED:
+    if each.text_at("kind") in SCANNED:
         return
     is_named = each.text_at("kind") and each.text_at("metadata", "name")
     owner = f"{each.called()}, " if is_named else ""

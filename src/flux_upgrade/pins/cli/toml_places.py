@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -88,18 +88,21 @@ def is_flux(name: str) -> bool:
 
 
 def may_be_flux(name: str) -> bool:
-    """Whether it is, if its version is one of Flux."""
-    return name in _OWN_NAMES
+    """Whether it is by its name, or by that and a version that is one of Flux."""
+    return is_flux(name) or name in _OWN_NAMES
 
 
-def tools(text: str) -> Iterator[tuple[str, Tool]]:
-    """Name and tool, for the whole project and for single tasks. Raises Unreadable."""
+def tools(text: str, is_wanted: Callable[[str], object]) -> Iterator[tuple[str, Tool]]:
+    """Name and tool, for the whole project and for single tasks. Raises Unreadable.
+
+    ``is_wanted``: whether a tool of that name is.
+    """
     data = parsed(text)
-    yield from _below(data.get("tools"), ("tools",))
+    yield from _below(data.get("tools"), ("tools",), is_wanted)
     tasks = data.get("tasks")
     for name, task in tasks.items() if isinstance(tasks, dict) else ():
         if isinstance(task, dict):
-            yield from _below(task.get("tools"), ("tasks", name, "tools"))
+            yield from _below(task.get("tools"), ("tasks", name, "tools"), is_wanted)
 
 
 def locked(content: bytes) -> str | None:
@@ -116,9 +119,9 @@ def locked(content: bytes) -> str | None:
     return tag_of(version) if isinstance(version, str) else ""
 
 
-def _below(found: object, path: Path) -> Iterator[tuple[str, Tool]]:
+def _below(found: object, path: Path, is_wanted: Callable[[str], object]) -> Iterator[tuple[str, Tool]]:
     for name, value in _items(found):
-        if is_flux(name) or may_be_flux(name):
+        if is_wanted(name):
             yield name, _tool(value, (*path, name))
 
 

@@ -20,13 +20,13 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.ranges import respelled, tag_of
 from flux_upgrade.pins.formats.readings import Reading, floating, unknown
-from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, is_variable, readable
+from flux_upgrade.pins.formats.yaml_places import Object, Value, is_variable, readable
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 
 NAME = "tool-versions"
 
 _LINE = re.compile(r"^\ufeff?[ \t]*([^\s#]+)([^\n#]*)", re.MULTILINE)
-_MOST = 5  # Tools of a file whose places are looked for, which takes time; people have one
+MOST = 5  # Tools of a file whose places are looked for, which takes time; people have one
 _PREFIX = re.compile(r"((?:prefix:|latest:)?)(v?\d+(?:\.\d+)?)")
 """The newest release that begins so: mise's ``2.9`` and ``prefix:2.9``, asdf's ``latest:2.9``."""
 _AQUA = re.compile(r"(?:.*/)?\.?aqua(?:/.+)?\.ya?ml")  # Also what it imports from a folder of its own
@@ -46,7 +46,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
             yield from _of_flux_version(file)
         elif is_mise_file(file.path):
             yield from _of_mise(file, context)
-        elif _AQUA.fullmatch(file.path) and _AQUA_NAME.encode() in file.content:
+        elif is_aqua_file(file.path) and _AQUA_NAME.encode() in file.content:
             yield from _of_aqua(file, context)
 
 
@@ -68,18 +68,21 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
 
 
 def _of_tool_versions(file: SourceFile, context: PinContext) -> Iterator[Pin]:
-    text = decoded(file.content)
+    for name, value, others in listed(decoded(file.content)):
+        if not _is_tool(name, value.text, context):
+            continue
+        reading = _reading(value, context) if value.text else unknown("the name has no version after it", _NAME_ONE)
+        reading = _with_neighbours(file.path, reading, others, context)
+        yield cli_pin(NAME, file, value, f"tool {name}", reading)
+
+
+def listed(text: str) -> Iterator[tuple[str, Value, tuple[str, ...]]]:
+    """Each tool of a ``.tool-versions``, its first version, or where that would be, and the versions after it."""
     for match in _LINE.finditer(text):
         name, rest = match.groups()
-        words = rest.split()
-        if not _is_tool(name, words[0] if words else "", context):
-            continue
+        first, *others = rest.split() or [""]
         start = match.start(2) + len(rest) - len(rest.lstrip())
-        first = words[0] if words else ""
-        value = Value(first, start, start + len(first), line_of(text, match.start(1)))
-        reading = _reading(value, context) if first else unknown("the name has no version after it", _NAME_ONE)
-        reading = _with_neighbours(file.path, reading, tuple(words[1:]), context)
-        yield cli_pin(NAME, file, value, f"tool {name}", reading)
+        yield name, Value(first, start, start + len(first), line_of(text, match.start(1))), tuple(others)
 
 
 def _of_flux_version(file: SourceFile) -> Iterator[Pin]:
@@ -95,7 +98,7 @@ def _of_flux_version(file: SourceFile) -> Iterator[Pin]:
 def _of_mise(file: SourceFile, context: PinContext) -> Iterator[Pin]:
     text = decoded(file.content)
     try:
-        found = list(tools(text))
+        found = list(tools(text, may_be_flux))
     except Unreadable:
         for match in _LOOSE.finditer(text):
             at = Value("", 0, 0, line_of(text, match.end()))
@@ -111,7 +114,7 @@ def _of_mise(file: SourceFile, context: PinContext) -> Iterator[Pin]:
         if not _is_tool(name, str(tool.version), context):
             continue
         written = tool.version if isinstance(tool.version, str) else ""
-        is_placed = isinstance(tool.version, str) and count < _MOST
+        is_placed = isinstance(tool.version, str) and count < MOST
         value = toml_place(text, tool.path, written) if is_placed else None
         where = ".".join(step for step in tool.path if isinstance(step, str))
         if value is None:
@@ -123,27 +126,33 @@ def _of_mise(file: SourceFile, context: PinContext) -> Iterator[Pin]:
         yield cli_pin(NAME, file, value, where, reading)
 
 
+def is_aqua_file(path: str) -> bool:
+    return _AQUA.fullmatch(path) is not None
+
+
 def _of_aqua(file: SourceFile, context: PinContext) -> Iterator[Pin]:
-    for each in readable(file.content):
-        for entry in each.entries("packages"):
-            yield from _of_package(file, each, entry, context)
-
-
-def _of_package(file: SourceFile, root: Object, path: tuple[Step, ...], context: PinContext) -> Iterator[Pin]:
-    value = root.at(*path, "name")
-    name, at, _ = ("", "", "") if value is None else value.text.partition("@")
-    if value is None or name != _AQUA_NAME:
-        return
-    if at:
-        value = value.part(len(name) + len(at), len(value.text))
-    else:
-        found = root.at(*path, "version")
-        value = value._replace(text="") if found is None else found
-    reading = _exactly(value)
     sums = beside(file.path, "aqua-checksums.json", context)
-    if _AQUA_NAME.encode() in sums and reading.state is PinState.EXACT:
-        reading = reading._replace(remarks=("run `aqua update-checksum` afterwards: it updates aqua-checksums.json",))
-    yield cli_pin(NAME, file, value, f"package {_AQUA_NAME}", reading)
+    for each in readable(file.content):
+        for value in packages(each, _AQUA_NAME):
+            reading = _exactly(value)
+            if _AQUA_NAME.encode() in sums and reading.state is PinState.EXACT:
+                remark = "run `aqua update-checksum` afterwards: it updates aqua-checksums.json"
+                reading = reading._replace(remarks=(remark,))
+            yield cli_pin(NAME, file, value, f"package {_AQUA_NAME}", reading)
+
+
+def packages(root: Object, wanted: str) -> Iterator[Value]:
+    """Where ``aqua.yaml`` has the version of a package; empty text if it has none."""
+    for entry in root.entries("packages"):
+        value = root.at(*entry, "name")
+        name, at, _ = ("", "", "") if value is None else value.text.partition("@")
+        if value is None or name != wanted:
+            continue
+        found = root.at(*entry, "version")
+        if at:
+            yield value.part(len(name) + len(at), len(value.text))
+        else:
+            yield value._replace(text="") if found is None else found
 
 
 def _is_tool(name: str, version: str, context: PinContext) -> bool:

@@ -1,9 +1,12 @@
-"""Workflows and composite actions that install the Flux CLI with ``fluxcd/flux2/action``.
+"""Workflows and composite actions that install the Flux CLI with ``fluxcd/flux2/action``, or with ControlPlane's.
 
 Its input ``version`` names the release with or without ``v``; without one, and for
 ``latest``, it takes the newest; ``version-file`` names a file to read it from
 (fluxcd/flux2, action/action.yml). The ref behind ``@`` chooses the action's own code, which
 other bots move, and is left alone.
+
+``actions/setup`` of controlplaneio-fluxcd/distribution downloads the same CLI from Flux's own releases, by
+the same ``version``. ``actions/update`` writes a manifest with it, ``actions/migrate`` the API versions of a minor.
 """
 
 from __future__ import annotations
@@ -17,25 +20,26 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.ranges import respelled, tag_of
 from flux_upgrade.pins.formats.readings import Reading, floating, unknown
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, is_variable, objects
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile, reported_pin
 
 NAME = "workflow"
 
 _WORKFLOW = re.compile(r"(?:.*/)?\.(?:github|gitea|forgejo)/workflows/[^/]+")
-_USES = re.compile(r"(?:https://github\.com/)?fluxcd/flux2/action@(\S+)", re.IGNORECASE)
+_ENTERPRISE = "controlplaneio-fluxcd/distribution/actions"
+_ACTION = rf"(?:https://github\.com/)?(fluxcd/flux2/action|{_ENTERPRISE}/(?:setup|update|migrate))@"
+_USES = re.compile(rf"{_ACTION}(\S+)", re.IGNORECASE)
 """Owner and repository in any case; with the host for the runners of Gitea and Forgejo."""
-_LOOSE = re.compile(
-    r"^[ \t-]*uses:[ \t]*[\"']?(?:https://github\.com/)?fluxcd/flux2/action@", re.MULTILINE | re.IGNORECASE
-)
+_LOOSE = re.compile(rf"^[ \t-]*uses:[ \t]*[\"']?{_ACTION}", re.MULTILINE | re.IGNORECASE)
 _EXPRESSION = re.compile(r"\$\{\{\s*(env|matrix|inputs)\.([\w-]+)\s*\}\}")
 _LISTED = re.compile(
     r"^[ \t]*[\"']?(?:flux2|(?:aqua|ubi|github):fluxcd/flux2)[\"']?[ \t]*[ \t=][ \t]*(\S.*)$", re.MULTILINE
 )
 """A line of .tool-versions or mise.toml."""
+_REMOVE_WRITER = "remove the step, so that only one program writes the manifest"
 _PINNED_FILES = (".tool-versions", ".flux-version")
 
 
-class _WorkflowStep(NamedTuple):
+class WorkflowStep(NamedTuple):
     root: Object
     job: tuple[Step, ...]  # Path of its job; empty in an action
     step: tuple[Step, ...]
@@ -46,8 +50,13 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     """Every step of a workflow or composite action that installs the Flux CLI."""
     del context
     for file in files:
-        if _WORKFLOW.fullmatch(file.path) or base_name(file.path) in ("action.yaml", "action.yml"):
+        if is_workflow(file.path):
             yield from _pins_in(file)
+
+
+def is_workflow(path: str) -> bool:
+    """Whether a file of that path has steps."""
+    return _WORKFLOW.fullmatch(path) is not None or base_name(path) in ("action.yaml", "action.yml")
 
 
 def change(pin: Pin, target: str, context: PinContext) -> PinChange:
@@ -64,7 +73,7 @@ def _pins_in(file: SourceFile) -> Iterator[Pin]:
         if isinstance(each, BrokenDocument):
             yield from _loose(file, each)
             continue
-        for place in _steps(each):
+        for place in steps(each):
             for pin in _of_step(file, place):
                 start = pin.details.start if isinstance(pin.details, Value) else -1
                 if start not in seen:  # a step that an alias repeats is one place
@@ -76,53 +85,77 @@ def _loose(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
     for match in _LOOSE.finditer(broken.text):
         line = broken.line + broken.text.count("\n", 0, match.start() + len(match[0]))
         reading = unknown("the file is not valid YAML (it may be a template)", "fix the file, or edit the version")
-        yield cli_pin(NAME, file, Value("", 0, 0, line), "uses: fluxcd/flux2/action", reading)
+        yield cli_pin(NAME, file, Value("", 0, 0, line), f"uses: {match[1]}", reading)
 
 
-def _steps(root: Object) -> Iterator[_WorkflowStep]:
+def steps(root: Object) -> Iterator[WorkflowStep]:
+    """The steps of a workflow's jobs, or of a composite action."""
     for name in root.keys("jobs"):
         job: tuple[Step, ...] = ("jobs", name)
         for number, step in enumerate(root.entries(*job, "steps"), 1):
-            yield _WorkflowStep(root, job, step, f"job {name}, step {_name(root, step) or number}")
+            yield WorkflowStep(root, job, step, f"job {name}, step {_name(root, step) or number}")
     for number, step in enumerate(root.entries("runs", "steps"), 1):
-        yield _WorkflowStep(root, (), step, f"step {_name(root, step) or number}")
+        yield WorkflowStep(root, (), step, f"step {_name(root, step) or number}")
 
 
 def _name(root: Object, step: tuple[Step, ...]) -> str:
     return root.text_at(*step, "name").strip()
 
 
-def _of_step(file: SourceFile, place: _WorkflowStep) -> Iterator[Pin]:
+def _of_step(file: SourceFile, place: WorkflowStep) -> Iterator[Pin]:
     root, step = place.root, place.step
     uses = _USES.fullmatch(root.text_at(*step, "uses"))
-    if uses is not None:
-        yield _of_action(file, place, uses[1])
+    action = uses[1].lower() if uses is not None else ""
+    if uses is not None and action.endswith(("/update", "/migrate")):
+        yield from _written_by(file, place, action)
+    elif uses is not None:
+        yield _of_action(file, place, *uses.groups())
     for name in ("tool_versions", "mise_toml"):
         yield from _of_listed(file, place, name)
     yield from _of_script(file, place)
 
 
-def _of_action(file: SourceFile, place: _WorkflowStep, ref: str) -> Pin:
-    root, step = place.root, place.step
-    inputs = {key.lower(): key for key in root.keys(*step, "with")}
-    path = (*step, "with", inputs.get("version", "version"))
-    value = root.at(*path)
+def _written_by(file: SourceFile, place: WorkflowStep, action: str) -> Iterator[Pin]:
+    """ControlPlane's actions that write Flux's manifest, or its resources, in a version of their own."""
+    value = place.root.at(*_input(place, "version"))
+    at = _empty(place, "uses") if value is None else value
+    spot = at.line, f"{place.where}, {'uses' if value is None else 'with.version'} of {action}", at.text
+    if action.endswith("/update"):
+        path = place.root.text_at(*_input(place, "path")) or "a directory"
+        what = f"{at.text or 'the newest release'} of ControlPlane's distribution"
+        reason, hint = f"the action writes {what} into {path}", _REMOVE_WRITER
+        yield reported_pin(file, NAME, spot, reason, hint)._replace(details=at)
+    elif value is not None:
+        reason = "it is the minor whose API versions the action writes, not a version of the CLI"
+        yield reported_pin(file, NAME, spot, reason, "use the minor that your clusters run")._replace(details=at)
+
+
+def _input(place: WorkflowStep, name: str) -> tuple[Step, ...]:
+    """The path of an input, which may be spelled in any case."""
+    inputs = {key.lower(): key for key in place.root.keys(*place.step, "with")}
+    return (*place.step, "with", inputs.get(name, name))
+
+
+def _of_action(file: SourceFile, place: WorkflowStep, action: str, ref: str) -> Pin:
+    path = _input(place, "version")
+    value = place.root.at(*path)
     where = f"{place.where}, with.version"
     if value is not None and value.text not in ("", "~", "null"):
         reading = _reading(place, value)
         if tag_of(ref):
             reading = reading._replace(remarks=(f"the action's own version stays at {ref}",))
         return cli_pin(NAME, file, value, where, reading)
-    if value is None and root.has(*path):
-        at = _empty(place, "uses")._replace(line=root.line_at(*path))
+    if value is None and place.root.has(*path):
+        at = _empty(place, "uses")._replace(line=place.root.line_at(*path))
         return cli_pin(NAME, file, at, where, unknown("it is not plain text"))
-    return _without_version(file, place, ref, inputs)
+    return _without_version(file, place, f"{action}@{ref}")
 
 
-def _without_version(file: SourceFile, place: _WorkflowStep, ref: str, inputs: dict[str, str]) -> Pin:
-    root, step = place.root, place.step
-    source = root.at(*step, "with", inputs.get("version-file", "version-file"))
-    if source is not None and source.text:
+def _without_version(file: SourceFile, place: WorkflowStep, uses: str) -> Pin:
+    """``uses``: the action and its ref."""
+    is_enterprise, ref = uses.lower().startswith(_ENTERPRISE), uses.rpartition("@")[2]
+    source = place.root.at(*_input(place, "version-file"))
+    if source is not None and source.text and not is_enterprise:
         where = f"{place.where}, with.version-file"
         if base_name(source.text) in _PINNED_FILES:
             reading = floating(f"it uses the version in {source.text}")
@@ -130,22 +163,23 @@ def _without_version(file: SourceFile, place: _WorkflowStep, ref: str, inputs: d
             reading = unknown(f"the version is in {source.text}", f"edit that file, or rename it to {_PINNED_FILES[1]}")
         return cli_pin(NAME, file, source, where, reading)
     follows = f"; {ref} is only the version of the action" if tag_of(ref) else ""
+    newest = "the CLI of the newest release of ControlPlane's distribution" if is_enterprise else "the newest CLI"
     reading = floating(
-        f"no version is set, so the newest CLI is installed{follows}",
+        f"no version is set, so {newest} is installed{follows}",
         "set `with.version` to keep the CLI within one minor version of its clusters",
     )
     at = _empty(place, "uses")
-    return cli_pin(NAME, file, at, f"{place.where}, uses: fluxcd/flux2/action@{ref}", reading)
+    return cli_pin(NAME, file, at, f"{place.where}, uses: {uses}", reading)
 
 
-def _empty(place: _WorkflowStep, *path: Step) -> Value:
+def _empty(place: WorkflowStep, *path: Step) -> Value:
     """Where something stands in a step that names no version."""
     value = place.root.at(*place.step, *path)
     line = place.root.line_at(*place.step, *path)
     return Value("", 0, 0, line) if value is None else value._replace(text="")
 
 
-def _reading(place: _WorkflowStep, value: Value) -> Reading:
+def _reading(place: WorkflowStep, value: Value) -> Reading:
     if value.reason:
         return unknown(value.reason)
     if is_variable(value.text):
@@ -158,7 +192,7 @@ def _reading(place: _WorkflowStep, value: Value) -> Reading:
     return Reading(PinState.EXACT, version)
 
 
-def _source(place: _WorkflowStep, text: str) -> str:
+def _source(place: WorkflowStep, text: str) -> str:
     """Where an expression gets its value from: said, never followed."""
     match = _EXPRESSION.fullmatch(text.strip())
     if match is not None:
@@ -170,7 +204,7 @@ def _source(place: _WorkflowStep, text: str) -> str:
     return "edit the value that the expression uses"
 
 
-def _candidates(place: _WorkflowStep, context: str, name: str) -> Iterator[tuple[Step, ...]]:
+def _candidates(place: WorkflowStep, context: str, name: str) -> Iterator[tuple[Step, ...]]:
     if context == "env":
         yield from ((*place.step, "env", name), (*place.job, "env", name), ("env", name))
     elif context == "matrix":
@@ -180,7 +214,7 @@ def _candidates(place: _WorkflowStep, context: str, name: str) -> Iterator[tuple
         yield ("inputs", name, "default")
 
 
-def _of_listed(file: SourceFile, place: _WorkflowStep, name: str) -> Iterator[Pin]:
+def _of_listed(file: SourceFile, place: WorkflowStep, name: str) -> Iterator[Pin]:
     """``tool_versions`` of asdf's and mise's actions, ``mise_toml`` of mise's: files within the file."""
     match = _LISTED.search(place.root.text_at(*place.step, "with", name))
     if match is not None:
@@ -189,7 +223,7 @@ def _of_listed(file: SourceFile, place: _WorkflowStep, name: str) -> Iterator[Pi
         yield cli_pin(NAME, file, at, f"{place.where}, with.{name}", reading)
 
 
-def _of_script(file: SourceFile, place: _WorkflowStep) -> Iterator[Pin]:
+def _of_script(file: SourceFile, place: WorkflowStep) -> Iterator[Pin]:
     is_set = any(place.root.has(*each) for each in _candidates(place, "env", "FLUX_VERSION"))
     found = of_script(place.root.text_at(*place.step, "run"), is_set=is_set)
     if found is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from flux_upgrade.manifests.images import kept_distribution
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
 from flux_upgrade.model.text import first_few
 from flux_upgrade.model.versions import NO_VERSION, Version
@@ -204,15 +205,15 @@ def _bare(distribution: Distribution, stated: Stated | None) -> Pin:
     file = stated.file if stated else distribution.file
     is_own = file.path == distribution.file.path or not distribution.of_chart
     own = distribution.owner if is_own else f"values of {distribution.owner}"
-    remarks = ("reconciliation of this instance is disabled: nothing changes in the cluster until you enable it",)
+    remarks = kept_distribution(distribution.registry.value.text) if distribution.registry else ()
+    if distribution.is_disabled:
+        remarks += ("reconciliation of this instance is disabled: nothing changes in the cluster until you enable it",)
     spot = (
         stated.value.line if stated else distribution.line,
         f"{own}, {stated.field if stated else f'{distribution.field}.version'}",
         stated.value.text if stated else "",
     )
-    return unknown_pin(file, NAME, spot)._replace(
-        remarks=remarks if distribution.is_disabled else (), folder=distribution.folder, details=distribution
-    )
+    return unknown_pin(file, NAME, spot)._replace(remarks=remarks, folder=distribution.folder, details=distribution)
 
 
 def _unclear(distribution: Distribution, stated: Stated) -> tuple[str, str]:

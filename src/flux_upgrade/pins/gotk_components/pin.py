@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from flux_upgrade.manifests.documents import Manifest, parse
-from flux_upgrade.manifests.images import Image
+from flux_upgrade.manifests.images import Image, kept_distribution
 from flux_upgrade.manifests.infer import INSTANCE, PART_OF, deployments, flux_labels
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.proof import Proof, Verdict, controllers_of, prove
@@ -77,6 +77,8 @@ class InstallationFinder:
 def manifest_pin(path: str, kind: str, content: bytes, proof: Proof) -> Pin:
     """A manifest with its proof. It can go nowhere if it is broken, or if its flags are unknown."""
     pin = Pin(path, kind, content, version=proof.version, reason=proof.reason, hint=proof.hint, proof=proof)
+    if proof.options is not None:
+        pin = pin._replace(remarks=kept_distribution(proof.options.registry))
     if proof.base is not None:
         return pin
     is_read = proof.verdict is not Verdict.UNREADABLE

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from flux_upgrade.manifests.images import controlplane_registry
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import GITHUB, parse
 from flux_upgrade.pins.formats.kustomize_files import NAMES
@@ -20,11 +21,17 @@ NAME = "single-controllers"
 change = never_changed
 
 _CONTROLLERS = r"((?:source|kustomize|helm|notification|image-reflector|image-automation)-controller|source-watcher)"
-_NAME = re.compile(rf"(?:.*/)?fluxcd/{_CONTROLLERS}")
-_IN_PATCH = re.compile(rf"\bfluxcd/{_CONTROLLERS}[:@]([\w.:-]+)")
+_OWNER = r"(?:fluxcd|controlplaneio-fluxcd/[\w.-]+)"  # Of ControlPlane's distribution, with its variant
+_NAME = re.compile(rf"(?:.*/)?{_OWNER}/{_CONTROLLERS}")
+_IN_PATCH = re.compile(rf"\b{_OWNER}/{_CONTROLLERS}[:@]([\w.:-]+)")
 _KUSTOMIZATION = re.compile(rb"\n(?:kind: *[\"']?(?:Kustomization|Component)\b|(?:resources|images):)")
 _REASON = "it sets a single controller's version, independent of the installed Flux release"
 _HINT = "remove it once the release has what you need: images that are newer than their CRDs break"
+
+_ENTERPRISE = "it sets the image of a single controller, from ControlPlane's distribution"
+_LISTED = "update it in the same merge: github.com/controlplaneio-fluxcd/distribution lists tags and digests"
+_RENAMED = "it takes the image of ControlPlane's distribution, with the tag that the manifest has"
+_KEPT = "keep it: without it, Flux's own image is installed"
 
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
@@ -46,18 +53,24 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
 
 def _images(file: SourceFile, found: Object, above: tuple[Step, ...]) -> Iterator[Pin]:
     for at in found.entries(*above, "images"):
-        match = _NAME.fullmatch(found.text_at(*at, "name"))
-        for field in ("digest", "newTag"):
+        name = found.text_at(*at, "name")
+        match = _NAME.fullmatch(name)
+        enterprise = controlplane_registry(found.text_at(*at, "newName") or name)
+        for field in ("digest", "newTag", *(["newName"] if enterprise else [])):
             value = found.at(*at, field)
             if match is not None and value is not None and value.text:
-                yield _pin(file, value.line, f"images, {match[1]}, {field}", value.text)
+                pin = _pin(file, value.line, f"images, {match[1]}, {field}", value.text)
+                reason, hint = (_RENAMED, _KEPT) if field == "newName" else (_ENTERPRISE, _LISTED)
+                yield pin._replace(reason=reason, hint=hint, details=enterprise) if enterprise else pin
                 break
 
 
 def _patches(file: SourceFile, found: Object, above: tuple[Step, ...]) -> Iterator[Pin]:
     for at in found.entries(*above, "patches"):
         for match in _IN_PATCH.finditer(re.sub(r"(?m)^[ \t]*#.*$", "", found.text_at(*at, "patch"))):
-            yield _pin(file, found.line_at(*at, "patch"), f"patch of the image of {match[1]}", match[2])
+            pin = _pin(file, found.line_at(*at, "patch"), f"patch of the image of {match[1]}", match[2])
+            is_enterprise = "/" in match[0].partition("fluxcd/")[2]
+            yield pin._replace(reason=_ENTERPRISE, hint=_LISTED, details=match[0]) if is_enterprise else pin
 
 
 def _remotes(file: SourceFile, found: Object) -> Iterator[Pin]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from flux_upgrade.manifests.images import kept_distribution
 from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.text import decoded, line_of
 from flux_upgrade.model.versions import Version
@@ -68,11 +69,13 @@ def _pins(file: SourceFile, place: TerraformBlock, modules: Modules) -> Iterator
     module = modules.of(file.path)
     others = tuple(each for each in module.same(place) if each.is_override != place.is_override)
     folder = _folder((place, *others))
+    registry = place.block.attributes.get("registry")
     pin = unknown_pin(file, NAME, (place.block.line, place.address, ""))._replace(
         state=PinState.FLOATING,
         folder=folder,
         # The folder tells clusters apart; without it, each resource is a cluster of its own.
         owner=place.address if folder is None else "",
+        remarks=kept_distribution(registry.text.strip('"')) if registry else (),
     )
     if place.is_override or any(_DECIDING & each.block.attributes.keys() for each in others):
         yield from _merged(pin, place, others)
@@ -164,7 +167,7 @@ def _floating(pin: Pin, at: Attribute | None, reason: str, module: Module) -> Pi
         reason=reason,
         hint="update the provider fluxcd/flux (1.9 is for Flux 2.9), then run `terraform init -upgrade`: "
         + (given or "no file in the directory sets its version"),
-        remarks=() if lock is None else (f"{provider.chosen(lock)} as the provider",),
+        remarks=(*pin.remarks, *([] if lock is None else [f"{provider.chosen(lock)} as the provider"])),
     )
 
 
