@@ -76,6 +76,11 @@ class Tokens(NamedTuple):
     def __repr__(self) -> str:
         return "Tokens()"
 
+    @property
+    def is_known(self) -> bool:
+        """Whether there is one for the repository's Git host."""
+        return bool(self.repository or self.git)
+
 
 class RegistryAccess(NamedTuple):
     """How the registry of an artifact is reached. What is given here goes to that registry alone."""
