@@ -53,7 +53,7 @@ class Case(NamedTuple):
     more: Mapping[str, str] = {}  # Other files
     head: str = HEAD
     is_relative: bool = False  # An absolute name would be one in the copy
-    is_read: bool = True  # False: kustomize has another rule against it
+    is_read: bool = True  # False: what it holds is not in what is built
 
 
 def generator(fields: str, kind: str = "configMapGenerator") -> str:
@@ -82,6 +82,8 @@ CASES = {
     "a configuration": Case(
         "namePrefix: p-\nconfigurations: [FILE]\n", f"namePrefix: [{{path: data/{SECRET}, create: true}}]\n"
     ),
+    "a schema": Case("openapi: {path: FILE}\n", f'{{"definitions": {{"{SECRET}": {{}}}}}}\n', is_read=False),
+    "the schema of a CRD": Case("crds: [FILE]\n", f'{{"{SECRET}": {{"Schema": {{}}}}}}\n', is_read=False),
     "in a base": Case("bases: [../b]\n", more={f"{FOLDER}/../b/kustomization.yaml": "resources: [FILE]\n"}),
     "in a base of a base": Case(
         "bases: [../b]\n",
