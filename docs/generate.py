@@ -73,6 +73,13 @@ ENVIRONMENT = (
         ("Password or token for `--username`, sent to the registry of the artifact. `--password-stdin` overrides it."),
     ),
     ("DOCKER_CONFIG", "Directory of the `config.json` with registry credentials. The default is `~/.docker`."),
+    (
+        "HELM_REPOSITORY_CONFIG, HELM_REGISTRY_CONFIG, HELM_CONFIG_HOME, XDG_CONFIG_HOME",
+        (
+            "Helm's `repositories.yaml` and `registry/config.json` with credentials for chart repositories, as Helm "
+            "finds them. The default is `~/.config/helm`."
+        ),
+    ),
     ("FLUX_UPGRADE_TOKEN", "Token for any other Git server. Without it, Git uses its credential helpers and keys."),
     (
         "GITLAB_TOKEN, GITEA_TOKEN, BITBUCKET_TOKEN, GIT_PASSWORD",

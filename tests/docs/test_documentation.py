@@ -25,7 +25,7 @@ PICTURE = re.compile(r'\b(?:src|srcset)="([^"]+)"')
 COMMAND = re.compile(r"flux-upgrade ([a-z]+)((?:[^`\n|>#\\]|\\\n)*)")
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 VARIABLE = re.compile(
-    r"[\"']((?:BITBUCKET|CI|DOCKER|FLUX_UPGRADE|FORGEJO|GH|GIT|GITEA|GITHUB|GITLAB|INPUT|RUNNER|SSH|XDG)"
+    r"[\"']((?:BITBUCKET|CI|DOCKER|FLUX_UPGRADE|FORGEJO|GH|GIT|GITEA|GITHUB|GITLAB|HELM|INPUT|RUNNER|SSH|XDG)"
     r"_[A-Z_]*|KUBECONFIG)[\"']"
 )
 NEVER_MET = (errors.DraftsUnavailable,)  # an issue is opened instead: it ends no run, and shares its code

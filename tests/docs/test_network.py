@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.loopback import Loopback
+from adapters.loopback import Answer, Loopback
 from adapters.proxies import RecordingProxy
 from cases_on_disk import write_tree
 from docs.test_product_pages import rows
@@ -245,6 +245,25 @@ def test_dockers_credentials_allow_their_registry(
     assert len(server.seen) >= 1
 
 
+def test_helms_credentials_allow_their_repository_and_go_to_it_alone(
+    tmp_path: Path, written_source: Path, server: Loopback
+) -> None:
+    tree = planted(tmp_path, server.host, "a Helm repository over http")
+    server.route("/charts/index.yaml", Answer(b"log in", 401))
+    arguments = (".", f"--release-source={written_source}")
+    for command in ASKING:
+        server.seen.clear()
+        run(tree, command, *arguments, env=known_to_helm(tmp_path, "http://127.0.0.1:1/charts"))
+        assert server.seen == []
+        out, err = run(tree, command, *arguments, env=known_to_helm(tmp_path, f"{server.url}/charts"))
+        assert [each.headers.get("authorization") for each in server.seen[:2]] == [None, "Basic dTpzZWNyZXQtcA=="]
+        assert "secret-p" not in out + err
+    server.seen.clear()
+    for command in NEVER_ASKING:
+        run(tree, command, *arguments, env=known_to_helm(tmp_path, f"{server.url}/charts"))
+    assert server.seen == []
+
+
 def test_a_host_of_the_command_line_is_allowed(tmp_path: Path, server: Loopback) -> None:
     tree = planted(tmp_path, server.host, "a digest of flux-manifests")
     run(tree, "inspect", ".", f"--release-source={server.url}/releases")
@@ -277,6 +296,13 @@ def logged_in(folder: Path, host: str, key: str = "auths") -> Mapping[str, str]:
     """The environment of a user with credentials for a registry."""
     (folder / "config.json").write_text(json.dumps({key: {host: {"auth": "dTpw"} if key == "auths" else "none"}}))
     return {"DOCKER_CONFIG": str(folder)}
+
+
+def known_to_helm(folder: Path, url: str) -> Mapping[str, str]:
+    """The environment of a user whose Helm has a password for a chart repository."""
+    file = folder / "repositories.yaml"
+    file.write_text(f"repositories:\n- {{name: a, url: '{url}', username: u, password: secret-p}}\n")
+    return {"HELM_REPOSITORY_CONFIG": str(file)}
 
 
 def run(tree: Path, *argv: str, env: Mapping[str, str] | None = None) -> tuple[str, str]:

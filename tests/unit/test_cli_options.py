@@ -90,6 +90,26 @@ def test_the_cache_is_where_caches_are(env: dict[str, str], cache: str) -> None:
     assert environment_of(env).cache_dir == cache
 
 
+@pytest.mark.parametrize(
+    ("env", "repositories", "registry"),
+    [
+        ({}, "", ""),
+        ({"HOME": "/h"}, "/h/.config/helm/repositories.yaml", "/h/.config/helm/registry/config.json"),
+        (
+            {"HOME": "/h", "XDG_CONFIG_HOME": "c"},
+            "/h/.config/helm/repositories.yaml",
+            "/h/.config/helm/registry/config.json",
+        ),
+        ({"HOME": "/h", "XDG_CONFIG_HOME": "/c"}, "/c/helm/repositories.yaml", "/c/helm/registry/config.json"),
+        ({"HOME": "/h", "HELM_CONFIG_HOME": "/x"}, "/x/repositories.yaml", "/x/registry/config.json"),
+        ({"HELM_REPOSITORY_CONFIG": "/r.yaml", "HELM_REGISTRY_CONFIG": "/c.json"}, "/r.yaml", "/c.json"),
+    ],
+)
+def test_helms_files_are_where_helm_has_them(env: dict[str, str], repositories: str, registry: str) -> None:
+    access = environment_of(env).registry
+    assert (access.helm_repositories, access.helm_registry) == (repositories, registry)
+
+
 def test_the_token_is_not_shown() -> None:
     found = parse_command(["inspect"], ENV)
     assert found.environment.tokens == ("secret", "", "secret")

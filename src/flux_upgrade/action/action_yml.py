@@ -79,7 +79,8 @@ INPUTS = (
     Input("registry-password", "The password or token for `registry-username`. Default: none."),
     Input(
         "docker-config",
-        "A Docker `config.json` with registry credentials, relative to the workspace. Default: none, because "
+        "A Docker `config.json` with credentials for registries and chart repositories, relative to the workspace. "
+        "Default: none, because "
         "the container cannot read the runner's file.",
     ),
     Input("plain-http", "`true` or `false`: connect to the artifact's registry over http instead of https.", "false"),

@@ -40,8 +40,8 @@ RELEASES = {
 DOCKER = {
     "--docker-config": text(
         "FILE",
-        "Docker config.json with registry credentials, or its directory (default: $DOCKER_CONFIG, else "
-        "~/.docker/config.json, if it exists)",
+        "Docker config.json with credentials for registries and chart repositories, or its directory (default: "
+        "$DOCKER_CONFIG, else ~/.docker/config.json, if it exists)",
     )
 }
 ACCESS = {"--ca-file": text("FILE", "PEM file with the certificate of a private CA to trust as well"), **DOCKER}

@@ -15,20 +15,25 @@ if TYPE_CHECKING:
     from flux_upgrade.artifacts.promote import ArtifactOutcome
     from flux_upgrade.artifacts.promotion_plan import ArtifactPlan
     from flux_upgrade.planning.proposal import Round
+    from flux_upgrade.planning.unseen import Unseen
     from flux_upgrade.planning.write_tree import WriteResult
     from flux_upgrade.report.overview import Overview
     from flux_upgrade.report.overview_rows import State
 
 
 def plan_report(
-    inventory: Inventory, plans: Sequence[UpdateGroupPlan], options: UpgradeOptions, environment: Environment
+    inventory: Inventory,
+    plans: Sequence[UpdateGroupPlan],
+    options: UpgradeOptions,
+    environment: Environment,
+    unseen: Unseen | None = None,
 ) -> str:
-    """Of ``plan``."""
+    """Of ``plan``. ``unseen``: what it was made without."""
     if options.json or options.output.details:
         from flux_upgrade.report.plans import plans_json, plans_text  # late: the overview needs neither
 
         if options.json:
-            return plans_json(plans, inventory.reported_only, inventory.void)
+            return plans_json(plans, inventory.reported_only, (*inventory.void, *([unseen] if unseen else [])))
         return plans_text(plans, inventory.reported_only)
     return _overview(inventory, plans, options, environment)
 

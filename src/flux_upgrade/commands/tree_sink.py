@@ -17,6 +17,7 @@ from flux_upgrade.planning.planner import Inventory, plan_update_groups
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.commands.sink import Applied
+    from flux_upgrade.planning.unseen import Unseen
 
 
 @dataclass(frozen=True)
@@ -27,15 +28,18 @@ class TreeSink:
     environment: Environment
     warn: Callable[[str], None]
     read: Callable[[], Inventory]
+    unseen: Unseen | None = None  # What it is shown without, if it is shown for pull requests
 
     def decide(self, inventory: Inventory) -> tuple[UpdateGroupPlan, ...]:
         for each in inventory.void:
             self.warn(each.text)
+        if self.unseen is not None:
+            self.warn(self.unseen.text)
         self.environment.say(f"planning {counted(len(inventory.update_groups), 'update group')}")
         return plan_update_groups(inventory)
 
     def show(self, inventory: Inventory, plans: Sequence[UpdateGroupPlan]) -> str:
-        return plan_report(inventory, plans, self.options, self.environment)
+        return plan_report(inventory, plans, self.options, self.environment, self.unseen)
 
     def apply(self, inventory: Inventory, plans: Sequence[UpdateGroupPlan]) -> Applied:
         # Late: a plan ends before.

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from flux_upgrade.adapters.http.client import Client
     from flux_upgrade.adapters.http.egress import Egress
     from flux_upgrade.adapters.local.kustomize import Kustomize
+    from flux_upgrade.adapters.oci.chart_credentials import ChartCredentials
     from flux_upgrade.adapters.oci.registry_credentials import CredentialSource
     from flux_upgrade.adapters.oci.repository import RegistryRepository
     from flux_upgrade.config.config import BootstrapConfig
@@ -69,7 +70,7 @@ def _build_remote(environment: Environment, source: str) -> Releases:
     return GitHubReleases(
         build_client(environment, api, environment.tokens.releases, advice=_ELSEWHERE),
         cache,
-        FluxManifestsRegistry(build_client(environment)),
+        FluxManifestsRegistry(build_client(environment), credentials=build_credentials(environment)),
         repository=repository,
         api_url=api,
         raw_url=raw,
@@ -118,8 +119,8 @@ def build_charts(environment: Environment, hosts: Hosts) -> Charts:
     def connect() -> Callable[[str, str], Mapping[str, str]]:
         from flux_upgrade.adapters.oci.charts import chart_versions
 
-        client = build_client(environment, egress=hosts())
-        return lambda repository, chart: chart_versions(client, repository, chart)
+        client, credentials = build_client(environment, egress=hosts()), build_chart_credentials(environment)
+        return lambda repository, chart: chart_versions(client, repository, chart, credentials)
 
     return HelmCharts(connect)
 
@@ -158,6 +159,19 @@ def build_credentials(environment: Environment, *, is_asked: bool = False) -> Cr
     if not access.host or not access.username:
         return source
     return GivenCredentials(access.host, access.username, access.password, source)
+
+
+def build_chart_credentials(environment: Environment) -> ChartCredentials:
+    """Helm's own, then those that ``build_credentials`` gives for any registry."""
+    from flux_upgrade.adapters.oci.chart_credentials import ChartCredentials, FirstOf, HelmRepositories
+    from flux_upgrade.adapters.oci.registry_credentials import DockerConfig, ForgivingCredentials
+
+    access = environment.registry
+    # `helm registry login` writes the same format as `docker login`.
+    own = DockerConfig(access.helm_registry, environment.search_path, access.environment)
+    return ChartCredentials(
+        HelmRepositories(access.helm_repositories), FirstOf((ForgivingCredentials(own), build_credentials(environment)))
+    )
 
 
 def build_client(

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from flux_upgrade.adapters.git.checkout import find, head_of
 from flux_upgrade.cli.options import InspectOptions, UpgradeOptions
-from flux_upgrade.commands.wiring import build_credentials
+from flux_upgrade.commands.wiring import build_chart_credentials
 from flux_upgrade.config.config import PATH, Config
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import HostNotAllowed
@@ -46,7 +46,7 @@ def build_egress(
         hint += f", or to allow-hosts in {PATH}"
     else:
         hint += f": allow-hosts in {PATH} has no effect in a run for a pull request"
-    return Egress(patterns, build_credentials(environment).names, hint)
+    return Egress(patterns, build_chart_credentials(environment).names, hint)
 
 
 def _named(options: InspectOptions | UpgradeOptions) -> tuple[str, ...]:

@@ -76,6 +76,11 @@ class Tokens(NamedTuple):
     def __repr__(self) -> str:
         return "Tokens()"
 
+    @property
+    def is_known(self) -> bool:
+        """Whether there is one for the repository's Git host."""
+        return bool(self.repository or self.git)
+
 
 class RegistryAccess(NamedTuple):
     """How the registry of an artifact is reached. What is given here goes to that registry alone."""
@@ -87,6 +92,8 @@ class RegistryAccess(NamedTuple):
     plain_http: bool = False
     docker_config: str = ""  # A `config.json` that has to be there; empty: `found_config`, should it be there
     found_config: str = ""
+    helm_repositories: str = ""  # Helm's `repositories.yaml`, and what `helm registry login` writes; if they exist
+    helm_registry: str = ""
     environment: Mapping[str, str] = {}
     """What Docker's credential helpers are run with: that of the user, without our own secrets."""
 
@@ -199,12 +206,18 @@ def environment_of(env: Mapping[str, str]) -> Environment:
     cache = cache if cache.startswith("/") else f"{home}/.cache" if home else ""
     # docs.docker.com/reference/cli/docker, "Configuration files".
     docker = env.get("DOCKER_CONFIG", "") or (f"{home}/.docker" if home else "")
+    # helm.sh/docs/helm/helm, "Environment variables"; the defaults are those of Linux.
+    config = env.get("XDG_CONFIG_HOME", "")
+    config = config if config.startswith("/") else f"{home}/.config" if home else ""
+    helm = env.get("HELM_CONFIG_HOME", "") or (f"{config}/helm" if config else "")
     return Environment(
         tokens=Tokens(token, env.get("FLUX_UPGRADE_TOKEN", "").strip(), releases),
         github=GitHub(server, api, graphql),
         registry=RegistryAccess(
             password=env.get("FLUX_UPGRADE_REGISTRY_PASSWORD", "").strip(),
             found_config=f"{docker}/config.json" if docker else "",
+            helm_repositories=env.get("HELM_REPOSITORY_CONFIG", "") or (f"{helm}/repositories.yaml" if helm else ""),
+            helm_registry=env.get("HELM_REGISTRY_CONFIG", "") or (f"{helm}/registry/config.json" if helm else ""),
             environment={
                 name: value for name, value in env.items() if name not in _SECRETS and not name.startswith("INPUT_")
             },

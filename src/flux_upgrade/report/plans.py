@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.groups import UpdateGroup, drift_of
@@ -13,10 +13,6 @@ from flux_upgrade.pins.pin import Role
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.report.wording import fields
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.clusters.void_groups import Void
 
 NOTHING_TO_UPGRADE = "nothing to upgrade: each installation is ignored by the config file, or only reported"
 _FEW = 3
@@ -144,7 +140,16 @@ def drift_value(clusters: Iterable[Cluster]) -> list[dict[str, Any]]:
     ]
 
 
-def plans_json(plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = (), void: Sequence[Void] = ()) -> str:
+class Warned(Protocol):
+    """A problem that does not fail the run: a group that matches nothing, or a Git host that was not read."""
+
+    @property
+    def message(self) -> str: ...
+    @property
+    def remedy(self) -> str: ...
+
+
+def plans_json(plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = (), void: Sequence[Warned] = ()) -> str:
     """What ``plan --json`` prints: see docs/reference/plan.schema.json."""
     report = {
         "drift": drift_value(cluster for group in plans for cluster in group.update_group.clusters),
@@ -164,7 +169,7 @@ def plans_json(plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = ()
     return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
 
 
-def void_values(void: Sequence[Void]) -> dict[str, Any]:
+def void_values(void: Sequence[Warned]) -> dict[str, Any]:
     """The field ``warnings``, where there are any."""
     warnings = [{"message": each.message, "remedy": each.remedy} for each in void]
     return {"warnings": warnings} if warnings else {}

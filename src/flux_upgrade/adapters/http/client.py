@@ -185,7 +185,8 @@ class Client:
             return failures.on_the_way(url, error, self._timeout).advised(self._advice)
 
     def _exchange(self, url: str, options: RequestOptions) -> Response | failures.FailedAttempt:
-        token = self._token_for(url)
+        # What a password was needed for is kept for that password.
+        token = self._token_for(url) or options.headers.get("Authorization", "")
         kept = self._etags.get(url, token) if options.conditional else None
         response = self._follow(url, options, kept)
         if response.status == _NOT_MODIFIED and kept is not None:

@@ -24,6 +24,7 @@ _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
         "--dry-run",
     ),
 }
+_ANYWHERE = "--load-restrictor=LoadRestrictionsNone"  # kustomize and kubectl; `flux` never restricts
 _LONGEST = 600
 # The time and the process that klog puts before a line would make each run's text another one (k8s.io/klog, header).
 _KLOG = re.compile(r"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w.]+:\d+\] ", re.MULTILINE)
@@ -49,10 +50,11 @@ def find(path: str, environment: Mapping[str, str], timeout: float = 120.0) -> K
 
 
 class Kustomize(NamedTuple):
-    """One of the programs, run without a shell in a temporary folder.
+    """One of the programs, run without a shell on a copy in a temporary directory.
 
-    Its plugins stay off, and its rule stays on that files come from below the kustomization: a repository
-    must not be able to put a file of this machine into a cluster.
+    Its plugins stay off. A repository must not be able to put a file of this machine into a cluster: the rule that
+    files come from below the kustomization stays on, unless Flux would read a file above it, and ``reach_of`` says
+    that nothing leads out of the copy. The copy has no links.
     """
 
     name: str
@@ -63,6 +65,15 @@ class Kustomize(NamedTuple):
     def build(self, files: Mapping[str, bytes], folder: str, name: str) -> bytes:
         from tempfile import TemporaryDirectory  # late: nearly every run builds nothing
 
+        from flux_upgrade.adapters.local.confined import reach_of
+
+        reach = reach_of(files, folder)
+        if self.name == "flux" and not reach.is_confined:
+            raise ClusterUnfit(
+                f"{one_line(self.program)} could read files outside the repository for this kustomization",
+                hint="install kustomize or kubectl on PATH: they prevent that",
+            )
+        more = (_ANYWHERE,) if self.name != "flux" and reach == (True, True) else ()
         with TemporaryDirectory(prefix="flux-upgrade-") as root:
             for path, content in files.items():
                 target = os.path.join(root, path)
@@ -75,7 +86,7 @@ class Kustomize(NamedTuple):
                 with open(target, "xb") as file:
                     file.write(content)
             words = {"folder": os.path.join(root, folder), "name": name}
-            command = (self.program, *(each.format(**words) for each in _ARGUMENTS[self.name]))
+            command = (self.program, *(each.format(**words) for each in _ARGUMENTS[self.name]), *more)
             try:
                 done = programs.run(command, {**self.environment, **_OFFLINE}, self.timeout, root)
             except programs.CannotRun as error:

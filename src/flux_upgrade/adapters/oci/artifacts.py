@@ -111,7 +111,7 @@ class RegistryArtifacts:
 
 
 class HelmCharts:
-    """The port Charts, each repository at its own host, without a password.
+    """The port Charts, each repository at its own host.
 
     Whatever was asked for is remembered, failures as well. ``connect`` gives what asks for the versions
     of a chart.

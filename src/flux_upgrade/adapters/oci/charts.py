@@ -13,9 +13,11 @@ import yaml
 
 from flux_upgrade.adapters.http import failures, origins
 from flux_upgrade.adapters.http.archive import parse_json, refused
-from flux_upgrade.adapters.http.client import BodyTooLarge, Client, RequestOptions
+from flux_upgrade.adapters.http.client import BodyTooLarge, Client, RequestOptions, Response
+from flux_upgrade.adapters.oci.chart_credentials import ChartCredentials, may_hear
+from flux_upgrade.adapters.oci.registry_credentials import RegistryCredential
 from flux_upgrade.adapters.oci.repository import RegistryRepository, open_repository
-from flux_upgrade.model.errors import SourceUnavailable
+from flux_upgrade.model.errors import ForbiddenByRegistry, SourceUnavailable
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.versions import Version, is_tag
@@ -24,17 +26,25 @@ CONFIG_TYPE = "application/vnd.cncf.helm.config.v1+json"
 MAX_INDEX = 32 * 1024 * 1024
 """Bytes. Flux itself reads no index above 50 MiB; that of fluxcd-community has less than one."""
 _MAX_CONFIG = 1024 * 1024
+_DENIED = (401, 403)
+_REFUSALS = (*_DENIED, 404)
+"""404, too: some servers do not say that a private repository exists."""
+LOG_IN = "add the repository with `helm repo add --username`, or its host to the Docker config (--docker-config)"
 
 
-def chart_versions(client: Client, repository: str, chart: str) -> Mapping[str, str]:
+def chart_versions(
+    client: Client, repository: str, chart: str, credentials: ChartCredentials | None = None
+) -> Mapping[str, str]:
     """A chart's versions, newest first, each with the ``appVersion`` that it installs.
 
-    What a chart in a registry installs is asked for when it is looked at. Raises SourceUnavailable.
+    What a chart in a registry installs is asked for when it is looked at. ``credentials`` are looked up after a
+    refusal, and not before. Raises SourceUnavailable, UsageError.
     """
     if repository.startswith(SCHEME):
         name = f"{repository.removeprefix(SCHEME)}/{chart}"
-        return RegistryVersions(open_repository(client, name), chart)
-    return _indexed(client, repository, chart)
+        registries = None if credentials is None else credentials.registries
+        return RegistryVersions(open_repository(client, name, registries), chart)
+    return _indexed(client, repository, chart, credentials)
 
 
 class RegistryVersions(Mapping[str, str]):
@@ -82,24 +92,46 @@ def _as_tag(version: str) -> str:
     return f"v{version.removeprefix('v')}"
 
 
-def _indexed(client: Client, repository: str, chart: str) -> Mapping[str, str]:
+def _indexed(client: Client, repository: str, chart: str, credentials: ChartCredentials | None) -> Mapping[str, str]:
     parts = urlsplit(repository)
     url = urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/index.yaml"))
     what = f"the index of charts at {origins.host(url)}"
     try:
-        response = client.get(url, RequestOptions(limit=MAX_INDEX, conditional=True))
+        response = _asked(client, url, None)
+        known = None if credentials is None or response.status not in _REFUSALS else credentials.of_index(repository)
+        if known is not None:
+            response = _asked(client, url, known)
     except BodyTooLarge:
         raise SourceUnavailable(
             f"{what} is larger than {MAX_INDEX} bytes", hint="use a repository with fewer charts"
         ) from None
     except failures.RateLimited as error:
         raise failures.RateLimited(error.message, hint="run flux-upgrade again then") from error
+    if response.status in _DENIED:
+        raise _denied(response, repository, known)
     if not response.is_found:
         raise SourceUnavailable(
             f"no chart index found at {origins.host(url)}{one_line(urlsplit(url).path)}",
             hint="check the repository's URL: it must serve index.yaml",
         )
     return read_index(response.body, chart, what)
+
+
+def _asked(client: Client, url: str, credential: RegistryCredential | None) -> Response:
+    headers = {} if credential is None else {"Authorization": credential.basic}
+    return client.get(url, RequestOptions(headers, limit=MAX_INDEX, accept_status=_REFUSALS, conditional=True))
+
+
+def _denied(response: Response, repository: str, tried: RegistryCredential | None) -> SourceUnavailable:
+    # The answer may be that of a host that the repository's redirects to.
+    host, path = origins.host(response.url), one_line(urlsplit(response.url).path)
+    message = f"{host} returned status {response.status} for {path}"
+    if tried is not None:
+        hint = f"check the credentials of {tried.source}: whether they may read this, and whether they have expired"
+        return ForbiddenByRegistry(f"{message} and the credentials of {tried.source}", hint=hint)
+    if not may_hear(repository):
+        return SourceUnavailable(message, hint="use https for the repository: credentials are not sent over plain http")
+    return SourceUnavailable(message, hint=LOG_IN)
 
 
 def read_index(data: bytes, chart: str, what: str) -> dict[str, str]:

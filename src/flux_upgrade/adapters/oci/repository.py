@@ -225,9 +225,14 @@ def open_repository(client: Client, name: str, credentials: CredentialSource | N
             f"'{one_line(name)}' is not the name of an OCI repository",
             hint="write it like ghcr.io/fluxcd/flux-manifests, in lower case",
         )
-    scheme = "http" if _LOOPBACK.fullmatch(host) else "https"
+    scheme = "http" if is_loopback(host) else "https"
     remedy = ANONYMOUS if credentials is None else LOG_IN
     return RegistryRepository(client, f"{scheme}://{host}", path, remedy, credentials)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host, with its port if it is named, is this machine: only there, plain http is spoken."""
+    return _LOOPBACK.fullmatch(host) is not None
 
 
 def _is_reference(text: str) -> bool:

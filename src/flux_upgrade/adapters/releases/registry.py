@@ -15,6 +15,7 @@ from flux_upgrade.adapters.http import archive
 from flux_upgrade.adapters.http.archive import read_single, refused
 from flux_upgrade.adapters.http.cache import DownloadCache
 from flux_upgrade.adapters.http.client import Client
+from flux_upgrade.adapters.oci.registry_credentials import CredentialSource
 from flux_upgrade.adapters.oci.repository import PulledManifest, RegistryRepository
 from flux_upgrade.adapters.releases import directory
 from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
@@ -49,9 +50,13 @@ class FluxManifestsRegistry:
     """Reads ``gotk-components.yaml`` out of Flux's own artifacts."""
 
     def __init__(
-        self, client: Client, base: str = "https://ghcr.io", repository: str = "fluxcd/flux-manifests"
+        self,
+        client: Client,
+        base: str = "https://ghcr.io",
+        repository: str = "fluxcd/flux-manifests",
+        credentials: CredentialSource | None = None,
     ) -> None:
-        self._repository = RegistryRepository(client, base, repository, _REMEDY)
+        self._repository = RegistryRepository(client, base, repository, _REMEDY, credentials)
 
     def published(self, tag: str) -> str | None:
         """The text that Flux published for ``tag``; None where it is not there (yet).
