@@ -224,7 +224,7 @@ class Fleet:
 
     def state(self) -> str:
         """See ``pictures``."""
-        return pictures.state(self.hub, self.repository)
+        return pictures.state(self.repository)
 
     def snapshot(self) -> Snapshot:
         """See ``pictures``."""

@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from github_stand_in import Repository, StandIn
@@ -50,9 +51,10 @@ def restore(hub: StandIn, repository: Repository, to: Snapshot) -> None:
     hub.forget()
 
 
-def state(hub: StandIn, repository: Repository) -> str:
+def state(repository: Repository) -> str:
     """All that a run finds there, but for times and ids: two states that are equal have the same future."""
 
+    @cache
     def made_of(oid: str) -> str:
         if repository.store.kind(oid) != "commit":
             return oid
@@ -60,8 +62,8 @@ def state(hub: StandIn, repository: Repository) -> str:
         content = (commit.tree, commit.author.name, commit.message, *map(made_of, commit.parents))
         return hashlib.sha256(repr(content).encode()).hexdigest()
 
-    found = snapshot(hub, repository)
-    text = _TIME_OR_ID.sub("", repr((found.refs, found.records)))
+    records = [getattr(repository, name) for name in _RECORDS]
+    text = _TIME_OR_ID.sub("", repr((repository.store.refs(), records)))
     return _OBJECT.sub(lambda match: made_of(match[0]), text)
 
 

@@ -71,12 +71,12 @@ class RingYear(Year):
                 return  # What is a minor for one is a patch for the other
             state = markers.state_of(pull.body)
             files = self._fleet.repository.files(pull.head)
-            if (
-                state is not None
-                and not self.user.is_split(state)
-                and any(files[path_of(each)] != manifest(state.target) for each in STAGING.clusters)
-            ):
-                yield f"#{pull.number} does not hold {state.target} everywhere"
+            held = [state is not None and files[path_of(each)] == manifest(state.target) for each in STAGING.clusters]
+            if state is not None and self.user.is_split(state) and any(held):
+                yield from self._too_soon_or_late(pull, state)
+                return
+            if not all(held):
+                yield f"#{pull.number} does not hold what it says everywhere"
         yield from super()._wrong(pull)
 
     def _too_soon_or_late(self, pull: Pull, state: MarkerState) -> Iterator[str]:
@@ -120,14 +120,19 @@ class RingYear(Year):
                 yield from each["decisions"]
 
     def _reverted(self, before: Before) -> Iterator[str]:
-        """The releases that it has merged, and of which nothing is left."""
+        """The releases that it has merged, of which nothing is left, and which a user has not asked for again."""
         if before is STAGING and self.user.is_mixed:
             return
         current = self.user.current(before.name)
-        yield from (target for pull in self._merged(before.name) if (target := self._target(pull)) > current)
+        asked = [self._target(each) for each in self.user.pulls if self._is_open(each, before.name)]
+        found = (self._target(pull) for pull in self._merged(before.name))
+        yield from (target for target in found if target > current and target not in asked)
 
     def _merged(self, name: str) -> list[Pull]:
         return [each for each in self.user.pulls if each.merged_at and cluster_of(each.head) == name]
+
+    def _is_open(self, pull: Pull, name: str) -> bool:
+        return pull.state == "open" and cluster_of(pull.head) == name
 
     def _target(self, pull: Pull) -> Version:
         state = markers.state_of(pull.body)

@@ -56,9 +56,9 @@ class Validation:
         description()
 
     def observe(self, request: Request, response: Response) -> None:
-        answer = (response.status, _DIGITS.sub(b"0", response.content()))
-        asked = (request.method, request.target, request.body)
-        checked = asked if request.path == "/graphql" else asked + answer
+        checked: tuple[object, ...] = (request.method, request.target, request.body)
+        if request.path != "/graphql":
+            checked += (response.status, _DIGITS.sub(b"0", response.content()))
         if checked not in self._seen:
             self._seen.add(checked)
             self.checks.observe(request, response)

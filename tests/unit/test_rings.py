@@ -245,6 +245,22 @@ def test_what_was_refused_here_keeps_no_newer_release_away() -> None:
     assert "- staging runs v2.8.8" in pull.body
 
 
+def test_what_was_refused_here_and_reverted_before_is_not_proposed() -> None:
+    one = behind("v2.8.8")
+    one.world.releases = listed("v2.7.1", "v2.8.8", "v2.9.3")
+    one.run()
+    before = dict(one.forge.files)
+    one.merge(STAGING)
+    one.later(hours=1)
+    one.forge.push_to_base(before)
+    one.later(days=4)
+    assert one.pull(PRODUCTION).title == "Upgrade Flux to v2.8.8 in production"
+    one.forge.close_pull(one.pull(PRODUCTION).number)
+    one.later(days=1)
+    assert one.forge.open_pull(f"flux-upgrade/{PRODUCTION}") is None
+    assert one.reasons >= {HoldReason.CLOSED_BY_HUMAN, HoldReason.GROUP_REVERTED}
+
+
 def test_a_wait_that_the_box_ended_does_not_begin_with_an_older_release() -> None:
     one = behind("v2.8.8")
     one.later(hours=1)

@@ -87,12 +87,7 @@ class Rings:
         free = (passed_by_all(self.reports(update_group)), *self._unwaited(update_group, feedback))
         passed = max(filter(None, free), default=NO_VERSION)
         policy = governance.policy._replace(passed=passed)
-        reverted = [
-            each
-            for name in update_group.group.ring.after
-            for each in self._reverted(name, current)
-            if not _is_newer_than(passed, current, each)
-        ]
+        reverted = (each for name in update_group.group.ring.after for each in self._reverted(name, current))
         return terms._replace(
             governance=governance._replace(policy=policy),
             feedback=feedback._replace(rejections=(*feedback.rejections, *reverted)),
@@ -185,12 +180,6 @@ class Rings:
 
 def _box(update_group: UpdateGroup, target: Version) -> str:
     return ring_entry(update_group.slug, target, update_group.group.ring.after)
-
-
-def _is_newer_than(passed: Version, current: Version, rejection: Rejection) -> bool:
-    """Whether a group before went back to a release that it has passed, and that is still to come here."""
-    target = rejection.target
-    return bool(passed) and passed.minor == target.minor and current < passed < target
 
 
 def watched(update_groups: Sequence[UpdateGroup]) -> tuple[str, ...]:

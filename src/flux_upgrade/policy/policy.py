@@ -122,11 +122,7 @@ class _Case:
 
     def decide(self, bump_kind: BumpKind) -> list[Bump | Hold]:
         """What is decided about one kind of bump: the Bump first, then holds from high to low."""
-        releases = [each for each in self.newer if BumpKind.between(self.current, each.version) is bump_kind]
-        passed = self.policy.passed
-        # What was refused here keeps nothing newer away.
-        if any(each.version == passed for each in releases) and refused(self.feedback, bump_kind, passed) is None:
-            releases = [each for each in releases if each.version <= passed or each.version in self.approved]
+        releases, feedback = self._up_to_passed(bump_kind)
         for release in reversed(releases):
             for approval in (release.version.minor, release.version):
                 if approval in self.approved:
@@ -139,7 +135,7 @@ class _Case:
             steps = list({each.version.minor: each for each in steps}.values())
         holds: list[Bump | Hold] = []
         for step in reversed(steps):
-            hold = refused(self.feedback, bump_kind, step.version) or self._cooling(bump_kind, step)
+            hold = refused(feedback, bump_kind, step.version) or self._cooling(bump_kind, step)
             if hold is None:
                 if self.covers(bump_kind) or self.policy.pending is Pending.DRAFT:
                     return [self._bump(bump_kind, step, ""), *holds]
@@ -148,6 +144,22 @@ class _Case:
             if hold not in holds:
                 holds.append(hold)
         return holds
+
+    def _up_to_passed(self, bump_kind: BumpKind) -> tuple[list[_StableRelease], Feedback]:
+        """The newer releases: up to the one that the groups before have passed, if it can be proposed.
+
+        Then it does not matter that these groups reverted a newer one.
+        """
+        releases = [each for each in self.newer if BumpKind.between(self.current, each.version) is bump_kind]
+        passed, rejections = self.policy.passed, self.feedback.rejections
+        if any(each.version == passed for each in releases):
+            kept = (
+                each for each in rejections if each.reason is not HoldReason.GROUP_REVERTED or each.target <= passed
+            )
+            feedback = self.feedback._replace(rejections=tuple(kept))
+            if refused(feedback, bump_kind, passed) is None:
+                return [each for each in releases if each.version <= passed or each.version in self.approved], feedback
+        return releases, self.feedback
 
     def _bump(self, bump_kind: BumpKind, release: _StableRelease, approval: str) -> Bump:
         is_approved = bool(approval) or self.covers(bump_kind)
