@@ -13,6 +13,7 @@ from flux_upgrade.pins.formats.yaml_places import Object, readable
 from flux_upgrade.pins.pin import SourceFile
 
 _TAKES_IN = ("resources", "bases", "components")
+_KINDS = ("", "Kustomization", "Component")
 
 
 class Taker(NamedTuple):
@@ -39,8 +40,8 @@ class KustomizeTree:
         for path in self._tree.named(NAMES):
             file = SourceFile(path, read(self._tree, path) or b"")
             for each in readable(file.content):
-                if is_kustomization(path, each):
-                    directory = posixpath.dirname(path)
+                directory = posixpath.dirname(path)
+                if directory not in found and is_kustomization(path, each) and each.text_at("kind") in _KINDS:
                     found[directory] = Taker(file, each, tuple(_taken(directory, each)))
         return found
 
