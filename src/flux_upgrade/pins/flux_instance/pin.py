@@ -150,7 +150,9 @@ def _pin(distribution: Distribution, context: PinContext) -> Pin:
     pin = _bare(distribution, distribution.version)
     reason, hint = _unclear(distribution, distribution.version)
     if distribution.overriding:
-        reason, hint = f"{distribution.overriding}, may override it", f"set {distribution.field}.version"
+        is_release = distribution.field.startswith("spec.")
+        hint = f"set {distribution.field}.version" if is_release else "set it in one file only"
+        reason = f"{distribution.overriding}, may override it"
     if reason:
         return pin._replace(reason=reason, hint=hint)
     text = distribution.version.value.text
