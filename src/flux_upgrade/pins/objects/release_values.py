@@ -104,7 +104,9 @@ def _of_references(
             continue
         wanted = Wanted(kind, each.text_at("metadata", "namespace"), name, key or "values.yaml")
         held = config_maps.at(file.path, wanted, root)
-        yield _layer(held, f"{kind} {name}", wanted.key, target)
+        layer = _layer(held, f"{kind} {name}", wanted.key, target)
+        is_whole = target and not target.startswith(f"{below}.")
+        yield Unread(f"{kind} {name}", f"whose text is put at {target}") if is_whole else layer
     if count > _MOST_VALUES:
         yield Unread(f"the values before the last {_MOST_VALUES}", _TOO_MANY)
 
