@@ -120,6 +120,43 @@ SHAPES = {
         'resource "kubectl_manifest" "a@" {\n  yaml_body = <<E\napiVersion: fluxcd.controlplane.io/v1\n'
         "kind: FluxInstance\nspec: {distribution: {version: 2.8.x, registry: ghcr.io/fluxcd}}\nE\n}\n",
     ),
+    "HelmReleases with values in one ConfigMap": Shape(
+        _YAML,
+        "kind: ConfigMap\nmetadata: {name: v}\ndata:\n  values.yaml: '{instance: {distribution: {version: 2.8.x}}}'\n",
+        "---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: r@}\nspec:\n"
+        "  chartRef: {kind: OCIRepository, name: flux-instance}\n  valuesFrom: [{kind: ConfigMap, name: v}]\n",
+    ),
+    "ConfigMaps of one name, with a HelmRelease each": Shape(
+        _YAML,
+        "",
+        "---\nkind: ConfigMap\nmetadata: {name: v@}\ndata: {values.yaml: 'a: b'}\n"
+        "---\nkind: ConfigMap\nmetadata: {name: v}\ndata: {values.yaml: 'a: b'}\n"
+        "---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: r@}\nspec:\n"
+        "  chartRef: {kind: OCIRepository, name: flux-instance}\n"
+        "  valuesFrom: [{kind: ConfigMap, name: v}, {kind: ConfigMap, name: v@}]\n",
+    ),
+    "values of a HelmRelease": Shape(
+        _YAML,
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: r}\nspec:\n"
+        "  chartRef: {kind: OCIRepository, name: flux-instance}\n  valuesFrom:\n",
+        "  - {kind: ConfigMap, name: v@}\n",
+    ),
+    "generators of a kustomization": Shape(
+        "clusters/production/kustomization.yaml",
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: r}\nspec:\n"
+        "  chartRef: {kind: OCIRepository, name: flux-instance}\n  valuesFrom: [{kind: ConfigMap, name: v}]\n"
+        "---\nresources: [kustomization.yaml]\nconfigMapGenerator:\n",
+        "- {name: v, behavior: merge, files: [x@.yaml]}\n",
+    ),
+    "dependencies of a chart": Shape(
+        "charts/x/Chart.yaml", "dependencies:\n", "- {name: flux-instance, alias: a@}\n- {name: flux-operator}\n"
+    ),
+    "Applications with values": Shape(
+        _YAML,
+        "",
+        "---\napiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a@}\n"
+        "spec: {source: {chart: flux-instance, helm: {values: 'a: b', valueFiles: [x.yaml, y.yaml]}}}\n",
+    ),
     "braces of Terraform": Shape(_TF, 'resource "flux_bootstrap_git" "a" {\n', "a = {}\n", "}\n"),
     "members of Terraform in JSON": Shape(
         "x.tf.json", '{"resource": {"flux_bootstrap_git": {"a": {"b": 1', ', "k@": "flux"', "}}}}"

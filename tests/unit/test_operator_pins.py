@@ -319,7 +319,8 @@ def test_an_artifact_in_another_file_than_the_version_holds_both() -> None:
             "  valuesFrom:\n  - kind: ConfigMap\n    name: values\n"
             "  values:\n    instance:\n      distribution:\n        version: 2.8.7\n"
         ),
-        "clusters/a/kustomization.yaml": "configMapGenerator:\n- name: values\n  files: [values.yaml]\n",
+        "clusters/a/kustomization.yaml": "configMapGenerator:\n- name: values\n  files: [values.yaml]\n"
+        "generatorOptions: {disableNameSuffixHash: true}\n",
         "clusters/a/values.yaml": f"instance:\n  distribution:\n    artifact: oci://{MANIFESTS}:v0.45.0\n",
     }
     plans = by_place(teams(files, MINOR))

@@ -11,6 +11,7 @@ from flux_upgrade.model.files import Tree
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.ports import Artifacts, Charts
 from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.formats.config_maps import ConfigMaps
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.policy.decision import Hold
 
@@ -76,3 +77,8 @@ class PinContext:
     def kustomizations(self) -> Kustomizations:
         """The kustomizations of the tree, read when the first kind asks about them."""
         return Kustomizations(self.tree)
+
+    @cached_property
+    def config_maps(self) -> ConfigMaps:
+        """What the ConfigMaps and Secrets of the tree hold, read as ``kustomizations``."""
+        return ConfigMaps(self.tree, self.kustomizations)

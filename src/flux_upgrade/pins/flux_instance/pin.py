@@ -14,12 +14,11 @@ from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, Unsupp
 from flux_upgrade.model.text import first_few
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.flux_instance import in_terraform
+from flux_upgrade.pins.flux_instance import in_charts, in_terraform
 from flux_upgrade.pins.flux_instance import not_editable as unknown
 from flux_upgrade.pins.flux_instance.version_range import choice_of, moved_along
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.go_templates import helmfile_objects
-from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.ranges import is_nothing
 from flux_upgrade.pins.formats.readings import refusal, unknown_pin
 from flux_upgrade.pins.formats.resource_sets import with_made
@@ -47,17 +46,21 @@ _RELEASE = re.compile(r"\d+\.\d+\.\d+.*")
 _RAISE = "update the artifact to a flux-operator version that includes this Flux release"
 _RENDERED = "edit the version in the file that the template reads, or set it in the release's values"
 _WHOLE = "edit it, or set version and registry in one place"
-_MOST = 5  # Resources of Terraform that are listed with the line that sets their version
+_MOST = 5  # HelmReleases, and resources of Terraform, that are listed with the line that sets their version
 _PUBLIC = ("ghcr.io/fluxcd", "docker.io/fluxcd")  # Registries in which Flux itself publishes its images
 
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     """Every version of a FluxInstance, or of a HelmRelease of its chart, and every patch of it."""
-    found: dict[tuple[str, int], Pin] = {}
+    found: dict[tuple[str, int], tuple[Pin, list[str]]] = {}
     for count, pin in enumerate((*_in_yaml(files, context), *_in_terraform(files, context))):
         # Two HelmReleases may share a file of values, two resources of Terraform a variable.
-        found.setdefault((pin.path, _start(pin) or -1 - count), pin)
-    yield from found.values()
+        _, owners = found.setdefault((pin.path, _start(pin) or -1 - count), (pin, []))
+        owners += [pin.details.owner] if isinstance(pin.details, Distribution) else []
+    for pin, owners in found.values():
+        others = [each for each in dict.fromkeys(owners) if each != owners[0]]
+        remark = f"the same line sets the version of {first_few(others, _MOST)}"
+        yield pin._replace(remarks=(*pin.remarks, remark)) if others else pin
 
 
 def _start(pin: Pin) -> int:
@@ -67,28 +70,22 @@ def _start(pin: Pin) -> int:
 
 
 def _in_yaml(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
-    kustomizations = context.kustomizations
     others = without_terraform(files)
     repositories = chart_repositories(others)
     for file in others:
         yield from unknown.of_json_patch(file, NAME)
         for each in with_made(helmfile_objects(file.content)):
-            yield from _pins(file, each, kustomizations, repositories, context)
+            yield from _pins(file, each, repositories, context)
+    for found in in_charts.found(others, NAME, context):
+        yield found if isinstance(found, Pin) else _pin(found, context)
 
 
 def _in_terraform(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
-    owners: dict[tuple[str, int], list[str]] = {}
-    pins: list[Pin] = []
     for file, found in in_terraform.distributions(files, context):
         if isinstance(found, BrokenDocument):
-            pins += unknown.of_broken(file, found, NAME)
-            continue
-        pins.append(_pin(found, context))
-        owners.setdefault((pins[-1].path, _start(pins[-1])), []).append(found.owner)
-    for pin in pins:
-        others = owners.get((pin.path, _start(pin)), [])[1:] if _start(pin) else ()
-        remark = f"the same line sets the version of {first_few(others, _MOST)}"
-        yield pin._replace(remarks=(*pin.remarks, remark)) if others else pin
+            yield from unknown.of_broken(file, found, NAME)
+        else:
+            yield _pin(found, context)
 
 
 def change(pin: Pin, target: str, context: PinContext) -> PinChange:
@@ -116,22 +113,19 @@ def _capital(text: str) -> str:
 
 
 def _pins(
-    file: SourceFile,
-    each: Object | BrokenDocument,
-    kustomizations: Kustomizations,
-    repositories: Sequence[Object],
-    context: PinContext,
+    file: SourceFile, each: Object | BrokenDocument, repositories: Sequence[Object], context: PinContext
 ) -> Iterator[Pin]:
     if isinstance(each, BrokenDocument):
         yield from unknown.of_broken(file, each, NAME)
-    elif file.path in kustomizations.patch_files:
+    elif file.path in context.kustomizations.patch_files:
         yield from unknown.of_merge_patch(file, each, NAME)
     elif is_instance(each):
         if each.has("spec", "distribution"):
             yield from (_pin(found, context) for found in filled(of_instance(file, each), each.maker))
     elif is_release(each, repositories):
-        found = of_release(file, each, kustomizations)
-        yield from (_pin(one, context) for one in filled(found, each.maker))
+        is_elsewhere = in_charts.is_installed_by(each, context)
+        for found in () if is_elsewhere else of_release(file, each, context.config_maps, context.tree):
+            yield from (_pin(one, context) for one in filled(found, each.maker))
     else:
         yield from unknown.of_patches(file, each, NAME)
         yield from _of_helmfile(file, each, context)
@@ -156,6 +150,10 @@ def _pin(distribution: Distribution, context: PinContext) -> Pin:
         return _without_version(distribution, context)
     pin = _bare(distribution, distribution.version)
     reason, hint = _unclear(distribution, distribution.version)
+    if distribution.overriding:
+        is_release = distribution.field.startswith("spec.")
+        hint = f"set {distribution.field}.version" if is_release else "set it in one file only"
+        reason = f"{distribution.overriding}, may override it"
     if reason:
         return pin._replace(reason=reason, hint=hint)
     text = distribution.version.value.text

@@ -20,6 +20,7 @@ from flux_upgrade.pins.flux_operator.places import (
     image,
     images,
     in_broken_helmfile,
+    in_chart,
     in_helmfile,
     in_terraform,
     override,
@@ -27,7 +28,6 @@ from flux_upgrade.pins.flux_operator.places import (
 )
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.go_templates import helmfile_objects
-from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace, inline, operations
 from flux_upgrade.pins.formats.readings import unknown_pin
 from flux_upgrade.pins.formats.resource_sets import with_made
@@ -82,7 +82,7 @@ def patches(files: Sequence[SourceFile], tree: Tree) -> Iterator[PatchedPlace]:
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     """Every pin of the operator. The registry is asked what a release knows only if the pins are updated."""
     kustomizations = context.kustomizations
-    found = list(_places(files, context.tree, kustomizations, is_asked=context.moves_operator))
+    found = list(_places(files, context))
     if not context.moves_operator:
         yield from (_reported(file, place) for file, place in found)
         return
@@ -113,22 +113,26 @@ def change(pin: Pin, target: Version, context: PinContext) -> PinChange:
     return moves.made(pin, place, target, context)
 
 
-def _places(
-    files: Sequence[SourceFile], tree: Tree, kustomizations: Kustomizations, *, is_asked: bool
-) -> Iterator[tuple[SourceFile, OperatorPlace]]:
+def _places(files: Sequence[SourceFile], context: PinContext) -> Iterator[tuple[SourceFile, OperatorPlace]]:
     """Every place; those of the artifact last, each once: two HelmReleases may share a file of values."""
     others = without_terraform(files)
     repositories = flux_distribution.chart_repositories(others)
+    overrides: set[tuple[str, int]] = set()
     artifacts: dict[tuple[str, int], tuple[SourceFile, OperatorPlace]] = {}
-    yield from in_terraform(files, tree)
+    yield from in_terraform(files, context.tree)
     for file in others:
+        yield from ((file, place) for place in in_chart(file, context.tree))
         for each in with_made(helmfile_objects(file.content)):
             if isinstance(each, BrokenDocument):
                 yield from ((file, place) for place in in_broken_helmfile(each))
                 continue
-            found = [*places(file, each), *in_helmfile(file, each, tree), *(override(each) if is_asked else ())]
-            yield from ((file, one) for place in found for one in filled(place, each.maker))
-            for distribution in _distributions(file, each, tree, kustomizations, repositories):
+            own = (*places(file, each), *in_helmfile(file, each, context.tree))
+            yield from ((file, one) for place in own for one in filled(place, each.maker))
+            for at, place in override(file, each, context) if context.moves_operator else ():
+                new = {(at.path, one.start): (at, one) for one in filled(place, each.maker)}
+                yield from (found for place_of, found in new.items() if place_of not in overrides)
+                overrides |= new.keys()
+            for distribution in _distributions(file, each, repositories, context):
                 of_artifact = artifact(distribution)
                 if of_artifact is not None:
                     file_of, place_of = of_artifact
@@ -137,14 +141,15 @@ def _places(
 
 
 def _distributions(
-    file: SourceFile, each: Object, tree: Tree, kustomizations: Kustomizations, repositories: Sequence[Object]
+    file: SourceFile, each: Object, repositories: Sequence[Object], context: PinContext
 ) -> Iterator[flux_distribution.Distribution]:
     """What an object states of one; values, and so the artifact, may be in another file."""
     if flux_distribution.is_instance(each):
         yield from flux_distribution.filled(flux_distribution.of_instance(file, each), each.maker)
     elif flux_distribution.is_release(each, repositories):
-        yield from flux_distribution.filled(flux_distribution.of_release(file, each, kustomizations), each.maker)
-    values = HelmfileValues(tree)
+        for found in flux_distribution.of_release(file, each, context.config_maps, context.tree):
+            yield from flux_distribution.filled(found, each.maker)
+    values = HelmfileValues(context.tree)
     for release in helmfile.releases(file, each):
         if helmfile.is_of(release, flux_distribution.CHART):
             yield from values.distributions(release)

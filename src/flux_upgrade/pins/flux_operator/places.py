@@ -10,14 +10,18 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from flux_upgrade.model.files import Tree
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.kustomize_files import is_kustomization
 from flux_upgrade.pins.formats.ranges import is_nothing
 from flux_upgrade.pins.formats.resource_sets import inputs
 from flux_upgrade.pins.formats.terraform_values import Modules
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, dotted
 from flux_upgrade.pins.objects import helmfile
+from flux_upgrade.pins.objects.chart_dependencies import dependencies
+from flux_upgrade.pins.objects.chart_place import Lock
 from flux_upgrade.pins.objects.flux_distribution import Distribution
 from flux_upgrade.pins.objects.operator_releases import MANIFESTS, PUBLISHED, last
+from flux_upgrade.pins.objects.release_values import ValuesSource, layers
 from flux_upgrade.pins.objects.terraform_resources import resources
 from flux_upgrade.pins.pin import SourceFile
 
@@ -34,7 +38,6 @@ _URL = re.compile(
     r"https://github\.com/controlplaneio-fluxcd/flux-operator"
     r"(?:/releases/(?:download/(?P<tag>[^/?#]+)|latest/download)/[^?#]+|(?:\.git)?(?://?[^?]*)?(?:\?(?:.*&)?ref=(?P<ref>[^&#]+).*)?)"
 )
-_OVERRIDE = ("spec", "values", "image")  # Values of the chart that go before its own `appVersion`
 
 
 class OperatorPlace(NamedTuple):
@@ -97,23 +100,37 @@ def in_helmfile(file: SourceFile, each: Object, tree: Tree) -> Iterator[Operator
     lock = helmfile.lock(releases[0], tree) if releases else None  # All of them have the same chart
     for release in releases:
         found = _field(each, (*release.entry, "version"))
-        address = helmfile.address(release, repositories)
-        decided, locked = helmfile.doubt(file, found.line), ("", "")
-        if lock is not None and lock.versions:
-            locked = f"{lock.path} also records the chart", f"set the version, run `{lock.command}`, commit both files"
-        # A registry has the chart's tags without the `v` that Helm accepts.
-        is_tag = address.startswith("oci://") and not found.raw.startswith(("v", "="))
-        yield found._replace(
-            where=f"{release.called}, version",
-            version=_stated(found),
-            repository=address.removeprefix("oci://") if is_tag else "",
-            is_range=True,
-            trouble=decided if decided[0] else locked,
-        )
+        decided = helmfile.doubt(file, found.line)
+        records = lock if lock is not None and lock.versions else None
+        place = _of_chart(found, f"{release.called}, version", helmfile.address(release, repositories), records)
+        yield place._replace(trouble=decided) if decided[0] else place
     for release in helmfile.releases(file, each):
         if helmfile.is_rendered(release, OPERATOR):
             line = each.line_at(*release.entry)
             yield OperatorPlace(f"{release.called}, chart", line, release.chart, None, trouble=helmfile.RENDERED)
+
+
+def in_chart(file: SourceFile, tree: Tree) -> Iterator[OperatorPlace]:
+    """The operator's chart as a dependency of another one, in Chart.yaml."""
+    for each in dependencies(file, OPERATOR):
+        repository = each.object.text_at(*each.entry, "repository").rstrip("/")
+        where = f"dependency {OPERATOR}{f' as {each.alias}' if each.alias else ''}, version"
+        found = _field(each.object, (*each.entry, "version"))
+        yield _of_chart(found, where, f"{repository}/{OPERATOR}", each.lock(tree))
+
+
+def _of_chart(found: OperatorPlace, where: str, address: str, lock: Lock | None) -> OperatorPlace:
+    """The version of the chart at an address, which ``lock`` records, too."""
+    command = f"set the version, run `{lock.command}`, commit both files" if lock else ""
+    # A registry has the chart's tags without the `v` that Helm accepts.
+    is_tag = address.startswith("oci://") and not found.raw.startswith(("v", "="))
+    return found._replace(
+        where=where,
+        version=_stated(found),
+        repository=address.removeprefix("oci://") if is_tag else "",
+        is_range=True,
+        trouble=(f"{lock.path} also records the chart", command) if lock else ("", ""),
+    )
 
 
 def in_broken_helmfile(broken: BrokenDocument) -> Iterator[OperatorPlace]:
@@ -144,16 +161,23 @@ def image(value: Value | None, where: str) -> OperatorPlace | None:
     return OperatorPlace(where, value.line, _joined(tag, digest), value, tag, digest, match["repository"])
 
 
-def override(each: Object) -> Iterator[OperatorPlace]:
-    """The image in the values of a HelmRelease of the operator's chart, which goes before the chart's."""
-    value = each.at(*_OVERRIDE, "tag")
-    if each.text_at("kind") != "HelmRelease" or value is None or is_nothing(value):
-        return
+def override(file: SourceFile, each: Object, context: PinContext) -> Iterator[tuple[SourceFile, OperatorPlace]]:
+    """The image in the values of a HelmRelease of the operator's chart, which goes before the chart's ``appVersion``.
+
+    The values may be in another file.
+    """
     chart = each.text_at("spec", "chart", "spec", "chart") or each.text_at("spec", "chartRef", "name")
-    if last(chart) == OPERATOR:
-        repository = each.text_at(*_OVERRIDE, "repository") or f"ghcr.io/controlplaneio-fluxcd/{OPERATOR}"
-        found = _field(each, (*_OVERRIDE, "tag"))
-        yield _with_parts(found, found.value, None)._replace(repository=repository)
+    if each.text_at("kind") != "HelmRelease" or last(chart) != OPERATOR:
+        return
+    for layered in layers(file, each, context.config_maps, context.tree, "image"):
+        known = [one for one in layered if isinstance(one, ValuesSource)]
+        found = next(((one, *at) for one in known if (at := one.at("image", "tag")) and not is_nothing(at[0])), None)
+        if found is not None:
+            source, value, field = found
+            repositories = (at[0].text for one in known if (at := one.at("image", "repository")))
+            repository = next(filter(None, repositories), f"ghcr.io/controlplaneio-fluxcd/{OPERATOR}")
+            place = OperatorPlace(f"{each.called()}, {field}", value.line, value.text, value)
+            yield source.file, _with_parts(place, value, None)._replace(repository=repository)
 
 
 def filled(place: OperatorPlace, maker: Object | None) -> Iterator[OperatorPlace]:

@@ -1,16 +1,14 @@
-"""Files that kustomizations take up as something else than resources: patches, and texts of ConfigMaps."""
+"""Files that kustomizations take up as something else than resources: patches."""
 
 from __future__ import annotations
 
 import posixpath
 from functools import cached_property
-from typing import NamedTuple
 
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats.passages import ENDS
 from flux_upgrade.pins.formats.yaml_places import Object, readable
-from flux_upgrade.pins.pin import SourceFile
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """kustomize api/konfig/general.go: RecognizedKustomizationFileNames."""
@@ -39,37 +37,11 @@ def joined(folder: str, path: str) -> str:
     return "/".join(parts)
 
 
-class Generated(NamedTuple):
-    """A key of a ConfigMap that a kustomization makes from a file."""
-
-    folder: str  # Of the kustomization
-    name: str  # Of the ConfigMap, before kustomize puts a hash behind it
-    key: str
-    path: str  # Of the file, relative to the root
-
-
 class Kustomizations:
     """All kustomizations of a tree; read when they are first asked about, and once."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-
-    def source_of(self, consumer: str, name: str, key: str) -> SourceFile | None:
-        """The file from which the ConfigMap's key is made for an object in the file ``consumer``.
-
-        The nearest kustomization decides, in the consumer's folder or above it; None where there is none.
-        """
-        folder = posixpath.dirname(consumer)
-        near = [
-            each
-            for each in self._generated
-            if (each.name, each.key) == (name, key) and f"{folder}/".startswith(f"{each.folder}/".lstrip("/"))
-        ]
-        if not near:
-            return None
-        path = max(near, key=lambda each: len(each.folder)).path
-        content = read(self._tree, path)
-        return None if content is None else SourceFile(path, content)
 
     @cached_property
     def patch_files(self) -> frozenset[str]:
@@ -85,22 +57,11 @@ class Kustomizations:
         )
 
     @cached_property
-    def _generated(self) -> list[Generated]:
-        return [
-            Generated(folder, name, key or posixpath.basename(path), joined(folder, path))
-            for folder, each in self._all
-            for entry in each.entries("configMapGenerator")
-            for name in [each.text_at(*entry, "name")]
-            for file in each.entries(*entry, "files")
-            for key, _, path in [each.text_at(*file).rpartition("=")]
-        ]
-
-    @cached_property
     def _all(self) -> list[tuple[str, Object]]:
         found: list[tuple[str, Object]] = []
         for path in self._tree.named(NAMES):
             content = read(self._tree, path) or b""
-            if b"patch" in content or b"configMapGenerator" in content:
+            if b"patch" in content:
                 folder = posixpath.dirname(path)
                 found += [(folder, each) for each in readable(content) if is_kustomization(path, each)]
         return found

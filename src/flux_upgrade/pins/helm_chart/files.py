@@ -6,13 +6,14 @@ helm.sh, "Charts" (Chart.yaml, dependencies) and "Helm Dependency"; helmfile.rea
 
 from __future__ import annotations
 
-import re
+import posixpath
 from collections.abc import Iterator
 
 from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats.kustomize_files import joined, read
-from flux_upgrade.pins.formats.yaml_places import Object, Step, is_variable, readable
+from flux_upgrade.pins.formats.yaml_places import Object, Step, is_variable
 from flux_upgrade.pins.objects import helmfile
+from flux_upgrade.pins.objects.chart_dependencies import LOCKS, Dependency, dependencies
 from flux_upgrade.pins.objects.chart_place import (
     CHART,
     ChartSource,
@@ -21,24 +22,22 @@ from flux_upgrade.pins.objects.chart_place import (
     Lock,
     folder_of,
     identity,
-    lock_at,
     overridden,
     overridden_by_set,
     source_at,
 )
+from flux_upgrade.pins.objects.release_values import one_mapping
 from flux_upgrade.pins.pin import SourceFile
 
-_LOCKS = {"Chart.yaml": "Chart.lock", "requirements.yaml": "requirements.lock"}
 _DIGEST = ("the chart has a version and a digest", "remove the digest, or edit both together")
 
 
 def places(files: Files, tree: Tree) -> Iterator[ChartVersionPlace]:
     for file in files.naming_the_chart():
         name = file.path.rpartition("/")[2]
-        for each in files.readable(file):
-            if name in _LOCKS:
-                yield from _dependencies(tree, file, each)
-            elif name.startswith("kustomization.") or each.text_at("kind") == "HelmChartInflationGenerator":
+        yield from (place for found in dependencies(file, CHART) for place in _dependencies(tree, found))
+        for each in files.readable(file) if name not in LOCKS else ():
+            if name.startswith("kustomization.") or each.text_at("kind") == "HelmChartInflationGenerator":
                 yield from _inflated(tree, file, each)
             elif identity(each)[:2] == ("helm.cattle.io", "HelmChart"):
                 yield from _deployed(file, each)
@@ -46,26 +45,17 @@ def places(files: Files, tree: Tree) -> Iterator[ChartVersionPlace]:
                 yield from _releases(tree, file, each)
 
 
-def _dependencies(tree: Tree, file: SourceFile, each: Object) -> Iterator[ChartVersionPlace]:
-    folder, _, name = file.path.rpartition("/")
-    folder = f"{folder}/" if folder else ""
-    for entry in each.entries("dependencies"):
-        if each.text_at(*entry, "name") != CHART:
-            continue
-        alias = each.text_at(*entry, "alias")
-        yield _place(
-            file,
-            each,
-            entry,
-            where=f"dependency {CHART}" + (f" as {alias}" if alias else "") + ", version",
-            source=_dependency_source(each.text_at(*entry, "repository")),
-            lock=_chart_lock(tree, folder, _LOCKS[name]),
-            remarks=tuple(
-                remark
-                for values in readable(read(tree, f"{folder}values.yaml") or b"")
-                for remark in overridden(values, alias or CHART)
-            ),
-        )
+def _dependencies(tree: Tree, found: Dependency) -> Iterator[ChartVersionPlace]:
+    values = one_mapping(tree, posixpath.join(found.directory, "values.yaml"))
+    yield _place(
+        found.file,
+        found.object,
+        found.entry,
+        where=f"dependency {CHART}" + (f" as {found.alias}" if found.alias else "") + ", version",
+        source=_dependency_source(found.object.text_at(*found.entry, "repository")),
+        lock=found.lock(tree),
+        remarks=() if isinstance(values, str) else tuple(overridden(values[1], found.key)),
+    )
 
 
 def _dependency_source(repository: str) -> ChartSource:
@@ -78,17 +68,6 @@ def _dependency_source(repository: str) -> ChartSource:
             "", "the chart is a local directory, which sets the version", "update the chart in that directory"
         )
     return source_at(repository)
-
-
-def _chart_lock(tree: Tree, folder: str, name: str) -> Lock | None:
-    command = f"helm dependency update {folder.rstrip('/') or '.'}"
-    lock = lock_at(tree, f"{folder}{name}", command)
-    if lock is not None:
-        return lock
-    archive = re.compile(rf"{re.escape(folder)}charts/{CHART}-\d.*")
-    archives = (path for path in tree.named((".tgz",)) if archive.fullmatch(path))
-    copies = (f"{folder}charts/{CHART}/Chart.yaml", *archives)
-    return next((Lock(path, command) for path in copies if read(tree, path) is not None), None)
 
 
 def _releases(tree: Tree, file: SourceFile, each: Object) -> Iterator[ChartVersionPlace]:

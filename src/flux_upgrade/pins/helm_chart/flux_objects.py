@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.ranges import is_exact
 from flux_upgrade.pins.formats.yaml_places import Object, Step, is_variable
 from flux_upgrade.pins.objects.chart_place import (
@@ -22,25 +23,28 @@ from flux_upgrade.pins.objects.chart_place import (
     overridden,
     source_at,
 )
+from flux_upgrade.pins.objects.release_values import ValuesSource, layers
 from flux_upgrade.pins.pin import SourceFile
 
 _PUBLISHED = "oci://ghcr.io/fluxcd-community/charts"
 _CHART_LAYER = "application/vnd.cncf.helm.chart.content"
 
 
-def places(files: Files) -> Iterator[ChartVersionPlace]:
+def places(files: Files, context: PinContext) -> Iterator[ChartVersionPlace]:
     for file in files.naming_the_chart():
         for each in files.readable(file):
             group, kind, _, _ = identity(each)
             if (group, kind) == (HELM, "HelmRelease"):
-                yield from _charts(files, file, each, "spec", "chart", "spec")
+                yield from _charts(files, file, each, context, ("spec", "chart", "spec"))
             elif (group, kind) == (SOURCE, "HelmChart"):
-                yield from _charts(files, file, each, "spec")
+                yield from _charts(files, file, each, context, ("spec",))
             elif (group, kind) == (SOURCE, "OCIRepository"):
-                yield from _oci_repositories(files, file, each)
+                yield from _oci_repositories(files, file, each, context)
 
 
-def _charts(files: Files, file: SourceFile, each: Object, *spec: Step) -> Iterator[ChartVersionPlace]:
+def _charts(
+    files: Files, file: SourceFile, each: Object, context: PinContext, spec: tuple[Step, ...]
+) -> Iterator[ChartVersionPlace]:
     chart = each.text_at(*spec, "chart")
     if chart.rstrip("/").rpartition("/")[2] != CHART:
         return
@@ -51,7 +55,7 @@ def _charts(files: Files, file: SourceFile, each: Object, *spec: Step) -> Iterat
         f"{each.called()}, {'.'.join(map(str, (*spec, 'version')))}",
         _source(files, file, each, *spec),
         each.at(*spec, "version"),
-        remarks=tuple(overridden(each, "spec", "values")),
+        remarks=_overridden(file, each, context),
         target=(kind, name),
     )
 
@@ -108,7 +112,20 @@ def _is_same(each: Object, namespace: str, name: str) -> bool:
     return own_name == name and (own == namespace or not own or not namespace or is_variable(own + namespace))
 
 
-def _oci_repositories(files: Files, file: SourceFile, each: Object) -> Iterator[ChartVersionPlace]:
+def _overridden(file: SourceFile, each: Object, context: PinContext) -> tuple[str, ...]:
+    """What the values of a HelmRelease pin by themselves, wherever they are."""
+    if each.text_at("kind") != "HelmRelease":
+        return ()
+    known = (
+        one
+        for layered in layers(file, each, context.config_maps, context.tree, "")
+        for one in layered
+        if isinstance(one, ValuesSource) and not one.target
+    )
+    return tuple(dict.fromkeys(remark for one in known for remark in overridden(one.object, *one.path)))
+
+
+def _oci_repositories(files: Files, file: SourceFile, each: Object, context: PinContext) -> Iterator[ChartVersionPlace]:
     parent, _, chart = each.text_at("spec", "url").rstrip("/").rpartition("/")
     _, kind, _, name = identity(each)
     users = [*_users(files, each)]
@@ -134,13 +151,13 @@ def _oci_repositories(files: Files, file: SourceFile, each: Object) -> Iterator[
         each.at(*path),
         digest,
         is_tag=path[-1] == "tag",
-        remarks=tuple(remark for user in users for remark in overridden(user, "spec", "values")),
+        remarks=tuple(remark for user in users for remark in _overridden(*user, context)),
         trouble=trouble,
         target=(kind, name),
     )
 
 
-def _users(files: Files, repository: Object) -> Iterator[Object]:
+def _users(files: Files, repository: Object) -> Iterator[tuple[SourceFile, Object]]:
     """HelmReleases whose chartRef leads to the OCIRepository."""
     _, kind, namespace, name = identity(repository)
     for file in files.holding(b"chartRef", name.encode()):
@@ -148,4 +165,4 @@ def _users(files: Files, repository: Object) -> Iterator[Object]:
             ref = tuple(each.text_at("spec", "chartRef", key) for key in ("kind", "name"))
             theirs = each.text_at("spec", "chartRef", "namespace") or identity(each)[2]
             if ref == (kind, name) and (theirs == namespace or not theirs or not namespace):
-                yield each
+                yield file, each

@@ -116,7 +116,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     """Every version of the chart. Asks for the index of each repository that the chart comes from."""
     known, index = Files(without_terraform(files)), chart_index.Index(context.charts)
     places = [
-        *flux_objects.places(known),
+        *flux_objects.places(known, context),
         *chart_files.places(known, context.tree),
         *in_terraform.places(files, context.tree),
     ]

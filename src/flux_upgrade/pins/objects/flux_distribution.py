@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from flux_upgrade.pins.formats.kustomize_files import Kustomizations
+from flux_upgrade.model.files import Tree
+from flux_upgrade.pins.formats.config_maps import ABSENT, ConfigMaps
 from flux_upgrade.pins.formats.ranges import folder_of, is_nothing
 from flux_upgrade.pins.formats.resource_sets import inputs, with_made
-from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, dotted, objects, readable
+from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, dotted, objects
+from flux_upgrade.pins.objects.release_values import Layer, Unread, ValuesSource, layers
 from flux_upgrade.pins.pin import SourceFile
 
 CHART = "flux-instance"
@@ -44,6 +46,7 @@ class Distribution(NamedTuple):
     of_chart: bool = False
     unread: str = ""
     """Values that cannot be looked at, and why, in words; they may state what is stated nowhere else."""
+    overriding: str = ""  # Those of `unread` that go before the version
     is_rendered: bool = False  # Whether some of `unread` is a template, which says more when it is rendered
     is_disabled: bool = False  # Whether the annotation `fluxcd.controlplane.io/reconcile` is `disabled`
 
@@ -102,39 +105,57 @@ def chart_repositories(files: Sequence[SourceFile]) -> list[Object]:
 def of_instance(file: SourceFile, each: Object) -> Distribution:
     """What a FluxInstance states itself."""
     is_disabled = each.text_at("metadata", "annotations", _RECONCILE).lower() == "disabled"
-    return _distribution(file, each, [DistributionSource(file, each, INSTANCE)])._replace(is_disabled=is_disabled)
-
-
-def of_release(file: SourceFile, each: Object, kustomizations: Kustomizations) -> Distribution:
-    """What the values of a HelmRelease state: its own, and below them those of ConfigMaps made from files.
-
-    helm-controller docs/spec/v2/helmreleases.md: a later one of valuesFrom goes before an
-    earlier one, and spec.values before all.
-    """
-    sources = [DistributionSource(file, each, INLINE)]
-    unread = []
-    for index in reversed(range(each.count("spec", "valuesFrom"))):
-        own = ("spec", "valuesFrom", index)
-        name, key = each.text_at(*own, "name"), each.text_at(*own, "valuesKey") or "values.yaml"
-        found = None
-        if each.text_at(*own, "kind") == "ConfigMap" and not each.has(*own, "targetPath"):
-            found = kustomizations.source_of(file.path, name, key)
-        values = list(readable(found.content)) if found else []
-        if found and len(values) == 1:
-            sources.append(DistributionSource(found, values[0], VALUES))
-        else:
-            unread.append(f"{each.text_at(*own, 'kind')} {name}")
-    return _distribution(file, each, sources)._replace(of_chart=True, unread=_absent(unread))
-
-
-def _absent(unread: Sequence[str]) -> str:
-    return f"{' and '.join(unread)}, which is not in this repository" if unread else ""
-
-
-def _distribution(file: SourceFile, each: Object, sources: Sequence[DistributionSource]) -> Distribution:
-    path = (*sources[0].path, "distribution")
+    path = (*INSTANCE, "distribution")
     line = each.line_at(*_deepest(each, (*path, "version")))
-    return combined(each.called(), file, line, dotted(path), sources)
+    sources = [DistributionSource(file, each, INSTANCE)]
+    return combined(each.called(), file, line, dotted(path), sources)._replace(is_disabled=is_disabled)
+
+
+def of_release(
+    file: SourceFile, each: Object, config_maps: ConfigMaps, tree: Tree, key: str = ""
+) -> Iterator[Distribution]:
+    """What the values of a HelmRelease state; one for each build that gives it other values.
+
+    ``key``: where a chart that depends on the chart flux-instance has the values of that one.
+    """
+    above = ((key,) if key else ()) + VALUES
+    path = ("spec", "values", *above, "distribution")
+    line = each.line_at(*_deepest(each, (*path, "version")))
+    for layered in layers(file, each, config_maps, tree, dotted((*above, "distribution"))):
+        found = of_layers(each.called(), file, line, layered, above)
+        yield found._replace(field=dotted(path))
+
+
+def of_layers(
+    owner: str, file: SourceFile, line: int, layered: Sequence[Layer], above: tuple[Step, ...]
+) -> Distribution:
+    """What values state, those that go before the others first. ``above``: where they have `distribution`."""
+    sources = [_InValues(each, above) for each in layered if isinstance(each, ValuesSource)]
+    found = combined(owner, file, line, dotted((*above, "distribution")), sources)
+    unread = [each for each in layered if isinstance(each, Unread)]
+    before = []
+    for each in layered:
+        if isinstance(each, ValuesSource) and _InValues(each, above).stated("distribution", "version"):
+            break
+        before += [each] if isinstance(each, Unread) else []
+    return found._replace(of_chart=True, unread=_listed(unread), overriding=_listed(before) if found.version else "")
+
+
+class _InValues(NamedTuple):
+    """Values of a chart, as a source."""
+
+    values: ValuesSource
+    above: tuple[Step, ...]
+
+    def stated(self, *keys: str) -> Stated | None:
+        found = self.values.at(*self.above, *keys)
+        return Stated(self.values.file, *found) if found else None
+
+
+def _listed(unread: Sequence[Unread]) -> str:
+    absent = [each.name for each in unread if each.reason == ABSENT]
+    others = [str(each) for each in unread if each.reason != ABSENT]
+    return ", and ".join([*([f"{' and '.join(absent)}, {ABSENT}"] if absent else []), *others])
 
 
 def combined(owner: str, file: SourceFile, line: int, field: str, sources: Sequence[Source]) -> Distribution:

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.files import Tree
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.flux2_repository import judge, parse
 from flux_upgrade.pins.formats.readings import never_changed
 from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
+from flux_upgrade.pins.objects import argo_values
 from flux_upgrade.pins.pin import Pin, PinState, SourceFile, reported_pin
 
 NAME = "other-installers"
@@ -30,6 +32,7 @@ _OF_OPERATOR = "edit the version yourself: the release of the flux-operator has 
 _OF_INSTANCE = "edit instance.distribution.version in the values of the chart"
 _BY_HAND = "edit the version yourself"
 _EACH = "*"  # In a path: every item of the list
+_VALUE = ("valuesObject", "instance", "distribution", "version")
 
 
 class _Installer(NamedTuple):
@@ -43,6 +46,14 @@ class _Installer(NamedTuple):
     hint: str
 
 
+class _Place(NamedTuple):
+    """An object of another system, which may be nested in one of the file."""
+
+    file: SourceFile
+    object: Object
+    root: tuple[Step, ...]
+
+
 def _chart(group: str, kind: str, chart: tuple[str, ...], version: str) -> tuple[_Installer, ...]:
     """Its ``version`` stands beside the name of the chart."""
     place = (*chart[:-1], version)
@@ -54,10 +65,7 @@ def _chart(group: str, kind: str, chart: tuple[str, ...], version: str) -> tuple
 
 def _argo(kind: str, *above: str) -> tuple[_Installer, ...]:
     folder = (((*above, "repoURL"), _REPOSITORY), ((*above, "path"), _FOLDER))
-    version, values = (
-        (*above, "targetRevision"),
-        (*above, "helm", "valuesObject", "instance", "distribution", "version"),
-    )
+    version, values = (*above, "targetRevision"), (*above, "helm", *_VALUE)
     # The address of a registry may end with the chart: then there is no `chart`.
     operator, instance = ((((*above, "repoURL"), rf"oci://{chart}/?"),) for chart in (_OPERATOR, _INSTANCE))
     return (
@@ -105,7 +113,6 @@ _INSTALLERS = (
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     """Every object of ``_INSTALLERS`` that installs Flux."""
-    del context
     for file in files:
         for each in readable(file.content):
             if not _MARK.search(each.document.text):
@@ -119,7 +126,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
                 for installer in _INSTALLERS:
                     if (installer.group, installer.kind) == (group.partition("/")[0], kind):
                         for indices in _matches(each, root, installer):
-                            yield _pin(file, each, root, installer, indices)
+                            yield _pin(_Place(file, each, root), installer, indices, context.tree)
 
 
 def _roots(value: Any, path: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], dict[str, Any]]]:
@@ -158,15 +165,20 @@ def _filled(path: tuple[str, ...], indices: tuple[int, ...]) -> tuple[Step, ...]
     return tuple(next(left) if step == _EACH else step for step in path)
 
 
-def _pin(
-    file: SourceFile, found: Object, root: tuple[Step, ...], installer: _Installer, indices: tuple[int, ...]
-) -> Pin:
+def _pin(place: _Place, installer: _Installer, indices: tuple[int, ...], tree: Tree) -> Pin:
+    file, found, root = place
     version = (*root, *_filled(installer.version, indices))
     first = (*root, *_filled(installer.conditions[0][0], indices))
-    value = found.at(*version)
+    value, path = found.at(*version), version[len(root) :]
+    field = ".".join(map(str, path))
+    if installer.hint == _OF_INSTANCE:
+        source = version[: -len(_VALUE) - 1]
+        decided = argo_values.stated(file, found, source, tree, *_VALUE[1:])
+        if decided is not None:
+            file, value = decided.file, decided.value
+            field = ".".join([*map(str, source[len(root) :]), decided.field])
     name = found.text_at(*root, "metadata", "name")
     what = " ".join(part for part in (installer.kind, name, installer.group and f"of {installer.group}") if part)
-    field = ".".join(str(step) for step in version[len(root) :])
     spot = (
         value.line if value is not None else found.line_at(*first),
         ", ".join(part for part in (what, field) if part),

@@ -1,0 +1,105 @@
+"""Charts of the repository that depend on the chart flux-instance: the version is in their values.
+
+A HelmRelease or an Application that installs such a chart may have values of its own.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+
+from flux_upgrade.pins.context import PinContext
+from flux_upgrade.pins.formats.kustomize_files import joined, read
+from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
+from flux_upgrade.pins.objects import argo_values
+from flux_upgrade.pins.objects.chart_dependencies import Dependency, dependencies, dependency_of
+from flux_upgrade.pins.objects.flux_distribution import CHART, VALUES, Distribution, of_layers, of_release
+from flux_upgrade.pins.objects.release_values import Unread, ValuesSource, local_chart, one_mapping
+from flux_upgrade.pins.pin import Pin, SourceFile, reported_pin
+
+_KINDS = (b"HelmRelease", b"argoproj.io")
+_APPLICATIONS: Mapping[str, tuple[Step, ...]] = {
+    "Application": ("spec",),
+    "ApplicationSet": ("spec", "template", "spec"),
+}
+_VERSION = (*VALUES, "distribution", "version")
+_YAML = (".yaml", ".yml")
+_NOT_CHANGED = "flux-upgrade reports the values of an Application but does not change them"
+_UNUSED = "no HelmRelease and no Application in this repository uses this file"
+
+
+def is_installed_by(each: Object, context: PinContext) -> bool:
+    """Whether a HelmRelease installs a chart that ``found`` speaks for."""
+    directory = local_chart(each)
+    return directory is not None and dependency_of(context.tree, directory, CHART) is not None
+
+
+def found(files: Sequence[SourceFile], kind: str, context: PinContext) -> Iterator[Distribution | Pin]:
+    """What each such chart installs; a pin of ``kind`` where an Application or an unknown user decides."""
+    charts = {each.directory: each for file in files for each in dependencies(file, CHART)}
+    shown: dict[str, list[bool]] = {directory: [] for directory in charts}
+    for file, each in _users(charts, context) if charts else ():
+        directory = local_chart(each)
+        if directory in charts:
+            shown[directory].append(False)
+            yield from of_release(file, each, context.config_maps, context.tree, charts[directory].key)
+        for source, path in _sources(each):
+            if path in charts:
+                value = argo_values.stated(file, each, source, context.tree, charts[path].key, *_VERSION)
+                shown[path].append(value is None)
+                if value is not None:
+                    spot = value.value.line, f"{each.called()}, {value.field}", value.value.text
+                    yield reported_pin(value.file, kind, spot, _NOT_CHANGED, "edit the version yourself")
+    for directory, chart in charts.items():
+        if not shown[directory] or any(shown[directory]):
+            others = [] if shown[directory] else [*_other_values(chart, context)]
+            yield _of_values(chart, [file.path for file, *_ in others], context)
+            for file, line, text in others:
+                where = f"values of {_called(chart)}, {'.'.join((chart.key, *_VERSION))}"
+                yield reported_pin(file, kind, (line, where, text), _UNUSED, "edit it together with values.yaml")
+
+
+def _of_values(chart: Dependency, others: Sequence[str], context: PinContext) -> Distribution:
+    """What the chart's own values state."""
+    path = posixpath.join(chart.directory, "values.yaml")
+    values = one_mapping(context.tree, path)
+    own = Unread(path, values) if isinstance(values, str) else ValuesSource(*values)
+    is_there = read(context.tree, path) is not None
+    layers = (*(Unread(other, "which no HelmRelease uses") for other in others), *((own,) if is_there else ()))
+    line = chart.object.line_at(*chart.entry)
+    return of_layers(_called(chart), chart.file, line, layers, (chart.key, *VALUES))
+
+
+def _called(chart: Dependency) -> str:
+    return f"chart {chart.object.text_at('name') or chart.directory}"
+
+
+def _users(charts: Mapping[str, Dependency], context: PinContext) -> Iterator[tuple[SourceFile, Object]]:
+    """HelmReleases and Applications in files that name the directory of a chart."""
+    names = [posixpath.basename(directory).encode() for directory in charts]
+    for path in context.tree.candidates():
+        content = read(context.tree, path) or b""
+        is_named = any(kind in content for kind in _KINDS) and any(name in content for name in names)
+        if is_named and path not in context.kustomizations.patch_files:
+            yield from ((SourceFile(path, content), each) for each in readable(content))
+
+
+def _sources(each: Object) -> Iterator[tuple[tuple[Step, ...], str]]:
+    """The sources of an Application that are directories, with their paths."""
+    above = _APPLICATIONS.get(each.text_at("kind"))
+    if above is None or not each.text_at("apiVersion").startswith("argoproj.io/"):
+        return
+    for source in ((*above, "source"), *each.entries(*above, "sources")):
+        if each.has(*source, "path"):
+            yield source, joined("", each.text_at(*source, "path"))
+
+
+def _other_values(chart: Dependency, context: PinContext) -> Iterator[tuple[SourceFile, int, str]]:
+    """Files like ``values-production.yaml`` that state the version, too: file, line and text."""
+    begin = posixpath.join(chart.directory, "values")
+    for path in context.tree.named(_YAML):
+        if path.startswith(begin) and path != f"{begin}.yaml" and posixpath.dirname(path) == chart.directory:
+            values = one_mapping(context.tree, path)
+            value = None if isinstance(values, str) else values[1].at(chart.key, *_VERSION)
+            if value is not None and not isinstance(values, str):
+                yield values[0], value.line, value.text

@@ -1,0 +1,72 @@
+"""The values that an Application of Argo CD gives a chart, what goes before the others first.
+
+argo-cd.readthedocs.io, "Helm" (value precedence): parameters, then `valuesObject` instead of `values`, then
+`valueFiles`, of which a later one goes before an earlier one. `$name/…` is in the source with that `ref`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from flux_upgrade.model.files import Tree
+from flux_upgrade.pins.formats.kustomize_files import joined
+from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, documents, dotted, objects_of
+from flux_upgrade.pins.objects.release_values import one_mapping
+from flux_upgrade.pins.pin import SourceFile
+
+_MOST = 20  # Files of values, and parameters, that are looked at: the last ones
+
+
+class ArgoValue(NamedTuple):
+    """A value, and where it is."""
+
+    file: SourceFile
+    value: Value
+    field: str  # `helm.values, instance.distribution.version`
+
+
+def stated(file: SourceFile, each: Object, source: tuple[Step, ...], tree: Tree, *keys: str) -> ArgoValue | None:
+    """What decides a value of the chart; None if no place in this repository does.
+
+    ``source``: the path in ``each`` to the source with the chart.
+    """
+    return next(_stated(file, each, source, tree, keys), None)
+
+
+def _stated(
+    file: SourceFile, each: Object, source: tuple[Step, ...], tree: Tree, keys: tuple[str, ...]
+) -> Iterator[ArgoValue]:
+    helm = (*source, "helm")
+    for entry in _last(each, *helm, "parameters"):
+        value = each.at(*entry, "value")
+        if value is not None and each.text_at(*entry, "name") == dotted(keys):
+            yield ArgoValue(file, value, f"helm.parameters, {dotted(keys)}")
+    value = each.at(*helm, "valuesObject", *keys)
+    if value is not None:
+        yield ArgoValue(file, value, dotted(("helm", "valuesObject", *keys)))
+    passage = each.passage_at(*helm, "values")
+    for document in documents(passage) if passage else ():
+        for inner in objects_of(document):
+            value = inner.at(*keys) if isinstance(inner, Object) else None
+            if value is not None:
+                yield ArgoValue(file, value, f"helm.values, {dotted(keys)}")
+    for entry in _last(each, *helm, "valueFiles"):
+        found = one_mapping(tree, _path(each, source, each.text_at(*entry)))
+        value = found[1].at(*keys) if not isinstance(found, str) else None
+        if value is not None and not isinstance(found, str):
+            yield ArgoValue(found[0], value, f"helm.valueFiles, {dotted(keys)}")
+
+
+def _path(each: Object, source: tuple[Step, ...], name: str) -> str:
+    """Relative to the root of the repository; of a chart from elsewhere, the file is no file of this one."""
+    if name.startswith("$"):
+        return joined("", name.partition("/")[2])
+    directory = each.text_at(*source, "path")
+    return joined("", posixpath.join(directory, name)) if directory else ""
+
+
+def _last(each: Object, *path: Step) -> Iterator[tuple[Step, ...]]:
+    count = each.count(*path)
+    return ((*path, index) for index in range(count - 1, max(count - _MOST, 0) - 1, -1))

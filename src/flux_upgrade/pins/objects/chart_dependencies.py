@@ -1,0 +1,75 @@
+"""Charts of a repository that depend on a chart of Flux: ``dependencies`` of Chart.yaml, or of requirements.yaml.
+
+helm.sh, "Charts" (dependencies, alias): the values of a dependency are below its alias, or else its name.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from flux_upgrade.model.files import Tree
+from flux_upgrade.pins.formats.kustomize_files import read
+from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
+from flux_upgrade.pins.objects.chart_place import Lock, lock_at
+from flux_upgrade.pins.pin import SourceFile
+
+LOCKS = {"Chart.yaml": "Chart.lock", "requirements.yaml": "requirements.lock"}
+
+
+class Dependency(NamedTuple):
+    """A chart's entry for another one."""
+
+    file: SourceFile
+    object: Object
+    entry: tuple[Step, ...]
+
+    @property
+    def chart(self) -> str:
+        return self.object.text_at(*self.entry, "name")
+
+    @property
+    def alias(self) -> str:
+        return self.object.text_at(*self.entry, "alias")
+
+    @property
+    def key(self) -> str:
+        """Where its values are."""
+        return self.alias or self.chart
+
+    @property
+    def directory(self) -> str:
+        """Of the chart that depends on it."""
+        return posixpath.dirname(self.file.path)
+
+    def lock(self, tree: Tree) -> Lock | None:
+        """What else records its version: a lock file, or a copy of the chart; None if nothing does."""
+        above = f"{self.directory}/".lstrip("/")
+        command = f"helm dependency update {self.directory or '.'}"
+        lock = lock_at(tree, f"{above}{LOCKS[posixpath.basename(self.file.path)]}", command, self.chart)
+        if lock is not None:
+            return lock
+        archive = re.compile(rf"{re.escape(above)}charts/{re.escape(self.chart)}-\d.*")
+        archives = (path for path in tree.named((".tgz",)) if archive.fullmatch(path))
+        copies = (f"{above}charts/{self.chart}/Chart.yaml", *archives)
+        return next((Lock(path, command) for path in copies if read(tree, path) is not None), None)
+
+
+def dependencies(file: SourceFile, chart: str) -> Iterator[Dependency]:
+    """The entries for ``chart``; none in a file of another name."""
+    if posixpath.basename(file.path) in LOCKS:
+        for each in readable(file.content):
+            for entry in each.entries("dependencies"):
+                if each.text_at(*entry, "name") == chart:
+                    yield Dependency(file, each, entry)
+
+
+def dependency_of(tree: Tree, directory: str, chart: str) -> Dependency | None:
+    """That of the chart in a directory; None if it has none, or there is no chart."""
+    for name in LOCKS:
+        path = posixpath.join(directory, name)
+        for found in dependencies(SourceFile(path, read(tree, path) or b""), chart):
+            return found
+    return None

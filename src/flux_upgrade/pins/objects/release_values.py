@@ -1,0 +1,154 @@
+"""The values of a HelmRelease, wherever they are: in the object, in ConfigMaps and Secrets, in files of its chart.
+
+helm-controller docs/spec/v2/helmreleases.md, "Values": `spec.values` goes before `valuesFrom`, a later one of these
+before an earlier one, and all of them before `valuesFiles`, which are merged in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from flux_upgrade.model.files import Tree
+from flux_upgrade.pins.formats.config_maps import ABSENT, TEMPLATE, ConfigMaps, Held, Wanted
+from flux_upgrade.pins.formats.kustomize_files import joined, read
+from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, dotted, is_variable, objects
+from flux_upgrade.pins.pin import SourceFile
+
+_MOST_ROOTS = 100  # Kustomizations that apply the same HelmRelease
+_MOST_VALUES = 20  # Items of `valuesFrom`, and of `valuesFiles`, that are looked at: the last ones
+_TOO_MANY = "which are too many to read"
+_ITSELF = ("spec", "values")
+
+
+class ValuesSource(NamedTuple):
+    """A mapping with values of a chart, or a value for one place in them."""
+
+    file: SourceFile
+    object: Object
+    path: tuple[Step, ...] = ()
+    holder: str = ""  # What it is written in, if that is a ConfigMap or a Secret: `ConfigMap flux-values`
+    target: str = ""  # The place that the value is for: `instance.distribution.version`
+
+    def at(self, *keys: Step) -> tuple[Value, str] | None:
+        """The scalar below ``keys`` of the chart's values, and the field as it is shown."""
+        if self.target:
+            path, is_there = self.path, self.target == dotted(keys)
+        else:
+            path, is_there = (*self.path, *keys), True
+        value = self.object.at(*path) if is_there else None
+        return (value, ", ".join(filter(None, (self.holder, dotted(path))))) if value is not None else None
+
+
+class Unread(NamedTuple):
+    """Values that cannot be looked at."""
+
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.reason}"
+
+
+Layer = ValuesSource | Unread
+
+
+def layers(
+    file: SourceFile, each: Object, config_maps: ConfigMaps, tree: Tree, below: str
+) -> Iterator[tuple[Layer, ...]]:
+    """The values of a HelmRelease, what goes before the others first; once for each build that applies it.
+
+    ``below``: the place in the values that is asked about, `instance.distribution`. What is only for others is
+    left out.
+    """
+    roots: list[str | None] = [*config_maps.kustomize.roots(file.path)[:_MOST_ROOTS]]
+    own = ValuesSource(file, each, _ITSELF)
+    files = tuple(_of_chart(each, tree))
+    seen = set()
+    for root in roots or [None]:
+        layered = (own, *_of_references(file, each, config_maps, root, below), *files)
+        # By what they are: to compare texts would take longer, the longer they are.
+        places = tuple(id(one.object) if isinstance(one, ValuesSource) else str(one) for one in layered)
+        if places not in seen:
+            seen.add(places)
+            yield layered
+
+
+def local_chart(each: Object) -> str | None:
+    """The directory of a HelmRelease's chart in a Git repository; None if it comes from elsewhere."""
+    spec = ("spec", "chart", "spec")
+    if each.text_at("kind") != "HelmRelease" or each.text_at(*spec, "sourceRef", "kind") != "GitRepository":
+        return None
+    return joined("", each.text_at(*spec, "chart"))
+
+
+def one_mapping(tree: Tree, path: str) -> tuple[SourceFile, Object] | str:
+    """A file of values, or why it cannot be read."""
+    content = read(tree, path)
+    if content is None:
+        return ABSENT
+    found = objects(content)
+    if len(found) == 1 and isinstance(found[0], Object):
+        return SourceFile(path, content), found[0]
+    return TEMPLATE if is_variable(content.decode(errors="replace")) else "which is not one document of YAML"
+
+
+def _of_references(
+    file: SourceFile, each: Object, config_maps: ConfigMaps, root: str | None, below: str
+) -> Iterator[Layer]:
+    count = each.count("spec", "valuesFrom")
+    for index in range(count - 1, max(count - _MOST_VALUES, 0) - 1, -1):
+        own = ("spec", "valuesFrom", index)
+        kind, name, key, target = (each.text_at(*own, key) for key in ("kind", "name", "valuesKey", "targetPath"))
+        if target and not _is_about(target, below):
+            continue
+        wanted = Wanted(kind, each.text_at("metadata", "namespace"), name, key or "values.yaml")
+        held = config_maps.at(file.path, wanted, root)
+        layer = _layer(held, f"{kind} {name}", wanted.key, target)
+        is_whole = target and not target.startswith(f"{below}.")
+        yield Unread(f"{kind} {name}", f"whose text is put at {target}") if is_whole else layer
+    if count > _MOST_VALUES:
+        yield Unread(f"the values before the last {_MOST_VALUES}", _TOO_MANY)
+
+
+def _layer(held: Held, called: str, key: str, target: str) -> Layer:
+    if target and held.holder is not None and held.file is not None:
+        field = "data" if held.holder.has("data", key) else "stringData"
+        return ValuesSource(held.file, held.holder, (field, key), called, target)
+    if target:
+        return Unread(called, held.reason or f"whose text is put at {target}")
+    if held.file is None or held.values is None:
+        return Unread(called, held.reason)
+    return ValuesSource(held.file, held.values, holder=called if held.holder else "")
+
+
+def _is_about(target: str, below: str) -> bool:
+    return f"{target}.".startswith(f"{below}.") or f"{below}.".startswith(f"{target}.")
+
+
+def _of_chart(each: Object, tree: Tree) -> Iterator[Layer]:
+    """Its files of values: of a chart in this repository, or those that its package has."""
+    spec = ("spec", "chart", "spec")
+    named = [value.text for value in each.scalars(*spec, "valuesFiles")]
+    directory = local_chart(each)
+    is_here = directory is not None and read(tree, f"{directory}/Chart.yaml".lstrip("/")) is not None
+    if not is_here:
+        source = " ".join(each.text_at(*spec, "sourceRef", key) for key in ("kind", "name"))
+        # Of the charts that Flux and the flux-operator publish, values.yaml is the only one.
+        yield from (Unread(name, f"which is in {source}") for name in _last(named) if name != "values.yaml")
+        return
+    paths = [joined("", name) for name in _last(named)] if named else [f"{directory}/values.yaml".lstrip("/")]
+    may_be_missing = each.text_at(*spec, "ignoreMissingValuesFiles") == "true" or not named
+    for path in paths:
+        found = one_mapping(tree, path)
+        if not isinstance(found, str):
+            yield ValuesSource(*found)
+        elif found != ABSENT or not may_be_missing:
+            yield Unread(path or "a file of values", found)
+    if len(named) > _MOST_VALUES:
+        yield Unread(f"the files before the last {_MOST_VALUES}", _TOO_MANY)
+
+
+def _last(names: Sequence[str]) -> Sequence[str]:
+    """The last ones, from the last on."""
+    return names[: -_MOST_VALUES - 1 : -1]
