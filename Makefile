@@ -9,7 +9,7 @@ FROM_SOURCE := PYTHONPATH=src $(RUN)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-full test test-all test-flux lint schemas bench docs pictures site lock pins audit clean
+.PHONY: help demo demo-full test test-all test-flux lint schemas bench docs operator-releases pictures site lock pins audit clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 17
@@ -86,6 +86,10 @@ pins: export UV_EXCLUDE_NEWER := 7 days
 pins: $(VENV)/pins $(VENV)/dev ## Move pins that no bot knows: Python's, npm's and Go's (needs npm and Go)
 	@$(MAKE) --no-print-directory lock UV_ARGS=--upgrade
 	$(RUN) tests/update_pins.py
+
+operator-releases: $(VENV)/project ## Add what newer flux-operator releases include to its table (needs Go)
+	$(RUN) tests/update_operator_releases.py
+	@$(MAKE) --no-print-directory docs
 
 audit: $(VENV)/pins ## Look for known vulnerabilities in all locked dependencies
 	$(VENV)/bin/pip-audit --strict --require-hashes --disable-pip $(foreach file,$(wildcard requirements/*.txt),-r $(file))

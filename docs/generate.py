@@ -34,6 +34,7 @@ from flux_upgrade.impact.behaviour.table import BREAK_RULES
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model import errors
 from flux_upgrade.model.markdown import code, plain
+from flux_upgrade.pins.objects import operator_table
 from flux_upgrade.policy.decision import ChangeKind
 from flux_upgrade.policy.hold_reasons import HoldReason
 
@@ -452,6 +453,46 @@ def _releases(span: Span) -> str:
     return f"≥ {span.first}, < {span.end}" if span.end else f"≥ {span.first}"
 
 
+def flux_operator_page() -> str:
+    """Which release of the flux-operator includes which release of Flux."""
+    rows: list[tuple[str, ...]] = [
+        (flux, f"{operator} or later", f"[config/data/flux/{flux}]({operator_table.source(flux)})")
+        for flux, operator in reversed([*operator_table.LOWEST.items()])
+    ]
+    return _page(
+        [
+            "# flux-operator releases",
+            (
+                "This page is for you if a FluxInstance installs Flux. It shows which flux-operator you need before you "
+                "set a Flux release."
+            ),
+            "```sh\nflux-upgrade plan\n```",
+            (
+                "A flux-operator release includes the manifests of certain Flux releases, in its image and in the "
+                "artifact `flux-operator-manifests`. A FluxInstance can only get those. With a range such as `2.x`, it "
+                "gets the newest of them that is in the range."
+            ),
+            _table(("Flux", "flux-operator", "Source"), rows),
+            (
+                f"The table ends with flux-operator {operator_table.NEWEST}. For `{operator_table.OLDEST}`, an older "
+                "release may include the same. A Flux release without a row is in no flux-operator release up to "
+                f"{operator_table.NEWEST}, or later flux-operator releases do not include it."
+            ),
+            "## What flux-upgrade does with it",
+            (
+                "- **The flux-operator of the cluster is too old**: the upgrade of the FluxInstance is held as "
+                "[`operator-too-old`](hold-reasons.md). The message shows the release that you need. An artifact that is too old is held as [`unsupported-pin`](hold-reasons.md).\n"
+                "- **The version of the flux-operator is unknown**: it is in another repository, a variable, a range or "
+                "patched. The FluxInstance is upgraded, and the pull request shows the release that you need.\n"
+                "- **With [`flux-operator: change`](../how-to/several-pins.md#the-flux-operator)**, the flux-operator is "
+                "updated in the same pull request. Its registry shows what a release includes. If the registry is "
+                "unreachable, the table does, but nothing is changed to a release that was not looked up.\n"
+                f"- **A flux-operator later than {operator_table.NEWEST}** is only looked up in the registry."
+            ),
+        ]
+    )
+
+
 def config_schema() -> str:
     """For editors."""
     return json.dumps(schema(), indent=2) + "\n"
@@ -498,6 +539,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "config.md": config_page,
     "config.schema.json": config_schema,
     "exit-codes.md": exit_codes_page,
+    "flux-operator.md": flux_operator_page,
     "hold-reasons.md": hold_reasons_page,
     "verification-results.md": verification_results_page,
 }

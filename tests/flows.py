@@ -9,6 +9,7 @@ from functools import cache
 
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign, of_artifact
+from flux_upgrade.clusters.operator_limits import with_operators
 from flux_upgrade.clusters.ownership.artifact_references import references
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.config.config import Config
@@ -103,7 +104,8 @@ class World:
         tree = MemoryTree(self.files)
         moves = self.config.moves_operator
         world = PinContext(tree, self.using, self.artifacts, MemoryCharts(), moves, self.own)
-        found: list[Pin] = [*_installations(tree, self.using), *discover.discover_pins(world)]
+        pins = (*_installations(tree, self.using), *discover.discover_pins(world))
+        found: Sequence[Pin] = with_operators(pins, tree, world, "", self.config.is_ignored)
         if self.own is not None:
             found = [*own_artifact.pins_of(references(tree, self.own.address), self.own)]
         teams = assign(found, "", self.config, tree)

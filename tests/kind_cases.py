@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import txtar
+from flux_upgrade.clusters.operator_limits import with_operators
 from flux_upgrade.clusters.ownership.artifact_references import references
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound
@@ -141,7 +142,9 @@ def upgrade(case: KindCase, files: Mapping[str, bytes]) -> Upgraded:
     edits: dict[str, list[TextEdit]] = {path: [] for path in files}
     lines: list[str] = []
     order = [kind.name for kind in PIN_KINDS]
-    pins = (*_artifact_pins(context), *discover_pins(context))
+    pins = with_operators(
+        (*_artifact_pins(context), *discover_pins(context)), context.tree, context, "", lambda _: False
+    )
     for pin in sorted(pins, key=lambda pin: order.index(pin.kind)):
         lines += _described(pin)
         if not pin.is_movable or pin.version == case.to:

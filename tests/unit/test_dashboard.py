@@ -32,7 +32,8 @@ class Written:
     """A repository in memory with a dashboard, and what is done in it, one deed after another."""
 
     def __init__(self, settings: dict[str, Any], config: str) -> None:
-        files = fleet(settings["versions"], orphans=settings.get("orphans", ()))
+        files = fleet(settings.get("versions", {}), orphans=settings.get("orphans", ()))
+        files |= {path: text.encode() for path, text in settings.get("files", {}).items()}
         releases = tuple(Release(Version(tag), published_at=str(at)) for tag, at in settings["releases"].items())
         now = datetime.fromisoformat(settings["now"]) if "now" in settings else NOW
         found = load(f"dashboard: true\n{config}", ".github/flux-upgrade.yaml")

@@ -178,13 +178,13 @@ ARTIFACT = f"{FLUX} operator"
         pytest.param(
             {FLUX: instance("2.x"), CHART: chart()},
             PATCH,
-            {FLUX: [("up-to-date", "")], OPERATOR: BOTH},
+            {FLUX: [("up-to-date", ""), ("up-to-date", "")], OPERATOR: BOTH},
             id="the-policy-decides-what-a-range-may-take",
         ),
         pytest.param(
             {FLUX: instance("2.x"), CHART: chart()},
             NONE,
-            {FLUX: [("up-to-date", "")], OPERATOR: [("patch?", "v2.8.8"), ("minor?", "v2.9.4")]},
+            {FLUX: [("up-to-date", ""), ("up-to-date", "")], OPERATOR: [("patch?", "v2.8.8"), ("minor?", "v2.9.4")]},
             id="whatever-the-policy",
         ),
         pytest.param(
@@ -245,7 +245,27 @@ def test_a_registry_that_cannot_be_reached_holds_the_cluster() -> None:
     nothing = MemoryArtifacts(unreachable=["ghcr.io"])
     plans = by_place(teams({FLUX: instance("2.8.7"), "infra/operator.yaml": chart()}, MINOR, artifacts=nothing))
     assert decisions_of(plans[FLUX]) == [("cluster-held", "v2.9.4")]
-    assert decisions_of(plans["infra/operator.yaml operator"]) == [("source-unavailable", "")]
+    operator = plans["infra/operator.yaml operator"]
+    assert decisions_of(operator) == [("source-unavailable", "v2.8.7"), ("source-unavailable", "v2.9.4")]
+    assert "Flux v2.9.4 needs the flux-operator v0.58.0 or later" in operator.holds[1].detail
+    assert "upgrade the flux-operator to v0.58.0 or later yourself" in operator.holds[1].hint
+
+
+def test_a_range_is_at_what_the_operator_includes() -> None:
+    for files, at in (({CHART: chart()}, "v2.8.7"), ({CHART: chart("0.58.0")}, "v2.9.4"), ({}, "v2.9.4")):
+        assert by_place(teams({FLUX: instance("2.x"), **files}))[FLUX].pin.version == at
+    unlisted = manifests({"v0.45.0": ["v2.8.3"], "v0.58.0": ["v2.8.3", "v2.9.4"]})
+    files = {FLUX: instance("2.x"), CHART: chart()}
+    assert by_place(teams(files, artifacts=unlisted))[FLUX].pin.version == "v2.8.3"
+
+
+def test_a_registry_that_cannot_be_reached_holds_nothing_that_the_operator_includes() -> None:
+    nothing = MemoryArtifacts(unreachable=["ghcr.io"])
+    plans = by_place(teams({FLUX: instance("2.8.7"), CHART: chart("0.58.1")}, MINOR, artifacts=nothing))
+    assert decisions_of(plans[FLUX]) == [("minor", "v2.9.4")]
+    assert decisions_of(plans[OPERATOR]) == [("up-to-date", "")]
+    newer = by_place(teams({FLUX: instance("2.8.7"), CHART: chart("0.99.0")}, MINOR, artifacts=nothing))
+    assert decisions_of(newer[OPERATOR]) == [("source-unavailable", "")], "only the registry knows what it includes"
 
 
 def test_more_than_was_decided_about_is_held_where_a_range_would_take_it() -> None:

@@ -8,12 +8,16 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 import yaml
 
+from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.objects.operator_table import LOWEST, NEWEST, included
+from update_operator_releases import MODULE, TABLE
 from update_pins import PINS, Pin, newer
 from workflows.linters import ROOT
 
@@ -158,3 +162,89 @@ def test_who_asks_registries_may_write_nothing() -> None:
     }
     (step,) = (each["run"] for each in jobs["propose"]["steps"] if "run" in each)
     assert "make" not in step
+
+
+# go has these releases of the flux-operator, each with the archive of its module.
+MODULES = """\
+#!{python}
+import json, pathlib, sys
+folder = pathlib.Path(__file__).parent
+arguments = sys.argv[1:]
+if "-versions" in arguments:
+    answer = {{"Versions": [path.stem for path in folder.glob("*.zip")]}}
+else:
+    path = folder / (arguments[-1].rpartition("@")[2] + ".zip")
+    answer = {{"Zip": str(path), "Error": "requires go >= 9"}} if path.exists() else {{"Error": "not found"}}
+print(json.dumps(answer))
+"""
+
+
+def operators(folder: Path, releases: dict[str, tuple[str, ...]]) -> str:
+    """PATH with a go that has these releases of the flux-operator, and the releases of Flux in each."""
+    folder.mkdir()
+    for operator, flux in releases.items():
+        with zipfile.ZipFile(folder / f"{operator}.zip", "w") as archive:
+            for each in flux:
+                archive.writestr(f"{MODULE}@{operator}/config/data/flux/{each}/rbac.yaml", "")
+            archive.writestr(f"{MODULE}@{operator}/config/data/flux-images/v9.9.9/upstream.yaml", "")
+    (folder / "go").write_text(MODULES.format(python=sys.executable))
+    (folder / "go").chmod(0o755)
+    return f"{folder}{os.pathsep}{os.defpath}"
+
+
+def refreshed(tmp_path: Path, releases: dict[str, tuple[str, ...]], *flags: str) -> tuple[int, str, str]:
+    """What the script ends with and prints, and the table afterwards."""
+    path = tmp_path / "tree" / TABLE
+    path.parent.mkdir(parents=True)
+    shutil.copy(ROOT / TABLE, path)
+    script = str(ROOT / "tests" / "update_operator_releases.py")
+    command, env = (
+        [sys.executable, script, str(tmp_path / "tree"), *flags],
+        {"PATH": operators(tmp_path / "bin", releases)},
+    )
+    done = subprocess.run(command, env=env, capture_output=True, encoding="utf-8", check=False)  # noqa: S603 ours
+    return done.returncode, done.stdout + done.stderr, path.read_text()
+
+
+def test_newer_flux_operators_come_into_the_table(tmp_path: Path) -> None:
+    known = tuple(LOWEST)
+    releases = {
+        "v0.1.0": ("v1.0.0",),
+        NEWEST: known,
+        "v0.998.0": (*known, "v2.98.0"),
+        "v0.999.0": (*known, "v2.98.0", "v2.98.1", "v2.99.0"),
+        "v0.999.1-rc.1": ("v2.99.1",),
+    }
+    code, said, after = refreshed(tmp_path, releases)
+    assert (code, said.splitlines()) == (
+        0,
+        [
+            "Flux v2.98.0: flux-operator v0.998.0",
+            "Flux v2.98.1: flux-operator v0.999.0",
+            "Flux v2.99.0: flux-operator v0.999.0",
+        ],
+    )
+    added = '    "v2.98.0": "v0.998.0",\n    "v2.98.1": "v0.999.0",\n    "v2.99.0": "v0.999.0",\n}\n'
+    before = (ROOT / TABLE).read_text().replace(f'NEWEST = "{NEWEST}"', 'NEWEST = "v0.999.0"')
+    assert after == before.replace("\n}\n", f"\n{added}", 1)
+    compile(after, TABLE, "exec")
+
+
+def test_a_table_with_all_of_them_stays(tmp_path: Path) -> None:
+    code, said, after = refreshed(tmp_path, {NEWEST: tuple(LOWEST)})
+    assert (code, said, after) == (0, "", (ROOT / TABLE).read_text())
+
+
+@pytest.mark.parametrize("differing", ["", "v2.8.4"])
+def test_a_check_shows_what_differs_in_a_release(tmp_path: Path, differing: str) -> None:
+    releases = {operator: included(operator) for operator in {*LOWEST.values(), NEWEST}}
+    if differing:
+        releases["v0.46.0"] = (*releases["v0.46.0"], Version(differing))
+    code, said, after = refreshed(tmp_path, {each: tuple(flux) for each, flux in releases.items()}, "--check")
+    assert (code, said) == ((1, f"v0.46.0: {differing}\n") if differing else (0, ""))
+    assert after == (ROOT / TABLE).read_text()
+
+
+def test_a_release_that_cannot_be_downloaded_ends_the_check(tmp_path: Path) -> None:
+    code, said, _ = refreshed(tmp_path, {}, "--check")
+    assert (code, said) == (1, f"{min(map(Version, LOWEST.values()))}: not found\n")

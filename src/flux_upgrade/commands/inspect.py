@@ -6,6 +6,7 @@ from functools import partial
 
 from flux_upgrade.cli.options import InspectOptions
 from flux_upgrade.clusters.clusters import Member, clusters_of
+from flux_upgrade.clusters.operator_limits import with_operators
 from flux_upgrade.clusters.roots import graph_of
 from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.read import build_config, require_any, scope_of
@@ -30,7 +31,7 @@ def run(options: InspectOptions, environment: Environment, console: Console) -> 
     scope = scope_of(options.path)
     hosts = partial(build_egress, environment, options, partial(build_config, scope.place))
     context = build_pin_context(environment, scope.tree, build_releases(environment, options.release_source), hosts)
-    everything = discover(context)
+    everything = with_operators(discover(context), scope.whole, context, scope.below, lambda _: False)
     installations = tuple(each for each in everything if each.is_manifest)
     pins = tuple(each for each in everything if not each.is_manifest)
     members = (Member(each, scope.below + each.path) for each in everything if each.role is not Role.REPORTED)

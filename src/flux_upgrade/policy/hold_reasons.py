@@ -164,6 +164,12 @@ class HoldReason(StrEnum):
         "Upgrade Kubernetes first, or correct `kubernetes-version` in the config file.",
         Effect(holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
     )
+    OPERATOR_TOO_OLD = (
+        "operator-too-old",
+        "The flux-operator of the cluster does not include the target. Its version is in the same cluster.",
+        "Upgrade the flux-operator to [the release shown](flux-operator.md) first, or set [`flux-operator: change`](../how-to/several-pins.md#the-flux-operator).",
+        Effect(holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
+    )
     LIMITED = (
         "limited",
         "The pull request waits for room under `limits`, for the next run, or for GitHub's rate limit.",

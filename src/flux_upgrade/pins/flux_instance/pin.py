@@ -16,7 +16,7 @@ from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_instance import in_charts, in_terraform
 from flux_upgrade.pins.flux_instance import not_editable as unknown
-from flux_upgrade.pins.flux_instance.version_range import choice_of, moved_along
+from flux_upgrade.pins.flux_instance.version_range import choice_of, moved_along, notes
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.go_templates import helmfile_objects
 from flux_upgrade.pins.formats.ranges import is_nothing
@@ -37,17 +37,18 @@ from flux_upgrade.pins.objects.flux_distribution import (
     of_release,
 )
 from flux_upgrade.pins.objects.helmfile_values import HelmfileValues
+from flux_upgrade.pins.objects.operator_releases import OperatorRelease
 from flux_upgrade.pins.objects.terraform_resources import without_terraform
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 
 NAME = "flux-instance"
 
 _RELEASE = re.compile(r"\d+\.\d+\.\d+.*")
-_RAISE = "update the artifact to a flux-operator version that includes this Flux release"
 _RENDERED = "edit the version in the file that the template reads, or set it in the release's values"
 _WHOLE = "edit it, or set version and registry in one place"
 _MOST = 5  # HelmReleases, and resources of Terraform, that are listed with the line that sets their version
-_PUBLIC = ("ghcr.io/fluxcd", "docker.io/fluxcd")  # Registries in which Flux itself publishes its images
 
 
 def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
@@ -88,6 +89,18 @@ def _in_terraform(files: Sequence[SourceFile], context: PinContext) -> Iterator[
             yield _pin(found, context)
 
 
+def limited(pin: Pin, operator: OperatorRelease, context: PinContext) -> Pin:
+    """The pin in a cluster with this flux-operator, whose image may not have what a range admits."""
+    found = pin.details
+    if not (isinstance(found, Distribution) and pin.is_movable and found.is_of_image):
+        return pin
+    again = _pin(found._replace(operator=operator), context)
+    if not context.moves_operator:
+        return again._replace(remarks=pin.remarks)
+    # It admits a release once the flux-operator has changed, which is not left to you.
+    return pin if again.state is PinState.UNKNOWN else again._replace(remarks=pin.remarks, hint="")
+
+
 def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     """Write the release, or raise the range. Raises as ``KindModule.change``."""
     distribution = pin.details
@@ -95,6 +108,8 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     if not isinstance(distribution, Distribution) or distribution.version is None:
         raise UnsupportedPin(f"{place}: {pin.where} is not a Flux release")
     choice = moved_along(choice_of(distribution, context), distribution, target, context)
+    if choice.operator and target not in choice.releases:
+        return PinChange(hold=Hold(HoldReason.OPERATOR_TOO_OLD, choice.lacking(target), choice.remedy(target)))
     choice.require(target, place)
     value = distribution.version.value
     said = (choice.doubt,) if choice.doubt else ()
@@ -102,9 +117,9 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
         new = _RELEASE.sub(target.removeprefix("v"), value.text)
         if choice.is_single:
             said = (*said, f"{_capital(choice.origin)} decides what is installed.")
-        return PinChange((value.replaced(new),), new, (*said, *_notes(pin, distribution, target)))
+        return PinChange((value.replaced(new),), new, (*said, *notes(choice, distribution, pin.version, target)))
     new = ranges.require_raised(value.text, target, place)
-    said = (*said, f"{_capital(choice.taken(new))}.", *_notes(pin, distribution, target))
+    said = (*said, f"{_capital(choice.taken(new))}.", *notes(choice, distribution, pin.version, target))
     return PinChange((value.replaced(new),) if new != value.text else (), new, said)
 
 
@@ -174,9 +189,13 @@ def _range(pin: Pin, distribution: Distribution, text: str, context: PinContext)
         return pin._replace(reason=reason, hint=f"set {distribution.field}.artifact")
     if not version:
         reason = f"{choice.origin if choice.is_frozen else 'Flux'} has no release in the range {text}"
+        newest = ranges.newest(text, choice.latest)
+        if choice.operator and newest:
+            hint = choice.remedy(newest)
+            return pin._replace(reason=reason, hint=hint, held=Hold(HoldReason.OPERATOR_TOO_OLD, reason, hint))
         return pin._replace(reason=reason, hint="write a range that includes a release")
     said = choice.reason(text)
-    hint = _RAISE if choice.is_behind(text) else ""
+    hint = choice.remedy(ranges.newest(text, choice.latest)) if choice.is_behind(text) else ""
     return pin._replace(
         state=PinState.RANGE, version=Version(version), reason=said, hint=hint, remarks=(*pin.remarks, *choice.remarks)
     )
@@ -229,12 +248,3 @@ def _unclear(distribution: Distribution, stated: Stated) -> tuple[str, str]:
     if number or (not ranges.is_exact(text) and ranges.parsed(text) is None):
         return number or f"{text} is neither a version nor a range", "write it like 2.9.4 or 2.9.x"
     return "", ""
-
-
-def _notes(pin: Pin, distribution: Distribution, target: str) -> Iterator[str]:
-    old, new = (each.split(".")[:2] for each in (pin.version, target))
-    if old != new:
-        yield f"The flux-operator must run a version that supports Flux {'.'.join(new).removeprefix('v')}."
-    registry = distribution.registry.value.text if distribution.registry else ""
-    if registry and registry.rstrip("/") not in _PUBLIC:
-        yield f"The images come from {registry}, which must have those of {target}."

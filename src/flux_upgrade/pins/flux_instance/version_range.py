@@ -6,16 +6,17 @@ flux-operator internal/controller/fluxinstance_controller.go: it takes the manif
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from flux_upgrade.model.errors import ReleaseNotFound, UnsupportedPin
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
-from flux_upgrade.pins.formats.ranges import is_nothing
 from flux_upgrade.pins.formats.yaml_places import is_variable
 from flux_upgrade.pins.objects.flux_distribution import Distribution, Stated
 from flux_upgrade.pins.objects.operator_releases import (
     DistributionArtifact,
+    OperatorRelease,
     belongs,
     is_release_of_manifests,
     lowest_with,
@@ -23,9 +24,12 @@ from flux_upgrade.pins.objects.operator_releases import (
     release_of,
     releases_in,
 )
+from flux_upgrade.pins.objects.operator_table import LOWEST, needed
 
 _CHARTS_OWN = DistributionArtifact("ghcr.io/controlplaneio-fluxcd/flux-operator-manifests", "latest", "")
 """controlplaneio-fluxcd/charts flux-instance, values.yaml."""
+_IMAGE = "its own image"  # Of an operator whose version is unknown
+_PUBLIC = ("ghcr.io/fluxcd", "docker.io/fluxcd")  # Registries in which Flux itself publishes its images
 
 
 class ReleaseChoice(NamedTuple):
@@ -36,6 +40,7 @@ class ReleaseChoice(NamedTuple):
     latest: tuple[str, ...] = ()  # All releases that there are
     doubt: str = ""  # Why that may be wrong, a sentence
     remarks: tuple[str, ...] = ()
+    operator: OperatorRelease | None = None  # Whose image has no other releases
 
     def release(self, text: str) -> str:
         """What a range comes to; empty where it admits none of the releases."""
@@ -47,7 +52,8 @@ class ReleaseChoice(NamedTuple):
         if not self.is_frozen:
             return f"the flux-operator installs the highest release in the range that {self.origin} includes"
         if not self.is_behind(text):
-            return f"{self.origin} limits the available releases: a later release needs another artifact"
+            later = "a later flux-operator" if self.operator else "another artifact"
+            return f"{self.origin} limits the available releases: a later release needs {later}"
         own, newest = self.release(text), ranges.newest(text, self.latest)
         return f"{self.origin} ends at {own}, although {newest} is in the range"
 
@@ -61,18 +67,26 @@ class ReleaseChoice(NamedTuple):
         if self.is_single:
             return f"{self.origin} selects the installed version"
         if self.is_frozen:
-            return f"the flux-operator installs {release}, and no later one until the artifact changes"
+            what = "flux-operator" if self.operator else "artifact"
+            return f"the flux-operator installs {release}, and no later one until the {what} changes"
         later = f"each later one in the range once {self.origin} includes it"
         return f"the flux-operator installs {release}, and {later}"
 
     def require(self, target: str, place: str) -> None:
         """Raises UnsupportedPin where the release cannot be had."""
         if self.is_frozen and target not in self.releases:
-            newest = ranges.newest("*", self.releases)
-            raise UnsupportedPin(
-                f"{place}: {self.origin} does not include {target}; its latest is {newest}",
-                hint=f"update the artifact to a flux-operator version that includes {target} first",
-            )
+            raise UnsupportedPin(f"{place}: {self.lacking(target)}", hint=self.remedy(target))
+
+    def lacking(self, target: str) -> str:
+        """That a release cannot be had."""
+        return f"{self.origin} does not include {target}; its latest is {ranges.newest('*', self.releases)}"
+
+    def remedy(self, target: str) -> str:
+        """What to do for a release that cannot be had. ``target``: a tag."""
+        version = needed(target) or f"a version that includes {target}"
+        if self.operator is None:
+            return f"upgrade the flux-operator artifact to {version} first"
+        return f"upgrade the flux-operator to {version} first, or set `flux-operator: change` in the config file"
 
 
 def choice_of(distribution: Distribution, context: PinContext) -> ReleaseChoice:
@@ -88,8 +102,8 @@ def choice_of(distribution: Distribution, context: PinContext) -> ReleaseChoice:
         return ReleaseChoice(latest, "the artifact", latest=latest, doubt=doubt)
     if stated is None and distribution.of_chart:
         return ReleaseChoice(latest, str(_CHARTS_OWN), latest=latest)
-    if stated is None or is_nothing(stated.value):
-        return ReleaseChoice(latest, "its own image", latest=latest)
+    if stated is None or distribution.is_of_image:
+        return _of_image(distribution.operator, latest)
     artifact, place = _artifact(stated)
     origin = f"the artifact {artifact} ({place})"
     if artifact.is_of_flux:
@@ -106,13 +120,15 @@ def choice_of(distribution: Distribution, context: PinContext) -> ReleaseChoice:
 
 
 def moved_along(choice: ReleaseChoice, distribution: Distribution, target: str, context: PinContext) -> ReleaseChoice:
-    """What there is once the pin of the artifact has moved to a release with ``target``, as was asked for.
+    """What there is once the pin of the artifact, or of the operator, has moved to a release with ``target``.
 
     The choice as it is where that pin stays: it holds the target already, is not the operator's
     own, has another's digest, or stands in another file than the version, which may be ignored.
 
     Raises as ``choice_of``, ReleaseNotFound where there is no such release yet.
     """
+    if context.moves_operator and choice.operator:
+        return choice_of(distribution._replace(operator=None), context)
     stated, version = distribution.artifact, distribution.version
     if not (context.moves_operator and choice.is_frozen and stated and version):
         return choice
@@ -125,6 +141,12 @@ def moved_along(choice: ReleaseChoice, distribution: Distribution, target: str, 
     moved = DistributionArtifact(artifact.repository, new, "")
     origin = f"the artifact {moved} ({place})"
     return choice._replace(releases=releases_in(moved, context.artifacts), origin=origin, remarks=())
+
+
+def _of_image(operator: OperatorRelease | None, latest: tuple[str, ...]) -> ReleaseChoice:
+    if operator is None:
+        return ReleaseChoice(latest, _IMAGE, latest=latest)
+    return ReleaseChoice(operator.releases, str(operator), is_frozen=True, latest=latest, operator=operator)
 
 
 def _single(artifact: DistributionArtifact, origin: str, latest: tuple[str, ...], context: PinContext) -> ReleaseChoice:
@@ -145,3 +167,16 @@ def _artifact(stated: Stated) -> tuple[DistributionArtifact, str]:
             hint="write the artifact as plain text",
         )
     return artifact, place
+
+
+def notes(choice: ReleaseChoice, distribution: Distribution, current: str, target: str) -> Iterator[str]:
+    """What else has to be there for a release, a sentence each. ``current``, ``target``: tags."""
+    old, new = (each.split(".")[:2] for each in (current, target))
+    if distribution.operator is None:
+        if choice.origin == _IMAGE and target in LOWEST:
+            yield f"The flux-operator must be {LOWEST[target]} or later, which includes Flux {target}."
+        elif old != new:
+            yield f"The flux-operator must run a version that supports Flux {'.'.join(new).removeprefix('v')}."
+    registry = distribution.registry.value.text if distribution.registry else ""
+    if registry and registry.rstrip("/") not in _PUBLIC:
+        yield f"The images come from {registry}, which must have those of {target}."

@@ -43,6 +43,12 @@ def raw_of(place: OperatorPlace) -> str:
     return f"{place.version.text}@{place.digest.text}" if place.version and place.digest else place.raw
 
 
+def release_at(place: OperatorPlace) -> str:
+    """The release that is written there, a tag; empty where that is a range or unclear."""
+    exact = None if _unclear(place)[0] else _exact(place)
+    return f"v{exact[3]}" if exact else ""
+
+
 def judged(pin: Pin, place: OperatorPlace, context: PinContext) -> Pin:
     """The pin with what it comes to; asks the registry what its release knows."""
     reason, hint = _unclear(place)

@@ -36,7 +36,8 @@ from flux_upgrade.pins.objects import chart_patches, flux_distribution, helmfile
 from flux_upgrade.pins.objects.chart_place import ChartSource, Files
 from flux_upgrade.pins.objects.chart_place import ChartVersionPlace as Chart
 from flux_upgrade.pins.objects.helmfile_values import HelmfileValues
-from flux_upgrade.pins.objects.operator_releases import last
+from flux_upgrade.pins.objects.operator_releases import OperatorRelease, last
+from flux_upgrade.pins.objects.operator_table import included
 from flux_upgrade.pins.objects.terraform_resources import without_terraform
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
 
@@ -84,11 +85,12 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     kustomizations = context.kustomizations
     found = list(_places(files, context))
     if not context.moves_operator:
-        yield from (_reported(file, place) for file, place in found)
+        is_sure = bool(found) and not _is_overridden(files, context)
+        yield from (_reported(file, place, is_sure=is_sure) for file, place in found)
         return
     for file, place in found:
         if place.trouble == helmfile.RENDERED:
-            yield _reported(file, place)
+            yield _reported(file, place, is_sure=False)
             continue
         pin = unknown_pin(file, NAME, (place.line, place.where, moves.raw_of(place)))
         pin = pin._replace(role=Role.OPERATOR, folder=place.folder, details=place)
@@ -155,11 +157,24 @@ def _distributions(
             yield from values.distributions(release)
 
 
-def _reported(file: SourceFile, place: OperatorPlace) -> Pin:
+def _is_overridden(files: Sequence[SourceFile], context: PinContext) -> bool:
+    """Whether another place may set the version that is installed: a patch, or the image in a chart's values."""
+    others = without_terraform(files)
+    in_values = (place for file in others for each in readable(file.content) for place in override(file, each, context))
+    return next(in_values, None) is not None or next(patches(others, context.tree), None) is not None
+
+
+def _reported(file: SourceFile, place: OperatorPlace, *, is_sure: bool) -> Pin:
+    """``is_sure``: whether what stands there is what is installed."""
     state, detail = _state(place)
+    own = moves.release_at(place)
+    known = included(own)
+    if known:
+        detail = f"{own} supports Flux up to {known[-1]}"
     reason = f"{_REASON}{f'; {detail}' if detail else ''}"
     pin = reported_pin(file, NAME, (place.line, place.where, place.raw), reason, _HINT)
-    return pin._replace(state=state)
+    release = OperatorRelease(own, f"{file.path}:{place.line}", known) if known and is_sure else None
+    return pin._replace(state=state, details=place if place.is_artifact else release)
 
 
 def _state(place: OperatorPlace) -> tuple[PinState, str]:

@@ -52,6 +52,7 @@ class OperatorPlace(NamedTuple):
     repository: str = ""  # What is pinned, as in a reference to an image; empty where that stands somewhere else
     is_range: bool = False  # Whether Flux or Helm reads the version as a range
     folder: str | None = None  # The folder that the cluster is reconciled from, as `Pin.folder`
+    is_artifact: bool = False  # Whether a FluxInstance takes it as its artifact
     trouble: tuple[str, str] = ("", "")  # Why it cannot be changed there, and what to do
 
     @property
@@ -196,7 +197,7 @@ def artifact(found: Distribution) -> tuple[SourceFile, OperatorPlace] | None:
     place = image(stated.value, f"{found.owner}, {stated.field}") if stated else None
     if stated is None or place is None or last(place.repository) != MANIFESTS:
         return None
-    return stated.file, place._replace(folder=found.folder)
+    return stated.file, place._replace(folder=found.folder, is_artifact=True)
 
 
 def where_of(each: Object, path: Sequence[Step]) -> str:

@@ -13,6 +13,7 @@ from flux_upgrade.pins.formats.config_maps import ABSENT, ConfigMaps
 from flux_upgrade.pins.formats.ranges import folder_of, is_nothing
 from flux_upgrade.pins.formats.resource_sets import inputs, with_made
 from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, dotted, objects
+from flux_upgrade.pins.objects.operator_releases import OperatorRelease
 from flux_upgrade.pins.objects.release_values import Layer, Unread, ValuesSource, layers
 from flux_upgrade.pins.pin import SourceFile
 
@@ -49,6 +50,12 @@ class Distribution(NamedTuple):
     overriding: str = ""  # Those of `unread` that go before the version
     is_rendered: bool = False  # Whether some of `unread` is a template, which says more when it is rendered
     is_disabled: bool = False  # Whether the annotation `fluxcd.controlplane.io/reconcile` is `disabled`
+    operator: OperatorRelease | None = None  # What its manifests come from without `artifact`; None: that is unknown
+
+    @property
+    def is_of_image(self) -> bool:
+        """Whether its manifests come from the flux-operator's image. The chart has an artifact of its own."""
+        return is_nothing(self.artifact.value) if self.artifact else not (self.of_chart or self.unread)
 
 
 class DistributionSource(NamedTuple):

@@ -11,10 +11,11 @@ import re
 from bisect import bisect_left
 from typing import NamedTuple
 
-from flux_upgrade.model.errors import ReleaseNotFound
+from flux_upgrade.model.errors import HostNotAllowed, ReleaseNotFound, SourceUnavailable
 from flux_upgrade.model.oci.manifest import REVISION
 from flux_upgrade.model.ports import Artifacts
 from flux_upgrade.model.versions import Version, is_tag
+from flux_upgrade.pins.objects.operator_table import LOWEST, included
 
 _URL = re.compile(
     r"oci://(?P<repository>[A-Za-z0-9.-]+(?::\d+)?(?:/[a-z0-9._-]+)+)"
@@ -55,6 +56,17 @@ class DistributionArtifact(NamedTuple):
         return f"{self.repository}{tag}{f'@{self.digest[:_SHORT]}…' if self.digest else ''}"
 
 
+class OperatorRelease(NamedTuple):
+    """The flux-operator of a cluster, where the version of its image is known."""
+
+    version: str  # As it is written: a release, or the range that it is the highest release of
+    place: str  # Where that stands: `path:line`
+    releases: tuple[Version, ...]  # The releases of Flux in its image, lowest first; at least one
+
+    def __str__(self) -> str:
+        return f"the flux-operator {self.version} ({self.place})"
+
+
 def parsed(url: str) -> DistributionArtifact | None:
     """None for what is no such address."""
     match = _URL.fullmatch(url)
@@ -64,10 +76,21 @@ def parsed(url: str) -> DistributionArtifact | None:
 def releases_in(artifact: DistributionArtifact, artifacts: Artifacts) -> tuple[Version, ...]:
     """The releases of Flux that an artifact of the flux-operator holds.
 
+    If the registry is unreachable, those that ``operator_table`` has for the tag of its release.
+
     Raises ReleaseNotFound where there is no such artifact, or nothing of Flux in it;
     SourceUnavailable, UntrustedArchive.
     """
-    paths = artifacts.listing(artifact.repository, artifact.reference)
+    try:
+        paths = artifacts.listing(artifact.repository, artifact.reference)
+    except HostNotAllowed:  # You decide about the host
+        raise
+    except SourceUnavailable:
+        is_ours = is_release_of_manifests(artifact) and not artifact.digest
+        known = included(artifact.tag) if is_ours else ()
+        if not known:
+            raise
+        return known
     if paths is None:
         raise ReleaseNotFound(
             f"there is no artifact {artifact}", hint="set an existing artifact in spec.distribution.artifact"
@@ -131,7 +154,7 @@ def lowest_with(repository: str, own: str, target: str, artifacts: Artifacts) ->
     """The lowest release above ``own``, a tag, that knows the release ``target`` of Flux.
 
     No release forgets one, so that a few of them have to be looked into. Raises ReleaseNotFound
-    where there is none (yet); SourceUnavailable, UntrustedArchive.
+    where there is none (yet); SourceUnavailable, with the release that ``operator_table`` has; UntrustedArchive.
     """
 
     def knows(tag: str) -> bool:
@@ -140,7 +163,16 @@ def lowest_with(repository: str, own: str, target: str, artifacts: Artifacts) ->
         except ReleaseNotFound:
             return False
 
-    later = [tag for tag in releases(repository, artifacts) if tag > own]
+    try:
+        later = [tag for tag in releases(repository, artifacts) if tag > own]
+    except HostNotAllowed:
+        raise
+    except SourceUnavailable as error:
+        if target not in LOWEST:
+            raise
+        least = f"{LOWEST[target]} or later"
+        message = f"Flux {target} needs the flux-operator {least}, which could not be looked up: {error.message}"
+        raise type(error)(message, hint=f"{error.hint}; or upgrade the flux-operator to {least} yourself") from error
     at = bisect_left(later, x=True, key=knows)
     if at == len(later):
         raise ReleaseNotFound(
