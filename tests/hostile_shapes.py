@@ -24,9 +24,19 @@ class Shape(NamedTuple):
     begin: str
     again: str  # `@` stands for how many there are before it
     end: str = ""
+    config: str = ""  # How the config file begins; empty: there is none
+    config_again: str = ""  # As `again`, for the config file
 
     def text(self, count: int) -> str:
-        return self.begin + "".join(self.again.replace("@", str(each)) for each in range(count)) + self.end
+        return self.begin + _repeated(self.again, count) + self.end
+
+    def files(self, count: int) -> dict[str, str]:
+        config = self.config + _repeated(self.config_again, count)
+        return {self.path: self.text(count), **({".github/flux-upgrade.yaml": config} if config else {})}
+
+
+def _repeated(text: str, count: int) -> str:
+    return "".join(text.replace("@", str(each)) for each in range(count))
 
 
 SHAPES = {
@@ -158,6 +168,20 @@ SHAPES = {
         "  resources:\n  - apiVersion: fluxcd.controlplane.io/v1\n    kind: FluxInstance\n    metadata: {name: flux}\n"
         "    spec: {distribution: {version: << inputs.v >>, registry: ghcr.io/fluxcd}}\n  inputs:\n",
         "  - {v: 2.8.8}\n",
+    ),
+    "versions of one's own": Shape(
+        "a.txt", "", "flux v2.8.@\n", config="also:\n- {files: ['**'], match: '(?<version>v.*)'}\n"
+    ),
+    "empty versions of one's own": Shape("a.txt", "", "é", config="also:\n- {files: ['**'], match: '(?<version>)'}\n"),
+    "entries for versions of one's own": Shape(
+        "a.txt", "", "a@: v2.8.8\n", config="also:\n", config_again="- {files: ['**'], match: 'a@: (?<version>v.*)'}\n"
+    ),
+    "entries for one version": Shape(
+        "a.txt",
+        "a: v2.8.8\n",
+        "#\n",
+        config="also:\n",
+        config_again="- {files: ['*.txt'], match: 'a: (?<version>v.*)', cluster: c@}\n",
     ),
     "rules for Renovate": Shape(
         "renovate.json", '{"packageRules": [{}', ',{"matchPackageNames": ["fluxcd/flux2"]}', "]}"

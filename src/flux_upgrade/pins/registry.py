@@ -54,6 +54,7 @@ class PinKind(NamedTuple):
         return path.endswith(self.files) or name.startswith(self.begins or ("/",)) or (self.is_bare and "." not in name)
 
 
+ALSO = "also"  # The kind of the places that only the config file knows
 _YAML = (".yaml", ".yml")
 _SCRIPTS = (".sh", ".bash", ".zsh", ".fish", ".ps1", ".mk", ".just")
 PIN_KINDS: tuple[PinKind, ...] = (
@@ -175,6 +176,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
             b"scanForFiles",
         ),
     ),
+    PinKind(ALSO, "also.pin", (), ()),  # Its files are those that the config file names: see `discover`
 )
 _ENDS = tuple({end for kind in PIN_KINDS for end in kind.files})
 _BEGINS = tuple({begin for kind in PIN_KINDS for begin in kind.begins})
