@@ -142,6 +142,22 @@ SHAPES = {
     "checksums": Shape(_SH, "# renovate: depName=fluxcd/flux2\nV=v2.8.8\n", "a" * 64 + " "),
     "commands in one line": Shape(_SH, "flux install ", "flux install --version ", "\n"),
     "addresses in one line": Shape(_SH, "", "https://github.com/fluxcd/flux2/releases/download/v2.8.8/install.yaml "),
+    "archives in one line": Shape(
+        _SH, "", "https://github.com/fluxcd/flux2/releases/download/v2.8.8/flux_2.8.8_linux_amd64.tar.gz "
+    ),
+    "directories of releases": Shape(
+        _SH, "V=v2.8.8\nX=flux_\n", "U@=https://github.com/fluxcd/flux2/releases/download/$V\n"
+    ),
+    "commands of a Dockerfile": Shape(
+        "Dockerfile",
+        "",
+        "ARG V@=2.8.8\nADD https://github.com/fluxcd/flux2/releases/download/v$V@/flux_${V@}_linux_amd64.tar.gz /\n",
+    ),
+    "files of a generator": Shape(
+        "kustomization.yaml",
+        "configMapGenerator:\n- name: a\n  files:\n",
+        "  - a@=https://github.com/fluxcd/flux2/releases/download/v2.8.8/install.yaml\n",
+    ),
     "braces in an address": Shape(_SH, "curl https://github.com/fluxcd/flux2/", "{{", "\n"),
     "steps of a workflow": Shape(".github/workflows/x.yaml", _WORKFLOW, "    - uses: fluxcd/flux2/action@main\n"),
     "arguments of a Dockerfile": Shape("Dockerfile", "", "ARG A@=v2.8.8\nFROM ghcr.io/fluxcd/flux-cli:${A@}\n"),

@@ -20,7 +20,7 @@ from flux_upgrade.pins.formats.yaml_places import is_variable, readable
 from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.pins.registry import ALSO, PIN_KINDS
 
-COPIES = frozenset({"kustomize-remote-base", "terraform", "eksctl"})
+COPIES = frozenset({"kustomize-remote-base", "terraform", "eksctl", "commands"})
 """Kinds that begin or restore a cluster that other files keep running: they stand anywhere."""
 _ANYWHERE = COPIES | {ALSO}
 TOOLS = "flux-cli"  # The name of a set of CLI pins that is of no single cluster

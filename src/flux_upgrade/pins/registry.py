@@ -56,6 +56,7 @@ class PinKind(NamedTuple):
 
 ALSO = "also"  # The kind of the places that only the config file knows
 _YAML = (".yaml", ".yml")
+_IMAGES = (".dockerfile", ".containerfile", ".Dockerfile", ".Containerfile")
 _SCRIPTS = (".sh", ".bash", ".zsh", ".fish", ".ps1", ".mk", ".just")
 PIN_KINDS: tuple[PinKind, ...] = (
     PinKind(
@@ -124,14 +125,14 @@ PIN_KINDS: tuple[PinKind, ...] = (
     PinKind(
         "cli-image",
         "cli.cli_image",
-        (*_YAML, "Dockerfile", "Containerfile", ".dockerfile", ".containerfile"),
+        (*_YAML, "Dockerfile", "Containerfile", *_IMAGES),
         (b"fluxcd/flux-cli", b"fluxcd.io/install.sh"),
         begins=("Dockerfile.", "Containerfile."),
     ),
     PinKind(
         "commands",
         "cli.commands",
-        (*_YAML, *_SCRIPTS, ".envrc", ".env"),
+        (*_YAML, *_SCRIPTS, ".envrc", ".env", ".gotmpl", *_IMAGES),
         (
             b"fluxcd/flux2",
             b"fluxcd.io/install.sh",
@@ -144,6 +145,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
             b"flux2 ",
             b"get flux",
         ),
+        begins=("Dockerfile.", "Containerfile."),
         is_bare=True,
     ),
     PinKind(
