@@ -64,7 +64,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
         "flux_instance.pin",
         (*_YAML, ".json", ".gotmpl", *TERRAFORM_FILES),
         (b"FluxInstance", b"flux-instance"),
-        (b"/distribution",),
+        (b"/distribution", b"chartRef"),
     ),
     PinKind(
         "flux-manifests",
@@ -113,6 +113,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
         "flux_operator.pin",
         (*_YAML, ".json", ".gotmpl", "Kustomization", *TERRAFORM_FILES),
         (b"flux-operator", b"flux-instance"),
+        (b"chartRef",),
     ),
     PinKind("workflow", "cli.workflow", _YAML, (b"flux2", b"Flux2", b"fluxcd.io/install.sh")),
     PinKind(

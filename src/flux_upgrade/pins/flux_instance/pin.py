@@ -29,12 +29,13 @@ from flux_upgrade.pins.objects.flux_distribution import (
     CHART_RANGE,
     Distribution,
     Stated,
-    chart_repositories,
+    chart_sources,
     filled,
     is_instance,
     is_release,
     of_instance,
     of_release,
+    without_other_releases,
 )
 from flux_upgrade.pins.objects.helmfile_values import HelmfileValues
 from flux_upgrade.pins.objects.terraform_resources import without_terraform
@@ -68,11 +69,11 @@ def _start(pin: Pin) -> int:
 def _in_yaml(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     kustomizations = context.kustomizations
     others = without_terraform(files)
-    repositories = chart_repositories(others)
-    for file in others:
+    sources = chart_sources(others)
+    for file in without_other_releases(others, sources):
         yield from unknown.of_json_patch(file, NAME)
         for each in with_made(helmfile_objects(file.content)):
-            yield from _pins(file, each, kustomizations, repositories, context)
+            yield from _pins(file, each, kustomizations, sources, context)
 
 
 def _in_terraform(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
@@ -118,7 +119,7 @@ def _pins(
     file: SourceFile,
     each: Object | BrokenDocument,
     kustomizations: Kustomizations,
-    repositories: Sequence[Object],
+    sources: Sequence[Object],
     context: PinContext,
 ) -> Iterator[Pin]:
     if isinstance(each, BrokenDocument):
@@ -128,7 +129,7 @@ def _pins(
     elif is_instance(each):
         if each.has("spec", "distribution"):
             yield from (_pin(found, context) for found in filled(of_instance(file, each), each.maker))
-    elif is_release(each, repositories):
+    elif is_release(each, sources):
         found = of_release(file, each, kustomizations)
         yield from (_pin(one, context) for one in filled(found, each.maker))
     else:

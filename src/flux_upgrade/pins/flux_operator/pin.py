@@ -45,6 +45,8 @@ NAME = "flux-operator"
 _OF_CHARTS = ("HelmRelease", "HelmChart", "OCIRepository")
 _REASON = "it is the flux-operator's own version, which is not updated together with Flux"
 _HINT = "keep it at a version that supports your Flux version"
+_INSTANCE = "it is the version of the chart flux-instance, which does not set the Flux version"
+_INSTANCE_HINT = "keep it at the version of your flux-operator"
 _FLOATS = "the newest flux-operator is installed, which supports the newest Flux"
 _PATCH = "it is a patch of another version reference, so it is not what is applied"
 _PATCH_HINT = "edit the patch, or set the version in the object"
@@ -59,6 +61,7 @@ def patches(files: Sequence[SourceFile], tree: Tree) -> Iterator[PatchedPlace]:
         for target in [(each.text_at("kind"), each.text_at("metadata", "name"))]
         if target[0] in _OF_CHARTS
         for place in places(file, each)
+        if not place.is_of_instance
     ]
     for patch in chart_patches.ChartPatches(Files(files), tree).of(charts):
         yield patch._replace(of="")
@@ -87,7 +90,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
         yield from (_reported(file, place) for file, place in found)
         return
     for file, place in found:
-        if place.trouble == helmfile.RENDERED:
+        if place.trouble == helmfile.RENDERED or place.is_of_instance:
             yield _reported(file, place)
             continue
         pin = unknown_pin(file, NAME, (place.line, place.where, moves.raw_of(place)))
@@ -118,17 +121,18 @@ def _places(
 ) -> Iterator[tuple[SourceFile, OperatorPlace]]:
     """Every place; those of the artifact last, each once: two HelmReleases may share a file of values."""
     others = without_terraform(files)
-    repositories = flux_distribution.chart_repositories(others)
+    sources = flux_distribution.chart_sources(others)
     artifacts: dict[tuple[str, int], tuple[SourceFile, OperatorPlace]] = {}
     yield from in_terraform(files, tree)
-    for file in others:
+    for file in flux_distribution.without_other_releases(others, sources):
         for each in with_made(helmfile_objects(file.content)):
             if isinstance(each, BrokenDocument):
                 yield from ((file, place) for place in in_broken_helmfile(each))
                 continue
-            found = [*places(file, each), *in_helmfile(file, each, tree), *(override(each) if is_asked else ())]
+            own = (place for place in places(file, each) if place.raw or not place.is_of_instance)
+            found = [*own, *in_helmfile(file, each, tree), *(override(each) if is_asked else ())]
             yield from ((file, one) for place in found for one in filled(place, each.maker))
-            for distribution in _distributions(file, each, tree, kustomizations, repositories):
+            for distribution in _distributions(file, each, tree, kustomizations, sources):
                 of_artifact = artifact(distribution)
                 if of_artifact is not None:
                     file_of, place_of = of_artifact
@@ -137,12 +141,12 @@ def _places(
 
 
 def _distributions(
-    file: SourceFile, each: Object, tree: Tree, kustomizations: Kustomizations, repositories: Sequence[Object]
+    file: SourceFile, each: Object, tree: Tree, kustomizations: Kustomizations, sources: Sequence[Object]
 ) -> Iterator[flux_distribution.Distribution]:
     """What an object states of one; values, and so the artifact, may be in another file."""
     if flux_distribution.is_instance(each):
         yield from flux_distribution.filled(flux_distribution.of_instance(file, each), each.maker)
-    elif flux_distribution.is_release(each, repositories):
+    elif flux_distribution.is_release(each, sources):
         yield from flux_distribution.filled(flux_distribution.of_release(file, each, kustomizations), each.maker)
     values = HelmfileValues(tree)
     for release in helmfile.releases(file, each):
@@ -152,8 +156,9 @@ def _distributions(
 
 def _reported(file: SourceFile, place: OperatorPlace) -> Pin:
     state, detail = _state(place)
-    reason = f"{_REASON}{f'; {detail}' if detail else ''}"
-    pin = reported_pin(file, NAME, (place.line, place.where, place.raw), reason, _HINT)
+    reason, hint = (_INSTANCE, _INSTANCE_HINT) if place.is_of_instance else (_REASON, _HINT)
+    reason += f"; {detail}" if detail else ""
+    pin = reported_pin(file, NAME, (place.line, place.where, place.raw), reason, hint)
     return pin._replace(state=state)
 
 

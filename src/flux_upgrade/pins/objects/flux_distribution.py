@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.formats.ranges import folder_of, is_nothing
 from flux_upgrade.pins.formats.resource_sets import inputs, with_made
-from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, dotted, objects, readable
+from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, dotted, is_variable, objects, readable
 from flux_upgrade.pins.pin import SourceFile
 
 CHART = "flux-instance"
@@ -19,6 +19,9 @@ CHART_RANGE = "2.x"  # The chart's own default
 INSTANCE = ("spec",)
 VALUES = ("instance",)
 INLINE = ("spec", "values", "instance")  # Where the chart's values stand in a HelmRelease
+_SOURCES = ("OCIRepository", "HelmChart")
+"""Kinds that ``chartRef`` of a HelmRelease may name."""
+_MARKS = (b"flux-instance", b"flux-operator", b"FluxInstance", b"/distribution")
 _RECONCILE = "fluxcd.controlplane.io/reconcile"
 
 
@@ -70,10 +73,10 @@ def is_instance(each: Object) -> bool:
     return each.text_at("apiVersion").startswith("fluxcd.controlplane.io/") and (each.text_at("kind") == "FluxInstance")
 
 
-def is_release(each: Object, repositories: Iterable[Object]) -> bool:
-    """Whether it is a HelmRelease of the chart flux-instance.
+def is_release(each: Object, sources: Iterable[Object]) -> bool:
+    """Whether it is a HelmRelease of the chart flux-instance. ``sources``: see ``chart_sources``.
 
-    ``repositories``: the OCIRepositories of the tree that may hold that chart.
+    fluxcd.io, "Helm Releases" (chart template, chart reference).
     """
     if not each.text_at("apiVersion").startswith("helm.toolkit.fluxcd.io/"):
         return False
@@ -83,20 +86,42 @@ def is_release(each: Object, repositories: Iterable[Object]) -> bool:
     if chart:
         return chart.rpartition("/")[2] == CHART
     name = each.text_at("spec", "chartRef", "name")
-    urls = [own.text_at("spec", "url") for own in repositories if own.text_at("metadata", "name") == name]
-    # The OCIRepository of that name may stand in another repository.
-    return any(url.rstrip("/").endswith(f"/{CHART}") for url in urls) if urls else name == CHART
+    charts = [_chart_of(own) for own in sources if _is_referenced(own, each)]
+    # The source of that name may stand in another repository.
+    return CHART in charts if charts else name == CHART
 
 
-def chart_repositories(files: Sequence[SourceFile]) -> list[Object]:
-    """The OCIRepositories in ``files``."""
+def chart_sources(files: Sequence[SourceFile]) -> list[Object]:
+    """The OCIRepositories and HelmCharts in ``files`` to which a HelmRelease of the chart may refer."""
     return [
         each
         for file in files
-        if b"OCIRepository" in file.content
+        if CHART.encode() in file.content and any(kind.encode() in file.content for kind in _SOURCES)
         for each in with_made(objects(file.content))
-        if isinstance(each, Object) and each.text_at("kind") == "OCIRepository"
+        if isinstance(each, Object) and each.text_at("kind") in _SOURCES
     ]
+
+
+def without_other_releases(files: Sequence[SourceFile], sources: Iterable[Object]) -> list[SourceFile]:
+    """``files`` without those that only have HelmReleases of other charts: there may be many, and each is YAML."""
+    names = [own.text_at("metadata", "name").encode() for own in sources if _chart_of(own) == CHART]
+    marks = (*_MARKS, *filter(None, names))
+    return [each for each in files if b"chartRef" not in each.content or any(mark in each.content for mark in marks)]
+
+
+def _is_referenced(source: Object, release: Object) -> bool:
+    """A namespace that is not stated is set by a kustomization: it may be any."""
+    kind, name = (release.text_at("spec", "chartRef", key) for key in ("kind", "name"))
+    theirs = release.text_at("spec", "chartRef", "namespace") or release.text_at("metadata", "namespace")
+    namespace = source.text_at("metadata", "namespace")
+    is_same = source.text_at("kind") == kind and source.text_at("metadata", "name") == name
+    return is_same and (theirs == namespace or not theirs or not namespace or is_variable(theirs + namespace))
+
+
+def _chart_of(source: Object) -> str:
+    """The name of the chart that an OCIRepository or a HelmChart has."""
+    field = "url" if source.text_at("kind") == "OCIRepository" else "chart"
+    return source.text_at("spec", field).rstrip("/").rpartition("/")[2]
 
 
 def of_instance(file: SourceFile, each: Object) -> Distribution:
