@@ -24,7 +24,8 @@ from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, re
 NAME = "also"
 
 _GROUP = "version"
-_WRITTEN = re.compile(r"[ \t]*[\"']?(v?\d[\w.+-]*)[\"']?[ \t\r]*(?:#.*)?")
+_WRITTEN = re.compile(r"[ \t]*[\"']?(v?\d[\w.+-]*)[\"']?[ \t]*(?:#.*)?")
+_RETURN = re.compile("\r\n")
 _LONGEST = 200  # Characters that may be captured
 _LARGEST = 256 * 1024  # Bytes of a file
 _MOST_MATCHES = 20  # In one file
@@ -79,7 +80,7 @@ def _in_file(file: SourceFile, pattern: UserPattern) -> Iterator[Pin]:
         yield unknown_pin(file, NAME, (1, where, ""), reason, "remove the file from `files`")
         return
     text = decoded(file.content)
-    found = list(islice(spans(pattern.match, text, _GROUP), _MOST_MATCHES + 1))
+    found = list(islice(_captured(pattern.match, text), _MOST_MATCHES + 1))
     passage = whole(text)
     if len(found) > _MOST_MATCHES:
         reason = f"`match` captures more than {_MOST_MATCHES} versions in the file"
@@ -89,6 +90,13 @@ def _in_file(file: SourceFile, pattern: UserPattern) -> Iterator[Pin]:
         value, reading = _reading(passage, start, end)
         spot = value.line, where, one_line(value.text).strip()
         yield judged(unknown_pin(file, NAME, spot), reading)._replace(details=value)
+
+
+def _captured(match: str, text: str) -> Iterator[tuple[int, int]]:
+    """Where the group is. ``$`` is in front of a Windows line end, too, which RE2 does not know."""
+    returns = [each.start() - count for count, each in enumerate(_RETURN.finditer(text))]
+    for start, end in spans(match, text.replace("\r\n", "\n"), _GROUP):
+        yield start + bisect_left(returns, start), end + bisect_left(returns, end)
 
 
 def _reading(passage: Passage, start: int, end: int) -> tuple[Value, Reading]:
