@@ -178,6 +178,14 @@ SHAPES = {
         "x: &v [" + "{name: instance.a, value: b}," * 20 + "]\nreleases:\n",
         "- {name: a@, chart: x/flux-instance, set: *v}\n",
     ),
+    "releases that refer to a chart": Shape(
+        _YAML,
+        "# flux-instance\n",
+        "---\napiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: a, namespace: n@}\n"
+        "spec: {url: oci://x/flux-instance}\n---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n"
+        "metadata: {name: r@}\nspec: {chartRef: {kind: OCIRepository, name: a},"
+        " values: {instance: {distribution: {version: 2.8.8}}}}\n",
+    ),
     "inputs of a ResourceSet": Shape(
         _YAML,
         "apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSet\nmetadata: {name: a}\nspec:\n"

@@ -27,6 +27,7 @@ from flux_upgrade.pins.objects import helmfile
 from flux_upgrade.pins.objects.flux_distribution import (
     CHART,
     CHART_RANGE,
+    ChartSources,
     Distribution,
     Stated,
     chart_sources,
@@ -119,7 +120,7 @@ def _pins(
     file: SourceFile,
     each: Object | BrokenDocument,
     kustomizations: Kustomizations,
-    sources: Sequence[Object],
+    sources: ChartSources,
     context: PinContext,
 ) -> Iterator[Pin]:
     if isinstance(each, BrokenDocument):

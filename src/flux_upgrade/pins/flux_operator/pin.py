@@ -141,7 +141,7 @@ def _places(
 
 
 def _distributions(
-    file: SourceFile, each: Object, tree: Tree, kustomizations: Kustomizations, sources: Sequence[Object]
+    file: SourceFile, each: Object, tree: Tree, kustomizations: Kustomizations, sources: flux_distribution.ChartSources
 ) -> Iterator[flux_distribution.Distribution]:
     """What an object states of one; values, and so the artifact, may be in another file."""
     if flux_distribution.is_instance(each):

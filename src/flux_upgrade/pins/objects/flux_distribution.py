@@ -5,7 +5,7 @@ flux-operator docs/api/v1/fluxinstance.md; controlplaneio-fluxcd/charts flux-ins
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
@@ -22,6 +22,7 @@ INLINE = ("spec", "values", "instance")  # Where the chart's values stand in a H
 _SOURCES = ("OCIRepository", "HelmChart")
 """Kinds that ``chartRef`` of a HelmRelease may name."""
 _MARKS = (b"flux-instance", b"flux-operator", b"FluxInstance", b"/distribution")
+_MOST_NAMES = 100  # Of sources, that are searched for in each file
 _RECONCILE = "fluxcd.controlplane.io/reconcile"
 
 
@@ -73,8 +74,12 @@ def is_instance(each: Object) -> bool:
     return each.text_at("apiVersion").startswith("fluxcd.controlplane.io/") and (each.text_at("kind") == "FluxInstance")
 
 
-def is_release(each: Object, sources: Iterable[Object]) -> bool:
-    """Whether it is a HelmRelease of the chart flux-instance. ``sources``: see ``chart_sources``.
+ChartSources = Mapping[tuple[str, str, str], Collection[str]]
+"""Kind, name and namespace → names of the charts. Namespace: empty if it is not stated; ``*`` for all of them."""
+
+
+def is_release(each: Object, sources: ChartSources) -> bool:
+    """Whether it is a HelmRelease of the chart flux-instance.
 
     fluxcd.io, "Helm Releases" (chart template, chart reference).
     """
@@ -85,37 +90,39 @@ def is_release(each: Object, sources: Iterable[Object]) -> bool:
     chart = each.text_at("spec", "chart", "spec", "chart")
     if chart:
         return chart.rpartition("/")[2] == CHART
-    name = each.text_at("spec", "chartRef", "name")
-    charts = [_chart_of(own) for own in sources if _is_referenced(own, each)]
+    kind, name = (each.text_at("spec", "chartRef", key) for key in ("kind", "name"))
+    namespace = _plain(each.text_at("spec", "chartRef", "namespace") or each.text_at("metadata", "namespace"))
+    # A namespace that is not stated is set by a kustomization: it may be any.
+    found = [sources.get((kind, name, one), ()) for one in ((namespace, "") if namespace else ("*",))]
     # The source of that name may stand in another repository.
-    return CHART in charts if charts else name == CHART
+    return any(CHART in charts for charts in found) if any(found) else name == CHART
 
 
-def chart_sources(files: Sequence[SourceFile]) -> list[Object]:
+def chart_sources(files: Sequence[SourceFile]) -> ChartSources:
     """The OCIRepositories and HelmCharts in ``files`` to which a HelmRelease of the chart may refer."""
-    return [
-        each
-        for file in files
-        if CHART.encode() in file.content and any(kind.encode() in file.content for kind in _SOURCES)
-        for each in with_made(objects(file.content))
-        if isinstance(each, Object) and each.text_at("kind") in _SOURCES
-    ]
+    found: dict[tuple[str, str, str], set[str]] = {}
+    for file in files:
+        if CHART.encode() in file.content and any(kind.encode() in file.content for kind in _SOURCES):
+            for each in with_made(objects(file.content)):
+                if isinstance(each, Object) and each.text_at("kind") in _SOURCES:
+                    kind, name = each.text_at("kind"), each.text_at("metadata", "name")
+                    for namespace in (_plain(each.text_at("metadata", "namespace")), "*"):
+                        found.setdefault((kind, name, namespace), set()).add(_chart_of(each))
+    return found
 
 
-def without_other_releases(files: Sequence[SourceFile], sources: Iterable[Object]) -> list[SourceFile]:
+def without_other_releases(files: Sequence[SourceFile], sources: ChartSources) -> Sequence[SourceFile]:
     """``files`` without those that only have HelmReleases of other charts: there may be many, and each is YAML."""
-    names = [own.text_at("metadata", "name").encode() for own in sources if _chart_of(own) == CHART]
-    marks = (*_MARKS, *filter(None, names))
+    names = {name.encode() for (_, name, _), charts in sources.items() if name and CHART in charts}
+    if len(names) > _MOST_NAMES:
+        return files
+    marks = (*_MARKS, *names)
     return [each for each in files if b"chartRef" not in each.content or any(mark in each.content for mark in marks)]
 
 
-def _is_referenced(source: Object, release: Object) -> bool:
-    """A namespace that is not stated is set by a kustomization: it may be any."""
-    kind, name = (release.text_at("spec", "chartRef", key) for key in ("kind", "name"))
-    theirs = release.text_at("spec", "chartRef", "namespace") or release.text_at("metadata", "namespace")
-    namespace = source.text_at("metadata", "namespace")
-    is_same = source.text_at("kind") == kind and source.text_at("metadata", "name") == name
-    return is_same and (theirs == namespace or not theirs or not namespace or is_variable(theirs + namespace))
+def _plain(namespace: str) -> str:
+    """Empty for a variable."""
+    return "" if is_variable(namespace) else namespace
 
 
 def _chart_of(source: Object) -> str:
