@@ -13,6 +13,7 @@ import pytest
 
 from api_use_runs import CLUSTER, cluster, plant
 from config_files import load
+from flows import World, fleet
 from flux_upgrade import main
 from flux_upgrade.clusters.also import user_patterns
 from flux_upgrade.clusters.clusters import Member, clusters_of
@@ -23,6 +24,7 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover
 from flux_upgrade.pins.pin import Pin, PinState, Role
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux, WrittenReleases, rendered
+from memory_forge import MemoryForge
 
 VALUES = "ansible/group_vars/all.yaml"
 TEXT = "flux_version: v2.8.8\n"
@@ -218,3 +220,19 @@ def test_check_knows_the_cluster_that_only_the_entry_finds(tmp_path: Path, writt
     root = plant(tmp_path, files)
     _, out, _ = run(root, written_source, "check", "--json")
     assert json.loads(out)["running"] == ["v2.8.8"]
+
+
+def test_the_pull_request_of_the_cluster_changes_the_place_and_names_it() -> None:
+    files = {**fleet({"clusters/production": "v2.8.7"}), VALUES: b'flux_version: "v2.8.7"  # keep\r\n'}
+    forge = MemoryForge(dict(files))
+    world = World(files, load(ENTRY, ".github/flux-upgrade.yaml"))
+    world.run(forge)
+    (patch,) = forge.open_pulls("flux-upgrade/clusters.production/patch")
+    assert f"{VALUES}:1" in patch.body
+    assert "| also |" in patch.body
+    changed = forge.trees[forge.heads["flux-upgrade/clusters.production/patch"]]
+    assert changed[VALUES] == b'flux_version: "v2.8.8"  # keep\r\n'
+    forge.merge(patch.number)
+    world.files = dict(forge.files)
+    world.run(forge)
+    assert forge.open_pulls("flux-upgrade/clusters.production/patch") == []
