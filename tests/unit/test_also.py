@@ -77,6 +77,12 @@ def test_of_several_clusters_the_entry_names_one() -> None:
     assert clusters(files)["ansible/group_vars"] == [VALUES]
 
 
+def test_a_cluster_without_a_directory_is_reported() -> None:
+    pin, note = found({VALUES: TEXT}, f"{ENTRY}    cluster: clusters/typo\n")
+    assert (pin.role, pin.folder) == (Role.INSTALLS, "clusters/typo")
+    assert (note.role, note.line, note.reason) == (Role.REPORTED, 2, "no file is in clusters/typo")
+
+
 def test_several_files_may_be_of_the_root() -> None:
     files = {"flux-system/gotk-components.yaml": manifest(), "ansible/b/c": TEXT, VALUES: TEXT}
     assert clusters(files, f"{ENTRY}    cluster: .\n") == {"root": [*files]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flux_upgrade.config.config import PATH, Config, match
 from flux_upgrade.model.files import Tree
+from flux_upgrade.model.text import is_below
 from flux_upgrade.pins.context import UserPattern
 
 _ANY = ("",)
@@ -28,6 +29,7 @@ def user_patterns(config: Config, tree: Tree, below: str, *, is_whole: bool) -> 
             file,
             each.line,
             is_whole,
+            is_astray=not any(is_below(path, each.cluster or "") for path in paths),
         )
         for each in config.also
     )

@@ -71,6 +71,7 @@ class UserPattern(NamedTuple):
     config: str  # Path of the config file
     line: int  # Of the entry in it, from 1
     is_whole: bool = True  # Whether the tree is the repository, so that `paths` are all files
+    is_astray: bool = False  # Whether no file is in `folder`
 
 
 @dataclass(frozen=True)

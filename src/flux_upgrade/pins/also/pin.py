@@ -117,6 +117,8 @@ def _notes(pattern: UserPattern, count: int) -> Iterator[Pin]:
     if not pattern.is_whole:
         return
     file, spot = SourceFile(pattern.config, b""), (pattern.line, "also", "")
+    if pattern.is_astray and pattern.paths:
+        yield reported_pin(file, NAME, spot, f"no file is in {pattern.folder}", "correct `cluster`")
     if not pattern.paths:
         yield reported_pin(file, NAME, spot, "no file matches `files`", "correct `files`, or remove the entry")
     elif len(pattern.paths) > _MOST_FILES:
