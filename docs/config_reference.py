@@ -14,6 +14,7 @@ from flux_upgrade.bootstrap.config_keys import schema as bootstrap_schema
 from flux_upgrade.bootstrap.flag_table import FLAGS as BOOTSTRAP_FLAGS
 from flux_upgrade.bootstrap.flag_table import Flag
 from flux_upgrade.bootstrap.options import Provider, Source
+from flux_upgrade.config.also_keys import ALSO
 from flux_upgrade.config.config import PATH
 from flux_upgrade.config.install_flags import EXTRA, MEANINGS, default
 from flux_upgrade.config.keys import GROUP, TOP, Key, MappingShape
@@ -37,6 +38,12 @@ groups:
     assignees: [octocat]
     kubernetes-version: 1.34
     needs-approval: [rbac, network-policy]
+"""
+ALSO_EXAMPLE = """\
+also:
+  - files: ["ansible/group_vars/*.yaml"]
+    match: 'flux_version: (?<version>.*)'
+    cluster: clusters/production
 """
 BOOTSTRAP_EXAMPLE = """\
 bootstrap:
@@ -149,6 +156,13 @@ def reference() -> str:
                 "- The last pattern that matches decides. Unlike in Git, this also applies in a directory that an "
                 "earlier pattern matched."
             ),
+            "## Also",
+            (
+                "Each entry of `also` has these keys. See [your own places](../how-to/other-places.md) for examples, and "
+                "for what happens if an entry matches nothing."
+            ),
+            f"```yaml\n{ALSO_EXAMPLE}```",
+            _table(("Key", "Required", "Type", "Default", "Meaning"), _also_rows()),
             "## Durations",
             "`0`, or a number with `h` (hours), `d` (days) or `w` (weeks).",
             *_bootstrap(),
@@ -174,6 +188,12 @@ def _bootstrap() -> Iterator[str]:
         "passwords into a file of the repository: `registry-creds` is only for the command line."
     )
     yield _table(("Flag", "For", "Since", "Type", "Meaning"), _bootstrap_flag_rows())
+
+
+def _also_rows() -> Iterator[tuple[str, ...]]:
+    for key in ALSO.keys:
+        plain = f"`{key.default}`" if key.default else ""
+        yield f"`{key.name}`", "yes" if key.name in ALSO.required else "no", type_of(key.shape), plain, key.meaning
 
 
 def _bootstrap_rows() -> Iterator[tuple[str, ...]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 
+from flux_upgrade.clusters.also import user_patterns
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign, of_artifact
 from flux_upgrade.clusters.operator_limits import with_operators
@@ -103,7 +104,8 @@ class World:
         """Everything that was read."""
         tree = MemoryTree(self.files)
         moves = self.config.moves_operator
-        world = PinContext(tree, self.using, self.artifacts, MemoryCharts(), moves, self.own)
+        also = user_patterns(self.config, tree, "", is_whole=True)
+        world = PinContext(tree, self.using, self.artifacts, MemoryCharts(), moves, self.own, also=also)
         pins = (*_installations(tree, self.using), *discover.discover_pins(world))
         found: Sequence[Pin] = with_operators(pins, tree, world, "", self.config.is_ignored)
         if self.own is not None:

@@ -24,9 +24,19 @@ class Shape(NamedTuple):
     begin: str
     again: str  # `@` stands for how many there are before it
     end: str = ""
+    config: str = ""  # How the config file begins; empty: there is none
+    config_again: str = ""  # As `again`, for the config file
 
     def text(self, count: int) -> str:
-        return self.begin + "".join(self.again.replace("@", str(each)) for each in range(count)) + self.end
+        return self.begin + _repeated(self.again, count) + self.end
+
+    def files(self, count: int) -> dict[str, str]:
+        config = self.config + _repeated(self.config_again, count)
+        return {self.path: self.text(count), **({".github/flux-upgrade.yaml": config} if config else {})}
+
+
+def _repeated(text: str, count: int) -> str:
+    return "".join(text.replace("@", str(each)) for each in range(count))
 
 
 SHAPES = {
@@ -169,6 +179,22 @@ SHAPES = {
     "checksums": Shape(_SH, "# renovate: depName=fluxcd/flux2\nV=v2.8.8\n", "a" * 64 + " "),
     "commands in one line": Shape(_SH, "flux install ", "flux install --version ", "\n"),
     "addresses in one line": Shape(_SH, "", "https://github.com/fluxcd/flux2/releases/download/v2.8.8/install.yaml "),
+    "archives in one line": Shape(
+        _SH, "", "https://github.com/fluxcd/flux2/releases/download/v2.8.8/flux_2.8.8_linux_amd64.tar.gz "
+    ),
+    "directories of releases": Shape(
+        _SH, "V=v2.8.8\nX=flux_\n", "U@=https://github.com/fluxcd/flux2/releases/download/$V\n"
+    ),
+    "commands of a Dockerfile": Shape(
+        "Dockerfile",
+        "",
+        "ARG V@=2.8.8\nADD https://github.com/fluxcd/flux2/releases/download/v$V@/flux_${V@}_linux_amd64.tar.gz /\n",
+    ),
+    "files of a generator": Shape(
+        "kustomization.yaml",
+        "configMapGenerator:\n- name: a\n  files:\n",
+        "  - a@=https://github.com/fluxcd/flux2/releases/download/v2.8.8/install.yaml\n",
+    ),
     "braces in an address": Shape(_SH, "curl https://github.com/fluxcd/flux2/", "{{", "\n"),
     "steps of a workflow": Shape(".github/workflows/x.yaml", _WORKFLOW, "    - uses: fluxcd/flux2/action@main\n"),
     "steps with ControlPlane's actions": Shape(
@@ -209,12 +235,34 @@ SHAPES = {
         "x: &v [" + "{name: instance.a, value: b}," * 20 + "]\nreleases:\n",
         "- {name: a@, chart: x/flux-instance, set: *v}\n",
     ),
+    "releases that refer to a chart": Shape(
+        _YAML,
+        "# flux-instance\n",
+        "---\napiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: a, namespace: n@}\n"
+        "spec: {url: oci://x/flux-instance}\n---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n"
+        "metadata: {name: r@}\nspec: {chartRef: {kind: OCIRepository, name: a},"
+        " values: {instance: {distribution: {version: 2.8.8}}}}\n",
+    ),
     "inputs of a ResourceSet": Shape(
         _YAML,
         "apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSet\nmetadata: {name: a}\nspec:\n"
         "  resources:\n  - apiVersion: fluxcd.controlplane.io/v1\n    kind: FluxInstance\n    metadata: {name: flux}\n"
         "    spec: {distribution: {version: << inputs.v >>, registry: ghcr.io/fluxcd}}\n  inputs:\n",
         "  - {v: 2.8.8}\n",
+    ),
+    "versions of one's own": Shape(
+        "a.txt", "", "flux v2.8.@\n", config="also:\n- {files: ['**'], match: '(?<version>v.*)'}\n"
+    ),
+    "empty versions of one's own": Shape("a.txt", "", "é", config="also:\n- {files: ['**'], match: '(?<version>)'}\n"),
+    "entries for versions of one's own": Shape(
+        "a.txt", "", "a@: v2.8.8\n", config="also:\n", config_again="- {files: ['**'], match: 'a@: (?<version>v.*)'}\n"
+    ),
+    "entries for one version": Shape(
+        "a.txt",
+        "a: v2.8.8\n",
+        "#\n",
+        config="also:\n",
+        config_again="- {files: ['*.txt'], match: 'a: (?<version>v.*)', cluster: c@}\n",
     ),
     "rules for Renovate": Shape(
         "renovate.json", '{"packageRules": [{}', ',{"matchPackageNames": ["fluxcd/flux2"]}', "]}"

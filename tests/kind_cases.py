@@ -15,8 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import txtar
+from config_files import load
+from flux_upgrade.clusters.also import user_patterns
 from flux_upgrade.clusters.operator_limits import with_operators
 from flux_upgrade.clusters.ownership.artifact_references import references
+from flux_upgrade.config.config import PATH
 from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound
 from flux_upgrade.model.text import TextEdit, edited
@@ -56,6 +59,8 @@ class KindCase:
     """The first characters of the addresses that is unreachable."""
     moves_operator: bool = False
     """Whether the flux-operator's own pins are upgraded."""
+    config: str = ""
+    """The config file, for its key ``also``."""
     own: Mapping[str, Any] = field(default_factory=dict)
     """The artifact that the run is about, see ``own_artifacts.of_case``; empty: none."""
 
@@ -79,6 +84,7 @@ class KindCase:
             MemoryCharts(self.charts, self.unreachable),
             self.moves_operator,
             of_case(self.own, self.to),
+            also=user_patterns(load(self.config, PATH), MemoryTree(files), "", is_whole=True),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,10 @@ from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.oci.reference import parse_address
 from flux_upgrade.model.text import edited
 from flux_upgrade.model.versions import Version
-from flux_upgrade.pins.context import PinContext
+from flux_upgrade.pins.context import PinContext, UserPattern
 from flux_upgrade.pins.discover import discover_pins, kind_of
 from flux_upgrade.pins.pin import Pin, Role
-from flux_upgrade.pins.registry import PIN_KINDS
+from flux_upgrade.pins.registry import ALSO, PIN_KINDS
 from kind_cases import ListedReleases
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
 from spans import assert_kept_outside
@@ -219,10 +220,13 @@ def test_any_real_file_under_any_name(conformance: Path, regenerator: Regenerato
     for archive in ("siblings.tar.xz", "pins.tar.xz", "resources.tar.xz"):
         for _, content in members(conformance / archive):
             context = context_of(dict.fromkeys(ANY_NAMES, content), regenerator)
-            list(discover_pins(context))
+            everywhere = UserPattern(
+                r"(?<version>v?\d+\.[\d.]+)", ANY_NAMES, is_cli=False, folder=None, config="x", line=1
+            )
+            list(discover_pins(replace(context, also=(everywhere,))))
             references(context.tree, PUBLISHED)
             count += 1
     seconds = time.monotonic() - start
     tell(f"pins: {count} files read under {len(ANY_NAMES)} names without a traceback, in {seconds:.1f} s")
     assert count == 316 + 39 + 564
-    assert all(any(kind.takes(name) for name in ANY_NAMES) for kind in PIN_KINDS)
+    assert all(any(kind.takes(name) for name in ANY_NAMES) or kind.name == ALSO for kind in PIN_KINDS)

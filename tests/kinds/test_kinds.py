@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import txtar
+from flux_upgrade.pins.also import pin as also
 from flux_upgrade.pins.cli import cli_image, commands, devbox, operator_cli, tool_versions, workflow
 from flux_upgrade.pins.eksctl import pin as eksctl
 from flux_upgrade.pins.flux_instance import pin as flux_instance
@@ -65,6 +66,7 @@ def _as_found(case: KindCase, upgraded: Upgraded) -> txtar.Archive:
 
 
 MODULES: tuple[KindModule, ...] = (
+    also,
     artifact,
     cli_image,
     commands,

@@ -29,6 +29,7 @@ def sets(files: Mapping[str, str]) -> dict[str, list[str]]:
     return {each.name: sorted(member.path for member in each.members) for each in clusters(files)}
 
 
+INSTALL = "https://github.com/fluxcd/flux2/releases/download/v2.8.8/install.yaml"
 A, B = "clusters/a/flux-system/gotk-components.yaml", "clusters/b/flux-system/gotk-components.yaml"
 
 
@@ -82,6 +83,16 @@ A, B = "clusters/a/flux-system/gotk-components.yaml", "clusters/b/flux-system/go
                 ],
             },
             id="two-clusters-with-a-copy-each",
+        ),
+        pytest.param(
+            {A: vendored(), "hack/up.sh": f"kubectl apply -f {INSTALL}\n"},
+            {"clusters/a": [A, "hack/up.sh"]},
+            id="a-script-beside-the-one-cluster",
+        ),
+        pytest.param(
+            {A: vendored(), B: vendored(), "clusters/b/up.sh": f"kubectl apply -f {INSTALL}\n"},
+            {"clusters/a": [A], "clusters/b": [B, "clusters/b/up.sh"]},
+            id="a-script-in-the-clusters-folder",
         ),
         pytest.param(
             {A: vendored(), B: vendored(), "bootstrap/kustomization.yaml": base()},

@@ -68,6 +68,40 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "groups:\n  a:": [(2, "group 'a' expects a mapping, got nothing")],
     "groups:\n  a: {}": [(2, "group 'a' has no paths")],
     "groups:\n  a: {paths: []}": [(2, "paths is empty")],
+    # Places of one's own
+    "also: x": [(1, "also expects a list, got text")],
+    "also: [x]": [(1, "an entry of also expects a mapping, got text")],
+    "also:\n  - {}": [(2, "an entry of also has no files"), (2, "an entry of also has no match")],
+    "also:\n  - {file: [a], match: '(?<version>x)'}": [
+        (2, "unknown key 'file', did you mean 'files'?"),
+        (2, "an entry of also has no files"),
+    ],
+    "also:\n  - {files: [/etc/passwd], match: '(?<version>x)'}": [
+        (2, "files '/etc/passwd' is not a pattern as in .gitignore, relative to the repository's root")
+    ],
+    "also:\n  - {files: [../a], match: '(?<version>x)'}": [
+        (2, "files '../a' is not a pattern as in .gitignore, relative to the repository's root")
+    ],
+    "also:\n  - {files: [], match: '(?<version>x)'}": [(2, "files is empty")],
+    "also:\n  - {files: ['!a'], match: '(?<version>x)'}": [
+        (2, "files begins with an exception, '!a', and matches nothing")
+    ],
+    "also:\n  - {files: [a], match: ' '}": [(2, "match ' ' is not a regular expression")],
+    "also:\n  - {files: [a], match: 7}": [(2, "match expects a regular expression, got a number; put it in quotes")],
+    "also:\n  - {files: [a], match: '(?<version>x)', for: all}": [(2, "for 'all' is not one of cluster, cli")],
+    "also:\n  - {files: [a], match: '(?<version>x)', cluster: /a}": [
+        (
+            2,
+            "cluster '/a' is not the directory of a cluster, relative to the repository's root, such as clusters/production",
+        )
+    ],
+    "also:\n  - {files: [a], match: '(?<version>x)', cluster: a/../..}": [
+        (
+            2,
+            "cluster 'a/../..' is not the directory of a cluster, relative to the repository's root, such as clusters/production",
+        )
+    ],
+    "groups:\n  a:\n    paths: [a]\n    also: []": [(4, "key 'also' belongs to the top level")],
     # Rings
     "after: [a]": [(1, "key 'after' belongs in a group")],
     "groups:\n  a: {paths: [a], after: 'b c'}": [
@@ -262,6 +296,26 @@ BEYOND_SCHEMA: dict[str, list[tuple[int, str]]] = {
         (1, "schedule '* * 31 4,6,9,11 *' never matches: check its day-of-month"),
     ],
     "schedule: '* * * * MON-THU-FRI'": [(1, "schedule '* * * * MON-THU-FRI' never matches: check its day-of-week")],
+    "also:\n  - {files: [a], match: x}": [(2, "match 'x' has no group (?<version>…)")],
+    "also:\n  - {files: [a], match: '(?<other>x)'}": [(2, "match '(?<other>x)' has no group (?<version>…)")],
+    "also:\n  - {files: [a], match: '(?<version>x)|(?P<version>y)'}": [
+        (2, "match '(?<version>x)|(?P<version>y)' has the group (?<version>…) twice")
+    ],
+    "also:\n  - files: [a]\n    match: (?<version>x": [
+        (3, "match '(?<version>x' is not a regular expression of RE2: missing ): (?<version>x")
+    ],
+    "also:\n  - {files: [a], match: '(?<!a)(?<version>x)'}": [
+        (2, "match '(?<!a)(?<version>x)' is not a regular expression of RE2: invalid perl operator: (?<!")
+    ],
+    "also:\n  - {files: [a], match: '(?<version>a)\\1'}": [
+        (2, r"match '(?<version>a)\1' is not a regular expression of RE2: invalid escape sequence: \1")
+    ],
+    "also:\n  - {files: [a], match: '(?<version>(?:(?:a?b?){30}){30})'}": [
+        (2, "match '(?<version>(?:(?:a?b?){30}){30})' is too large for RE2: repeat less in it")
+    ],
+    "also:\n  - {files: [a], match: '(?<version>x)', for: cli, cluster: a}": [
+        (2, "cluster has no effect with for: cli")
+    ],
     "timezone: Europe/Berln": [(1, "timezone 'Europe/Berln' is not a time zone of the IANA database")],
     "timezone: Europe": [(1, "timezone 'Europe' is not a time zone of the IANA database")],
     "ignore: ['a[']": [(1, "ignore 'a[' matches nothing")],
@@ -313,6 +367,11 @@ VALID = (
     "schedule: []",
     "timezone: America/Argentina/Buenos_Aires",
     "timezone: Etc/GMT+5",
+    "also: []",
+    "also: [{files: [a], match: '(?<version>.*)'}]",
+    "also: [{files: [/Makefile, '!b'], match: '(?P<version>.*)', for: cluster, cluster: clusters/a/}]",
+    "also: [{files: ['**'], match: '(?<version>.*)', for: cli}, {files: [a], match: '(?<version>.*)', cluster: .}]",
+    "also: [{files: [a], match: '\\(?<version>?(?<version>x)'}]",
     "branch-prefix: bots/flux-",
     "flux-operator: report",
     "migrate: off",

@@ -173,6 +173,7 @@ def test_what_loosens_runs_or_names_a_place_is_never_shared() -> None:
         *(
             "auto-merge",
             "allow-hosts",
+            "also",
             "flags",
             "labels",
             "forge",

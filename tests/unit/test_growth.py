@@ -56,8 +56,8 @@ def test_work_grows_no_faster_than_the_file(
     name: str, tmp_path: Path, written_source: Path, record_property: Callable[[str, object], None]
 ) -> None:
     shape = SHAPES[name]
-    steps(tmp_path / "first", written_source, {shape.path: shape.text(SIZES[1] - 1)})  # which imports
-    found = [steps(tmp_path / str(count), written_source, {shape.path: shape.text(count)}) for count in SIZES]
+    steps(tmp_path / "first", written_source, shape.files(SIZES[1] - 1))  # which imports
+    found = [steps(tmp_path / str(count), written_source, shape.files(count)) for count in SIZES]
     record_property("steps", dict(zip(SIZES, found, strict=True)))
     assert_linear(found)
 

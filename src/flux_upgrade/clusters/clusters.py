@@ -18,10 +18,11 @@ from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import is_below, repository_path
 from flux_upgrade.pins.formats.yaml_places import is_variable, readable
 from flux_upgrade.pins.pin import Pin, Role
-from flux_upgrade.pins.registry import PIN_KINDS
+from flux_upgrade.pins.registry import ALSO, PIN_KINDS
 
-COPIES = frozenset({"kustomize-remote-base", "terraform", "eksctl"})
+COPIES = frozenset({"kustomize-remote-base", "terraform", "eksctl", "commands"})
 """Kinds that begin or restore a cluster that other files keep running: they stand anywhere."""
+_ANYWHERE = COPIES | {ALSO}
 TOOLS = "flux-cli"  # The name of a set of CLI pins that is of no single cluster
 WORKFLOWS = ".github/workflows/"  # The folder of GitHub's workflows, which not every token may change
 _HIDDEN = re.compile(r"(?:^|/)\.[^/].*")
@@ -167,13 +168,14 @@ class _ClusterAssignment:
         stated = self._stated(member)
         if stated is not None:
             return _Key(stated or ".")
-        is_copy = found.kind in COPIES
+        is_copy = found.kind in _ANYWHERE
         if found.owner and not is_copy:
             return _Key(folder, found.owner)
         root = self._deepest(folder)
         if root is None:
             root = self._by_kustomization(folder)
-        is_free = is_copy and found.is_movable and found.folder is None
+        # The config file is about this repository, whatever its pattern captures.
+        is_free = is_copy and (found.is_movable or found.kind == ALSO) and found.folder is None
         if root is None and (found.role is Role.OPERATOR or is_free):
             root = self._nearest_single_root(folder)
         if root is None and found.owner:
@@ -190,7 +192,8 @@ class _ClusterAssignment:
         repositories.
         """
         pin = member.pin
-        is_disputed = _installs(member) and len(self._claims[pin.kind, pin.folder]) > 1
+        # What the config file says of a cluster is about this repository.
+        is_disputed = _installs(member) and pin.kind != ALSO and len(self._claims[pin.kind, pin.folder]) > 1
         return None if is_disputed and (pin.kind in COPIES or not pin.folder) else pin.folder
 
     def _deepest(self, folder: str) -> str | None:
@@ -223,7 +226,7 @@ def _rank(member: Member) -> tuple[bool, bool, int]:
     found = member.pin
     if found.is_manifest:
         return False, False, 0
-    is_late = found.kind in COPIES or found.role is Role.OPERATOR
+    is_late = found.kind in _ANYWHERE or found.role is Role.OPERATOR
     return True, is_late, [style.name for style in PIN_KINDS].index(found.kind)
 
 

@@ -6,10 +6,12 @@ import os
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from flux_upgrade.action import runner
 from flux_upgrade.adapters.local.spread import spread
 from flux_upgrade.cli.options import ApiUsesOptions, ReportForm
+from flux_upgrade.clusters.also import user_patterns
 from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
 from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.clusters.roots import graph_of
@@ -71,6 +73,7 @@ def read_api_uses(
     running, unknown = [served.at(each) for each in options.running], []
     pinning = frozenset(() if running else looked_at(scope.whole))
     context = build_pin_context(environment, scope.whole, source, no_hosts)
+    context = replace(context, also=user_patterns(config, scope.whole, "", is_whole=True))
     urls = build_checkout(environment, scope.place).urls
     looked_for = _searched(scope, config, context, urls)
     suspected = suspects(scope.whole, looked_for, pinning, target, spread)
@@ -128,7 +131,7 @@ def _searched(scope: Scope, config: Config, context: PinContext, urls: Sequence[
         return searched(scope.tree, "", config)
     folder = scope.below.rstrip("/")
     below = frozenset(each for each in looked_at(scope.whole) if is_below(each, folder))
-    clusters = clusters_of(_members(discover(context, below)), scope.whole)
+    clusters = clusters_of(_members(discover(replace(context, also=()), below)), scope.whole)
     graph = graph_of(clusters, scope.whole, urls, folder)
     read = frozenset[str]().union(*(each.files for each in graph.clusters))
     return searched(scope.whole, "", config).only(lambda path: path.startswith(scope.below) or path in read)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import find, head_of, is_sparse
 from flux_upgrade.adapters.recording import NoArtifacts, NoCharts, NoReleases
+from flux_upgrade.clusters.also import user_patterns
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign
 from flux_upgrade.clusters.void_groups import Void, group_paths, groups_without_match
@@ -74,14 +75,15 @@ def _usual() -> str:
 def _compared(path: str, environment: Environment, config: Config, *, is_there: bool) -> _Compared:
     place = find(path if is_there else ".")
     # Whoever has no file yet wants to see what a run would act on; a file without groups says so itself.
-    if not place.is_checkout or (is_there and not config.groups):
+    if not place.is_checkout or (is_there and not config.groups and not config.also):
         return _Compared()
     if is_sparse(place.root):
         return _Compared(warning=_SPARSE)
     tree = build_tree(place.root)
     # Which groups there are does not depend on releases: the command needs no network.
     regenerator = Regenerator(NoReleases(), build_flux(environment))
-    found = discover(PinContext(tree, regenerator, NoArtifacts(), NoCharts(), config.moves_operator))
+    also = user_patterns(config, tree, "", is_whole=True)
+    found = discover(PinContext(tree, regenerator, NoArtifacts(), NoCharts(), config.moves_operator, also=also))
     members = [Member(each, each.path) for each in found]
     if not any(each.role is Role.INSTALLS for each in found):
         return _Compared(warning=_NO_FLUX.format(_NO_MATCHES if config.groups else ""))

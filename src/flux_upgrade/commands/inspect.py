@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from flux_upgrade.cli.options import InspectOptions
+from flux_upgrade.clusters.also import user_patterns
 from flux_upgrade.clusters.clusters import Member, clusters_of
 from flux_upgrade.clusters.operator_limits import with_operators
 from flux_upgrade.clusters.roots import graph_of
 from flux_upgrade.commands.output import Console
-from flux_upgrade.commands.read import build_config, require_any, scope_of
+from flux_upgrade.commands.read import Scope, build_config, require_any, scope_of
 from flux_upgrade.commands.wiring import build_checkout, build_pin_context, build_releases
 from flux_upgrade.commands.wiring_hosts import build_egress
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.manifests.proof import Verdict
-from flux_upgrade.model.errors import Unreadable, UsageError
+from flux_upgrade.model.errors import InvalidConfig, Unreadable, UsageError
 from flux_upgrade.model.oci.reference import Address
+from flux_upgrade.pins.context import UserPattern
 from flux_upgrade.pins.discover import discover
 from flux_upgrade.pins.pin import Role
 from flux_upgrade.report.graph import graph_text
@@ -31,6 +34,7 @@ def run(options: InspectOptions, environment: Environment, console: Console) -> 
     scope = scope_of(options.path)
     hosts = partial(build_egress, environment, options, partial(build_config, scope.place))
     context = build_pin_context(environment, scope.tree, build_releases(environment, options.release_source), hosts)
+    context = replace(context, also=_also(scope, console))
     everything = with_operators(discover(context), scope.whole, context, scope.below, lambda _: False)
     installations = tuple(each for each in everything if each.is_manifest)
     pins = tuple(each for each in everything if not each.is_manifest)
@@ -51,6 +55,17 @@ def run(options: InspectOptions, environment: Environment, console: Console) -> 
         where = whole_path(located(options.path, each.path))
         console.fail(Unreadable.slug, f"{where}: {each.proof.reason}", each.proof.hint)
     return Unreadable.exit_code if broken else 0
+
+
+def _also(scope: Scope, console: Console) -> tuple[UserPattern, ...]:
+    """What the config file adds; what is found without it is shown even if the file is not valid."""
+    try:
+        config = build_config(scope.place)
+    except (InvalidConfig, UsageError) as error:
+        first = error.message.partition("\n")[0]
+        console.warn(f"the config file is not used: {first}\nrun `flux-upgrade config check`")
+        return ()
+    return user_patterns(config, scope.tree, scope.below, is_whole=scope.is_whole)
 
 
 def _artifact(options: InspectOptions, address: Address, environment: Environment, console: Console) -> int:

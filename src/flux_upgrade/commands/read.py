@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import CheckoutLocation, find, head_of, is_sparse
 from flux_upgrade.cli.options import UpgradeOptions
+from flux_upgrade.clusters.also import user_patterns
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign
 from flux_upgrade.clusters.operator_limits import with_operators
@@ -56,10 +57,13 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
     place, below = scope.place, scope.below
     config = build_config(place, options.config, options.governing, shared_configs(environment, place.root))
     environment.say(f"reading {options.path}")
-    require_marks(scope.tree, options.path)
+    also = user_patterns(config, scope.tree, scope.below, is_whole=scope.is_whole)
+    if not also:
+        require_marks(scope.tree, options.path)
     source = build_releases(environment, options.release_source)
     hosts = partial(build_egress, environment, options, lambda: config)
     context = build_pin_context(environment, scope.tree, source, hosts, moves_operator=config.moves_operator)
+    context = replace(context, also=also)
     # Listed first: what the list says of a release has not to be asked for again.
     releases = source.list()
     found = with_operators(discover(context), scope.whole, context, below, config.is_ignored)

@@ -117,6 +117,16 @@ class BootstrapConfig(NamedTuple):
     """Names, and the flags that differ; empty: there is one, without a name."""
 
 
+class Also(NamedTuple):
+    """An entry of the key ``also``: versions of Flux at places that no kind of version reference knows."""
+
+    files: tuple[str, ...]  # Patterns as in .gitignore, relative to the repository's root
+    match: str  # For RE2, with the group ``version``
+    is_cli: bool = False  # Whether it is the version of the Flux CLI
+    cluster: str | None = None  # The directory that Flux reconciles the cluster from; empty: the root; None: not given
+    line: int = 1  # Of the entry in the config file, from 1
+
+
 class Config(NamedTuple):
     """The whole file. The first group whose patterns match an installation has it."""
 
@@ -131,6 +141,7 @@ class Config(NamedTuple):
     limits: Limits = Limits()
     allow_hosts: tuple[str, ...] = ()  # That the tree names, and that are asked though they are not public
     dashboard: bool = False  # Whether an issue shows everything
+    also: tuple[Also, ...] = ()
     extends: str = ""  # As it is written; empty: the file extends no other
     origins: tuple[Origin, ...] = ()  # Of what is set, where the shared file was read
 

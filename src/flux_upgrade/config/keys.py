@@ -47,6 +47,7 @@ class PlainShape(StrEnum):
     COUNT = "whole number, `0` for no limit"
     KUBERNETES_VERSION = "version: `1.33`, `v1.33.4`"
     INSTALL_FLAGS = "mapping of [flags](#flags)"
+    ALSO = "list of mappings of `files`, `match`, `for` and `cluster`, see [Also](#also)"
     HEALTHY = "`soak`, or mapping of `context` and `creator`"
     GROUPS = "mapping of [groups](#groups)"  # Name → `GROUP`
     BOOTSTRAP = "mapping of `provider`, `source`, `flags` and `clusters`, see [Bootstrap](#bootstrap)"
@@ -128,7 +129,7 @@ def _commit_of(text: str) -> str:
 _LABEL = TextShape("a label (at most 50 characters, no comma)", r"(?!\s|.*\s$)[^,\x00-\x1f\x7f-\x9f]+", longest=50)
 _PERSON = TextShape("a login, without @", _LOGIN, longest=100)
 _REVIEWER = TextShape("a login or org/team, without @", f"{_LOGIN}(?:/{_LOGIN})?", longest=200)
-_PATTERN = TextShape(
+PATTERN = TextShape(
     "a pattern as in .gitignore, relative to the repository's root",
     r"(?!\s|#|!?/*$|!?\.{1,2}/|.*/\.\./|.*\[:|.*\\$|.*\s$)[^\x00-\x1f\x7f-\x9f]+",
     problem=problem,
@@ -149,7 +150,7 @@ _COOL_DOWN = (
     Key("patch", PlainShape.DURATION, "The minimum age of a patch.", "0", shared=LONGER),
     Key("minor", PlainShape.DURATION, "The minimum age of the `.0` release of a minor or major.", "7d", shared=LONGER),
 )
-_PATTERNS = ListShape(_PATTERN, "[patterns](#patterns)", are_patterns=True)
+_PATTERNS = ListShape(PATTERN, "[patterns](#patterns)", are_patterns=True)
 _FILE = "(default: the value in the config file, else"
 LIMITS = (
     Key("open", PlainShape.COUNT, "Open pull requests, without drafts.", "10", shared=LOWER),
@@ -339,6 +340,13 @@ _OWN = (
         metavar="HOST",
         input="Hosts that your files name and that are contacted although they are not public, like "
         "`registry.internal`. Several are separated by commas. Default: the value in the config file, or none.",
+    ),
+    Key(
+        "also",
+        PlainShape.ALSO,
+        "Files with a Flux version that flux-upgrade does not find by itself: see "
+        "[your own places](../how-to/other-places.md).",
+        "[]",
     ),
     Key(
         "branch-prefix",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flux_upgrade.config import keys
+from flux_upgrade.config.also_keys import ALSO
 from flux_upgrade.config.install_flags import EXTRA, MEANINGS, default
 from flux_upgrade.config.keys import ChoiceShape, Key, ListShape, MappingShape, PlainShape, Shape, TextShape
 from flux_upgrade.config.values import KUBERNETES_PATCH
@@ -116,6 +117,7 @@ _PLAIN: dict[PlainShape, Schema] = {
     },
 }
 _PLAIN[PlainShape.HEALTHY] = {"anyOf": [{"const": "soak"}, schema_of(keys.HEALTHY)]}
+_PLAIN[PlainShape.ALSO] = {"type": "array", "items": schema_of(ALSO)}
 _PLAIN[PlainShape.GROUPS] = {
     "type": "object",
     "propertyNames": schema_of(keys.GROUP_NAME),

@@ -13,12 +13,14 @@ from typing import Any
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
 from flux_upgrade.config import keys
-from flux_upgrade.config.config import slug
+from flux_upgrade.config.also_keys import ALSO
+from flux_upgrade.config.config import Also, slug
 from flux_upgrade.config.install_flags import canonical, default, unknown
 from flux_upgrade.config.keys import ChoiceShape, ListShape, MappingShape, PlainShape, Shape, TextShape
 from flux_upgrade.config.yaml_text import YamlText, is_text, kind, quoted, truth
 from flux_upgrade.manifests.options import nearest
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.text import repository_path
 from flux_upgrade.policy.decision import HealthStatus
 
 _INTEGER = "tag:yaml.org,2002:int"
@@ -145,6 +147,23 @@ def _read_healthy(name: str, node: Node, source: YamlText) -> HealthStatus | Non
     return HealthStatus(tuple(value.get("context", ())), value.get("creator", ""))
 
 
+def _read_also(name: str, node: Node, source: YamlText) -> tuple[Also, ...] | None:
+    if not isinstance(node, SequenceNode):
+        source.refuse(node, f"{name} expects a list, got {kind(node)}")
+        return None
+    return tuple(each for item in node.value if (each := _read_also_entry(name, item, source)) is not None)
+
+
+def _read_also_entry(name: str, node: Node, source: YamlText) -> Also | None:
+    given = read_mapping(ALSO, f"an entry of {name}", node, source) or {}
+    if given.get("for") and "cluster" in given:
+        source.refuse(node, "cluster has no effect with for: cli")
+    if not {"files", "match"} <= given.keys():
+        return None
+    cluster = repository_path(given["cluster"]) if "cluster" in given else None
+    return Also(given["files"], given["match"], given.get("for", False), cluster, node.start_mark.line + 1)
+
+
 def _read_boolean(name: str, node: Node, source: YamlText) -> bool | None:
     value = truth(node)
     if value is None:
@@ -254,6 +273,7 @@ _PLAIN: Mapping[PlainShape, Callable[[str, Node, YamlText], Any]] = {
     PlainShape.KUBERNETES_VERSION: _read_kubernetes_version,
     PlainShape.INSTALL_FLAGS: read_install_flags,
     PlainShape.HEALTHY: _read_healthy,
+    PlainShape.ALSO: _read_also,
     PlainShape.GROUPS: _read_groups,
     PlainShape.BOOTSTRAP: lambda name, node, source: source.readers[name](name, node, source),
 }

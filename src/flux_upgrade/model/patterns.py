@@ -7,6 +7,7 @@ Flux, kustomize and Kubernetes, and Renovate go by, too: it takes what they take
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -39,6 +40,34 @@ def fits(pattern: str, text: str, *, ignore_case: bool = False) -> bool:
         return is_whole(pattern, text, ignore_case=ignore_case)
     except BadPattern:
         return False
+
+
+def group_names(pattern: str) -> Collection[str]:
+    """The names of its groups. Raises BadPattern."""
+    names: Collection[str] = _compiled(pattern, False).groupindex  # noqa: FBT003  (a part of the cache's key)
+    return names
+
+
+def program_size(pattern: str) -> int:
+    """How many instructions RE2 makes of it. The time of a search is at most this times the text's length.
+
+    Raises BadPattern.
+    """
+    size: int = _compiled(pattern, False).programsize  # noqa: FBT003  (as above)
+    return size
+
+
+def spans(pattern: str, text: str, group: str) -> Iterator[tuple[int, int]]:
+    """Where ``group`` is in each match in ``text``: offsets in characters. ``^`` and ``$`` are of lines.
+
+    A match in which the group takes no part is left out. Raises BadPattern.
+    """
+    compiled = _compiled(f"(?m){pattern}", False)  # noqa: FBT003  (as above)
+    number = compiled.groupindex[group]
+    for match in compiled.finditer(_encodable(text)):
+        start, end = match.span(number)
+        if start >= 0:
+            yield start, end
 
 
 @lru_cache(maxsize=512)

@@ -62,6 +62,19 @@ class OwnArtifacts(Protocol):
         ...
 
 
+class UserPattern(NamedTuple):
+    """An entry of the key ``also`` of the config file, and the files that it names."""
+
+    match: str  # For RE2, with the group `version`
+    paths: tuple[str, ...]  # Relative to the tree's root, sorted
+    is_cli: bool
+    folder: str | None  # As `Pin.folder`
+    config: str  # Path of the config file
+    line: int  # Of the entry in it, from 1
+    is_whole: bool = True  # Whether the tree is the repository, so that `paths` are all files
+    is_astray: bool = False  # Whether no file is in `folder`
+
+
 @dataclass(frozen=True)
 class PinContext:
     tree: Tree
@@ -72,6 +85,8 @@ class PinContext:
     own: OwnArtifacts | None = None
     """Where Flux is in an artifact that pull requests promote; None: nobody asked about one."""
     is_offline: bool = False  # Whether the releases are in a folder, which need not be asked about elsewhere
+
+    also: tuple[UserPattern, ...] = ()  # Where the config file says that further versions are
 
     @cached_property
     def kustomizations(self) -> Kustomizations:

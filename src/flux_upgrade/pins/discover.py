@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from flux_upgrade.manifests.proof import Verdict
@@ -10,8 +11,8 @@ from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.gotk_components import pin as gotk
-from flux_upgrade.pins.pin import Pin, SourceFile
-from flux_upgrade.pins.registry import PIN_KINDS, KindModule, may_take
+from flux_upgrade.pins.pin import Pin, Role, SourceFile
+from flux_upgrade.pins.registry import ALSO, PIN_KINDS, KindModule, may_take
 
 _ANY = ("",)
 _OF_FLUX = frozenset(mark for kind in PIN_KINDS for mark in (*kind.marks, *kind.beside) if b"flux" in mark.lower())
@@ -44,7 +45,7 @@ def discover(context: PinContext, paths: Collection[str] | None = None) -> tuple
             found.append(manifest)
         if manifest is None or manifest.proof.verdict is Verdict.UNREADABLE:
             chosen.add(path, content)
-    pins = tuple(chosen.pins(context))
+    pins = _with_also(chosen.pins(context), [each.path for each in found if each.is_manifest], context)
     other = {pin.path for pin in pins}
     manifests_found = [each for each in found if each.path not in other or not _is_merely_named(each)]
     return (*manifests_found, *pins)
@@ -94,7 +95,41 @@ def discover_pins(context: PinContext) -> Iterator[Pin]:
             chosen.add(path, context.tree.read(path))
         except Unreadable:
             continue
-    return chosen.pins(context)
+    yield from _with_also(chosen.pins(context), (), context)
+
+
+def _with_also(pins: Iterable[Pin], manifests: Collection[str], context: PinContext) -> tuple[Pin, ...]:
+    """With the places that the config file names, none of them twice. ``manifests``: files that change as a whole.
+
+    A kind knows more of its own place, such as a digest, unless it only reports a release there.
+    """
+    found = tuple(pins)
+    if not context.also:
+        return found
+    known: dict[tuple[str, int], list[Pin]] = {}
+    for pin in found:
+        known.setdefault((pin.path, pin.line), []).append(pin)
+    own, replaced = list[Pin](), set[int]()
+    for pin in _of_config(manifests, context):
+        same = [each for each in known.get((pin.path, pin.line), ()) if _is_same_place(pin, each)]
+        if all(each.role is Role.REPORTED and each.version for each in same):
+            own.append(pin)
+            replaced.update(map(id, same))
+    return (*(pin for pin in found if id(pin) not in replaced), *own)
+
+
+def _of_config(manifests: Collection[str], context: PinContext) -> Iterator[Pin]:
+    """What the patterns of the config file match."""
+    files = []
+    for path in sorted({path for each in context.also for path in each.paths} - {*manifests}):
+        with suppress(Unreadable):
+            files.append(SourceFile(path, context.tree.read(path)))
+    return next(kind.module for kind in PIN_KINDS if kind.name == ALSO).find(files, context)
+
+
+def _is_same_place(pin: Pin, other: Pin) -> bool:
+    """Of two pins in one line."""
+    return bool(pin.raw and other.raw) and (pin.raw in other.raw or other.raw in pin.raw)
 
 
 class _Chosen:

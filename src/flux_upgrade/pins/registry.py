@@ -54,6 +54,7 @@ class PinKind(NamedTuple):
         return path.endswith(self.files) or name.startswith(self.begins or ("/",)) or (self.is_bare and "." not in name)
 
 
+ALSO = "also"  # The kind of the places that only the config file knows
 _YAML = (".yaml", ".yml")
 _DOCKERFILES = ("Dockerfile", "Containerfile", ".dockerfile", ".containerfile")
 _SCRIPTS = (".sh", ".bash", ".zsh", ".fish", ".ps1", ".mk", ".just")
@@ -63,7 +64,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
         "flux_instance.pin",
         (*_YAML, ".json", ".gotmpl", *TERRAFORM_FILES),
         (b"FluxInstance", b"flux-instance"),
-        (b"/distribution",),
+        (b"/distribution", b"chartRef"),
     ),
     PinKind(
         "flux-manifests",
@@ -112,6 +113,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
         "flux_operator.pin",
         (*_YAML, ".json", ".gotmpl", "Kustomization", *TERRAFORM_FILES),
         (b"flux-operator", b"flux-instance"),
+        (b"chartRef",),
     ),
     PinKind("workflow", "cli.workflow", _YAML, (b"flux2", b"Flux2", b"fluxcd.io/install.sh", b"-fluxcd/distribution/")),
     PinKind(
@@ -139,7 +141,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
     PinKind(
         "commands",
         "cli.commands",
-        (*_YAML, *_SCRIPTS, ".envrc", ".env"),
+        (*_YAML, *_SCRIPTS, ".envrc", ".env", ".gotmpl", *_DOCKERFILES),
         (
             b"fluxcd/flux2",
             b"fluxcd.io/install.sh",
@@ -152,6 +154,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
             b"flux2 ",
             b"get flux",
         ),
+        begins=("Dockerfile.", "Containerfile."),
         is_bare=True,
     ),
     PinKind(
@@ -184,6 +187,7 @@ PIN_KINDS: tuple[PinKind, ...] = (
             b"scanForFiles",
         ),
     ),
+    PinKind(ALSO, "also.pin", (), ()),  # Its files are those that the config file names: see `discover`
 )
 _ENDS = tuple({end for kind in PIN_KINDS for end in kind.files})
 _BEGINS = tuple({begin for kind in PIN_KINDS for begin in kind.begins})

@@ -11,6 +11,8 @@ from flux_upgrade.clusters.void_groups import GroupPaths, Void, void_patterns
 from flux_upgrade.config.config import Config, Governance, Migrate
 from flux_upgrade.config.keys import LIMITS
 from flux_upgrade.model.text import printable
+from flux_upgrade.pins.pin import Pin
+from flux_upgrade.pins.registry import ALSO
 from flux_upgrade.policy.decision import OnFailure, Ring
 from flux_upgrade.policy.policy import MaxBump, Pending
 
@@ -40,6 +42,9 @@ def check_report(config: Config, title: str, matches: Mapping[str, Sequence[str]
     lines.append(f"branches: {config.branch_prefix}…")
     limits = (f"{key.name} {value}" for key, value in zip(LIMITS, config.limits, strict=True))
     lines.append(f"limits: {', '.join(limits)}")
+    for each in config.also:
+        of = "the cluster around the file" if each.cluster is None else f"the cluster {each.cluster or 'root'}"
+        lines.append(f"also: {', '.join(each.files)} has the version of {'the Flux CLI' if each.is_cli else of}")
     if config.moves_operator:
         lines.append("flux-operator: its own version is updated in the same pull request")
     if config.dashboard:
@@ -132,7 +137,7 @@ def matches(
     found = {}
     for group in (*config.groups, config.default):
         clusters = [each for each in update_groups if each.group.name == group.name]
-        never = (f"    {member.place} (never changed)" for member in unchanged.get(group.name, ()))
+        never = (f"    {member.place} ({_unchanged(member.pin)})" for member in unchanged.get(group.name, ()))
         lines = [*_clusters(clusters), *never]
         if group.name in nothing:
             lines = [nothing[group.name]]
@@ -143,6 +148,10 @@ def matches(
             lines = ["  matches:", *lines, *notes]
         found[group.name] = [printable(line) for line in lines]
     return found
+
+
+def _unchanged(pin: Pin) -> str:
+    return pin.reason if pin.kind == ALSO else "never changed"
 
 
 def _clusters(update_groups: Iterable[UpdateGroup]) -> Iterator[str]:

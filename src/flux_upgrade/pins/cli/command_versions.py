@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from flux_upgrade.pins.formats.flux2_repository import parse
+from flux_upgrade.pins.formats.flux2_repository import judge, parse
 
 _MORE = r"(?:[^|;&\n]|\n[ \t]+(?=--?[a-z])){0,2000}"
 """The rest of a command; in a folded scalar, its options may be on separate lines."""
@@ -17,6 +17,15 @@ _TEXT = (
 _URL = re.compile(rf"[:/]fluxcd/flux2(?:\.git)?/{_TEXT}")
 _HOST = re.compile(r"(?:git::)?(?:(?:ssh|https?)://)?[\w.@-]*\Z|gh\Z")
 _LONGEST_HOST = 100
+_ARCHIVE = re.compile(r"flux_[^/]*\.(?:tar\.gz|zip)")
+_BESIDE = re.compile(r"flux_[^/]*_checksums\.txt(?:\.\w+)?|crd-schemas\.tar\.gz")
+"""Of a release, what is fetched together with the CLI, or to validate manifests."""
+_DIRECTORY = re.compile(
+    r"https?://(?:www\.)?github\.com/fluxcd/flux2/releases/download/"
+    r"((?:\$?\{\{[^{}\n]{0,200}\}\}|\$\{[^}\n]{0,200}\}|\$\([^)\n]{0,200}\)|[^\s/\"'|;&<>{}()]){1,100})"
+    r"/?(?=[\s\"'|;&]|\Z)"
+)
+_NUMBERED = re.compile(r"flux_v?\d+\.\d[^_/]*_")
 _FLUX = re.compile(rf"\bflux[ \t]+(install|bootstrap)\b{_MORE}")
 _HELM = re.compile(rf"\bhelm[ \t]+(?:upgrade|install|template)\b{_MORE}")
 _CHART = re.compile(r"/flux2(?=[\s\"']|$)")
@@ -39,6 +48,8 @@ class CommandVersion(NamedTuple):
     start: int  # Offset in the file
     hint: str
     sets: str = ""  # The variable that the command itself sets to the version; empty if it sets none
+    is_address: bool = False  # Whether it is in the address of a file of Flux's repository
+    is_split: bool = False  # Whether the file's name has a version, too, which is not set by the same text
 
 
 def versions_in(text: str, *, is_workflow: bool) -> Iterator[CommandVersion]:
@@ -48,6 +59,7 @@ def versions_in(text: str, *, is_workflow: bool) -> Iterator[CommandVersion]:
         host = _HOST.search(text, start, match.start())
         if host is not None:
             yield from _url(host[0] + match[0], host.start())
+    yield from _directories(text)
     for match in _FLUX.finditer(text):
         asked = _SHORT.search(text, *match.span())
         if asked:
@@ -80,11 +92,30 @@ def _url(url: str, start: int) -> Iterator[CommandVersion]:
     reference = parse(url)
     if reference is None or not reference.is_flux2:
         return
-    is_cli = reference.form == "release" and re.match(r"flux_.*\.(?:tar\.gz|zip)$", reference.path)
+    path = reference.path
+    is_archive = reference.form == "release" and _ARCHIVE.fullmatch(path) is not None
+    is_cli = is_archive or (reference.form == "raw" and path == "install/flux.sh")
+    is_cli = is_cli or (reference.form == "release" and bool(reference.ref) and _BESIDE.fullmatch(path) is not None)
     if not is_cli and not reference.installs:
         return
     ref, at = reference.ref or "", max(reference.start, 0)
     if reference.form == "release" and reference.ref is None:
         ref, at = "latest", url.index("latest")
-    where = "address of the Flux CLI" if is_cli else f"address of {reference.path}"
-    yield CommandVersion(where, ref, start + at, OF_CLI if is_cli else _INSTALLS)
+    where = "address of the Flux CLI" if is_archive else f"address of {path}"
+    tag = judge(ref).version
+    is_split = not path.startswith(f"flux_{tag[1:]}_") if tag else _NUMBERED.match(path) is not None
+    hint = OF_CLI if is_cli else _INSTALLS
+    is_split = is_split and path.startswith("flux_")
+    yield CommandVersion(where, ref, start + at, hint, is_address=not reference.reason, is_split=is_split)
+
+
+def _directories(text: str) -> Iterator[CommandVersion]:
+    """``URL=https://github.com/fluxcd/flux2/releases/download/v$VERSION``: the file's name is elsewhere in the text."""
+    found = [*_DIRECTORY.finditer(text)]
+    if not found or "flux_" not in text:
+        return
+    hint = _INSTALLS if "install.yaml" in text else OF_CLI
+    is_named = _NUMBERED.search(text) is not None
+    for match in found:
+        is_split = is_named or bool(judge(match[1]).version)
+        yield CommandVersion("address of the Flux CLI", match[1], match.start(1), hint, is_split=is_split)

@@ -4,7 +4,8 @@
 ``flux install --version``, ``flux bootstrap --version``, ``curl …/flux_2.9.4_linux_amd64.tar.gz``,
 ``curl https://fluxcd.io/install.sh | FLUX_VERSION=2.9.4 bash``, ``helm upgrade … flux2 --version``.
 
-They are reported. A variable is changed if nothing but the installation of the Flux CLI uses it.
+The address of a file of Flux's repository is changed, and so is a variable that only such addresses and the
+installation of the Flux CLI use. The others are reported.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from flux_upgrade.model.text import decoded
+from flux_upgrade.model.text import TextEdit, decoded
 from flux_upgrade.model.versions import Version, is_tag
-from flux_upgrade.pins.cli.cli_versions import cli_pin, place_of
+from flux_upgrade.pins.cli.cli_versions import base_name, cli_pin, place_of
 from flux_upgrade.pins.cli.command_versions import OF_CHART, OF_CLI, CommandVersion, versions_in
 from flux_upgrade.pins.cli.script_variables import Assignment, Variables, blank, code, has_checksum, of_renovate
 from flux_upgrade.pins.context import PinContext
@@ -28,14 +29,15 @@ from flux_upgrade.pins.formats.yaml_places import Value
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
 
 NAME = "commands"
-_YAML = (".yaml", ".yml")
+_YAML = (".yaml", ".yml", ".gotmpl")
 
 _PIPELINE = re.compile(
     r"(?:.*/)?(?:\.(?:github|gitea|forgejo)/(?:workflows|actions)/.*|action\.ya?ml|\.?[Tt]askfiles?\b.*|[Tt]askfile.*"
     r"|\.gitlab-ci\.ya?ml|\.gitlab/.*|azure-pipelines.*|bitbucket-pipelines\.yml|\.circleci/.*|\.woodpecker.*"
-    r"|\.drone\.ya?ml|(?:.*/)?(?:tasks|handlers|playbooks?|roles|ansible)/.*|playbook.*|site\.ya?ml)"
+    r"|\.drone\.ya?ml|(?:.*/)?(?:helmfile[^/]*|helmfile\.d/.*|(?:cloud-(?:init|config)|user-data)[^/]*)|(?:.*/)?(?:tasks|handlers|playbooks?|roles|ansible)/.*|playbook.*|site\.ya?ml)"
 )
 """YAML whose texts are commands."""
+_IMAGE_FILES = {"dockerfile", "containerfile"}
 _WORKFLOW = re.compile(r"(?:.*/)?(?:\.(?:github|gitea|forgejo)/workflows/[^/]+|action\.ya?ml)")
 _PROSE = re.compile(
     r"^[ \t-]*(?:name|desc|description|summary|msg|title|label|prompt)[ \t]*:.*"
@@ -43,7 +45,11 @@ _PROSE = re.compile(
     re.MULTILINE,
 )
 _CONTINUED = re.compile(r"[\\`][ \t]*\r?\n")
-_SCRIPT_NAME = re.compile(r"(?:.*/)?(?:[^/]*\.[^/]*|[^/]*(?:akefile|ustfile|askfile|Jenkinsfile|Tiltfile))")
+_SCRIPT_NAME = re.compile(
+    r"(?:.*/)?(?:[^/]*\.[^/]*|[^/]*(?:akefile|ustfile|askfile|[Dd]ockerfile|[Cc]ontainerfile|Jenkinsfile|Tiltfile))"
+)
+_RANKS = (Role.CLI, Role.INSTALLS, Role.REPORTED)
+_SPLIT = "the name of the archive has its version from another place"
 _REASON = "a command is reported but never changed"
 
 
@@ -64,11 +70,16 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     """Every version in a command. A variable that several commands use is one pin."""
     read = [_read(file, context) for file in files if has_commands(file)]
     # What also installs Flux in a cluster, here or in another file, does not only set the CLI.
-    kept = {_spot(variable) for each in read for command, variable in each.found if variable and command.hint != OF_CLI}
-    seen: set[tuple[str, int, str]] = set()
-    for pin in (pin for each in read for pin in _pins(each, kept)):
-        if (pin.path, pin.line, pin.raw) not in seen:
-            seen.add((pin.path, pin.line, pin.raw))
+    uses = _Uses()
+    for each in read:
+        for command, variable in each.found:
+            if variable is not None:
+                uses.add(_spot(variable), _role(each, command))
+    seen: set[tuple[str, int, str, int]] = set()
+    for pin in (pin for each in read for pin in _pins(each, uses)):
+        start = pin.details.start if isinstance(pin.details, Value) else 0
+        if (pin.path, pin.line, pin.raw, start) not in seen:
+            seen.add((pin.path, pin.line, pin.raw, start))
             yield pin
 
 
@@ -78,7 +89,12 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
         return never_changed(pin, target, context)
     value = place_of(pin)
     written = respelled(target, value.text)
-    return PinChange((value.replaced(written),), written)
+    edits = [value.replaced(written)]
+    # An archive has the version in its name, too: `/v2.9.4/flux_2.9.4_linux_amd64.tar.gz`.
+    old, begin = value.text.removeprefix("v"), value.end + len("/flux_")
+    if decoded(pin.content).startswith(f"/flux_{old}_", value.end):
+        edits.append(TextEdit(begin, begin + len(old), old, target.removeprefix("v")))
+    return PinChange(tuple(edits), written)
 
 
 def has_commands(file: SourceFile) -> bool:
@@ -96,21 +112,61 @@ def commands_in(file: SourceFile) -> Passage:
 
 def _read(file: SourceFile, context: PinContext) -> _Commands:
     passage = commands_in(file)
-    variables, is_workflow = Variables(file, context.tree), _WORKFLOW.fullmatch(file.path) is not None
-    asked = sorted(versions_in(passage.text, is_workflow=is_workflow), key=lambda each: each.start)
+    variables = Variables(file, context.tree)
+    # The kinds of workflows and of images look for runs of install.sh themselves.
+    is_of_image = not _IMAGE_FILES.isdisjoint(base_name(file.path).lower().split("."))
+    is_theirs = is_of_image or _WORKFLOW.fullmatch(file.path) is not None
+    asked = sorted(versions_in(passage.text, is_workflow=is_theirs), key=lambda each: each.start)
     found = [(each, _inline(file, passage, each) or variables.of(_written(each))) for each in asked]
     return _Commands(file, passage, found)
 
 
-def _pins(commands: _Commands, kept: set[tuple[str, int]]) -> Iterator[Pin]:
+class _Uses:
+    """What the commands do with each variable."""
+
+    def __init__(self) -> None:
+        self._roles: dict[tuple[str, int], Role] = {}
+
+    def add(self, spot: tuple[str, int], role: Role) -> None:
+        self._roles[spot] = max(role, self._roles.get(spot, role), key=_RANKS.index)
+
+    def of(self, variable: Assignment) -> Role:
+        return self._roles.get(_spot(variable), Role.CLI)
+
+
+def _role(commands: _Commands, command: CommandVersion) -> Role:
+    """Of what a command has as its version."""
+    if command.hint == OF_CLI:
+        return Role.CLI
+    # What a workflow installs is a cluster of that run, and not every token may change a workflow.
+    is_workflow = _WORKFLOW.fullmatch(commands.file.path) is not None
+    return Role.INSTALLS if command.is_address and not is_workflow else Role.REPORTED
+
+
+def _pins(commands: _Commands, uses: _Uses) -> Iterator[Pin]:
     for command, variable in commands.found:
-        if variable is None or command.hint != OF_CLI or _spot(variable) in kept or commands.is_of_action:
+        place = variable or _literal(commands, command)
+        role = uses.of(variable) if variable else _role(commands, command)
+        is_of_action = variable is not None and commands.is_of_action
+        if place is None or role is Role.REPORTED or command.is_split or is_of_action:
             yield _reported(commands, command, variable)
         else:
-            yield _of_cli(variable, command.where)
+            where = f"{command.where}, {place.name}" if place.name else command.where
+            yield _changed(place, where, role)
     for variable in () if commands.is_of_action else of_renovate(commands.file):
-        if _spot(variable) not in kept:
-            yield _of_cli(variable, "comment for Renovate")
+        if uses.of(variable) is Role.CLI:
+            yield _changed(variable, f"comment for Renovate, {variable.name}", Role.CLI)
+
+
+def _literal(commands: _Commands, command: CommandVersion) -> Assignment | None:
+    """The release that is written out in an address."""
+    ref = _written(command)
+    tag = judge(ref).version
+    if not command.is_address or not tag:
+        return None
+    start = command.start + len(ref) - len(tag)
+    value = Value(tag, start, start + len(tag), commands.passage.line(start))
+    return Assignment(commands.file, "", value)
 
 
 def _spot(variable: Assignment) -> tuple[str, int]:
@@ -130,11 +186,11 @@ def _written(command: CommandVersion) -> str:
     return written if "(" in written else written.rstrip(")")
 
 
-def _of_cli(variable: Assignment, where: str) -> Pin:
+def _changed(variable: Assignment, where: str, role: Role) -> Pin:
     tag = f"v{variable.value.text.removeprefix('v')}"
-    where = f"{where}, {variable.name}"
     if is_tag(tag) and not has_checksum(variable):
-        return cli_pin(NAME, variable.file, variable.value, where, Reading(PinState.EXACT, tag))
+        pin = cli_pin(NAME, variable.file, variable.value, where, Reading(PinState.EXACT, tag))
+        return pin._replace(role=role)
     reason, hint = "it is not a Flux release", "write a release, like 2.9.4"
     if is_tag(tag):
         reason, hint = "a checksum in the file belongs to this release", "edit the version and the checksum"
@@ -157,6 +213,7 @@ def _reported(commands: _Commands, command: CommandVersion, variable: Assignment
         return pin._replace(raw=shown, state=PinState.FLOATING, reason="it has no release and installs the newest")
     tag = f"v{written.removeprefix('v')}"
     if is_tag(tag):
-        return pin._replace(state=PinState.EXACT, version=Version(tag), reason=_REASON)
+        reason = _SPLIT if command.is_split else _REASON
+        return pin._replace(state=PinState.EXACT, version=Version(tag), reason=reason)
     meaning = judge(written)
     return pin._replace(state=meaning.state, reason=meaning.reason)

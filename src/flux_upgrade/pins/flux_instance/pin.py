@@ -27,14 +27,16 @@ from flux_upgrade.pins.objects import helmfile
 from flux_upgrade.pins.objects.flux_distribution import (
     CHART,
     CHART_RANGE,
+    ChartSources,
     Distribution,
     Stated,
-    chart_repositories,
+    chart_sources,
     filled,
     is_instance,
     is_release,
     of_instance,
     of_release,
+    without_other_releases,
 )
 from flux_upgrade.pins.objects.helmfile_values import HelmfileValues
 from flux_upgrade.pins.objects.operator_releases import OperatorRelease
@@ -72,11 +74,11 @@ def _start(pin: Pin) -> int:
 
 def _in_yaml(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     others = without_terraform(files)
-    repositories = chart_repositories(others)
-    for file in others:
+    sources = chart_sources(others)
+    for file in without_other_releases(others, sources):
         yield from unknown.of_json_patch(file, NAME)
         for each in with_made(helmfile_objects(file.content)):
-            yield from _pins(file, each, repositories, context)
+            yield from _pins(file, each, sources, context)
     for found in in_charts.found(others, NAME, context):
         yield found if isinstance(found, Pin) else _pin(found, context)
 
@@ -127,9 +129,7 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _pins(
-    file: SourceFile, each: Object | BrokenDocument, repositories: Sequence[Object], context: PinContext
-) -> Iterator[Pin]:
+def _pins(file: SourceFile, each: Object | BrokenDocument, sources: ChartSources, context: PinContext) -> Iterator[Pin]:
     if isinstance(each, BrokenDocument):
         yield from unknown.of_broken(file, each, NAME)
     elif file.path in context.kustomizations.patch_files:
@@ -137,7 +137,7 @@ def _pins(
     elif is_instance(each):
         if each.has("spec", "distribution"):
             yield from (_pin(found, context) for found in filled(of_instance(file, each), each.maker))
-    elif is_release(each, repositories):
+    elif is_release(each, sources):
         is_elsewhere = in_charts.is_installed_by(each, context)
         for found in () if is_elsewhere else of_release(file, each, context.config_maps, context.tree):
             yield from (_pin(one, context) for one in filled(found, each.maker))

@@ -46,6 +46,8 @@ NAME = "flux-operator"
 _OF_CHARTS = ("HelmRelease", "HelmChart", "OCIRepository")
 _REASON = "it is the flux-operator's own version, which is not updated together with Flux"
 _HINT = "keep it at a version that supports your Flux version"
+_INSTANCE = "it is the version of the chart flux-instance, which does not set the Flux version"
+_INSTANCE_HINT = "keep it at the version of your flux-operator"
 _FLOATS = "the newest flux-operator is installed, which supports the newest Flux"
 _PATCH = "it is a patch of another version reference, so it is not what is applied"
 _PATCH_HINT = "edit the patch, or set the version in the object"
@@ -60,6 +62,7 @@ def patches(files: Sequence[SourceFile], tree: Tree) -> Iterator[PatchedPlace]:
         for target in [(each.text_at("kind"), each.text_at("metadata", "name"))]
         if target[0] in _OF_CHARTS
         for place in places(file, each)
+        if not place.is_of_instance
     ]
     for patch in chart_patches.ChartPatches(Files(files), tree).of(charts):
         yield patch._replace(of="")
@@ -89,7 +92,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
         yield from (_reported(file, place, is_sure=is_sure) for file, place in found)
         return
     for file, place in found:
-        if place.trouble == helmfile.RENDERED:
+        if place.trouble == helmfile.RENDERED or place.is_of_instance:
             yield _reported(file, place, is_sure=False)
             continue
         pin = unknown_pin(file, NAME, (place.line, place.where, moves.raw_of(place)))
@@ -118,23 +121,25 @@ def change(pin: Pin, target: Version, context: PinContext) -> PinChange:
 def _places(files: Sequence[SourceFile], context: PinContext) -> Iterator[tuple[SourceFile, OperatorPlace]]:
     """Every place; those of the artifact last, each once: two HelmReleases may share a file of values."""
     others = without_terraform(files)
-    repositories = flux_distribution.chart_repositories(others)
+    sources = flux_distribution.chart_sources(others)
     overrides: set[tuple[str, int]] = set()
     artifacts: dict[tuple[str, int], tuple[SourceFile, OperatorPlace]] = {}
     yield from in_terraform(files, context.tree)
     for file in others:
         yield from ((file, place) for place in in_chart(file, context.tree))
+    for file in flux_distribution.without_other_releases(others, sources):
         for each in with_made(helmfile_objects(file.content)):
             if isinstance(each, BrokenDocument):
                 yield from ((file, place) for place in in_broken_helmfile(each))
                 continue
-            own = (*places(file, each), *in_helmfile(file, each, context.tree))
+            stated = (place for place in places(file, each) if place.raw or not place.is_of_instance)
+            own = (*stated, *in_helmfile(file, each, context.tree))
             yield from ((file, one) for place in own for one in filled(place, each.maker))
             for at, place in override(file, each, context) if context.moves_operator else ():
                 new = {(at.path, one.start): (at, one) for one in filled(place, each.maker)}
                 yield from (found for place_of, found in new.items() if place_of not in overrides)
                 overrides |= new.keys()
-            for distribution in _distributions(file, each, repositories, context):
+            for distribution in _distributions(file, each, sources, context):
                 of_artifact = artifact(distribution)
                 if of_artifact is not None:
                     file_of, place_of = of_artifact
@@ -143,12 +148,12 @@ def _places(files: Sequence[SourceFile], context: PinContext) -> Iterator[tuple[
 
 
 def _distributions(
-    file: SourceFile, each: Object, repositories: Sequence[Object], context: PinContext
+    file: SourceFile, each: Object, sources: flux_distribution.ChartSources, context: PinContext
 ) -> Iterator[flux_distribution.Distribution]:
     """What an object states of one; values, and so the artifact, may be in another file."""
     if flux_distribution.is_instance(each):
         yield from flux_distribution.filled(flux_distribution.of_instance(file, each), each.maker)
-    elif flux_distribution.is_release(each, repositories):
+    elif flux_distribution.is_release(each, sources):
         for found in flux_distribution.of_release(file, each, context.config_maps, context.tree):
             yield from flux_distribution.filled(found, each.maker)
     values = HelmfileValues(context.tree)
@@ -167,12 +172,13 @@ def _is_overridden(files: Sequence[SourceFile], context: PinContext) -> bool:
 def _reported(file: SourceFile, place: OperatorPlace, *, is_sure: bool) -> Pin:
     """``is_sure``: whether what stands there is what is installed."""
     state, detail = _state(place)
-    own = moves.release_at(place)
+    own = "" if place.is_of_instance else moves.release_at(place)
     known = included(own)
     if known:
         detail = f"{own} supports Flux up to {known[-1]}"
-    reason = f"{_REASON}{f'; {detail}' if detail else ''}"
-    pin = reported_pin(file, NAME, (place.line, place.where, place.raw), reason, _HINT)
+    reason, hint = (_INSTANCE, _INSTANCE_HINT) if place.is_of_instance else (_REASON, _HINT)
+    reason += f"; {detail}" if detail else ""
+    pin = reported_pin(file, NAME, (place.line, place.where, place.raw), reason, hint)
     release = OperatorRelease(own, f"{file.path}:{place.line}", known) if known and is_sure else None
     return pin._replace(state=state, details=place if place.is_artifact else release)
 

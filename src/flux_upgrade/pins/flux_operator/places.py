@@ -19,6 +19,7 @@ from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, 
 from flux_upgrade.pins.objects import helmfile
 from flux_upgrade.pins.objects.chart_dependencies import dependencies
 from flux_upgrade.pins.objects.chart_place import Lock
+from flux_upgrade.pins.objects.flux_distribution import CHART as INSTANCE_CHART
 from flux_upgrade.pins.objects.flux_distribution import Distribution
 from flux_upgrade.pins.objects.operator_releases import MANIFESTS, PUBLISHED, last
 from flux_upgrade.pins.objects.release_values import ValuesSource, layers
@@ -54,6 +55,7 @@ class OperatorPlace(NamedTuple):
     folder: str | None = None  # The folder that the cluster is reconciled from, as `Pin.folder`
     is_artifact: bool = False  # Whether a FluxInstance takes it as its artifact
     trouble: tuple[str, str] = ("", "")  # Why it cannot be changed there, and what to do
+    is_of_instance: bool = False  # Whether it is the chart flux-instance, which has the versions of the flux-operator
 
     @property
     def start(self) -> int:
@@ -74,9 +76,10 @@ def places(file: SourceFile, each: Object) -> Iterator[OperatorPlace]:
     elif is_kustomization(file.path, each):
         yield from _kustomization(each)
     for owner, path, field in _CHARTS:
-        if kind == owner and last(each.text_at(*path, field)) == OPERATOR:
+        chart = last(each.text_at(*path, field))
+        if kind == owner and chart in (OPERATOR, INSTANCE_CHART):
             found = _field(each, (*path, "version"))
-            yield found._replace(version=_stated(found), is_range=True)
+            yield found._replace(version=_stated(found), is_range=True, is_of_instance=chart == INSTANCE_CHART)
 
 
 def in_terraform(files: Sequence[SourceFile], tree: Tree) -> Iterator[tuple[SourceFile, OperatorPlace]]:
@@ -208,11 +211,13 @@ def where_of(each: Object, path: Sequence[Step]) -> str:
 def _repository(each: Object) -> Iterator[OperatorPlace]:
     """Digest goes before semver, semver before the tag: source-controller api/v1/ocirepository_types.go."""
     repository = each.text_at("spec", "url").removeprefix("oci://").rstrip("/")
-    if last(repository) not in (OPERATOR, MANIFESTS):
+    name = last(repository)
+    if name not in (OPERATOR, MANIFESTS, INSTANCE_CHART):
         return
     fields = {name: _field(each, ("spec", "ref", name)) for name in ("digest", "semver", "tag")}
     stated = [name for name, found in fields.items() if _stated(found) is not None]
-    found = fields[stated[0] if stated else "tag"]._replace(repository=repository)
+    found = fields[stated[0] if stated else "tag"]
+    found = found._replace(repository=repository, is_of_instance=name == INSTANCE_CHART)
     tag = _stated(fields["tag"])
     if "digest" in stated:
         found = _with_parts(found, tag, found.value)

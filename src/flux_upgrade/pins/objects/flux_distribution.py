@@ -5,14 +5,14 @@ flux-operator docs/api/v1/fluxinstance.md; controlplaneio-fluxcd/charts flux-ins
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats.config_maps import ABSENT, ConfigMaps
 from flux_upgrade.pins.formats.ranges import folder_of, is_nothing
 from flux_upgrade.pins.formats.resource_sets import inputs, with_made
-from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, dotted, objects
+from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, dotted, is_variable, objects
 from flux_upgrade.pins.objects.operator_releases import OperatorRelease
 from flux_upgrade.pins.objects.release_values import Layer, Unread, ValuesSource, layers
 from flux_upgrade.pins.pin import SourceFile
@@ -22,6 +22,10 @@ CHART_RANGE = "2.x"  # The chart's own default
 INSTANCE = ("spec",)
 VALUES = ("instance",)
 INLINE = ("spec", "values", "instance")  # Where the chart's values stand in a HelmRelease
+_SOURCES = ("OCIRepository", "HelmChart")
+"""Kinds that ``chartRef`` of a HelmRelease may name."""
+_MARKS = (b"flux-instance", b"flux-operator", b"FluxInstance", b"/distribution")
+_MOST_NAMES = 100  # Of sources, that are searched for in each file
 _RECONCILE = "fluxcd.controlplane.io/reconcile"
 
 
@@ -80,10 +84,14 @@ def is_instance(each: Object) -> bool:
     return each.text_at("apiVersion").startswith("fluxcd.controlplane.io/") and (each.text_at("kind") == "FluxInstance")
 
 
-def is_release(each: Object, repositories: Iterable[Object]) -> bool:
+ChartSources = Mapping[tuple[str, str, str], Collection[str]]
+"""Kind, name and namespace → names of the charts. Namespace: empty if it is not stated; ``*`` for all of them."""
+
+
+def is_release(each: Object, sources: ChartSources) -> bool:
     """Whether it is a HelmRelease of the chart flux-instance.
 
-    ``repositories``: the OCIRepositories of the tree that may hold that chart.
+    fluxcd.io, "Helm Releases" (chart template, chart reference).
     """
     if not each.text_at("apiVersion").startswith("helm.toolkit.fluxcd.io/"):
         return False
@@ -92,21 +100,45 @@ def is_release(each: Object, repositories: Iterable[Object]) -> bool:
     chart = each.text_at("spec", "chart", "spec", "chart")
     if chart:
         return chart.rpartition("/")[2] == CHART
-    name = each.text_at("spec", "chartRef", "name")
-    urls = [own.text_at("spec", "url") for own in repositories if own.text_at("metadata", "name") == name]
-    # The OCIRepository of that name may stand in another repository.
-    return any(url.rstrip("/").endswith(f"/{CHART}") for url in urls) if urls else name == CHART
+    kind, name = (each.text_at("spec", "chartRef", key) for key in ("kind", "name"))
+    namespace = _plain(each.text_at("spec", "chartRef", "namespace") or each.text_at("metadata", "namespace"))
+    # A namespace that is not stated is set by a kustomization: it may be any.
+    found = [sources.get((kind, name, one), ()) for one in ((namespace, "") if namespace else ("*",))]
+    # The source of that name may stand in another repository.
+    return any(CHART in charts for charts in found) if any(found) else name == CHART
 
 
-def chart_repositories(files: Sequence[SourceFile]) -> list[Object]:
-    """The OCIRepositories in ``files``."""
-    return [
-        each
-        for file in files
-        if b"OCIRepository" in file.content
-        for each in with_made(objects(file.content))
-        if isinstance(each, Object) and each.text_at("kind") == "OCIRepository"
-    ]
+def chart_sources(files: Sequence[SourceFile]) -> ChartSources:
+    """The OCIRepositories and HelmCharts in ``files`` to which a HelmRelease of the chart may refer."""
+    found: dict[tuple[str, str, str], set[str]] = {}
+    for file in files:
+        if CHART.encode() in file.content and any(kind.encode() in file.content for kind in _SOURCES):
+            for each in with_made(objects(file.content)):
+                if isinstance(each, Object) and each.text_at("kind") in _SOURCES:
+                    kind, name = each.text_at("kind"), each.text_at("metadata", "name")
+                    for namespace in (_plain(each.text_at("metadata", "namespace")), "*"):
+                        found.setdefault((kind, name, namespace), set()).add(_chart_of(each))
+    return found
+
+
+def without_other_releases(files: Sequence[SourceFile], sources: ChartSources) -> Sequence[SourceFile]:
+    """``files`` without those that only have HelmReleases of other charts: there may be many, and each is YAML."""
+    names = {name.encode() for (_, name, _), charts in sources.items() if name and CHART in charts}
+    if len(names) > _MOST_NAMES:
+        return files
+    marks = (*_MARKS, *names)
+    return [each for each in files if b"chartRef" not in each.content or any(mark in each.content for mark in marks)]
+
+
+def _plain(namespace: str) -> str:
+    """Empty for a variable."""
+    return "" if is_variable(namespace) else namespace
+
+
+def _chart_of(source: Object) -> str:
+    """The name of the chart that an OCIRepository or a HelmChart has."""
+    field = "url" if source.text_at("kind") == "OCIRepository" else "chart"
+    return source.text_at("spec", field).rstrip("/").rpartition("/")[2]
 
 
 def of_instance(file: SourceFile, each: Object) -> Distribution:

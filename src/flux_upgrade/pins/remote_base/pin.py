@@ -22,6 +22,8 @@ _BUILT = ("resources", "bases", "components")
 """What kustomize builds; ``bases`` is what ``resources`` were called for folders until v2.1."""
 _BESIDE = ("crds", "configurations", "generators", "transformers", "validators", "patchesStrategicMerge")
 """Where kustomize takes URLs, too, and nothing that it reads there is installed."""
+_GENERATED = ("configMapGenerator", "secretGenerator")
+"""Whose ``files`` may be URLs, ``KEY=URL``, too; what installs them reads them from there (api/kv/kv.go)."""
 _IN_TEXT = re.compile(r"[^\s\"'#]{0,80}fluxcd/flux2(?:\{\{.{0,200}?\}\}|[^\s'\"#])*")
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 
@@ -64,6 +66,10 @@ def _in_object(file: SourceFile, found: Object) -> Iterator[Pin]:
     for field in (*_BUILT, *_BESIDE):
         for built in found.scalars(field):
             yield from _pin(file, field, built)
+    for field in _GENERATED:
+        for entry in found.entries(field):
+            for named in found.scalars(*entry, "files"):
+                yield from _pin(file, field, named.part(named.text.find("=") + 1, len(named.text)))
     for entry in found.entries("patches"):
         value = found.at(*entry, "path")
         if value is not None:
@@ -74,7 +80,8 @@ def _pin(file: SourceFile, field: str, value: Value) -> Iterator[Pin]:
     reference = flux2_repository.parse(value.text)
     if reference is None or not (reference.is_flux2 or (reference.is_copy and reference.installs)):
         return
-    role = Role.INSTALLS if field in _BUILT and reference.installs else Role.REPORTED
+    is_file = field in _GENERATED and reference.form in ("release", "raw")
+    role = Role.INSTALLS if reference.installs and (field in _BUILT or is_file) else Role.REPORTED
     place = f"{field}, {_called(reference)}"
     pin = unknown_pin(file, NAME, (value.line, place, reference.ref or ""))._replace(role=role)
     pin = flux2_repository.pin_of(pin, _reading(file.path, reference), value, reference.start)

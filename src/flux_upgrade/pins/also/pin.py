@@ -1,0 +1,131 @@
+"""Versions of Flux that the key ``also`` of the config file finds: files, and a pattern for each version in them.
+
+The group ``version`` of the pattern captures a release with or without ``v``, perhaps with quotes around it, and
+a comment behind it. Only the release changes.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+from flux_upgrade.model.errors import UnsupportedPin
+from flux_upgrade.model.patterns import spans
+from flux_upgrade.model.text import decoded, one_line
+from flux_upgrade.pins.context import PinContext, UserPattern
+from flux_upgrade.pins.formats.passages import Passage, whole
+from flux_upgrade.pins.formats.ranges import respelled, tag_of
+from flux_upgrade.pins.formats.readings import Reading, judged, unknown, unknown_pin
+from flux_upgrade.pins.formats.yaml_places import Value
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
+
+NAME = "also"
+
+_GROUP = "version"
+_WRITTEN = re.compile(r"[ \t]*[\"']?(v?\d[\w.+-]*)[\"']?[ \t]*(?:#.*)?")
+_RETURN = re.compile("\r\n")
+_LONGEST = 200  # Characters that may be captured
+_LARGEST = 256 * 1024  # Bytes of a file
+_MOST_MATCHES = 20  # In one file
+_MOST_FILES = 100  # Of one entry
+_BEGINNING = 8000  # Bytes in which Git looks for NUL: with one, a file is binary (git, buffer_is_binary)
+_FOREIGN = "change `match`: its group `version` must capture a release, like 2.9.4"
+_TOO_MANY = "make `match` more specific, or narrow `files`"
+
+
+def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+    """Every version that a pattern captures in its files; of patterns that capture the same, the first."""
+    by_path = {file.path: file for file in files}
+    taken: dict[str, list[tuple[int, int]]] = {}
+    for pattern in context.also:
+        count = 0
+        for pin in _of_pattern(pattern, by_path):
+            count += 1
+            if not isinstance(pin.details, Value) or _is_new(pin.details, taken.setdefault(pin.path, [])):
+                yield pin
+        yield from _notes(pattern, count)
+
+
+def _is_new(value: Value, taken: list[tuple[int, int]]) -> bool:
+    """Whether it overlaps none of ``taken``, sorted spans of the file, to which it is then added."""
+    at = bisect_left(taken, (value.start, value.end))
+    is_new = (at == 0 or taken[at - 1][1] <= value.start) and (at == len(taken) or value.end <= taken[at][0])
+    if is_new:
+        taken.insert(at, (value.start, value.end))
+    return is_new
+
+
+def change(pin: Pin, target: str, context: PinContext) -> PinChange:
+    """Write the release with or without ``v``, as it was. Raises UnsupportedPin."""
+    del context
+    if not isinstance(pin.details, Value):
+        raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.reason}", hint=pin.hint)
+    new = respelled(target, pin.raw)
+    return PinChange((pin.details.replaced(new),), new)
+
+
+def _of_pattern(pattern: UserPattern, files: Mapping[str, SourceFile]) -> Iterator[Pin]:
+    for path in pattern.paths[:_MOST_FILES]:
+        if path in files and b"\0" not in files[path].content[:_BEGINNING]:
+            for pin in _in_file(files[path], pattern):
+                yield pin._replace(role=Role.CLI if pattern.is_cli else Role.INSTALLS, folder=pattern.folder)
+
+
+def _in_file(file: SourceFile, pattern: UserPattern) -> Iterator[Pin]:
+    where = f"match of {pattern.config}:{pattern.line}"
+    if len(file.content) > _LARGEST:
+        reason = f"the file is larger than {_LARGEST // 1024} KiB"
+        yield unknown_pin(file, NAME, (1, where, ""), reason, "remove the file from `files`")
+        return
+    text = decoded(file.content)
+    found = list(islice(_captured(pattern.match, text), _MOST_MATCHES + 1))
+    passage = whole(text)
+    if len(found) > _MOST_MATCHES:
+        reason = f"`match` captures more than {_MOST_MATCHES} versions in the file"
+        yield unknown_pin(file, NAME, (passage.line(found[0][0]), where, ""), reason, _TOO_MANY)
+        return
+    for start, end in found:
+        value, reading = _reading(passage, start, end)
+        spot = value.line, where, one_line(value.text).strip()
+        yield judged(unknown_pin(file, NAME, spot), reading)._replace(details=value)
+
+
+def _captured(match: str, text: str) -> Iterator[tuple[int, int]]:
+    """Where the group is. ``$`` is in front of a Windows line end, too, which RE2 does not know."""
+    returns = [each.start() - count for count, each in enumerate(_RETURN.finditer(text))]
+    for start, end in spans(match, text.replace("\r\n", "\n"), _GROUP):
+        yield start + bisect_left(returns, start), end + bisect_left(returns, end)
+
+
+def _reading(passage: Passage, start: int, end: int) -> tuple[Value, Reading]:
+    captured, line = passage.text[start:end], passage.line(start)
+    written = _WRITTEN.fullmatch(captured) if len(captured) <= _LONGEST else None
+    if written is None:
+        value = Value(captured[:_LONGEST], start, end, line)
+        return value, unknown("what `match` captures is not a Flux release", _FOREIGN)
+    value = Value(written[1], start + written.start(1), start + written.end(1), line)
+    tag = tag_of(value.text)
+    if not tag:
+        return value, unknown(f"{value.text} is not a Flux release", _FOREIGN)
+    return value, Reading(PinState.EXACT, tag)
+
+
+def _notes(pattern: UserPattern, count: int) -> Iterator[Pin]:
+    """What is wrong with an entry, at its line of the config file. ``count``: versions that it found."""
+    if not pattern.is_whole:
+        return
+    file, spot = SourceFile(pattern.config, b""), (pattern.line, "also", "")
+    if pattern.is_astray and pattern.paths:
+        yield reported_pin(file, NAME, spot, f"no file is in {pattern.folder}", "correct `cluster`")
+    if not pattern.paths:
+        yield reported_pin(file, NAME, spot, "no file matches `files`", "correct `files`, or remove the entry")
+    elif len(pattern.paths) > _MOST_FILES:
+        reason = f"`files` matches {len(pattern.paths)} files, and only the first {_MOST_FILES} are read"
+        yield reported_pin(file, NAME, spot, reason, "narrow `files`")
+    elif not count:
+        reason = f"`match` captures nothing in {pattern.paths[0]}"
+        if len(pattern.paths) > 1:
+            reason = f"`match` captures nothing in {len(pattern.paths)} files"
+        yield reported_pin(file, NAME, spot, reason, "correct `match`, or remove the entry")
