@@ -106,6 +106,10 @@ class Memory:
             if each[0] not in clusters or (each[2] if each[1] == "minor" else Version(each[2]).minor) != minor
         }
         self.ready |= {(cluster, "minor", minor) for cluster in clusters}
+        proposed = [
+            subject_of(pull) for pull in self.pulls if pull.state == "open" and cluster_of(pull.head) in clusters
+        ]
+        self.ready |= {each for each in proposed if each[1] == "patch" and Version(each[2]).minor == minor}
 
     def boxes_approve(self) -> bool:
         """The boxes of the dashboard that are ticked, and approve something: so they do in the next run."""
