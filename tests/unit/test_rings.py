@@ -9,6 +9,7 @@ import pytest
 
 from flows import fleet, listed, path_in
 from flux_upgrade.model import markers
+from flux_upgrade.planning.plan import UpgradeRequest
 from flux_upgrade.policy.decision import HealthStatus, Ring
 from flux_upgrade.policy.feedback import APPROVED
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -210,6 +211,39 @@ def test_what_was_reverted_before_is_held() -> None:
     assert pull.is_draft
     assert f"v2.9.4 was merged and reverted: {merged} (staging)" in pull.body
     assert HoldReason.GROUP_REVERTED in one.reasons
+
+
+def held_by_a_revert() -> RingRepository:
+    one = rings(staging="v2.8.8")
+    one.run()
+    before = dict(one.forge.files)
+    one.merge(STAGING)
+    one.later(hours=1)
+    one.forge.push_to_base(before)
+    one.later(hours=1)
+    return one
+
+
+def test_a_rebase_that_has_nothing_to_discard_does_not_discard_what_is_pushed_later() -> None:
+    one = held_by_a_revert()
+    one.forge.tick(one.pull(PRODUCTION).number, markers.REBASE)
+    assert one.run() == {PRODUCTION: "updated"}
+    assert not markers.is_ticked(one.pull(PRODUCTION).body, markers.REBASE)
+    assert one.run() == {}
+    pushed = one.forge.push(f"flux-upgrade/{PRODUCTION}", {"NOTES.md": b"mine\n"})
+    one.world.asked = UpgradeRequest(approve=("2.9",))
+    one.run()
+    assert one.forge.heads[f"flux-upgrade/{PRODUCTION}"] == pushed
+
+
+def test_a_rebase_box_of_a_closed_pull_request_is_open_again() -> None:
+    one = rings()
+    one.run()
+    number = one.pull(PRODUCTION).number
+    one.forge.tick(number, markers.REBASE)
+    one.forge.push_to_base(fleet({"clusters/production/one": "v2.9.4"}))
+    assert one.run()[PRODUCTION] == "closed"
+    assert not markers.is_ticked(one.forge.pulls[number][1].body, markers.REBASE)
 
 
 def test_a_patch_that_was_reverted_before_does_not_hold_the_older_one_that_has_passed() -> None:

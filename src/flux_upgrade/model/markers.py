@@ -229,11 +229,10 @@ def checkbox(name: str, text: str, *, is_ticked: bool = False) -> str:
     return f"- [{'x' if is_ticked else ' '}] <!-- flux-upgrade:{name} --> {text}"
 
 
-def unticked(body: str, name: str) -> str:
-    """``body`` with a box open again: whoever opens a pull request again wants it to stay."""
-    return re.sub(
-        rf"^([ \t]*- )\[[xX]\]( <!-- flux-upgrade:{re.escape(name)} -->)", r"\1[ ]\2", body, flags=re.MULTILINE
-    )
+def unticked(body: str, *names: str) -> str:
+    """``body`` with boxes open again: a tick is about the pull request as it was then."""
+    found = "|".join(map(re.escape, names))
+    return re.sub(rf"^([ \t]*- )\[[xX]\]( <!-- flux-upgrade:(?:{found}) -->)", r"\1[ ]\2", body, flags=re.MULTILINE)
 
 
 def accepted(body: str) -> list[str]:

@@ -77,7 +77,8 @@ def reconcile_without(branch: Branch, issue: Issue | None, closed: str, why: str
         if not is_given_up and (pull.head is None or not markers.is_ours(pull.head)):
             return Reconciliation(hold=_touched(pull), pull=pull)
         body = text.closing(pull.body, state._replace(closed=closed), why)
-        steps = (ClosePull(pull, markers.unticked(body, markers.SKIP)),)
+        # Whoever opens it again wants it to stay, and what is pushed to it until then.
+        steps = (ClosePull(pull, markers.unticked(body, markers.SKIP, markers.REBASE)),)
     issues = () if issue is None else (issue,)
     return Reconciliation((*steps, *_closed(issues, closed, why)), pull=pull)
 
@@ -93,7 +94,8 @@ def reconcile_held(branch: Branch, hold: Hold, repository: Repository) -> Reconc
     if pull is None or head is None or state is None or not markers.is_ours(head):
         return Reconciliation(pull=pull)
     held = state.held or ("said" if pull.is_draft else _MADE_DRAFT)
-    body = text.held(pull.body, state._replace(held=held), hold)
+    # The branch has no commits of others: the box has nothing to discard, and must not discard what is pushed later.
+    body = markers.unticked(text.held(pull.body, state._replace(held=held), hold), markers.REBASE)
     status = Status(markers.PROOF, "failure", f"held: {hold.reason}")
     is_said = head.statuses.get(status.context) == status.state
     step = UpdatePull(
