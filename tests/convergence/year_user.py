@@ -64,6 +64,7 @@ class User(Memory):
             method = "merge"
             self.merged.append(self.people.merge(pull.number, method))
         self.forget(pull.head)
+        self.ready.discard(subject_of(pull))  # What was approved is done, and does not count again after a revert
         return f"#{pull.number} by {method}"
 
     def _mark_ready(self) -> str:
