@@ -84,13 +84,18 @@ class RingYear(Year):
         is_approved = name != "production" or size_of(pull.head) == "patch" or subject_of(pull) in self.user.ready
         missing = self._missing(name, state.target)
         is_hurried = (number, state.target) in self.user.hurried
+        # A release that became another size of upgrade has another pull request, and the answer is still known.
+        may_hurry = (name, state.target) in {(cluster_of(self._head(each)), to) for each, to in self.user.hurried}
         if not pull.is_draft and not is_approved:
             yield f"#{number} is ready without an approval"
-        if not pull.is_draft and missing and not is_hurried and not (state.held and number in self.user.marked):
+        if not pull.is_draft and missing and not may_hurry and not (state.held and number in self.user.marked):
             yield f"#{number} is ready, but {missing}"
         is_ours = pull.is_draft and not state.held and number not in self.user.drafted
         if is_ours and is_approved and (is_hurried or not missing):
             yield f"#{number} is a draft, and nothing is in its way"
+
+    def _head(self, number: int) -> str:
+        return self._fleet.repository.pulls[number].head
 
     def _missing(self, name: str, release: str) -> str:
         """Why a group must wait with a release; empty: it need not."""

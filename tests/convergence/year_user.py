@@ -64,6 +64,7 @@ class User(Memory):
             method = "merge"
             self.merged.append(self.people.merge(pull.number, method))
         self.forget(pull.head)
+        self.ready.discard(subject_of(pull))  # What was approved is done, and does not count again after a revert
         return f"#{pull.number} by {method}"
 
     def _mark_ready(self) -> str:
@@ -107,9 +108,12 @@ class User(Memory):
         if not pull.is_draft or _APPROVED in pull.labels or pull.number in self.approved:
             self.ready.add(subject_of(pull))  # As it was when it was closed
         head = self.fleet.repository.head(pull.head)
-        is_merge = len(self.fleet.repository.store.read(head).parents) > 1
+        commit = self.fleet.repository.store.read(head)
+        is_merge = len(commit.parents) > 1
         if is_merge and any(each.merged_at and each.head_sha == head for each in self.pulls):
             self.commits[pull.head] = head  # GitHub updated another one, which was merged: what is there is not ours
+        if commit.message == "Touch up\n":
+            self.commits[pull.head] = head  # As it was pushed, though what it was pushed to was closed since
         return f"#{pull.number}"
 
     def _skip(self) -> str:
