@@ -15,6 +15,7 @@ import yaml
 
 from adapters.conftest import Clients
 from adapters.loopback import Answer, Loopback, Seen
+from adapters.proxies import RecordingProxy
 from adapters.registries import PASSWORD, USERNAME, allowing, htpasswd, own_certificate, push, running_registry
 from adapters.test_charts import PATH, VERSIONS, config_of, index, push_chart
 from flux_upgrade.adapters.http.egress import Egress
@@ -294,6 +295,39 @@ def test_helms_entry_names_its_host(tmp_path: Path) -> None:
         assert found.names(host)
         assert not found.names(f"x{host}")
         assert not found.names("charts.example.com")  # There it has no password.
+
+
+@pytest.mark.parametrize("kind", ["index", "registry"])
+def test_no_password_to_a_proxy_by_plain_http(
+    private: Private, stack: ExitStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """What is on the loopback interface is asked itself, though the environment has a proxy for plain http."""
+    proxy = stack.enter_context(RecordingProxy())
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, proxy.url)
+    private.route(f"/v2/{PATH}/flux2/tags/list", Answer(b'{"tags": []}'))
+    access = RegistryAccess(found_config=logins(tmp_path, private.host))
+    if kind == "index":
+        assert versions(access, private.host, f"{private.url}/charts") == VERSIONS
+    else:
+        assert dict(versions(access, private.host, f"oci://{private.host}/{PATH}")) == {}
+    assert private.sent == [None, basic()]
+    assert proxy.asked == []
+
+
+@pytest.mark.parametrize("format_", ["helm", "docker"])
+def test_a_password_that_is_half_a_surrogate_pair(private: Private, tmp_path: Path, format_: str) -> None:
+    """The error of Python's that would be raised for it holds the password."""
+    secret, file = f'"{PASSWORD}\\ud800"', tmp_path / "file"
+    if format_ == "helm":
+        file.write_text(f"repositories: [{{name: a, url: '{private.url}/charts', username: a, password: {secret}}}]")
+    else:
+        file.write_text(f'{{"auths": {{"{private.host}": {{"username": "a", "password": {secret}}}}}}}')
+    field = "helm_repositories" if format_ == "helm" else "found_config"
+    error = refused(access_by(field, str(file)), private.host, f"{private.url}/charts")
+    assert isinstance(error, ForbiddenByRegistry)
 
 
 # ---- a registry

@@ -153,6 +153,25 @@ def test_paths_that_leave_the_tree(tree: Path, tmp_path: Path, path: str) -> Non
     assert (tmp_path / "outside.yaml").read_text() == "outside"
 
 
+@pytest.mark.parametrize(
+    "path",
+    [".git/config", "clusters/../.git/config", ".git", "link.yaml", "links/config", "modules/other/.git", ".GIT/x"],
+)
+def test_what_git_keeps_is_not_in_the_tree(tree: Path, path: str) -> None:
+    """actions/checkout keeps a token in `.git/config`."""
+    (tree / ".git").mkdir(exist_ok=True)
+    (tree / ".git" / "config").write_text("secret")
+    (tree / "link.yaml").symlink_to(".git/config")
+    (tree / "links").symlink_to(".git")
+    (tree / "modules" / "other").mkdir(parents=True)
+    (tree / "modules" / "other" / ".git").write_text("secret")
+    with pytest.raises(Unreadable, match="leads out of the directory"):
+        DirectoryTree(str(tree)).read(path)
+    with pytest.raises(WriteFailed, match="leads out of the directory"):
+        DirectoryWorktree(str(tree)).write(path, b"evil")
+    assert (tree / ".git" / "config").read_text() == "secret"
+
+
 def test_a_neighbour_with_the_same_beginning_is_outside(tmp_path: Path) -> None:
     (tmp_path / "repo").mkdir()
     (tmp_path / "repository").mkdir()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
+from contextlib import ExitStack
 from hashlib import sha256
 
 import pytest
@@ -13,7 +14,9 @@ from adapters.conftest import Clients
 from adapters.loopback import Answer, Loopback
 from adapters.registries import push_manifest
 from adapters.test_artifact_registry import PATH, described, opened, push
-from flux_upgrade.adapters.oci.repository import INDEX_TYPE
+from flux_upgrade.adapters.oci.artifact_registry import is_signed
+from flux_upgrade.adapters.oci.registry_credentials import GivenCredentials
+from flux_upgrade.adapters.oci.repository import INDEX_TYPE, RegistryRepository
 from flux_upgrade.model.errors import ForbiddenByRegistry, RegistryUnavailable
 from flux_upgrade.model.oci.manifest import MANIFEST_TYPE
 
@@ -75,6 +78,24 @@ def test_referrers_page_by_page(server: Loopback, clients: Clients) -> None:
     server.route(REFERRERS, answer(index("application/spdx+json"), following))
     server.route(following, answer(index(BUNDLE)))
     assert opened(server.url, clients).is_signed(DIGEST, [])
+
+
+@pytest.mark.parametrize("scheme", ["Basic", "Bearer"])
+def test_a_page_at_a_host_that_is_redirected_to_gets_no_password(
+    server: Loopback, stack: ExitStack, clients: Clients, scheme: str
+) -> None:
+    other = stack.enter_context(Loopback())
+    other.route(REFERRERS, answer(index(), f"{other.url}/more"))
+    other.route("/more", answer(index(BUNDLE)))
+    moved = Answer(status=307, headers={"Location": f"{other.url}{REFERRERS}"})
+    challenge = f'{scheme} realm="{server.url}/token"'
+    server.route(REFERRERS, Answer(status=401, headers={"WWW-Authenticate": challenge}), moved)
+    server.route("/token", Answer(b'{"token": "t"}'))
+    credentials = GivenCredentials(server.host, "robot", "password")
+    repository = RegistryRepository(clients(), server.url, PATH, credentials=credentials)
+    assert is_signed(repository, DIGEST, [])
+    assert server.seen[-1].headers["authorization"].startswith(f"{scheme} ")
+    assert [each.headers.get("authorization") for each in other.seen] == [None, None]
 
 
 def test_referrers_without_an_end(server: Loopback, clients: Clients) -> None:

@@ -235,8 +235,13 @@ def test_the_flux_cli_which_never_restricts_builds_none_of_them(tmp_path: Path) 
         b"spec: {path: ./clusters/a, components: [COMPONENT]}\n"
     )
     files = files_of(Case(""), "")
-    for component, is_built in (("../../../c", True), ("../../../../c", False), ("/c", False)):
-        files[f"{FOLDER}/gotk-sync.yaml"] = sync.replace(b"COMPONENT", component.encode())
+    outside = [
+        (field, path) for field in ("components", "Components", "component\u017f") for path in ("../../../../c", "/c")
+    ]
+    for field, component in (("components", "../../../c"), *outside):
+        is_built = (field, component) not in outside
+        text = sync.replace(b"COMPONENT", component.encode()).replace(b"components", field.encode())
+        files[f"{FOLDER}/gotk-sync.yaml"] = text
         if is_built:
             assert flux.build(files, FOLDER, "flux-system") == b"a: b\n"
             continue
@@ -296,11 +301,14 @@ def test_the_copy_has_no_links(tmp_path: Path) -> None:
 MANIFEST = f"{FOLDER}/gotk-components.yaml"
 
 
-def planned(program: str, folder: Path) -> Overlay:
+PATCHED = "patches: [{path: ../../../shared/patch.yaml}]\n"
+
+
+def planned(program: str, folder: Path, more: str = PATCHED) -> Overlay:
     """What `plan` finds of an overlay of Flux in a repository on disk, whose patch is in another directory."""
     root = folder / "fleet"
     (root / FOLDER).mkdir(parents=True)
-    text = "resources: [gotk-components.yaml]\npatches: [{path: ../../../shared/patch.yaml}]\n"
+    text = f"resources: [gotk-components.yaml]\n{more}"
     (root / FOLDER / "kustomization.yaml").write_text(text)
     before, after = manifest("v2.9.3"), manifest("v2.9.4")
     (root / MANIFEST).write_bytes(before)
@@ -330,6 +338,18 @@ def test_a_link_of_the_repository_leads_to_no_file_of_this_machine(link: str, pr
         (shared / "first").symlink_to(outside / "patch.yaml")
         (shared / "patch.yaml").symlink_to("first" if link == "chain" else outside / "patch.yaml")
     found = planned(program, tmp_path)
+    assert found.unbuilt.startswith("it does not build today either")
+    assert SECRET not in repr(found)
+
+
+@pytest.mark.parametrize("name", [".git/config", "link"])
+def test_what_git_keeps_is_not_built(name: str, program: str, tmp_path: Path) -> None:
+    """A token, if actions/checkout keeps one there."""
+    (tmp_path / "fleet" / ".git").mkdir(parents=True)
+    (tmp_path / "fleet" / ".git" / "config").write_text(SECRET)
+    (tmp_path / "fleet" / "link").symlink_to(".git/config")
+    found = planned(program, tmp_path, generator(f"files: [k=../../../{name}]"))
+    assert found.built is None
     assert found.unbuilt.startswith("it does not build today either")
     assert SECRET not in repr(found)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -161,6 +162,16 @@ OUTSIDE = {
     "a transformer in place": f"transformers:\n- |-\n  {PLUGIN % URL}\n  # more",
     "a transformer in one line": f"transformers: ['{PLUGIN % URL}']",
     "a directory of generators": "generators: [below]",
+    "a file, by a letter that Go takes for an s": f"configMapGenerator: [{{name: a, file\u017f: ['k={URL}']}}]",
+    "a resource, by a letter that Go takes for an s": f"re\u017fource\u017f: ['{URL}']",
+    "a transformer, by a letter that Go takes for an s": "tran\u017fformers: [plugin.yaml]",
+    "a file by a merge key that overrides": (
+        f"configMapGenerator: [{{name: a, files: [gotk-components.yaml], <<: {{files: ['k={URL}']}}}}]"
+    ),
+    "a file in a set": f"configMapGenerator: [!!set {{name: a, files: ['k={URL}']}}]",
+    "a field whose name is in base64": f"configMapGenerator: [{{name: a, !!binary {b64encode(b'files').decode()}: ['k={URL}']}}]",
+    "a patch whose file is in base64": f"patches: [{{path: !!binary {b64encode(URL.encode()).decode()}}}]",
+    "a plugin with a merge key that overrides": "generators: [merging.yaml]",
     "two hundred and one patches": "patches: [" + "{patch: '{}'}, " * 201 + "]",
     "a plugin that is no YAML": "generators: [broken.yaml]",
 }
@@ -172,6 +183,7 @@ def test_nothing_is_built_that_would_be_fetched(text: str) -> None:
     others = {
         "clusters__a__flux-system__plugin_yaml": (PLUGIN % URL).encode(),
         "clusters__a__flux-system__broken_yaml": b"{",
+        "clusters__a__flux-system__merging_yaml": (PLUGIN % f"a, <<: {{path: '{URL}'}}").encode(),
         "clusters__a__flux-system__below__kustomization_yaml": b"resources: [a.yaml]\n",
         "clusters__a__flux-system__below__a_yaml": (PLUGIN % URL).encode(),
     }

@@ -2,6 +2,10 @@
 
 kustomize fetches whatever is written like a URL in whatever field names a file, and clones what is
 written like a repository. What it takes in several times it builds as often.
+
+It reads the names of fields as Go's encoding/json does: in any case, where U+017F is an `s`, and U+212A a `k`. It
+ignores `!!set`, takes `!!binary` for text, and a merge key overrides the keys before it (sigs.k8s.io/yaml, its copy
+of go-yaml v2).
 """
 
 from __future__ import annotations
@@ -10,15 +14,19 @@ import posixpath
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import yaml
+
 from flux_upgrade.kustomize import kustomization
 from flux_upgrade.kustomize.errors import CannotTell
 from flux_upgrade.kustomize.kustomization import MOST_ENTRIES, TAKES_IN, Kustomization, is_remote
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
+from flux_upgrade.model.text import decoded
 from flux_upgrade.pins.formats.kustomize_files import NAMES
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, objects
 
 _MOST = 2_000  # Files, and kustomizations, each as often as it is taken in
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SYNC = "gotk-sync.yaml"
 _PLUGINS = ("generators", "transformers", "validators")
 _LOADING = frozenset(
@@ -75,11 +83,12 @@ def _add(tree: Tree, files: dict[str, bytes], path: str) -> bool:
 
 
 def _require_buildable(of: Kustomization) -> None:
+    _require_plain(of.path, of.content)
     for field, text in _texts(of.data):
         if field in _LOADING and "\n" not in text:
             _require_local(text, of.path)
     for key, value in of.data.items():
-        if str(key).lower() in _PLUGINS and key not in _PLUGINS:
+        if key.casefold() in _PLUGINS and key not in _PLUGINS:
             raise CannotTell(f"{key} in {of.path} is not written in lower case")
         if key not in TAKES_IN and isinstance(value, list) and len(value) > MOST_ENTRIES:
             raise CannotTell(f"{key} in {of.path} has more than {MOST_ENTRIES} entries")
@@ -92,6 +101,17 @@ def _refuse_remote(path: str, content: bytes) -> None:
             raise CannotTell(f"{path} cannot be read: {each.message}")
         for _, text in _texts(each.data()):
             _require_local(text, path)
+    _require_plain(path, content)
+
+
+def _require_plain(path: str, content: bytes) -> None:
+    """Raises CannotTell for what a program may read in another way than we do: tags and merge keys."""
+    try:
+        for event in yaml.parse(decoded(content), Loader=_Loader):
+            if getattr(event, "tag", None) or getattr(event, "value", "") == "<<":
+                raise CannotTell(f"{path} has a YAML tag or a merge key")
+    except (yaml.YAMLError, ValueError) as error:
+        raise CannotTell(f"{path} cannot be read") from error
 
 
 def _require_local(text: str, path: str) -> None:
@@ -100,7 +120,7 @@ def _require_local(text: str, path: str) -> None:
 
 
 def _texts(root: Any) -> Iterator[tuple[str, str]]:
-    """Every text with the name of its field, at any depth; in lower case, as kustomize reads names in any."""
+    """Every text with the name of its field, at any depth; case-folded, as kustomize reads names in any."""
     waiting: list[tuple[str, Any]] = [("", root)]
     seen: set[tuple[str, int]] = set()  # An alias is the same object again
     while waiting:
@@ -110,4 +130,4 @@ def _texts(root: Any) -> Iterator[tuple[str, str]]:
         elif isinstance(value, (dict, list)) and (field, id(value)) not in seen:
             seen.add((field, id(value)))
             pairs = value.items() if isinstance(value, dict) else ((field, below) for below in value)
-            waiting += [(str(key).lower(), below) for key, below in pairs]
+            waiting += [(key.casefold(), below) for key, below in pairs]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 PORTS = {"https": 443, "http": 80}  # what is followed → its default port
 
 _AUTHORITY = re.compile(r"(?:[^/?#]*:)?//([^/?#]*)")
+_LOOPBACK = re.compile(r"(?:localhost|127\.[0-9.]+|\[::1\])(?::[0-9]+)?")
 _PLAIN_HOST = re.compile(r"[A-Za-z0-9._:\[\]-]+")  # A host with its port: ASCII, without `%`
 
 
@@ -38,6 +39,11 @@ def origin(url: str) -> Origin:
     parts = _parsed(url)
     scheme = parts.scheme or ""
     return Origin(scheme, parts.host or "", parts.port or PORTS.get(scheme))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host, with its port if it is named, is this machine: only there, plain http is spoken."""
+    return _LOOPBACK.fullmatch(host) is not None
 
 
 def host(url: str) -> str:

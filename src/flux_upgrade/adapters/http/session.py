@@ -13,6 +13,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError
 from urllib3.util.ssl_ import create_urllib3_context
 
+from flux_upgrade.adapters.http import origins
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.text import one_line
 
@@ -42,6 +43,16 @@ class Session(requests.Session):
                 self.mount(scheme, guarded(context))
         elif context is not None:
             self.mount("https://", TrustingAdapter(context))
+
+    def merge_environment_settings(self, url: Any, *others: Any) -> Any:
+        """Without a proxy for plain http on the loopback interface.
+
+        A proxy would read the password in it, and has another loopback interface. Go's programs ask none either
+        (net/http: ProxyFromEnvironment), so that HTTP_PROXY means the same for us as for docker and helm.
+        """
+        settings = super().merge_environment_settings(url, *others)
+        scheme, host, _ = origins.origin(url)
+        return {**settings, "proxies": {}} if scheme == "http" and origins.is_loopback(host) else settings
 
     def get_redirect_target(self, resp: requests.Response) -> None:
         """None, whatever the answer is."""

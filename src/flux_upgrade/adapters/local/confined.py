@@ -70,7 +70,8 @@ def _named_in(given: Mapping[str, list[bytes]], folder: str) -> Iterator[str]:
     for content in given.get(_join(folder, _SYNC), ()):
         # The only files that `flux build` adds of the Kustomization in it.
         for field, text in _texts(content):
-            if field == "components":
+            # They are read in any case, where U+017F is an `s` (Go, encoding/json).
+            if field.casefold() == "components":
                 yield from _paths(folder, text)
 
 

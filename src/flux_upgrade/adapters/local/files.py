@@ -46,6 +46,7 @@ MAX_FILE = 32 * 1024 * 1024  # bytes; larger files are no manifests and are left
 
 SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", ".terraform", ".venv"})
 """Folders that hold other people's files."""
+_GIT = ".git"
 NAMED = ("gotk-components.yaml", "gotk-components.yml")
 """Files that are spoken of whatever they are: one that cannot be read is no reason for silence."""
 
@@ -66,11 +67,16 @@ def anchor(root: str) -> tuple[str, str | None]:
 
 
 def inside(folder: str, path: str) -> str | None:
-    """The real path of ``path`` in ``folder``; None where it leaves it."""
+    """The real path of ``path`` in ``folder``; None where it leaves it, or is in a directory ``.git``.
+
+    Git has no such files in a repository (git: verify_path). actions/checkout keeps a token in ``.git/config``.
+    """
     if "\0" in path:
         return None
     real = os.path.realpath(os.path.join(folder, path))
-    return real if f"{real}/".startswith(folder.rstrip("/") + "/") else None
+    root = folder.rstrip("/") + "/"
+    is_inside = f"{real}/".startswith(root) and _GIT not in real[len(root) :].lower().split("/")
+    return real if is_inside else None
 
 
 class DirectoryTree:
@@ -107,7 +113,7 @@ class DirectoryTree:
         if above not in self._real:
             self._real[above] = inside(self._folder, above)
         folder = self._real[above]
-        if folder is not None and name not in ("", ".", "..") and "\0" not in name:
+        if folder is not None and name.lower() not in ("", ".", "..", _GIT) and "\0" not in name:
             try:
                 return read_regular(f"{folder}/{name}", MAX_FILE, os.O_NOFOLLOW)
             except OSError:

@@ -18,7 +18,6 @@ import yaml
 from flux_upgrade.adapters.http import origins
 from flux_upgrade.adapters.local.files import read_regular
 from flux_upgrade.adapters.oci.registry_credentials import CredentialSource, RegistryCredential, same_host
-from flux_upgrade.adapters.oci.repository import is_loopback
 from flux_upgrade.model.text import one_line
 
 _MAX_FILE = 1 << 20
@@ -116,7 +115,7 @@ def may_hear(url: str) -> bool:
         scheme = origins.origin(url).scheme
     except ValueError:
         return False
-    return scheme == "https" or (scheme == "http" and is_loopback(_place(url)))
+    return scheme == "https" or (scheme == "http" and origins.is_loopback(_place(url)))
 
 
 def _place(url: str) -> str:

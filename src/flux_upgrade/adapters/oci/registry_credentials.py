@@ -36,7 +36,9 @@ class RegistryCredential:
         """The value of an ``Authorization`` header (RFC 7617); empty where there is no password."""
         if not self.password:
             return ""
-        return f"Basic {b64encode(f'{self.username}:{self.password}'.encode()).decode()}"
+        # JSON and YAML can have halves of surrogate pairs. The error about them would hold the password.
+        pair = f"{self.username}:{self.password}".encode("utf-8", "surrogatepass")
+        return f"Basic {b64encode(pair).decode()}"
 
     @property
     def secrets(self) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ The OCI Distribution Specification 1.1 ("Pulling manifests", "Pulling blobs",
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
@@ -33,7 +32,6 @@ _DENIED, _NOT_FOUND = (401, 403), 404
 _MAX_MANIFEST = 4 * 1024 * 1024  # bytes; the specification asks registries to take that much
 _MAX_PAGES = 50
 _PAGE = 1000  # tags; ghcr.io and Docker Hub give no more at a time, whatever is asked for
-_LOOPBACK = re.compile(r"(?:localhost|127\.[0-9.]+|\[::1\])(?::[0-9]+)?")
 _DOCKER_HUB_NAMES = ("docker.io", "index.docker.io")
 
 
@@ -199,7 +197,10 @@ class RegistryRepository:
         return response
 
     def _once(self, url: str, options: RequestOptions, authorization: Mapping[str, str]) -> Response:
-        headers, accepted = {**options.headers, **authorization}, (*options.accept_status, *_DENIED)
+        # The next page of a list may be at the host that the registry redirected to.
+        is_ours = origins.origin(url) == origins.origin(self.url)
+        headers = {**options.headers, **(authorization if is_ours else {})}
+        accepted = (*options.accept_status, *_DENIED)
         authorized = replace(options, headers=headers, accept_status=accepted, keeps_plain_host=True)
         try:
             return self._client.get(url, authorized)
@@ -225,14 +226,9 @@ def open_repository(client: Client, name: str, credentials: CredentialSource | N
             f"'{one_line(name)}' is not the name of an OCI repository",
             hint="write it like ghcr.io/fluxcd/flux-manifests, in lower case",
         )
-    scheme = "http" if is_loopback(host) else "https"
+    scheme = "http" if origins.is_loopback(host) else "https"
     remedy = ANONYMOUS if credentials is None else LOG_IN
     return RegistryRepository(client, f"{scheme}://{host}", path, remedy, credentials)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host, with its port if it is named, is this machine: only there, plain http is spoken."""
-    return _LOOPBACK.fullmatch(host) is not None
 
 
 def _is_reference(text: str) -> bool:
