@@ -184,13 +184,6 @@ RULES = (
     ),
     Rule("metric", "a query for the version that runs", _line(r"flux_instance_info|\bid: flux_version")),
     Rule(
-        "chart flux-instance",
-        "the release of this chart sets no release of Flux: its values do, which inspect names with the HelmRelease",
-        lambda found, places: (
-            "charts/flux-instance" in found.block and any(each.kind == "flux-instance" for each in places)
-        ),
-    ),
-    Rule(
         "chart reference",
         "the version is in the OCIRepository of the chart, which inspect names",
         lambda found, places: (

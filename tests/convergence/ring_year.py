@@ -29,6 +29,7 @@ _MAY_CHANGE = (0, 1, 2, 3, 4)
 class RingYear(Year):
     begin, days = datetime(2025, 10, 1, 6, tzinfo=UTC), 240
     rarely = 1
+    most_runs = 5  # Soaks may end between two of them
     user: RingUser
 
     def __init__(self, fleet: Fleet, seed: int) -> None:

@@ -51,7 +51,6 @@ DATES = {
 _ATTENTIVE = 9
 """So many days after a release, each may differ from the one before: a cool-down ends."""
 _LISTED = re.compile(r"<!-- flux-upgrade:rebase-\d+ --> \[#(\d+)\]")
-_RUNS = 3  # Of a day, at most: the last has nothing to do
 
 
 class Year:
@@ -60,6 +59,8 @@ class Year:
     begin, days = datetime(2025, 6, 20, 6, tzinfo=UTC), 425
     rarely = 4
     """The user does something on one of so many days."""
+    most_runs = 3
+    """Of a day: the last has nothing to do."""
 
     def __init__(self, fleet: Fleet, user: User, released: list[str]) -> None:
         self._fleet, self.user, self._released = fleet, user, released
@@ -104,7 +105,7 @@ class Year:
         ran = self._run(**inputs)
         runs = 1
         while ran.writes:
-            assert runs < _RUNS, self._told(f"runs do not come to rest: {ran.writes}")
+            assert runs < self.most_runs, self._told(f"runs do not come to rest: {ran.writes}")
             ran, runs = self._run(), runs + 1
         if is_asked:
             # What is held, such as a branch that a user pushed to, has no place that keeps an approval: the run says so.

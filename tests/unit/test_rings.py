@@ -199,6 +199,21 @@ def test_the_box_ends_the_wait_for_one_release() -> None:
     assert one.run() == {}
 
 
+def test_the_box_ends_the_wait_though_it_was_over_for_a_while() -> None:
+    one = rings(healthy=HEALTHY, staging="v2.9.4", soak=1)
+    one.later(hours=1)
+    ((_, name),) = BOX.findall(one.pull(PRODUCTION).body)
+    one.forge.tick(one.pull(PRODUCTION).number, name)
+    one.forge.post(CONTEXT, "success", FLUX)
+    one.later(days=2)
+    assert BOX.findall(one.pull(PRODUCTION).body) == [("x", name)]
+    assert "**This does not wait for `staging`**, because you ticked the box.\n" in one.pull(PRODUCTION).body
+    one.forge.push_to_base({"apps/readme.md": b"Hello\n"})
+    one.forge.post(CONTEXT, "success", "mallory")
+    assert one.later(hours=1) == {PRODUCTION: "updated"}
+    assert not one.pull(PRODUCTION).is_draft
+
+
 def test_what_was_reverted_before_is_held() -> None:
     one = rings(staging="v2.8.8")
     one.run()

@@ -114,10 +114,12 @@ class Rings:
     def _waiting(self, upgrade: Upgrade, update_group: UpdateGroup, terms: Terms) -> Upgrade | Hold:
         group, target = update_group.group, upgrade.target
         why = waiting_for(self.reports(update_group), target)
-        if upgrade.bump_kind is BumpKind.MIGRATION or not why:
+        is_ended = _box(update_group, target) in terms.feedback.accepted
+        has_draft = self._repository is not None and group.governance.policy.pending is Pending.DRAFT
+        # The answer to a wait that is over is kept: it may begin again.
+        if upgrade.bump_kind is BumpKind.MIGRATION or not (why or (is_ended and has_draft)):
             return upgrade
-        if self._repository is not None and group.governance.policy.pending is Pending.DRAFT:
-            is_ended = _box(update_group, target) in terms.feedback.accepted
+        if has_draft:
             return upgrade._replace(wait=GroupWait(group.ring.after, why, is_ended))
         hint = f"upgrade {' and '.join(group.ring.after)} first, or set the version with --to {target}"
         return Hold(HoldReason.WAITS_FOR_GROUP, "; ".join(why), hint, None, upgrade.bump_kind, target)

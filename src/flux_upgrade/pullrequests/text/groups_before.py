@@ -23,16 +23,16 @@ def paragraph(view: View) -> Iterator[str]:
     if wait is None:
         return
     names = enumeration([code(name) for name in wait.groups])
-    why = bullets([plain(each) for each in wait.why])
     target = view.proposal.target
+    said = f"**This stays a draft until {names} has passed {target}:**"
+    if wait.is_ended:
+        said = f"**This does not wait for {names}**, because you ticked the box{':' if wait.why else '.'}"
+    said = "\n".join(filter(None, (said, bullets([plain(each) for each in wait.why]))))
     if view.has_boxes:
         entry = markers.ring_entry(view.proposal.slug, target, wait.groups)
         text = f"do not wait for {names} with {target}"
-        why += f"\n\n{markers.checkbox(f'{markers.ACCEPT}-{entry}', text, is_ticked=wait.is_ended)}"
-    if wait.is_ended:
-        yield f"**This does not wait for {names}**, because you ticked the box:\n{why}"
-    else:
-        yield f"**This stays a draft until {names} has passed {target}:**\n{why}"
+        said += f"\n\n{markers.checkbox(f'{markers.ACCEPT}-{entry}', text, is_ticked=wait.is_ended)}"
+    yield said
 
 
 def _wait(view: View) -> GroupWait | None:
