@@ -48,7 +48,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
             count += 1
             if not isinstance(pin.details, Value) or _is_new(pin.details, taken.setdefault(pin.path, [])):
                 yield pin
-        yield from _notes(pattern, count)
+        yield from _notes(pattern, count, by_path)
 
 
 def _is_new(value: Value, taken: list[tuple[int, int]]) -> bool:
@@ -131,8 +131,8 @@ def _reading(passage: Passage, start: int, end: int) -> tuple[Value, Reading]:
     return value, Reading(PinState.EXACT, tag)
 
 
-def _notes(pattern: UserPattern, count: int) -> Iterator[Pin]:
-    """What is wrong with an entry, at its line of the config file. ``count``: versions that it found."""
+def _notes(pattern: UserPattern, count: int, read: Mapping[str, SourceFile]) -> Iterator[Pin]:
+    """What is wrong with an entry, at its line of the config file. ``count``: versions that it found in ``read``."""
     if not pattern.is_whole:
         return
     file, spot = SourceFile(pattern.config, b""), (pattern.line, "also", "")
@@ -143,6 +143,9 @@ def _notes(pattern: UserPattern, count: int) -> Iterator[Pin]:
     elif len(pattern.paths) > _MOST_FILES:
         reason = f"`files` matches {len(pattern.paths)} files, and only the first {_MOST_FILES} are read"
         yield reported_pin(file, NAME, spot, reason, "narrow `files`")
+    elif read.keys().isdisjoint(pattern.paths):
+        reason = f"`match` is not used in {pattern.paths[0]}, which is a manifest of Flux or cannot be read"
+        yield reported_pin(file, NAME, spot, reason, "remove the entry, or correct `files`")
     elif not count:
         reason = f"`match` captures nothing in {pattern.paths[0]}"
         if len(pattern.paths) > 1:
