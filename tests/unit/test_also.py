@@ -112,6 +112,14 @@ def test_the_config_file_itself_is_not_searched() -> None:
     assert [each.path for each in pins] == ["a.txt"]
 
 
+def test_an_entry_for_a_manifest_alone_says_why_it_is_not_used() -> None:
+    config = "also:\n  - {files: ['**'], match: '# Flux Version: (?<version>.*)'}\n"
+    *_, note = found({CLUSTER: rendered(InstallOptions("v2.8.8"))}, config)
+
+    assert (note.kind, note.role) == ("also", Role.REPORTED)
+    assert note.reason == f"`match` is not used in {CLUSTER}, which is a manifest of Flux or cannot be read"
+
+
 def test_patterns_are_relative_to_the_repository_also_in_a_directory() -> None:
     assert [each.path for each in found({"group_vars/all.yaml": TEXT}, ENTRY, "ansible/")] == ["group_vars/all.yaml"]
     # Whether the entry matches elsewhere is not known.

@@ -14,6 +14,7 @@ from itertools import islice
 from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.patterns import spans
 from flux_upgrade.model.text import decoded, one_line
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext, UserPattern
 from flux_upgrade.pins.formats.passages import Passage, whole
 from flux_upgrade.pins.formats.ranges import respelled, tag_of
@@ -32,6 +33,8 @@ _MOST_MATCHES = 20  # In one file
 _MOST_FILES = 100  # Of one entry
 _BEGINNING = 8000  # Bytes in which Git looks for NUL: with one, a file is binary (git, buffer_is_binary)
 _FOREIGN = "change `match`: its group `version` must capture a release, like 2.9.4"
+_ADDRESS = re.compile(r"/v?(\d+\.\d+\.\d+)/flux_(\d+\.\d+\.\d+)_")
+_BOTH = r"capture both, as in `(?:download/v|flux_)(?<version>\d+\.\d+\.\d+)`"
 _TOO_MANY = "make `match` more specific, or narrow `files`"
 
 
@@ -45,7 +48,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
             count += 1
             if not isinstance(pin.details, Value) or _is_new(pin.details, taken.setdefault(pin.path, [])):
                 yield pin
-        yield from _notes(pattern, count)
+        yield from _notes(pattern, count, by_path)
 
 
 def _is_new(value: Value, taken: list[tuple[int, int]]) -> bool:
@@ -86,10 +89,24 @@ def _in_file(file: SourceFile, pattern: UserPattern) -> Iterator[Pin]:
         reason = f"`match` captures more than {_MOST_MATCHES} versions in the file"
         yield unknown_pin(file, NAME, (passage.line(found[0][0]), where, ""), reason, _TOO_MANY)
         return
+    is_torn = _is_torn(text, found)
     for start, end in found:
         value, reading = _reading(passage, start, end)
+        if is_torn and reading.version:
+            reading = unknown(
+                "an address in the file has the version twice, and `match` captures only one of them", _BOTH
+            )
         spot = value.line, where, one_line(value.text).strip()
         yield judged(unknown_pin(file, NAME, spot), reading)._replace(details=value)
+
+
+def _is_torn(text: str, found: Sequence[tuple[int, int]]) -> bool:
+    """Whether one of two versions in the address of an archive would change: no file would have the new address."""
+    for address in _ADDRESS.finditer(text):
+        spans_of_two = (address.span(1), address.span(2))
+        if len({any(start < last and first < end for start, end in found) for first, last in spans_of_two}) > 1:
+            return True
+    return False
 
 
 def _captured(match: str, text: str) -> Iterator[tuple[int, int]]:
@@ -109,11 +126,13 @@ def _reading(passage: Passage, start: int, end: int) -> tuple[Value, Reading]:
     tag = tag_of(value.text)
     if not tag:
         return value, unknown(f"{value.text} is not a Flux release", _FOREIGN)
+    if not Version(tag).is_flux_2:  # The flux-operator and other programs have such versions
+        return value, unknown(f"{value.text} is not a release of Flux 2", _FOREIGN)
     return value, Reading(PinState.EXACT, tag)
 
 
-def _notes(pattern: UserPattern, count: int) -> Iterator[Pin]:
-    """What is wrong with an entry, at its line of the config file. ``count``: versions that it found."""
+def _notes(pattern: UserPattern, count: int, read: Mapping[str, SourceFile]) -> Iterator[Pin]:
+    """What is wrong with an entry, at its line of the config file. ``count``: versions that it found in ``read``."""
     if not pattern.is_whole:
         return
     file, spot = SourceFile(pattern.config, b""), (pattern.line, "also", "")
@@ -124,6 +143,9 @@ def _notes(pattern: UserPattern, count: int) -> Iterator[Pin]:
     elif len(pattern.paths) > _MOST_FILES:
         reason = f"`files` matches {len(pattern.paths)} files, and only the first {_MOST_FILES} are read"
         yield reported_pin(file, NAME, spot, reason, "narrow `files`")
+    elif read.keys().isdisjoint(pattern.paths):
+        reason = f"`match` is not used in {pattern.paths[0]}, which is a manifest of Flux or cannot be read"
+        yield reported_pin(file, NAME, spot, reason, "remove the entry, or correct `files`")
     elif not count:
         reason = f"`match` captures nothing in {pattern.paths[0]}"
         if len(pattern.paths) > 1:

@@ -18,8 +18,12 @@ _URL = re.compile(rf"[:/]fluxcd/flux2(?:\.git)?/{_TEXT}")
 _HOST = re.compile(r"(?:git::)?(?:(?:ssh|https?)://)?[\w.@-]*\Z|gh\Z")
 _LONGEST_HOST = 100
 _ARCHIVE = re.compile(r"flux_[^/]*\.(?:tar\.gz|zip)")
-_BESIDE = re.compile(r"flux_[^/]*_checksums\.txt(?:\.\w+)?|crd-schemas\.tar\.gz")
+_BESIDE = re.compile(
+    r"flux_[^/]*_(?:checksums\.txt|sbom\.spdx\.json)(?:\.\w+)?|provenance\.intoto\.jsonl|crd-schemas\.tar\.gz"
+)
 """Of a release, what is fetched together with the CLI, or to validate manifests."""
+_FILE = re.compile(r"(?:://|releases/download/)[^\s\"'|;&<>]*|(?<![\w.-])flux_(\d+\.\d+\.\d+)_[a-z][\w.]*")
+"""The name of a file of a release outside of addresses, which are matched so that they are left out."""
 _DIRECTORY = re.compile(
     r"https?://(?:www\.)?github\.com/fluxcd/flux2/releases/download/"
     r"((?:\$?\{\{[^{}\n]{0,200}\}\}|\$\{[^}\n]{0,200}\}|\$\([^)\n]{0,200}\)|[^\s/\"'|;&<>{}()]){1,100})"
@@ -38,6 +42,7 @@ _OF_TOOL = re.compile(rf"(?<=[ \t/:])flux2?(?:@|[ \t]+(?=[\"'v$\d{{]))[\"']?({_T
 """``arkade get flux@v2.9.4``, ``brew install fluxcd/tap/flux@2.9``, ``asdf install flux2 2.9.4``."""
 _OF_ARKADE = re.compile(r"[ \t]flux(?=[ \t]|$)")
 _INSTALLS = "reference the release from a kustomization, or commit the output of `flux install --export`"
+_OF_ARCHIVE = "address of the Flux CLI"
 OF_CLI = "set the CLI version in .tool-versions, mise.toml or fluxcd/flux2/action"
 OF_CHART = "edit the version yourself; the chart's appVersion is its Flux version"
 
@@ -50,6 +55,16 @@ class CommandVersion(NamedTuple):
     sets: str = ""  # The variable that the command itself sets to the version; empty if it sets none
     is_address: bool = False  # Whether it is in the address of a file of Flux's repository
     is_split: bool = False  # Whether the file's name has a version, too, which is not set by the same text
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether an archive with the CLI is fetched from the address."""
+        return self.where == _OF_ARCHIVE
+
+
+def file_names_in(text: str) -> Iterator[tuple[str, int]]:
+    """The version, and its offset, in each name of a downloaded file: ``tar xf flux_2.9.4_linux_amd64.tar.gz``."""
+    return ((match[1], match.start(1)) for match in _FILE.finditer(text) if match[1])
 
 
 def versions_in(text: str, *, is_workflow: bool) -> Iterator[CommandVersion]:
@@ -101,7 +116,7 @@ def _url(url: str, start: int) -> Iterator[CommandVersion]:
     ref, at = reference.ref or "", max(reference.start, 0)
     if reference.form == "release" and reference.ref is None:
         ref, at = "latest", url.index("latest")
-    where = "address of the Flux CLI" if is_archive else f"address of {path}"
+    where = _OF_ARCHIVE if is_archive else f"address of {path}"
     tag = judge(ref).version
     is_split = not path.startswith(f"flux_{tag[1:]}_") if tag else _NUMBERED.match(path) is not None
     hint = OF_CLI if is_cli else _INSTALLS
@@ -118,4 +133,4 @@ def _directories(text: str) -> Iterator[CommandVersion]:
     is_named = _NUMBERED.search(text) is not None
     for match in found:
         is_split = is_named or bool(judge(match[1]).version)
-        yield CommandVersion("address of the Flux CLI", match[1], match.start(1), hint, is_split=is_split)
+        yield CommandVersion(_OF_ARCHIVE, match[1], match.start(1), hint, is_split=is_split)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from flux_upgrade.model.text import TextEdit, decoded
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.cli.cli_versions import base_name, cli_pin, place_of
-from flux_upgrade.pins.cli.command_versions import OF_CHART, OF_CLI, CommandVersion, versions_in
+from flux_upgrade.pins.cli.command_versions import OF_CHART, OF_CLI, CommandVersion, file_names_in, versions_in
 from flux_upgrade.pins.cli.script_variables import Assignment, Variables, blank, code, has_checksum, of_renovate
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import judge
@@ -50,6 +50,7 @@ _SCRIPT_NAME = re.compile(
 )
 _RANKS = (Role.CLI, Role.INSTALLS, Role.REPORTED)
 _SPLIT = "the name of the archive has its version from another place"
+_JOIN = "set both versions with one variable, or write both"
 _REASON = "a command is reported but never changed"
 
 
@@ -117,6 +118,9 @@ def _read(file: SourceFile, context: PinContext) -> _Commands:
     is_of_image = not _IMAGE_FILES.isdisjoint(base_name(file.path).lower().split("."))
     is_theirs = is_of_image or _WORKFLOW.fullmatch(file.path) is not None
     asked = sorted(versions_in(passage.text, is_workflow=is_theirs), key=lambda each: each.start)
+    if any(each.is_split for each in asked) and any(file_names_in(passage.text)):
+        # Which of the names belongs to which address is unknown.
+        asked = [each._replace(is_split=each.is_split or each.is_archive) for each in asked]
     found = [(each, _inline(file, passage, each) or variables.of(_written(each))) for each in asked]
     return _Commands(file, passage, found)
 
@@ -136,6 +140,8 @@ class _Uses:
 
 def _role(commands: _Commands, command: CommandVersion) -> Role:
     """Of what a command has as its version."""
+    if command.is_split:
+        return Role.REPORTED
     if command.hint == OF_CLI:
         return Role.CLI
     # What a workflow installs is a cluster of that run, and not every token may change a workflow.
@@ -144,15 +150,23 @@ def _role(commands: _Commands, command: CommandVersion) -> Role:
 
 
 def _pins(commands: _Commands, uses: _Uses) -> Iterator[Pin]:
+    downloaded = set[str]()  # The releases whose files the commands fetch; their names change, too
     for command, variable in commands.found:
         place = variable or _literal(commands, command)
         role = uses.of(variable) if variable else _role(commands, command)
         is_of_action = variable is not None and commands.is_of_action
-        if place is None or role is Role.REPORTED or command.is_split or is_of_action:
+        if place is None or role is Role.REPORTED or is_of_action:
             yield _reported(commands, command, variable)
         else:
             where = f"{command.where}, {place.name}" if place.name else command.where
-            yield _changed(place, where, role)
+            pin = _changed(place, where, role)
+            if pin.role is Role.CLI and command.is_archive:
+                downloaded.add(place.value.text.removeprefix("v"))
+            yield pin
+    for version, start in file_names_in(commands.passage.text):
+        if version in downloaded:
+            value = Value(version, start, start + len(version), commands.passage.line(start))
+            yield _changed(Assignment(commands.file, "", value), "name of a downloaded file", Role.CLI)
     for variable in () if commands.is_of_action else of_renovate(commands.file):
         if uses.of(variable) is Role.CLI:
             yield _changed(variable, f"comment for Renovate, {variable.name}", Role.CLI)
@@ -213,7 +227,7 @@ def _reported(commands: _Commands, command: CommandVersion, variable: Assignment
         return pin._replace(raw=shown, state=PinState.FLOATING, reason="it has no release and installs the newest")
     tag = f"v{written.removeprefix('v')}"
     if is_tag(tag):
-        reason = _SPLIT if command.is_split else _REASON
-        return pin._replace(state=PinState.EXACT, version=Version(tag), reason=reason)
+        pin = pin._replace(state=PinState.EXACT, version=Version(tag), reason=_REASON)
+        return pin._replace(reason=_SPLIT, hint=_JOIN) if command.is_split else pin
     meaning = judge(written)
     return pin._replace(state=meaning.state, reason=meaning.reason)
