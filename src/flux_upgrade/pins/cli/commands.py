@@ -151,11 +151,11 @@ def _role(commands: _Commands, command: CommandVersion) -> Role:
 
 def _pins(commands: _Commands, uses: _Uses) -> Iterator[Pin]:
     downloaded = set[str]()  # The releases whose files the commands fetch; their names change, too
+    is_of_action = commands.is_of_action  # Once: it goes through the file
     for command, variable in commands.found:
         place = variable or _literal(commands, command)
         role = uses.of(variable) if variable else _role(commands, command)
-        is_of_action = variable is not None and commands.is_of_action
-        if place is None or role is Role.REPORTED or is_of_action:
+        if place is None or role is Role.REPORTED or (variable is not None and is_of_action):
             yield _reported(commands, command, variable)
         else:
             where = f"{command.where}, {place.name}" if place.name else command.where
@@ -167,7 +167,7 @@ def _pins(commands: _Commands, uses: _Uses) -> Iterator[Pin]:
         if version in downloaded:
             value = Value(version, start, start + len(version), commands.passage.line(start))
             yield _changed(Assignment(commands.file, "", value), "name of a downloaded file", Role.CLI)
-    for variable in () if commands.is_of_action else of_renovate(commands.file):
+    for variable in () if is_of_action else of_renovate(commands.file):
         if uses.of(variable) is Role.CLI:
             yield _changed(variable, f"comment for Renovate, {variable.name}", Role.CLI)
 

@@ -72,6 +72,7 @@ class ConfigMaps:
         self.kustomize = KustomizeTree(tree)
         self._generated: dict[tuple[str, str], Mapping[str, list[tuple[_Generator, bool]]]] = {}
         self._manifests: dict[tuple[str, str], list[tuple[SourceFile, Object]]] = {}
+        self._answers: dict[tuple[str, Wanted, str | None], Held] = {}
         self._held: dict[tuple[str, int, str], Held] = {}  # By file, line of the manifest, and key
 
     def at(self, consumer: str, wanted: Wanted, root: str | None) -> Held:
@@ -79,6 +80,12 @@ class ConfigMaps:
 
         None: no kustomization takes it in. Then the nearest one decides, in its directory or above it.
         """
+        asked = consumer, wanted, root
+        if asked not in self._answers:
+            self._answers[asked] = self._found(consumer, wanted, root)
+        return self._answers[asked]
+
+    def _found(self, consumer: str, wanted: Wanted, root: str | None) -> Held:
         found = self._made(consumer, wanted, root) if root is not None else None
         written = [] if found else self._written(wanted)
         inside = self.kustomize.files(root) | {consumer} if root is not None else {consumer}
