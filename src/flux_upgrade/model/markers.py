@@ -41,6 +41,7 @@ DASHBOARD = "flux-upgrade/dashboard"  # The label of the issue that is the dashb
 _TRAILER = re.compile(r"^(Flux-Upgrade-[A-Za-z]+): (.+)$", re.MULTILINE)
 # What is written has neither < nor >: a body of anybody's cannot make the search long.
 _BEGIN = re.compile(r"<!-- flux-upgrade (\{[^<>\n]*\}) -->\r?\n")
+_BOX = re.compile(r"^([ \t]*- )\[[xX]\]( <!-- flux-upgrade:([a-z0-9.-]+) -->)", re.MULTILINE)
 _ACCEPTED = re.compile(rf"^[ \t]*- \[[xX]\] <!-- flux-upgrade:{ACCEPT}-([0-9a-f]+) -->", re.MULTILINE)
 _TICKED = re.compile(r"^[ \t]*- \[[xX]\] <!-- flux-upgrade:([a-z0-9.-]+) -->", re.MULTILINE)
 _END = "<!-- /flux-upgrade -->"
@@ -231,8 +232,7 @@ def checkbox(name: str, text: str, *, is_ticked: bool = False) -> str:
 
 def unticked(body: str, *names: str) -> str:
     """``body`` with boxes open again: a tick is about the pull request as it was then."""
-    found = "|".join(map(re.escape, names))
-    return re.sub(rf"^([ \t]*- )\[[xX]\]( <!-- flux-upgrade:(?:{found}) -->)", r"\1[ ]\2", body, flags=re.MULTILINE)
+    return _BOX.sub(lambda found: f"{found[1]}[ ]{found[2]}" if found[3] in names else found[0], body)
 
 
 def accepted(body: str) -> list[str]:
