@@ -26,7 +26,7 @@ from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 NAME = "tool-versions"
 
 _LINE = re.compile(r"^\ufeff?[ \t]*([^\s#]+)([^\n#]*)", re.MULTILINE)
-MOST = 5  # Tools of a file whose places are looked for, which takes time; people have one
+MOST = 5  # Tools of a file whose places are looked for, which takes time: usual files have one
 _PREFIX = re.compile(r"((?:prefix:|latest:)?)(v?\d+(?:\.\d+)?)")
 """The newest release that begins so: mise's ``2.9`` and ``prefix:2.9``, asdf's ``latest:2.9``."""
 _AQUA = re.compile(r"(?:.*/)?\.?aqua(?:/.+)?\.ya?ml")  # Also what it imports from a folder of its own

@@ -104,7 +104,7 @@ def is_release(each: Object, sources: ChartSources) -> bool:
     namespace = _plain(each.text_at("spec", "chartRef", "namespace") or each.text_at("metadata", "namespace"))
     # A namespace that is not stated is set by a kustomization: it may be any.
     found = [sources.get((kind, name, one), ()) for one in ((namespace, "") if namespace else ("*",))]
-    # The source of that name may stand in another repository.
+    # The source of that name may be in another repository.
     return any(CHART in charts for charts in found) if any(found) else name == CHART
 
 
