@@ -55,8 +55,8 @@ def feedback_of(  # noqa: PLR0913 three sources, and the four facts that select 
             if _proposed(state, path) not in reopened:
                 rejections += _refusals(state, pull, path, current)
             if pull.state is PullState.OPEN:
-                # It was opened, or opened again, after all that was said of what it proposes. That a release before
-                # it was merged may be taken back later.
+                # It was opened, or opened again, after all that was said of what it proposes. The merge of an older
+                # patch may be reverted later.
                 reopened.add(_proposed(state, path))
             elif pull.state is PullState.MERGED:
                 moved.append(state)
