@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import yaml
 
+from flux_upgrade.model.text import is_below
+
 _NAMES = ("kustomization.yaml", "kustomization.yml", "kustomization")  # In lower case: some file systems ignore case
 _SYNC = "gotk-sync.yaml"
 _PLAIN = frozenset(
@@ -51,7 +53,7 @@ def reach_of(files: Mapping[str, bytes], folder: str) -> Reach:
         while waiting:
             here = waiting.pop()
             for named in _named_in(given, here):
-                climbs = climbs or (named in given and not _is_below(named, here))
+                climbs = climbs or (named in given and not is_below(named, "" if here == "." else here))
                 if named not in seen and any(_join(named, each) in given for each in _NAMES):
                     seen.add(named)
                     waiting.append(named)
@@ -130,7 +132,3 @@ class _Open:
 
 def _join(folder: str, name: str = "") -> str:
     return posixpath.normpath(posixpath.join(folder, name))
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return folder == "." or path.startswith(f"{folder}/")

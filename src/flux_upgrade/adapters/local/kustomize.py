@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from flux_upgrade.adapters.local import programs
+from flux_upgrade.adapters.local.confined import reach_of
 from flux_upgrade.model.errors import ClusterUnfit
 from flux_upgrade.model.text import one_line
 
@@ -65,15 +66,13 @@ class Kustomize(NamedTuple):
     def build(self, files: Mapping[str, bytes], folder: str, name: str) -> bytes:
         from tempfile import TemporaryDirectory  # late: nearly every run builds nothing
 
-        from flux_upgrade.adapters.local.confined import reach_of
-
         reach = reach_of(files, folder)
         if self.name == "flux" and not reach.is_confined:
             raise ClusterUnfit(
                 f"{one_line(self.program)} could read files outside the repository for this kustomization",
                 hint="install kustomize or kubectl on PATH: they prevent that",
             )
-        more = (_ANYWHERE,) if self.name != "flux" and reach == (True, True) else ()
+        more = (_ANYWHERE,) if self.name != "flux" and reach.is_confined and reach.climbs else ()
         with TemporaryDirectory(prefix="flux-upgrade-") as root:
             for path, content in files.items():
                 target = os.path.join(root, path)
