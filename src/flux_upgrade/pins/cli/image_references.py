@@ -108,8 +108,8 @@ def references(each: Object, content: bytes, rows: Sequence[str]) -> Iterator[Cl
     is_named = each.text_at("kind") and each.text_at("metadata", "name")
     owner = f"{each.called()}, " if is_named else ""
     seen: set[int] = set()
-    for path in _mappings(each.node, (), set()):
-        for keys, image in _of_mapping(each, path):
+    for path, node in mappings(each.node):
+        for keys, image in _of_mapping(each, path) if _names_the_image(node) else ():
             if image.version.start not in seen:  # a merge key repeats what stands in one place
                 seen.add(image.version.start)
                 known = _AUTOMATED if _POLICY in rows[image.version.line - 1] else image.known
@@ -187,17 +187,24 @@ def _of_override(each: Object, path: tuple[Step, ...]) -> Iterator[tuple[tuple[S
         yield ("newTag",), image
 
 
-def _mappings(node: Node, path: tuple[Step, ...], seen: set[int]) -> Iterator[tuple[Step, ...]]:
-    """Paths of the mappings that name the image, each where it stands first."""
+def mappings(root: Node) -> Iterator[tuple[tuple[Step, ...], MappingNode]]:
+    """The mappings below a node with their paths, each where it is first."""
+    yield from _mappings(root, (), set())
+
+
+def _mappings(node: Node, path: tuple[Step, ...], seen: set[int]) -> Iterator[tuple[tuple[Step, ...], MappingNode]]:
     if id(node) in seen:
         return
     seen.add(id(node))
     if isinstance(node, MappingNode):
-        if any(isinstance(value, ScalarNode) and _NAME in value.value for _, value in node.value):
-            yield path
+        yield path, node
         for key, value in node.value:
             if isinstance(key, ScalarNode):
                 yield from _mappings(value, (*path, key.value), seen)
     elif isinstance(node, SequenceNode):
         for index, value in enumerate(node.value):
             yield from _mappings(value, (*path, index), seen)
+
+
+def _names_the_image(node: MappingNode) -> bool:
+    return any(isinstance(value, ScalarNode) and _NAME in value.value for _, value in node.value)

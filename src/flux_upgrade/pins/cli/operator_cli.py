@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from flux_upgrade.manifests.nodes import MappingNode, ScalarNode
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded, line_of
 from flux_upgrade.pins.cli import devbox
 from flux_upgrade.pins.cli.cli_image import Dockerfile, is_dockerfile
 from flux_upgrade.pins.cli.cli_versions import base_name
 from flux_upgrade.pins.cli.commands import commands_in, has_commands
-from flux_upgrade.pins.cli.image_references import SCANNED
+from flux_upgrade.pins.cli.image_references import SCANNED, mappings
 from flux_upgrade.pins.cli.toml_places import is_mise_file, tools
 from flux_upgrade.pins.cli.toml_places import place_of as toml_place
 from flux_upgrade.pins.cli.tool_versions import MOST, is_aqua_file, listed, packages
@@ -118,21 +118,7 @@ def _of_yaml(file: SourceFile) -> Iterator[tuple[str, int, str]]:
                 line = version.line if version else each.line_at(*place.step, "uses")
                 yield f"{place.where}, with.version", line, version.text if version else ""
         if each.text_at("kind") not in SCANNED:
-            yield from _images([place for node in _mappings(each.node, set()) for place in _in_mapping(each, node)])
-
-
-def _mappings(node: Node, seen: set[int]) -> Iterator[MappingNode]:
-    """Each where it is first."""
-    if id(node) in seen:
-        return
-    seen.add(id(node))
-    if isinstance(node, MappingNode):
-        yield node
-        for _, value in node.value:
-            yield from _mappings(value, seen)
-    elif isinstance(node, SequenceNode):
-        for value in node.value:
-            yield from _mappings(value, seen)
+            yield from _images([place for _, node in mappings(each.node) for place in _in_mapping(each, node)])
 
 
 def _in_mapping(each: Object, node: MappingNode) -> Iterator[tuple[str, Value]]:
