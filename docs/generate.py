@@ -456,7 +456,13 @@ def _releases(span: Span) -> str:
 def flux_operator_page() -> str:
     """Which release of the flux-operator includes which release of Flux."""
     rows: list[tuple[str, ...]] = [
-        (flux, f"{operator} or later", f"[config/data/flux/{flux}]({operator_table.source(flux)})")
+        (
+            flux,
+            f"{operator} or later",
+            "not confirmed"
+            if flux in operator_table.UNCONFIRMED
+            else f"[config/data/flux/{flux}]({operator_table.source(flux)})",
+        )
         for flux, operator in reversed([*operator_table.LOWEST.items()])
     ]
     return _page(
@@ -476,7 +482,8 @@ def flux_operator_page() -> str:
             (
                 f"The table ends with flux-operator {operator_table.NEWEST}. For `{operator_table.OLDEST}`, an older "
                 "release may include the same. A Flux release without a row is in no flux-operator release up to "
-                f"{operator_table.NEWEST}, or later flux-operator releases do not include it."
+                f"{operator_table.NEWEST}, or later flux-operator releases do not include it. If a row is not "
+                "confirmed, the lowest flux-operator may be another one."
             ),
             "## What flux-upgrade does with it",
             (

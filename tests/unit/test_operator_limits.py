@@ -6,6 +6,7 @@ How the version of an operator is written is in the cases ``tests/kinds/flux-ins
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,7 @@ from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.model.errors import HostNotAllowed, SourceUnavailable
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.objects.operator_releases import PUBLISHED, DistributionArtifact, lowest_with, releases_in
-from flux_upgrade.pins.objects.operator_table import LOWEST, NEWEST, OLDEST, included, needed
+from flux_upgrade.pins.objects.operator_table import LOWEST, NEWEST, OLDEST, UNCONFIRMED, included, needed, source
 from flux_upgrade.planning.plan import UpgradeRequest
 from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.policy.policy import MaxBump, Policy
@@ -185,3 +186,10 @@ def test_the_table_answers_nothing_else(artifact: DistributionArtifact, error: t
         releases_in(artifact, Unreachable(error))
     with pytest.raises(error, match=r"^r\.example/mine$"):
         lowest_with("r.example/mine", "v0.50.0", "v2.99.0", Unreachable(error))
+
+
+def test_the_page_gives_no_source_for_a_row_that_is_not_confirmed() -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/flux-operator.md").read_text(encoding="utf-8")
+    assert LOWEST.keys() > UNCONFIRMED
+    for flux in LOWEST:
+        assert (source(flux) in page) is (flux not in UNCONFIRMED), flux
