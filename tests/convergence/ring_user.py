@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from itertools import islice
 
 from github_stand_in.model import Pull
@@ -17,6 +18,7 @@ from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.versions import Version
 
 _OURS = "flux-upgrade/"
+_EVENING = timedelta(hours=12)  # After the runs of the day
 _STATES = ("success", "success", "success", "success", "failure", "failure", "error", "pending")
 
 
@@ -36,7 +38,11 @@ class RingUser(User):
         """What a person ever marked ready."""
 
     def act(self) -> None:
-        """Besides, Flux reports by itself every few days: without that no group ever passes a release."""
+        """Besides, Flux reports by itself every few days: without that no group ever passes a release.
+
+        All of it is in the evening, so that no soak ends between two runs of a day.
+        """
+        self.fleet.hub.clock.set((self.day + _EVENING).strftime("%Y-%m-%dT%H:%M:%SZ"))
         for name in POSTED:
             if not self.chance.randrange(3):
                 done = self._report_all_is_well(name)

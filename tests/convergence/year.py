@@ -51,6 +51,7 @@ DATES = {
 _ATTENTIVE = 9
 """So many days after a release, each may differ from the one before: a cool-down ends."""
 _LISTED = re.compile(r"<!-- flux-upgrade:rebase-\d+ --> \[#(\d+)\]")
+_RUNS = 3  # Of a day, at most: the last has nothing to do
 
 
 class Year:
@@ -59,8 +60,6 @@ class Year:
     begin, days = datetime(2025, 6, 20, 6, tzinfo=UTC), 425
     rarely = 4
     """The user does something on one of so many days."""
-    most_runs = 3
-    """Of a day: the last has nothing to do."""
 
     def __init__(self, fleet: Fleet, user: User, released: list[str]) -> None:
         self._fleet, self.user, self._released = fleet, user, released
@@ -105,7 +104,7 @@ class Year:
         ran = self._run(**inputs)
         runs = 1
         while ran.writes:
-            assert runs < self.most_runs, self._told(f"runs do not come to rest: {ran.writes}")
+            assert runs < _RUNS, self._told(f"runs do not come to rest: {ran.writes}")
             ran, runs = self._run(), runs + 1
         if is_asked:
             # What is held, such as a branch that a user pushed to, has no place that keeps an approval: the run says so.
@@ -149,7 +148,7 @@ class Year:
         current = self.user.current(cluster)
         if cluster == "staging" and self.user.is_ignored:
             yield f"#{pull.number} is of a cluster that is ignored"
-        if self._fleet.repository.files(pull.head)[path_of(cluster)] != manifest(state.target):
+        if not self._holds(pull, state):
             yield f"#{pull.number} does not hold {state.target}"
         if state.target not in self._released or state.target <= current:
             yield f"#{pull.number} proposes {state.target} over {current}"
@@ -157,6 +156,10 @@ class Year:
         if is_minor is not (size_of(pull.head) == "minor"):
             yield f"#{pull.number} proposes {state.target} over {current} on {pull.head}"
         yield from self._too_soon_or_late(pull, state)
+
+    def _holds(self, pull: Pull, state: MarkerState) -> bool:
+        """Whether its branch has the release that it proposes."""
+        return self._fleet.repository.files(pull.head)[path_of(cluster_of(pull.head))] == manifest(state.target)
 
     def _too_soon_or_late(self, pull: Pull, state: MarkerState) -> Iterator[str]:
         is_minor, is_approved = size_of(pull.head) == "minor", subject_of(pull) in self.user.ready
