@@ -214,13 +214,18 @@ def test_the_box_ends_the_wait_though_it_was_over_for_a_while() -> None:
     assert not one.pull(PRODUCTION).is_draft
 
 
+def merge_and_revert(one: RingRepository, branch: str) -> None:
+    before = dict(one.forge.files)
+    one.merge(branch)
+    one.later(hours=1)
+    one.forge.push_to_base(before)
+
+
 def test_what_was_reverted_before_is_held() -> None:
     one = rings(staging="v2.8.8")
     one.run()
-    before, merged = dict(one.forge.files), one.pull(STAGING).url
-    one.merge(STAGING)
-    one.later(hours=1)
-    one.forge.push_to_base(before)
+    merged = one.pull(STAGING).url
+    merge_and_revert(one, STAGING)
     assert one.later(hours=1) == {PRODUCTION: "updated"}
     pull = one.pull(PRODUCTION)
     assert pull.is_draft
@@ -228,19 +233,11 @@ def test_what_was_reverted_before_is_held() -> None:
     assert HoldReason.GROUP_REVERTED in one.reasons
 
 
-def held_by_a_revert() -> RingRepository:
+def test_a_rebase_that_has_nothing_to_discard_does_not_discard_what_is_pushed_later() -> None:
     one = rings(staging="v2.8.8")
     one.run()
-    before = dict(one.forge.files)
-    one.merge(STAGING)
+    merge_and_revert(one, STAGING)
     one.later(hours=1)
-    one.forge.push_to_base(before)
-    one.later(hours=1)
-    return one
-
-
-def test_a_rebase_that_has_nothing_to_discard_does_not_discard_what_is_pushed_later() -> None:
-    one = held_by_a_revert()
     one.forge.tick(one.pull(PRODUCTION).number, markers.REBASE)
     assert one.run() == {PRODUCTION: "updated"}
     assert not markers.is_ticked(one.pull(PRODUCTION).body, markers.REBASE)
@@ -264,10 +261,7 @@ def test_a_rebase_box_of_a_closed_pull_request_is_open_again() -> None:
 def test_a_patch_that_was_reverted_before_does_not_hold_the_older_one_that_has_passed() -> None:
     one = rings(staging="v2.9.3")
     one.run()
-    before = dict(one.forge.files)
-    one.merge("staging/patch")
-    one.later(hours=1)
-    one.forge.push_to_base(before)
+    merge_and_revert(one, "staging/patch")
     one.later(days=4)
     pull = one.pull(PRODUCTION)
     assert (pull.title, pull.is_draft) == ("Upgrade Flux to v2.9.3 in production", False)
@@ -298,10 +292,7 @@ def test_what_was_refused_here_and_reverted_before_is_not_proposed() -> None:
     one = behind("v2.8.8")
     one.world.releases = listed("v2.7.1", "v2.8.8", "v2.9.3")
     one.run()
-    before = dict(one.forge.files)
-    one.merge(STAGING)
-    one.later(hours=1)
-    one.forge.push_to_base(before)
+    merge_and_revert(one, STAGING)
     one.later(days=4)
     assert one.pull(PRODUCTION).title == "Upgrade Flux to v2.8.8 in production"
     one.forge.close_pull(one.pull(PRODUCTION).number)
