@@ -257,10 +257,4 @@ def _depth(directory: str) -> int:
 
 def _shared(path: str, directory: str) -> int:
     """How many directories from the root on a file has in common with a directory."""
-    pairs = zip(posixpath.dirname(path).split("/"), directory.split("/"), strict=False)
-    count = 0
-    for own, other in pairs:
-        if own != other or not other:
-            break
-        count += 1
-    return count
+    return _depth(posixpath.commonpath((posixpath.dirname(path), directory)))
