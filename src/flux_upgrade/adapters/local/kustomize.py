@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from flux_upgrade.adapters.local import programs
-from flux_upgrade.adapters.local.confined import reach_of
 from flux_upgrade.model.errors import ClusterUnfit
 from flux_upgrade.model.text import one_line
 
@@ -64,7 +63,10 @@ class Kustomize(NamedTuple):
     timeout: float
 
     def build(self, files: Mapping[str, bytes], folder: str, name: str) -> bytes:
-        from tempfile import TemporaryDirectory  # late: nearly every run builds nothing
+        # Late: nearly every run builds nothing, and the check reads YAML.
+        from tempfile import TemporaryDirectory
+
+        from flux_upgrade.adapters.local.confined import reach_of
 
         reach = reach_of(files, folder)
         if self.name == "flux" and not reach.is_confined:
