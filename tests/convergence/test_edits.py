@@ -384,6 +384,21 @@ def test_a_minor_cools_down_before_there_is_a_draft(opens: Opens) -> None:
     assert fleet.run(source).writes == ()
 
 
+def test_a_minor_that_became_a_patch_is_closed_while_the_next_minor_cools_down(opens: Opens) -> None:
+    fleet = opens("v2.8.8")
+    dates = {"v2.8.8": "2026-01-12T09:00:00Z", "v2.9.2": "2026-01-20T09:00:00Z", "v2.9.3": "2026-01-27T09:00:00Z"}
+    publish_releases(fleet.hub, dates)
+    source = {"release-source": f"{fleet.hub.api_url}/repos/fluxcd/flux2"}
+    fleet.run(source)
+    assert (open_in(fleet), state_of(fleet).target) == ([1], "v2.9.3")
+    fleet.people.push("main", {PATH: manifest("v2.9.2")}, "By hand\n")
+    publish_releases(fleet.hub, {"v2.10.0": "2026-02-27T09:00:00Z"})
+    fleet.run(source)
+    assert state_of(fleet).closed == "other-size"
+    assert (open_in(fleet), state_of(fleet, 2).target) == ([2], "v2.9.3")
+    assert reasons(fleet, source) == {"v2.10.0": "cooling-down"}
+
+
 def test_an_installation_that_is_gone_leaves_no_pull_request(patch: Fleet) -> None:
     files: dict[str, bytes | None] = dict.fromkeys(installation("v2.8.6"))
     patch.people.push("main", {**files, **installation("v2.8.7", "clusters/other")}, "Move\n")

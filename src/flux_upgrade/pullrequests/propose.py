@@ -120,7 +120,7 @@ def no_longer_needed(
     is_awaited = bump_kind is BumpKind.PATCH or not target or any(is_before(p.pin.version, target) for p in plans)
     ours = [hold for hold in holds if is_awaited and _is_about(hold, bump_kind, target)]
     if any(hold.reason.effect.pull_request is not OpenPullRequest.CLOSED for hold in ours):
-        return None
+        return _of_other_size(plans, bump_kind, target)
     larger = [
         upgrade.target
         for plan in plans
@@ -148,11 +148,10 @@ def _moved(plans: Sequence[Plan], target: Version) -> tuple[str, str] | None:
 
 def _finished(plans: Sequence[Plan], bump_kind: BumpKind, target: Version) -> tuple[str, str] | None:
     """``no_longer_needed``, where nothing is in the way of ``target``."""
-    behind = [plan for plan in plans if target and is_before(plan.pin.version, target)]
-    clusters = [Version.parse(plan.pin.version) for plan in behind if plan.pin.role in OF_CLUSTERS]
-    if clusters and not any(own and BumpKind.between(own, target) is bump_kind for own in clusters):
-        # After a revert, merging an open patch would be a minor upgrade; after an upgrade elsewhere, the reverse.
-        return "other-size", f"The base branch changed: {target} is no longer a {bump_kind} upgrade of it."
+    other_size = _of_other_size(plans, bump_kind, target)
+    if other_size is not None:
+        return other_size
+    behind = _behind(plans, target)
     # What is where it should be, as a CLI within one minor of its cluster is, waits for nothing.
     waiting = [plan for plan in behind if plan.upgrades or {hold.reason for hold in plan.holds} != _AT_REST]
     # Pins catch up with a cluster that is there already, as another kind of bump.
@@ -162,6 +161,18 @@ def _finished(plans: Sequence[Plan], bump_kind: BumpKind, target: Version) -> tu
     if waiting:
         return "superseded", "Another pull request has the remaining changes."
     return "done", "It is no longer needed: the base branch is at this version or a later one."
+
+
+def _of_other_size(plans: Sequence[Plan], bump_kind: BumpKind, target: Version) -> tuple[str, str] | None:
+    """After a revert, merging an open patch would be a minor upgrade; after an upgrade elsewhere, the reverse."""
+    clusters = [Version.parse(plan.pin.version) for plan in _behind(plans, target) if plan.pin.role in OF_CLUSTERS]
+    if not clusters or any(not own or BumpKind.between(own, target) is bump_kind for own in clusters):
+        return None
+    return "other-size", f"The base branch changed: {target} is no longer a {bump_kind} upgrade of it."
+
+
+def _behind(plans: Sequence[Plan], target: Version) -> list[Plan]:
+    return [plan for plan in plans if target and is_before(plan.pin.version, target)]
 
 
 def _is_about(hold: Hold, bump_kind: BumpKind, target: Version) -> bool:
