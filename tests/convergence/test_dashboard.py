@@ -49,6 +49,17 @@ def test_a_run_without_news_reads_once_and_writes_nothing(fleet: Fleet) -> None:
     assert fleet.run().calls == (_LOOK,)
 
 
+def test_the_summary_and_the_report_link_it(fleet: Fleet) -> None:
+    ran, url = fleet.run(), f"{fleet.hub.url}/acme/fleet/issues/{_ISSUE}"
+    assert ran.report["dashboard"] == {"action": "unchanged", "url": url}
+    assert f"[Dashboard]({url})" in ran.summary
+    newer(fleet)
+    assert fleet.run().report["dashboard"] == {"action": "updated", "url": url}
+    _configure(fleet, "dashboard: false\n")
+    assert fleet.run().report["dashboard"] == {"action": "closed", "url": url}
+    assert "dashboard" not in fleet.run().report
+
+
 def test_it_follows_what_changes(fleet: Fleet) -> None:
     fleet.people.merge(_PATCH)
     newer(fleet)
@@ -155,6 +166,8 @@ def test_a_dry_run_only_says_so(tmp_path: Path) -> None:
     with fleet_at(tmp_path, installation("v2.8.6"), _ON, _TAGS) as fleet:
         ran = fleet.run(dry_run="true")
         assert "dashboard: would be opened" in ran.log
+        assert ran.report["dashboard"] == {"action": "opened", "url": None}
+        assert "[Dashboard]" not in ran.summary
         assert ran.writes == ()
 
 

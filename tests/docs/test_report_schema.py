@@ -29,7 +29,17 @@ SCHEMA = json.loads((REFERENCE / "report.schema.json").read_text())
 PLAN = json.loads((REFERENCE / "plan.schema.json").read_text())
 DEFINITIONS = SCHEMA["$defs"]
 VALIDATOR = Draft202012Validator(SCHEMA)
-OURS = ("installation", "migration", "decision", "pull-request", "failure", "warning", "artifact", "pushed")
+OURS = (
+    "installation",
+    "migration",
+    "decision",
+    "pull-request",
+    "failure",
+    "warning",
+    "dashboard",
+    "artifact",
+    "pushed",
+)
 DIGEST = f"sha256:{'0' * 64}"
 NOTHING: Mapping[str, str] = {}
 PERMISSIONS = {"contents": "write", "pull-requests": "write", "issues": "write", "statuses": "write"}
@@ -106,7 +116,7 @@ def test_every_enumeration_is_the_programs() -> None:
 def test_every_object_of_ours_is_closed_and_asks_for_all_of_its_fields() -> None:
     for each in (SCHEMA, *(DEFINITIONS[name] for name in OURS)):
         assert each["additionalProperties"] is False
-        at_times = ("warnings", "artifact") if each is SCHEMA else ()
+        at_times = ("warnings", "dashboard", "artifact") if each is SCHEMA else ()
         always = [name for name in each["properties"] if name not in at_times]
         assert each["required"] == always
 
@@ -128,6 +138,12 @@ def test_the_life_of_a_pull_request(fleet: Fleet) -> None:
     ]
     assert opened[:2] == [None, None]
     assert all(opened[2:])
+
+
+def test_a_dashboard_is_in_it(fleet: Fleet) -> None:
+    fleet.hosted.commit({".github/flux-upgrade.yaml": b"dashboard: true\n"}, "Configure\n")
+    _, report = fleet.run()
+    assert valid(report)["dashboard"]["action"] == "opened"
 
 
 @pytest.mark.parametrize("fleet", ["group-without-a-match"], indirect=True)

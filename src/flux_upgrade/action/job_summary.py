@@ -33,6 +33,8 @@ def summary(done: Round, *, written: bool, approve_command: str, workflow_url: s
     found = overview(done.plans)
     verdict = _verdict(found, done.results, written=written) if found.rows else f"{without_plans(done).capitalize()}."
     parts = ["## Flux", verdict]
+    if done.dashboard is not None and done.dashboard.url:
+        parts.append(f"[Dashboard]({done.dashboard.url}): every cluster, and boxes to answer.")
     parts += [f"> **Drift**: {plain(each)}" for each in found.drift]
     rows = list(_rows(found, done.results, written=written))
     parts += [table(_HEAD, rows[:MOST_ROWS])] if rows else []

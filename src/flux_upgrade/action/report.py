@@ -54,7 +54,14 @@ def run_value(done: Round, *, calls: int, written: bool, run: RunFacts = NO_FACT
         "pull-requests": [_result(done, each) for each in done.results if each.action is not Action.NONE],
         "failures": failure_values(round_failures(done)),
         **void_values(done.void),
+        **_dashboard(done),
     }
+
+
+def _dashboard(done: Round) -> dict[str, Any]:
+    if done.dashboard is None:
+        return {}
+    return {"dashboard": {"action": str(done.dashboard.action), "url": done.dashboard.url or None}}
 
 
 def run_values(run: RunFacts, plans: Iterable[Plan]) -> dict[str, Any]:

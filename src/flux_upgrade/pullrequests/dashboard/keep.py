@@ -59,7 +59,9 @@ def keep_dashboard(
         for number in range(1, _TRIES + 1):
             found = fetch(number)
             repository = found.repository
-            if not inventory.config.dashboard and not dashboards_of(inventory, repository):
+            if not inventory.config.dashboard and not any(
+                each.is_open for each in dashboards_of(inventory, repository)
+            ):
                 return None
             if not repository.lists_pulls or not repository.sees_issues:
                 warn(_UNSEEN if repository.lists_pulls else _ELSEWHERE)
