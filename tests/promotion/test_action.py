@@ -7,14 +7,18 @@ import json
 import re
 import shutil
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from written_release import write_source
 
 from adapters.registries import PASSWORD, USERNAME
 from flux_upgrade import main
 from flux_upgrade.action.action_yml import OUTPUTS, REPORT_FILE
+from flux_upgrade.fleet.read_report import read_report
+from flux_upgrade.fleet.rows import Since
 from flux_upgrade.model.errors import NoWayBack
 from flux_upgrade.model.ports import Timing
 from promotion.program import NOW, Site
@@ -92,6 +96,15 @@ def test_a_patch_is_promoted_and_reported(site: Site) -> None:
     assert re.fullmatch(rf"{repository}:v2\.8\.8-[0-9a-f]{{12}}", done.outputs["artifact"])
     assert done.report["artifact"]["promoted"] == done.outputs["digest"]
     assert [each["version"] for each in done.report["artifact"]["pushed"]] == ["v2.8.8", "v2.9.4"]
+
+
+def test_the_report_says_when_what_waits_was_released(site: Site, tmp_path: Path) -> None:
+    dates = {"v2.8.8": "2025-11-05T10:00:00Z", "v2.9.4": "2025-11-06T10:00:00Z", "v2.6.2": "2025-06-13T17:23:46Z"}
+    report = step(site, release_source=str(write_source(tmp_path / "dated", dates=dates))).report
+
+    assert report["releases"] == {"v2.8.8": dates["v2.8.8"], "v2.9.4": dates["v2.9.4"]}
+    waits = next(each for each in read_report(json.dumps(report).encode(), "").rows if each.target == "v2.9.4")
+    assert waits.since == Since(datetime.fromisoformat(dates["v2.9.4"]), "since release")
 
 
 def test_the_summary_names_what_waits_and_how_to_approve_it(site: Site) -> None:

@@ -55,7 +55,7 @@ def result_of(applied: Applied, inventory: Any, options: UpgradeOptions, where: 
         applied.text,
         artifact_summary(done, written=written, approve_command=command, workflow_url=page),
         artifact_outputs(done, written=written),
-        artifact_run_value(done, written=written, run=run),
+        artifact_run_value(done, written=written, run=run._replace(releases=tuple(inventory.planner.releases))),
         applied.failures,
         errors=applied.errors,
     )

@@ -49,7 +49,7 @@ class ManifestPlanner:
         self, regenerator: Regenerator, artifacts: Artifacts, releases: Sequence[Release], now: datetime
     ) -> None:
         self._regenerator, self._artifacts = regenerator, artifacts
-        self._releases, self._now = releases, now
+        self.releases, self._now = releases, now
         self._decided: dict[tuple[bytes, tuple[object, ...]], Plan] = {}
 
     def plan(self, target: PlannedTarget) -> Plan:
@@ -81,7 +81,7 @@ class ManifestPlanner:
                 return [Hold(HoldReason.UP_TO_DATE, detail)]
             kind = BumpKind.between(version, terms.to)
             return [Bump(kind, terms.to, approved=True, why=f"you requested {terms.to}")]
-        decided = decide(version, self._releases, terms.governance.policy, terms.feedback, self._now)
+        decided = decide(version, self.releases, terms.governance.policy, terms.feedback, self._now)
         # One file, one change: a patch that waits brings all of that along.
         moves = any(isinstance(each, Bump) and (each.approved or each.bump_kind is BumpKind.PATCH) for each in decided)
         whole = None if moves else _completed(target)
