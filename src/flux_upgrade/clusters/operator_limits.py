@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from flux_upgrade.clusters.clusters import Member, clusters_of
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.versions import Version
-from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.objects.operator_releases import OperatorRelease
+from flux_upgrade.pins.context import OperatorRelease, PinContext
 from flux_upgrade.pins.pin import Pin, Role
 
 _INSTANCE, _OPERATOR = "flux-instance", "flux-operator"

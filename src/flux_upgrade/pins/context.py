@@ -11,9 +11,12 @@ from flux_upgrade.model.files import Tree
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.ports import Artifacts, Charts
 from flux_upgrade.model.versions import Version
-from flux_upgrade.pins.formats.config_maps import ConfigMaps
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.policy.decision import Hold
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.pins.formats.config_maps import ConfigMaps
 
 
 class ArtifactRelease(NamedTuple):
@@ -33,6 +36,17 @@ class RebasedArtifact(NamedTuple):
     remarks: tuple[str, ...] = ()  # What there is to know of it, a sentence each, without markup
     is_signed: bool = False  # Whether there is a signature of it in the registry
     manifests: tuple[bytes, bytes] | None = None  # Flux's manifest in it before and afterwards, where it is known
+
+
+class OperatorRelease(NamedTuple):
+    """The flux-operator of a cluster, where the version of its image is known."""
+
+    version: str  # As it is written: a release, or the range that it is the highest release of
+    place: str  # Where that stands: `path:line`
+    releases: tuple[Version, ...]  # The releases of Flux in its image, lowest first; at least one
+
+    def __str__(self) -> str:
+        return f"the flux-operator {self.version} ({self.place})"
 
 
 class OwnArtifacts(Protocol):
@@ -96,4 +110,6 @@ class PinContext:
     @cached_property
     def config_maps(self) -> ConfigMaps:
         """What the ConfigMaps and Secrets of the tree hold, read as ``kustomizations``."""
+        from flux_upgrade.pins.formats.config_maps import ConfigMaps  # late: most kinds have no values elsewhere
+
         return ConfigMaps(self.tree, self.kustomizations)

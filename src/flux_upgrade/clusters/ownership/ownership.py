@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 
-from flux_upgrade.clusters.ownership.orphans import References
 from flux_upgrade.clusters.ownership.remarks import code
 from flux_upgrade.model import markers
 from flux_upgrade.model.files import Tree
@@ -38,6 +37,7 @@ _HEADLINES = {
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.clusters.ownership.orphans import References
     from flux_upgrade.clusters.ownership.terraform import TerraformOwner
 
 
@@ -64,11 +64,16 @@ class Ownership:
 
     def __init__(self, tree: Tree, *, is_named: bool = False) -> None:
         self._tree, self._is_named = tree, is_named
-        self._references = References(tree)
 
     def is_referred_to(self, path: str) -> bool:
         """Whether a kustomization leads to the file; paths are relative to the repository's root."""
         return self._is_named or self._references.refers_to(path)
+
+    @cached_property
+    def _references(self) -> References:
+        from flux_upgrade.clusters.ownership.orphans import References  # late: one file by its name is no orphan
+
+        return References(self._tree)
 
     def other_writer(self, path: str, target: Version, history: Sequence[str], pins: Iterable[Pin] = ()) -> Hold | None:
         """The hold where Terraform writes the file, unless its own pin is one of ``pins``, which move along.

@@ -22,14 +22,16 @@ from flux_upgrade.impact.api_uses.mentions import (
     subject,
     text_line_at,
 )
-from flux_upgrade.impact.api_uses.structure import Structure, UnreadableSpan
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded
-from flux_upgrade.pins.formats import hcl
 from flux_upgrade.pins.formats.kustomize_files import NAMES, Kustomizations
 from flux_upgrade.pins.formats.passages import ENDS, Passage, whole
 from flux_upgrade.pins.formats.yaml_places import is_variable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.impact.api_uses.structure import Structure, UnreadableSpan
 
 _MOST_IN_BROKEN = 100  # Uses of a document that cannot be read, which name one reason. The largest real file has 14.
 _MOST = 2_500  # Mentions of versions in a file. The largest real file has 14.
@@ -96,6 +98,8 @@ def find(
         return None
     file, objects = whole(text), []
     if is_yaml:
+        from flux_upgrade.impact.api_uses.structure import Structure  # late: few files name a version
+
         role = UsePlace.PATCH if is_patch else UsePlace.RESOURCE
         structure = Structure(path, content, file, known, mentions, role, leaves_out)
         uses, objects = [*_all(path, structure, known)], structure.objects
@@ -152,6 +156,8 @@ def _applied_by_terraform(text: str) -> Callable[[int], bool]:
     """Whether a line, 1-based, is in a resource with which Terraform applies a manifest by itself, without Flux."""
     if not any(name in text for name in _TERRAFORM_RESOURCES):
         return lambda _: False
+    from flux_upgrade.pins.formats import hcl  # late: as above
+
     blocks = hcl.blocks(text)
     lines = [*(each.line for each in blocks), text.count("\n") + 2]
     found = [

@@ -13,7 +13,7 @@ from flux_upgrade.manifests.images import kept_distribution
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
 from flux_upgrade.model.text import first_few
 from flux_upgrade.model.versions import NO_VERSION, Version
-from flux_upgrade.pins.context import PinContext
+from flux_upgrade.pins.context import OperatorRelease, PinContext
 from flux_upgrade.pins.flux_instance import in_charts, in_terraform
 from flux_upgrade.pins.flux_instance import not_editable as unknown
 from flux_upgrade.pins.flux_instance.version_range import choice_of, moved_along, notes
@@ -39,7 +39,6 @@ from flux_upgrade.pins.objects.flux_distribution import (
     without_other_releases,
 )
 from flux_upgrade.pins.objects.helmfile_values import HelmfileValues
-from flux_upgrade.pins.objects.operator_releases import OperatorRelease
 from flux_upgrade.pins.objects.terraform_resources import without_terraform
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
 from flux_upgrade.policy.decision import Hold

@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from flux_upgrade.model.errors import ReleaseNotFound, UnsupportedPin
-from flux_upgrade.pins.context import PinContext
+from flux_upgrade.pins.context import OperatorRelease, PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.yaml_places import is_variable
 from flux_upgrade.pins.objects.flux_distribution import Distribution, Stated
 from flux_upgrade.pins.objects.operator_releases import (
     DistributionArtifact,
-    OperatorRelease,
     belongs,
     is_release_of_manifests,
     lowest_with,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.versions import Version
-from flux_upgrade.pins.context import PinContext
+from flux_upgrade.pins.context import OperatorRelease, PinContext
 from flux_upgrade.pins.flux_operator import change as moves
 from flux_upgrade.pins.flux_operator.places import (
     OPERATOR,
@@ -36,7 +36,7 @@ from flux_upgrade.pins.objects import chart_patches, flux_distribution, helmfile
 from flux_upgrade.pins.objects.chart_place import ChartSource, Files
 from flux_upgrade.pins.objects.chart_place import ChartVersionPlace as Chart
 from flux_upgrade.pins.objects.helmfile_values import HelmfileValues
-from flux_upgrade.pins.objects.operator_releases import OperatorRelease, last
+from flux_upgrade.pins.objects.operator_releases import last
 from flux_upgrade.pins.objects.operator_table import included
 from flux_upgrade.pins.objects.terraform_resources import without_terraform
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin

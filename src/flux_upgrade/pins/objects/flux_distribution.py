@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from flux_upgrade.model.files import Tree
+from flux_upgrade.pins.context import OperatorRelease
 from flux_upgrade.pins.formats.config_maps import ABSENT, ConfigMaps
 from flux_upgrade.pins.formats.ranges import folder_of, is_nothing
 from flux_upgrade.pins.formats.resource_sets import inputs, with_made
 from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, dotted, is_variable, objects
-from flux_upgrade.pins.objects.operator_releases import OperatorRelease
 from flux_upgrade.pins.objects.release_values import Layer, Unread, ValuesSource, layers
 from flux_upgrade.pins.pin import SourceFile
 

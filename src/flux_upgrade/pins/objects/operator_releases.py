@@ -56,17 +56,6 @@ class DistributionArtifact(NamedTuple):
         return f"{self.repository}{tag}{f'@{self.digest[:_SHORT]}…' if self.digest else ''}"
 
 
-class OperatorRelease(NamedTuple):
-    """The flux-operator of a cluster, where the version of its image is known."""
-
-    version: str  # As it is written: a release, or the range that it is the highest release of
-    place: str  # Where that stands: `path:line`
-    releases: tuple[Version, ...]  # The releases of Flux in its image, lowest first; at least one
-
-    def __str__(self) -> str:
-        return f"the flux-operator {self.version} ({self.place})"
-
-
 def parsed(url: str) -> DistributionArtifact | None:
     """None for what is no such address."""
     match = _URL.fullmatch(url)
