@@ -215,6 +215,24 @@ def test_what_is_held_for_a_while_is_kept(reason: HoldReason, subject: BumpKind)
     assert why_closed(subject, hold(reason)) == ""
 
 
+@pytest.mark.parametrize(
+    ("proposed", "held", "why"),
+    [
+        ("v2.8.7", "v2.8.8", "done"),
+        # It may change flags.
+        ("v2.8.7", "v2.8.7", ""),
+        ("v2.8.8", "v2.8.9", ""),
+    ],
+)
+@pytest.mark.parametrize("reason", PASSES)
+def test_a_hold_of_a_later_patch_does_not_keep_one_that_runs(
+    reason: HoldReason, proposed: str, held: str, why: str
+) -> None:
+    planned = UpdateGroupPlan(UpdateGroup("a", "a", Group(), ()), (_plan(hold(reason, PATCH, held)),))
+    found = no_longer_needed(planned, PATCH, Version(proposed))
+    assert (found[0] if found else "") == why
+
+
 @pytest.mark.parametrize("reason", PASSES)
 def test_a_hold_of_another_subject_keeps_nothing(reason: HoldReason) -> None:
     assert why_closed(PATCH, hold(reason, MINOR, "v2.9.4")) == "done"

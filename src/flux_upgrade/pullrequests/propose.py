@@ -116,9 +116,11 @@ def no_longer_needed(
         return "withdrawn", f"{target} is no longer among Flux's releases."
     if bump_kind is BumpKind.MIGRATION:
         return _moved(plans, target)
-    # What runs by now waits for nothing: a hold is about a later release. A patch may still change flags.
-    is_awaited = bump_kind is BumpKind.PATCH or not target or any(is_before(p.pin.version, target) for p in plans)
-    ours = [hold for hold in holds if is_awaited and _is_about(hold, bump_kind, target)]
+    # What runs by now waits for nothing that is later. A patch may still change flags.
+    is_behind = not target or any(is_before(each.pin.version, target) for each in plans)
+    about = (hold for hold in holds if _is_about(hold, bump_kind, target))
+    may_change_flags = bump_kind is BumpKind.PATCH
+    ours = [each for each in about if is_behind or (may_change_flags and not (each.target and each.target > target))]
     if any(hold.reason.effect.pull_request is not OpenPullRequest.CLOSED for hold in ours):
         return _of_other_size(plans, bump_kind, target)
     larger = [
