@@ -74,6 +74,7 @@ class Year:
         for number in range(self.days):
             self.user.day = self.begin + timedelta(days=number)
             self._fleet.hub.clock.set(self.user.day.strftime("%Y-%m-%dT%H:%M:%SZ"))
+            self._fleet.hub.limits.begin()
             self._attend(number)
             # A run over what the last one left, on a day like any other, has the same outcome.
             if number in self._due or self.user.dispatched or self._rested != self._fleet.state() or not number % 30:
@@ -107,6 +108,7 @@ class Year:
             assert runs < _RUNS, self._told(f"runs do not come to rest: {ran.writes}")
             ran, runs = self._run(), runs + 1
         if is_asked:
+            self.user.approve_opened(self._newest)
             # What is held, such as a branch that a user pushed to, has no place that keeps an approval: the run says so.
             there = {subject_of(pull) for pull in self.user.pulls if pull.state == "open"}
             self.user.ready &= there

@@ -111,6 +111,12 @@ class Memory:
         ]
         self.ready |= {each for each in proposed if each[1] == "patch" and Version(each[2]).minor == minor}
 
+    def approve_opened(self, newest: int) -> None:
+        """Patches after number ``newest``, which the run that approves their minor has opened: it approves them, too."""
+        opened = [pull for pull in self.pulls if pull.number > newest and size_of(pull.head) == "patch"]
+        subjects = [subject_of(pull) for pull in opened]
+        self.ready |= {each for each in subjects if (each[0], "minor", Version(each[2]).minor) in self.ready}
+
     def boxes_approve(self) -> bool:
         """The boxes of the dashboard that are ticked, and approve something: so they do in the next run."""
         found = [each for each in map(_APPROVAL.fullmatch, ticked(self.fleet)) if each]
