@@ -127,9 +127,10 @@ class RingYear(Year):
         if before is STAGING and self.user.is_mixed:
             return
         current = self.user.current(before.name)
-        asked = [self._target(each) for each in self.user.pulls if self._is_open(each, before.name)]
+        # A minor is asked for with all its patches.
+        asked = {subject_of(each)[2] for each in self.user.pulls if self._is_open(each, before.name)}
         found = (self._target(pull) for pull in self._merged(before.name))
-        yield from (target for target in found if target > current and target not in asked)
+        yield from (target for target in found if target > current and asked.isdisjoint({target, target.minor}))
 
     def _merged(self, name: str) -> list[Pull]:
         return [each for each in self.user.pulls if each.merged_at and cluster_of(each.head) == name]

@@ -205,7 +205,8 @@ class Year:
         for number, title in self.user.titles.items():
             if repository.pulls[number].title != title:
                 yield f"#{number} lost its title {title!r}: {repository.pulls[number].title!r}"
+        merged = {each.head_sha for each in self.user.pulls if each.merged_at}
         for branch, commit in self.user.commits.items():
             head = repository.head(branch)
-            if not head or not repository.store.is_ancestor(commit, head):
+            if commit not in merged and (not head or not repository.store.is_ancestor(commit, head)):
                 yield f"{branch} lost {commit[:7]}"
