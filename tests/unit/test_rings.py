@@ -288,6 +288,17 @@ def test_what_was_refused_here_keeps_no_newer_release_away() -> None:
     assert "- staging runs v2.8.8" in pull.body
 
 
+def test_an_approval_of_what_was_refused_proposes_at_once_what_has_passed() -> None:
+    one = rings(staging="v2.9.3")
+    one.later(days=4)
+    one.forge.close_pull(one.pull(PRODUCTION).number)
+    one.later(days=1)
+    one.world.asked = UpgradeRequest(approve=("production=2.9",))
+    assert one.later(days=1) == {PRODUCTION: "opened"}
+    pull = one.pull(PRODUCTION)
+    assert (pull.title, pull.is_draft) == ("Upgrade Flux to v2.9.3 in production", False)
+
+
 def test_what_was_refused_here_and_reverted_before_is_not_proposed() -> None:
     one = behind("v2.8.8")
     one.world.releases = listed("v2.7.1", "v2.8.8", "v2.9.3")

@@ -157,7 +157,8 @@ class _Case:
                 each for each in rejections if each.reason is not HoldReason.GROUP_REVERTED or each.target <= passed
             )
             feedback = self.feedback._replace(rejections=tuple(kept))
-            if refused(feedback, bump_kind, passed) is None:
+            is_asked = not self.approved.isdisjoint({passed, passed.minor})
+            if is_asked or refused(feedback, bump_kind, passed) is None:
                 return [each for each in releases if each.version <= passed or each.version in self.approved], feedback
         return releases, self.feedback
 
