@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from flows import fleet, listed, path_in
 from flux_upgrade.model import markers
+from flux_upgrade.model.forge import BaseCommit
 from flux_upgrade.planning.plan import UpgradeRequest
 from flux_upgrade.policy.decision import HealthStatus, Ring
 from flux_upgrade.policy.feedback import APPROVED
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import Policy
-from flux_upgrade.policy.rings import fits
+from flux_upgrade.policy.rings import RingFacts, fits, report_of
 from rings import CONTEXT, FLUX, HEALTHY, MINORS, RingRepository, group
 
 STAGING, PRODUCTION = "staging/minor", "production/minor"
@@ -86,6 +87,31 @@ def test_another_change_does_not() -> None:
     one.forge.push_to_base({"apps/readme.md": b"Hello\n"})
     one.later(days=1)
     assert not one.pull(PRODUCTION).is_draft
+
+
+BUSY = [
+    BaseCommit(f"{at:040x}", f"2026-08-20T{23 - at // 5:02}:{59 - at % 5 * 12:02}:00Z", {"gotk.yaml": "new"})
+    for at in range(100)
+]
+"""As many commits as are read, a commit every twelve minutes. None of them changes Flux."""
+
+
+@pytest.mark.parametrize(
+    ("merged_at", "commits", "since"),
+    [
+        ("2026-08-01T12:00:00Z", BUSY, "2026-08-01"),
+        # It may have been changed shortly before.
+        ("", BUSY, "2026-08-20"),
+        # Its files were changed after the merge.
+        ("2026-08-01T12:00:00Z", [*BUSY[:-1], BUSY[-1]._replace(blobs={"gotk.yaml": "old"})], "2026-08-20"),
+    ],
+)
+def test_a_soak_begins_at_the_merge_however_many_commits_come_after_it(
+    merged_at: str, commits: list[BaseCommit], since: str
+) -> None:
+    facts = RingFacts("staging", ("v2.9.4",), ("gotk.yaml",), merged_at)
+    report = report_of(facts, commits, timedelta(days=60), datetime(2026, 8, 21, tzinfo=UTC))
+    assert report.detail.startswith(f"staging has run v2.9.4 since {since},")
 
 
 HEALTH = {

@@ -66,7 +66,7 @@ def report_of(facts: RingFacts, commits: Sequence[BaseCommit], soak: timedelta |
     if soak is None:
         return RingReport(facts.name, RingState.PASSED, version)
     holding = _holding(commits, facts.paths)
-    since = max([each for each in (_oldest(holding), facts.merged_at) if each], key=_moment, default="")
+    since = _since(facts.merged_at, holding, commits)
     health = _health(facts.healthy, holding, facts.name)._replace(version=version)
     if health.state is RingState.FAILING:
         return health
@@ -105,8 +105,13 @@ def _holding(commits: Sequence[BaseCommit], paths: Iterable[str]) -> list[BaseCo
     return list(commits[: next((at for at, each in enumerate(held) if each != held[0]), len(held))])
 
 
-def _oldest(holding: Sequence[BaseCommit]) -> str:
-    return holding[-1].committed_at if holding else ""
+def _since(merged_at: str, holding: Sequence[BaseCommit], commits: Sequence[BaseCommit]) -> str:
+    """When the soak began: at the merge, or with a later change of the files. Empty: unknown."""
+    oldest = holding[-1].committed_at if holding else ""
+    if merged_at and len(holding) == len(commits):
+        # The change is older than all of these commits. In a busy repository their oldest is never old enough.
+        return merged_at
+    return max([each for each in (oldest, merged_at) if each], key=_moment, default="")
 
 
 def _health(source: HealthStatus | None, holding: Iterable[BaseCommit], name: str) -> RingReport:
