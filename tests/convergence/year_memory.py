@@ -64,7 +64,7 @@ class Memory:
         self.ready: set[Subject] = set()
         self.refused: set[Subject] = set()
         self.approved: set[int] = set()
-        """The pull requests that were approved when they were refused."""
+        """The pull requests that were approved when they were closed."""
         self.merged: list[str] = []
         self.is_ignored = False
         """Whether the config file ignores staging."""
@@ -84,10 +84,14 @@ class Memory:
 
     def refuse(self, pull: Pull) -> None:
         if not self._is_replaced(pull):
-            subject = subject_of(pull)
-            self.refused.add(subject)
-            self.approved = self.approved - {pull.number} | ({pull.number} if subject in self.ready else set())
-            self.ready.discard(subject)
+            self.refused.add(subject_of(pull))
+            self.end_approval(pull)
+
+    def end_approval(self, pull: Pull) -> None:
+        """Until it is opened again."""
+        subject = subject_of(pull)
+        self.approved = self.approved - {pull.number} | ({pull.number} if subject in self.ready else set())
+        self.ready.discard(subject)
 
     def put_back(self, pull: Pull) -> None:
         if not self._is_replaced(pull):

@@ -218,7 +218,7 @@ class User(Memory):
         if pull is None:
             return ""
         self.fleet.repository.close(pull, by="stale[bot]")
-        self.ready.discard(subject_of(pull))
+        self.end_approval(pull)
         return f"#{pull.number}"
 
     def _configure(self, **changed: bool) -> str:
