@@ -91,13 +91,18 @@ class Ledger:
             return Passing(f"not all of {before.name} is at {release}")
         kept = list(self._kept(before))
         states = dict(self._reported(before, kept))
-        since = datetime.fromtimestamp(self._repository.store.read(kept[-1]).committer.at, UTC)
+        since = self.changed_at(before)
         if "failure" in states.values():
             return Passing(f"{before.name} fails: {states}", is_failing=True)
         if now < since + before.soak:
             return Passing(f"{before.name} has it since {since}")
         missing = {context: state for context, state in states.items() if state != "success"}
         return Passing(f"{before.name}: {missing}" if missing else "")
+
+    def changed_at(self, before: Before) -> datetime:
+        """When the files of a group changed last."""
+        (*_, oldest) = self._kept(before)
+        return datetime.fromtimestamp(self._repository.store.read(oldest).committer.at, UTC)
 
     def has_release(self, before: Before, commit: str, release: str) -> bool:
         """Whether a commit holds it."""

@@ -166,7 +166,8 @@ class RingYear(Year):
                 if pull.number not in self._commented:
                     yield f"#{pull.number} is not told of the failure"
                 state = markers.state_of(pull.body)
-                is_wanted = before is STAGING and state is not None and state.way_back == "safe"
+                is_kept = self._ledger.changed_at(before) <= datetime.fromisoformat(pull.merged_at)
+                is_wanted = before is STAGING and state is not None and state.way_back == "safe" and is_kept
                 if is_wanted and not self._reverts_of(pull):
                     yield f"#{pull.number} has no revert"
 

@@ -113,6 +113,21 @@ def test_what_is_merged_by_it_is_held_for_the_next_group() -> None:
     assert (len(reverts(one)), len(one.forge.comments)) == (1, 1)
 
 
+def test_it_is_not_opened_where_the_files_were_changed_after_the_merge() -> None:
+    one = failing()
+    one.now += timedelta(hours=1)
+    one.forge.today = one.today
+    path = next(each for each in one.forge.files if "staging" in each and each.endswith("gotk-components.yaml"))
+    changed = one.forge.files[path].replace(b"--log-level=info", b"--log-level=debug")
+    one.forge.push_to_base({path: changed})
+    one.forge.post(CONTEXT, "failure", FLUX)
+    assert one.later(hours=1) == {STAGING: "updated", PRODUCTION: "updated"}
+    assert reverts(one) == []
+    ((_, text),) = one.forge.comments
+    assert "flux-upgrade does not open a revert, because the Flux files were changed after the merge." in text
+    assert one.run() == {}
+
+
 def test_success_in_time_opens_nothing() -> None:
     one = failing()
     one.forge.push_to_base({"apps/readme.md": b"Hello\n"})

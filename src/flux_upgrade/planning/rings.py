@@ -44,7 +44,8 @@ class FailedUpgrade(NamedTuple):
 
     @property
     def is_revertible(self) -> bool:
-        return self.asks_for_revert and self.way_back is WayBack.SAFE
+        """Whether GitHub can make the revert, and the cluster accepts it."""
+        return self.asks_for_revert and self.way_back is WayBack.SAFE and not self.report.is_changed
 
 
 class Rings:

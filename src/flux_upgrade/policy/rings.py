@@ -16,6 +16,7 @@ from flux_upgrade.model.forge import BaseCommit, CommitStatus
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.policy.decision import HealthStatus
 
+_AT_ONCE = timedelta(minutes=1)  # Between a merge and its commit, by the clocks of different machines
 _SUCCESS = ("success",)
 _FAILURE = ("failure", "error")
 
@@ -37,6 +38,7 @@ class RingReport(NamedTuple):
     detail: str = ""  # What is so, in one clause that stays true for days; empty once it has passed
     failed: str = ""  # Oid of the commit on which Flux reported a failure
     context: str = ""  # Of the commit status that says so
+    is_changed: bool = False  # Whether its files were changed after our pull request with this release was merged
 
     @property
     def passed(self) -> Version:
@@ -69,7 +71,8 @@ def report_of(facts: RingFacts, commits: Sequence[BaseCommit], soak: timedelta |
     since = _since(facts.merged_at, holding, commits)
     health = _health(facts.healthy, holding, facts.name)._replace(version=version)
     if health.state is RingState.FAILING:
-        return health
+        is_changed = bool(facts.merged_at) and _moment(since) > _moment(facts.merged_at) + _AT_ONCE
+        return health._replace(is_changed=is_changed)
     until = _moment(since) + soak if since else None
     if until is None:
         return RingReport(facts.name, RingState.UNKNOWN, version, f"{facts.name} has no known date of {version}")

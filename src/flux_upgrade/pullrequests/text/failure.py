@@ -29,7 +29,8 @@ def comment(failed: FailedUpgrade) -> str:
     else:
         remedy = f"Fix the problem, or revert this pull request. {version} is then held for {names}."
         if failed.asks_for_revert:
-            remedy = f"Fix the problem. flux-upgrade does not open a revert, because {_NO_REVERT[failed.way_back]}."
+            why = _NO_REVERT.get(failed.way_back, "the Flux files were changed after the merge")
+            remedy = f"Fix the problem. flux-upgrade does not open a revert, because {why}."
     return (
         f"{plain(failed.report.detail)} after this upgrade was merged. {names} {waits} until it reports success on a "
         f"later commit.\n\n{remedy}"
