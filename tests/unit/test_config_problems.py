@@ -277,11 +277,13 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
 # What JSON Schema cannot say, or a YAML reader takes before a schema could.
 BEYOND_SCHEMA: dict[str, list[tuple[int, str]]] = {
     "groups:\n  a: {paths: [a], after: [c]}\n  b: {paths: [b], after: d}": [
-        (1, "group 'a' comes after 'c', which does not exist"),
-        (1, "group 'b' comes after 'd', which does not exist"),
+        (2, "group 'a' comes after 'c', which does not exist"),
+        (3, "group 'b' comes after 'd', which does not exist"),
     ],
-    "groups:\n  a: {paths: [a], after: b}\n  b: {paths: [b], after: a}": [(1, "groups wait for each other: a → b → a")],
-    "groups:\n  a: {paths: [a], after: a}": [(1, "groups wait for each other: a → a")],
+    "groups:\n  a:\n    paths: [a]\n    after:\n      - c": [(4, "group 'a' comes after 'c', which does not exist")],
+    "groups:\n  a: {paths: [a], after: b}\n  b: {paths: [b], after: a}": [(2, "groups wait for each other: a → b → a")],
+    "groups:\n  a: {paths: [a], after: a}": [(2, "groups wait for each other: a → a")],
+    "groups:\n  a: {paths: [a]}\n  b: {paths: [b], after: b}": [(3, "groups wait for each other: b → b")],
     # The number 1.3 may have been written as 1.30.
     "kubernetes-version: 1.3": [
         (1, "kubernetes-version '1.3' is older than any that Flux has run on, 1.16, did you mean 1.30?")

@@ -13,7 +13,7 @@ from flux_upgrade.config.flag_text import INSTALL_FLAGS, read_flag_text
 from flux_upgrade.config.keys import GOVERNING, LIMITS, RING, TOP, Key
 from flux_upgrade.config.layers import Layer, ReadShared, bump_of, extended, merged, written
 from flux_upgrade.config.values import read, read_mapping
-from flux_upgrade.config.yaml_text import KeyReader, YamlText, quoted
+from flux_upgrade.config.yaml_text import Entries, KeyReader, YamlText, quoted
 from flux_upgrade.manifests.options import nearest, refuse
 from flux_upgrade.model.errors import InvalidConfig
 from flux_upgrade.policy.decision import Ring
@@ -60,19 +60,27 @@ def load(
 
 def _refuse_order(groups: Mapping[str, Mapping[str, Any]], root: Node | None, source: YamlText) -> None:
     """A group that comes after one that there is not, and groups that wait for each other."""
-    if not isinstance(root, MappingNode):
-        return
     after = {name: group.get("after", ()) for name, group in groups.items()}
+    keys = {name: entries["after"][0] for name, entries in _entries(root, source).items() if "after" in entries}
     unknown = ((name, each) for name, before in after.items() for each in before if each not in groups)
-    key, _ = source.entries(root).get("groups", (root, root))
     for name, each in unknown:
         source.refuse(
-            key, f"group {quoted(name)} comes after {quoted(each)}, which does not exist{nearest(each, groups)}"
+            keys[name], f"group {quoted(name)} comes after {quoted(each)}, which does not exist{nearest(each, groups)}"
         )
     try:
         TopologicalSorter(after).prepare()
     except CycleError as error:
-        source.refuse(key, f"groups wait for each other: {' → '.join(error.args[1])}")
+        cycle = error.args[1]
+        source.refuse(keys[cycle[0]], f"groups wait for each other: {' → '.join(cycle)}")
+
+
+def _entries(root: Node | None, source: YamlText) -> Mapping[str, Entries]:
+    """Group → its entries."""
+    groups = source.entries(root).get("groups") if isinstance(root, MappingNode) else None
+    if groups is None or not isinstance(groups[1], MappingNode):
+        return {}
+    found = source.entries(groups[1]).items()
+    return {name: source.entries(value) for name, (_, value) in found if isinstance(value, MappingNode)}
 
 
 def lines_of_groups(text: str) -> Mapping[str, int]:
