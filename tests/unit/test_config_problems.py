@@ -284,6 +284,20 @@ BEYOND_SCHEMA: dict[str, list[tuple[int, str]]] = {
     "groups:\n  a: {paths: [a], after: b}\n  b: {paths: [b], after: a}": [(2, "groups wait for each other: a → b → a")],
     "groups:\n  a: {paths: [a], after: a}": [(2, "groups wait for each other: a → a")],
     "groups:\n  a: {paths: [a]}\n  b: {paths: [b], after: b}": [(3, "groups wait for each other: b → b")],
+    "groups:\n  a:\n    paths: [a]\n    soak: 3d\n  b: {paths: [b], after: a}": [
+        (4, "soak has no effect in group 'a', which has no after: move it to the group that comes after it, 'b'")
+    ],
+    "groups:\n  a: {paths: [a], soak: 3d}\n  b: {paths: [b], after: a}\n  c: {paths: [c], after: a}": [
+        (2, "soak has no effect in group 'a', which has no after: move it to the group that comes after it, 'b' or 'c'")
+    ],
+    "groups:\n  a: {paths: [a], after: [], soak: 3d}": [
+        (
+            2,
+            "soak has no effect in group 'a', which has no after: move it to the group that comes after it, or set after",
+        )
+    ],
+    # What `after` says is unknown
+    "groups:\n  a: {paths: [a], after: 7, soak: 3d}": [(2, "after expects a list, got a number")],
     # The number 1.3 may have been written as 1.30.
     "kubernetes-version: 1.3": [
         (1, "kubernetes-version '1.3' is older than any that Flux has run on, 1.16, did you mean 1.30?")
@@ -396,6 +410,8 @@ VALID = (
     "groups: {}",
     "groups: {a.b_C-1: {paths: [a], policy: major, flags: {}}}",
     "groups: {a: {paths: [a], range: 2.x, pending: draft, cool-down: {}, labels: [], reviewers: [], assignees: [], auto-merge: none}}",
+    "groups: {a: {paths: [a], soak: 0}, b: {paths: [b], after: a, soak: 3d}}",
+    "groups: {a: &a {paths: [a], soak: 0}, b: {<<: *a, after: a, soak: 3d}}",
     "flags: {}",
     "flags: {network-policy: true, watch-all-namespaces: false}",
     "flags: {components: [source-controller], components-extra: [source-watcher]}",

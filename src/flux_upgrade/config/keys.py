@@ -415,7 +415,12 @@ RING = (
         "The groups that come before. A release is proposed as a draft until all of them run it, and are healthy.",
         "[]",
     ),
-    Key("soak", PlainShape.DURATION, "How long the groups in `after` must have run the release.", "0"),
+    Key(
+        "soak",
+        PlainShape.DURATION,
+        "How long the groups in `after` must have run the release. Without `after`, it is an error.",
+        "0",
+    ),
     Key(
         "healthy",
         PlainShape.HEALTHY,

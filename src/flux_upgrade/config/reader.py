@@ -16,6 +16,7 @@ from flux_upgrade.config.values import read, read_mapping
 from flux_upgrade.config.yaml_text import Entries, KeyReader, YamlText, quoted
 from flux_upgrade.manifests.options import nearest, refuse
 from flux_upgrade.model.errors import InvalidConfig
+from flux_upgrade.model.text import enumeration
 from flux_upgrade.policy.decision import Ring
 from flux_upgrade.policy.policy import Policy
 from flux_upgrade.policy.semver_range import Constraint
@@ -23,6 +24,8 @@ from flux_upgrade.policy.semver_range import Constraint
 _STRING = "tag:yaml.org,2002:str"
 _SEQUENCE = "tag:yaml.org,2002:seq"
 _NOWHERE = (Mark("", 0, 0, 0, None, 0),) * 2
+
+_Groups = Mapping[str, Mapping[str, Any]]  # As the file sets them
 
 
 def load(
@@ -44,7 +47,10 @@ def load(
     source = YamlText(readers)
     root = source.compose(text)
     given = {} if root is None else read_mapping(TOP, "the file", root, source) or {}
-    _refuse_order(given.get("groups", {}), root, source)
+    groups = given.get("groups", {})
+    entries = _entries(root, source)
+    _refuse_order(groups, entries, source)
+    _refuse_soak(groups, entries, source)
     problems = [f"{path}:{line}: {message}" for line, message in source.problems()]
     if problems:
         raise InvalidConfig("\n".join(problems), hint="see docs/reference/config.md for every key")
@@ -58,10 +64,10 @@ def load(
     return config._replace(origins=origins)
 
 
-def _refuse_order(groups: Mapping[str, Mapping[str, Any]], root: Node | None, source: YamlText) -> None:
+def _refuse_order(groups: _Groups, entries: Mapping[str, Entries], source: YamlText) -> None:
     """A group that comes after one that there is not, and groups that wait for each other."""
     after = {name: group.get("after", ()) for name, group in groups.items()}
-    keys = {name: entries["after"][0] for name, entries in _entries(root, source).items() if "after" in entries}
+    keys = {name: of_group["after"][0] for name, of_group in entries.items() if "after" in of_group}
     unknown = ((name, each) for name, before in after.items() for each in before if each not in groups)
     for name, each in unknown:
         source.refuse(
@@ -72,6 +78,21 @@ def _refuse_order(groups: Mapping[str, Mapping[str, Any]], root: Node | None, so
     except CycleError as error:
         cycle = error.args[1]
         source.refuse(keys[cycle[0]], f"groups wait for each other: {' → '.join(cycle)}")
+
+
+def _refuse_soak(groups: _Groups, entries: Mapping[str, Entries], source: YamlText) -> None:
+    """A group that waits for a soak, but for no group: without an error, it would not wait at all."""
+    for name, group in groups.items():
+        if not group.get("soak"):
+            continue
+        is_first = not group["after"] if "after" in group else "after" not in entries[name]
+        if is_first:
+            behind = [quoted(other) for other, own in groups.items() if name in own.get("after", ())]
+            source.refuse(
+                entries[name]["soak"][0],
+                f"soak has no effect in group {quoted(name)}, which has no after: move it to the group that comes "
+                f"after it, {enumeration(behind, 'or') or 'or set after'}",
+            )
 
 
 def _entries(root: Node | None, source: YamlText) -> Mapping[str, Entries]:
