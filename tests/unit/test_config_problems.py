@@ -312,6 +312,26 @@ BEYOND_SCHEMA: dict[str, list[tuple[int, str]]] = {
         (1, "schedule '* * 31 4,6,9,11 *' never matches: check its day-of-month"),
     ],
     "schedule: '* * * * MON-THU-FRI'": [(1, "schedule '* * * * MON-THU-FRI' never matches: check its day-of-week")],
+    "policy: patch\nschedule: ['* 9 * * *', '* 2 * 3 SUN#2']\ntimezone: America/New_York": [
+        (
+            2,
+            (
+                "schedule '* 2 * 3 SUN#2' never opens in America/New_York, because the clock skips that hour on each "
+                "of these days: add another hour or change timezone"
+            ),
+        )
+    ],
+    # In the group that has the time zone, and in the group that has the schedule
+    "schedule: '* 2 * 3 0L'\ngroups:\n  a:\n    paths: [a]\n    timezone: Europe/Berlin\n  b: {paths: [b]}": [
+        (5, "schedule '* 2 * 3 0L' never opens in Europe/Berlin, ")
+    ],
+    "timezone: Europe/Berlin\ngroups:\n  a:\n    paths: [a]\n    schedule: '* 2 * 3 0L'": [
+        (5, "schedule '* 2 * 3 0L' never opens in Europe/Berlin, ")
+    ],
+    # The group's own schedule is unknown
+    "schedule: '* 2 * 3 0L'\ngroups:\n  a: {paths: [a], schedule: 9, timezone: Europe/Berlin}": [
+        (3, "schedule expects a list, got a number")
+    ],
     "also:\n  - {files: [a], match: x}": [(2, "match 'x' has no group (?<version>…)")],
     "also:\n  - {files: [a], match: '(?<other>x)'}": [(2, "match '(?<other>x)' has no group (?<version>…)")],
     "also:\n  - {files: [a], match: '(?<version>x)|(?P<version>y)'}": [
@@ -381,6 +401,9 @@ VALID = (
     "schedule: '* 9-15 * * 1-4'",
     "schedule: ['* * 29 2 *', '* 22-23,0-5 * JAN,DEC MON#1', '* * L * *']",
     "schedule: []",
+    "schedule: '* 2 * 3 0L'",
+    "{schedule: '* 2-3 * 3 0L', timezone: Europe/Berlin}",
+    "{timezone: Europe/Berlin, groups: {a: {paths: [a], timezone: UTC, schedule: '* 2 * 3 0L'}}}",
     "timezone: America/Argentina/Buenos_Aires",
     "timezone: Etc/GMT+5",
     "also: []",

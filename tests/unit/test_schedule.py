@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from time import process_time
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -80,11 +81,50 @@ def test_when_it_is_open(cron: tuple[str, ...], timezone: str, now: str, *, is_o
     ],
 )
 def test_when_it_opens(cron: tuple[str, ...], timezone: str, now: str, opening: str) -> None:
-    assert Schedule(cron, timezone).opening(at(now)).isoformat() == opening
+    found = Schedule(cron, timezone).opening(at(now))
+    assert found is not None and found.isoformat() == opening
 
 
 def test_what_is_open_opens_now() -> None:
-    assert Schedule(WEEK, BERLIN).opening(at("2026-09-01T09:12:34")).isoformat() == "2026-09-01T11:12:34+02:00"
+    found = Schedule(WEEK, BERLIN).opening(at("2026-09-01T09:12:34"))
+    assert found is not None and found.isoformat() == "2026-09-01T11:12:34+02:00"
+
+
+SKIPPED = [
+    # The day on which the clocks go forward, at the hour that they skip
+    ("* 2 * 3 SUN#2", "America/New_York"),
+    ("* 2 * 3 0L", BERLIN),
+    ("* 1 * 3 0L", "Europe/London"),
+]
+
+
+@pytest.mark.parametrize(("cron", "timezone"), SKIPPED)
+def test_hours_that_the_clock_always_skips_never_open(cron: str, timezone: str) -> None:
+    assert cron_problem(cron) == ""
+    assert Schedule(("* 9 * * *", cron), timezone).never_open == (cron,)
+    assert Schedule((cron,)).never_open == ()
+    began = process_time()
+    assert Schedule((cron,), timezone).opening(at("2026-09-01T00:00")) is None
+    assert process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("cron", "timezone", "opening"),
+    [
+        # Half of the hour is there
+        ("* 2 * 10 SUN#1", LORD_HOWE, "2026-10-04T02:30:00+11:00"),
+        # The clocks go forward on the first Sunday after the 1st
+        ("* 0 * 9 SUN#1", SANTIAGO, "2030-09-01T00:00:00-04:00"),
+        # Skipped only in years in which the 31st is a Sunday
+        ("* 2 31 3 *", BERLIN, "2027-03-31T02:00:00+02:00"),
+        ("* * */28 2 MON#5", "UTC", "2044-02-29T00:00:00+00:00"),
+    ],
+)
+def test_what_the_clock_only_skips_at_times_opens(cron: str, timezone: str, opening: str) -> None:
+    schedule = Schedule((cron,), timezone)
+    assert schedule.never_open == ()
+    found = schedule.opening(at("2026-09-01T00:00"))
+    assert found is not None and found.isoformat() == opening
 
 
 SETS = st.sets(st.integers(0, 23), min_size=1)
@@ -112,7 +152,8 @@ def test_it_is_what_a_clock_on_the_wall_shows(
     assert schedule.is_open(now) is shows(now)
     # Whole minutes, so that none of them is left out: two weeks have each weekday, whatever is skipped.
     opening = next(now + at_minute * MINUTE for at_minute in range(15 * 24 * 60) if shows(now + at_minute * MINUTE))
-    assert schedule.opening(now).astimezone(UTC) == opening
+    found = schedule.opening(now)
+    assert found is not None and found.astimezone(UTC) == opening
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from yaml import MappingNode, Mark, Node, ScalarNode, SequenceNode
+from yaml import MappingNode, Mark, ScalarNode, SequenceNode
 
 from flux_upgrade.config.config import Config, Governance, Group, Limits, Origin
 from flux_upgrade.config.flag_text import INSTALL_FLAGS, read_flag_text
@@ -19,6 +19,7 @@ from flux_upgrade.model.errors import InvalidConfig
 from flux_upgrade.model.text import enumeration
 from flux_upgrade.policy.decision import Ring
 from flux_upgrade.policy.policy import Policy
+from flux_upgrade.policy.schedule import Schedule
 from flux_upgrade.policy.semver_range import Constraint
 
 _STRING = "tag:yaml.org,2002:str"
@@ -47,10 +48,8 @@ def load(
     source = YamlText(readers)
     root = source.compose(text)
     given = {} if root is None else read_mapping(TOP, "the file", root, source) or {}
-    groups = given.get("groups", {})
-    entries = _entries(root, source)
-    _refuse_order(groups, entries, source)
-    _refuse_soak(groups, entries, source)
+    if isinstance(root, MappingNode):
+        _refuse_together(given, root, source)
     problems = [f"{path}:{line}: {message}" for line, message in source.problems()]
     if problems:
         raise InvalidConfig("\n".join(problems), hint="see docs/reference/config.md for every key")
@@ -62,6 +61,16 @@ def load(
     keys = {key.name: key for key in GOVERNING}
     config = _config(given, {name: _read_flag(keys[name], value) for name, value in (flags or {}).items()})
     return config._replace(origins=origins)
+
+
+def _refuse_together(given: Mapping[str, Any], root: MappingNode, source: YamlText) -> None:
+    """Keys that are right by themselves, but not with each other."""
+    groups, entries = given.get("groups", {}), _entries(root, source)
+    _refuse_order(groups, entries, source)
+    _refuse_soak(groups, entries, source)
+    _refuse_skipped(given, given, source.entries(root), source)
+    for name, group in groups.items():
+        _refuse_skipped(given, group, entries.get(name, {}), source)
 
 
 def _refuse_order(groups: _Groups, entries: Mapping[str, Entries], source: YamlText) -> None:
@@ -95,9 +104,24 @@ def _refuse_soak(groups: _Groups, entries: Mapping[str, Entries], source: YamlTe
             )
 
 
-def _entries(root: Node | None, source: YamlText) -> Mapping[str, Entries]:
+def _refuse_skipped(given: Mapping[str, Any], own: Mapping[str, Any], entries: Entries, source: YamlText) -> None:
+    """A schedule of hours that the clock in its time zone always skips. ``own``: of the group, or of the top level."""
+    keys = [name for name in ("schedule", "timezone") if name in entries]
+    if not keys or not own.keys() >= set(keys):
+        return
+    both = {**given, **own}
+    window = Schedule(both.get("schedule", ()), both.get("timezone", "UTC"))
+    for cron in window.never_open:
+        source.refuse(
+            entries[keys[0]][0],
+            f"schedule {quoted(cron)} never opens in {window.timezone}, because the clock skips that hour on each of "
+            "these days: add another hour or change timezone",
+        )
+
+
+def _entries(root: MappingNode, source: YamlText) -> Mapping[str, Entries]:
     """Group → its entries."""
-    groups = source.entries(root).get("groups") if isinstance(root, MappingNode) else None
+    groups = source.entries(root).get("groups")
     if groups is None or not isinstance(groups[1], MappingNode):
         return {}
     found = source.entries(groups[1]).items()
