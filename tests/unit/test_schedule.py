@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from flux_upgrade.policy.schedule import Schedule, cron_problem
+from flux_upgrade.policy.schedule import Schedule, cron_problem, needs_both_days
 
 BERLIN, LORD_HOWE, SANTIAGO = "Europe/Berlin", "Australia/Lord_Howe", "America/Santiago"
 WEEK = ("* 9-15 * * 1-4",)
@@ -39,7 +39,13 @@ def at(text: str) -> datetime:
         (("* 22-23 * * FRI", "* 0-5 * * SAT"), "UTC", "2026-09-05T05:59", True),
         (("* * * * 0",), "UTC", "2026-09-06T00:00", True),
         (("* * * * 7",), "UTC", "2026-09-06T00:00", True),
-        # Of two days, one is enough, as in cron
+        # If a day begins with `*`, both have to match. 11 September 2026 is a Friday, 21 September a Monday.
+        (("* * */10 * MON",), "UTC", "2026-09-11T00:00", False),
+        (("* * */10 * MON",), "UTC", "2026-09-21T00:00", True),
+        (("* * */10 * MON",), "UTC", "2026-09-07T00:00", False),
+        (("* * 1-31/10 * MON",), "UTC", "2026-09-11T00:00", True),
+        (("* * 1-31/10 * MON",), "UTC", "2026-09-07T00:00", True),
+        # Of two other days, one is enough
         (("* * 1 * MON",), "UTC", "2026-09-01T00:00", True),
         (("* * 1 * MON",), "UTC", "2026-09-07T00:00", True),
         (("* * 1 * MON",), "UTC", "2026-09-02T00:00", False),
@@ -166,3 +172,23 @@ def test_what_never_matches(text: str) -> None:
 @pytest.mark.parametrize("text", ["* * 29 2 *", "* * */1 2 MON#5", "* * 30 2 MON", "* * * * *", "* * LW * *"])
 def test_what_matches_once(text: str) -> None:
     assert cron_problem(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("* * */10 * MON", True),
+        ("* * 1 * */2", True),
+        ("* * */10 * MON#1", True),
+        ("* * L * */2", True),
+        ("* * 1-31/10 * MON", False),
+        ("* * 1 * MON", False),
+        ("* * * * MON", False),
+        ("* * */1 * MON", False),
+        ("* * 1 * *,MON", False),
+        ("* * */10 * 0-6", False),
+        ("* * */10 * 1-7", False),
+    ],
+)
+def test_both_days_have_to_match_if_one_begins_with_a_star(text: str, *, expected: bool) -> None:
+    assert needs_both_days(text) is expected

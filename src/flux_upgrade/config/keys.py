@@ -235,7 +235,8 @@ GOVERNING = (
         "schedule",
         ListShape(_CRON, "[schedules](../how-to/merge-windows.md)", takes_one=True),
         "When flux-upgrade opens pull requests, marks drafts as ready and turns on auto-merge: cron schedules, such as "
-        "`'* 9-15 * * 1-4'`. What you ask for is done at any time. An empty list: always.",
+        "`'* 9-15 * * 1-4'`. What you ask for is done at any time. An empty list: always. See "
+        "[both days](../how-to/merge-windows.md#both-days) if you set the day of the month and that of the week.",
         "[]",
     ),
     Key("timezone", _TIMEZONE, "The time zone of `schedule`, such as `Europe/Berlin`.", "UTC"),

@@ -62,6 +62,18 @@ def cron_problem(text: str) -> str:
         return f"never matches: check its {str(error).removeprefix('Bad ')}"
 
 
+def needs_both_days(cron: str) -> bool:
+    """Whether it restricts both the day of the month and the day of the week, and opens only if both match.
+
+    One of them is enough, unless a field begins with ``*``, such as ``*/10``: cronsim follows the cron of Debian.
+    """
+    from cronsim import CronSim
+
+    parsed = CronSim(cron, _SOME_DAY)
+    weekdays = {each % 7 for each in parsed.weekdays if isinstance(each, int)}
+    return parsed.day_and and not parsed.days.issuperset(range(1, 32)) and not weekdays.issuperset(range(7))
+
+
 def timezone_problem(text: str) -> str:
     """The same for the name of a time zone."""
     from zoneinfo import available_timezones
