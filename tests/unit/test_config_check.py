@@ -71,6 +71,16 @@ def test_it_says_what_a_failure_leads_to(tmp_path: Path, healthy: str, line: str
     assert line in out
 
 
+def test_it_says_which_schedule_needs_both_days(tmp_path: Path) -> None:
+    text = b"schedule: ['* * */10 * MON', '* * 1-31/10 * MON']\ngroups:\n  all: {paths: [clusters/**], schedule: []}\n"
+    code, out, err = check(tmp_path, {**FLEET, ".github/flux-upgrade.yaml": text})
+    assert (code, err) == (0, "")
+    notes = [each for each in out.splitlines() if "both days" in each]
+    assert notes == [
+        "  note: schedule '* * */10 * MON' opens only if both days match, because one of them begins with `*`"
+    ]
+
+
 def test_a_sparse_checkout_is_not_compared(tmp_path: Path) -> None:
     code, out, err = check(tmp_path, {**FLEET, ".git/info/sparse-checkout": b"clusters\n"})
     assert code == 0

@@ -277,11 +277,27 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
 # What JSON Schema cannot say, or a YAML reader takes before a schema could.
 BEYOND_SCHEMA: dict[str, list[tuple[int, str]]] = {
     "groups:\n  a: {paths: [a], after: [c]}\n  b: {paths: [b], after: d}": [
-        (1, "group 'a' comes after 'c', which does not exist"),
-        (1, "group 'b' comes after 'd', which does not exist"),
+        (2, "group 'a' comes after 'c', which does not exist"),
+        (3, "group 'b' comes after 'd', which does not exist"),
     ],
-    "groups:\n  a: {paths: [a], after: b}\n  b: {paths: [b], after: a}": [(1, "groups wait for each other: a → b → a")],
-    "groups:\n  a: {paths: [a], after: a}": [(1, "groups wait for each other: a → a")],
+    "groups:\n  a:\n    paths: [a]\n    after:\n      - c": [(4, "group 'a' comes after 'c', which does not exist")],
+    "groups:\n  a: {paths: [a], after: b}\n  b: {paths: [b], after: a}": [(2, "groups wait for each other: a → b → a")],
+    "groups:\n  a: {paths: [a], after: a}": [(2, "groups wait for each other: a → a")],
+    "groups:\n  a: {paths: [a]}\n  b: {paths: [b], after: b}": [(3, "groups wait for each other: b → b")],
+    "groups:\n  a:\n    paths: [a]\n    soak: 3d\n  b: {paths: [b], after: a}": [
+        (4, "soak has no effect in group 'a', which has no after: move it to the group that comes after it, 'b'")
+    ],
+    "groups:\n  a: {paths: [a], soak: 3d}\n  b: {paths: [b], after: a}\n  c: {paths: [c], after: a}": [
+        (2, "soak has no effect in group 'a', which has no after: move it to the group that comes after it, 'b' or 'c'")
+    ],
+    "groups:\n  a: {paths: [a], after: [], soak: 3d}": [
+        (
+            2,
+            "soak has no effect in group 'a', which has no after: move it to the group that comes after it, or set after",
+        )
+    ],
+    # What `after` says is unknown
+    "groups:\n  a: {paths: [a], after: 7, soak: 3d}": [(2, "after expects a list, got a number")],
     # The number 1.3 may have been written as 1.30.
     "kubernetes-version: 1.3": [
         (1, "kubernetes-version '1.3' is older than any that Flux has run on, 1.16, did you mean 1.30?")
@@ -296,6 +312,26 @@ BEYOND_SCHEMA: dict[str, list[tuple[int, str]]] = {
         (1, "schedule '* * 31 4,6,9,11 *' never matches: check its day-of-month"),
     ],
     "schedule: '* * * * MON-THU-FRI'": [(1, "schedule '* * * * MON-THU-FRI' never matches: check its day-of-week")],
+    "policy: patch\nschedule: ['* 9 * * *', '* 2 * 3 SUN#2']\ntimezone: America/New_York": [
+        (
+            2,
+            (
+                "schedule '* 2 * 3 SUN#2' never opens in America/New_York, because the clock skips that hour on each "
+                "of these days: add another hour or change timezone"
+            ),
+        )
+    ],
+    # In the group that has the time zone, and in the group that has the schedule
+    "schedule: '* 2 * 3 0L'\ngroups:\n  a:\n    paths: [a]\n    timezone: Europe/Berlin\n  b: {paths: [b]}": [
+        (5, "schedule '* 2 * 3 0L' never opens in Europe/Berlin, ")
+    ],
+    "timezone: Europe/Berlin\ngroups:\n  a:\n    paths: [a]\n    schedule: '* 2 * 3 0L'": [
+        (5, "schedule '* 2 * 3 0L' never opens in Europe/Berlin, ")
+    ],
+    # The group's own schedule is unknown
+    "schedule: '* 2 * 3 0L'\ngroups:\n  a: {paths: [a], schedule: 9, timezone: Europe/Berlin}": [
+        (3, "schedule expects a list, got a number")
+    ],
     "also:\n  - {files: [a], match: x}": [(2, "match 'x' has no group (?<version>…)")],
     "also:\n  - {files: [a], match: '(?<other>x)'}": [(2, "match '(?<other>x)' has no group (?<version>…)")],
     "also:\n  - {files: [a], match: '(?<version>x)|(?P<version>y)'}": [
@@ -365,6 +401,9 @@ VALID = (
     "schedule: '* 9-15 * * 1-4'",
     "schedule: ['* * 29 2 *', '* 22-23,0-5 * JAN,DEC MON#1', '* * L * *']",
     "schedule: []",
+    "schedule: '* 2 * 3 0L'",
+    "{schedule: '* 2-3 * 3 0L', timezone: Europe/Berlin}",
+    "{timezone: Europe/Berlin, groups: {a: {paths: [a], timezone: UTC, schedule: '* 2 * 3 0L'}}}",
     "timezone: America/Argentina/Buenos_Aires",
     "timezone: Etc/GMT+5",
     "also: []",
@@ -394,6 +433,8 @@ VALID = (
     "groups: {}",
     "groups: {a.b_C-1: {paths: [a], policy: major, flags: {}}}",
     "groups: {a: {paths: [a], range: 2.x, pending: draft, cool-down: {}, labels: [], reviewers: [], assignees: [], auto-merge: none}}",
+    "groups: {a: {paths: [a], soak: 0}, b: {paths: [b], after: a, soak: 3d}}",
+    "groups: {a: &a {paths: [a], soak: 0}, b: {<<: *a, after: a, soak: 3d}}",
     "flags: {}",
     "flags: {network-policy: true, watch-all-namespaces: false}",
     "flags: {components: [source-controller], components-extra: [source-watcher]}",

@@ -79,6 +79,13 @@ def test_nothing_is_opened_outside_and_the_report_says_when() -> None:
     assert repo.run(OUTSIDE) == {PATCH: "unchanged", MINOR: "unchanged"}
 
 
+def test_a_schedule_that_never_opens_says_so() -> None:
+    repo = Repo("v2.8.7", BERLIN._replace(schedule=("* 2 * 3 0L",)))
+    assert repo.run(OUTSIDE) == {PATCH: "outside-schedule", MINOR: "outside-schedule"}
+    assert results_lines(repo.done, written=True)[0].endswith(" wait: `schedule` never begins (Europe/Berlin)")
+    assert {each.hold.until for each in repo.done.results if each.hold} == {""}
+
+
 def test_a_group_has_its_own_schedule() -> None:
     world = World(fleet({"a": "v2.8.7", "b": "v2.8.7"}))
     world.releases = listed("v2.8.7", "v2.8.8")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from time import process_time
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from flux_upgrade.policy.schedule import Schedule, cron_problem
+from flux_upgrade.policy.schedule import Schedule, cron_problem, needs_both_days
 
 BERLIN, LORD_HOWE, SANTIAGO = "Europe/Berlin", "Australia/Lord_Howe", "America/Santiago"
 WEEK = ("* 9-15 * * 1-4",)
@@ -38,7 +39,13 @@ def at(text: str) -> datetime:
         (("* 22-23 * * FRI", "* 0-5 * * SAT"), "UTC", "2026-09-05T05:59", True),
         (("* * * * 0",), "UTC", "2026-09-06T00:00", True),
         (("* * * * 7",), "UTC", "2026-09-06T00:00", True),
-        # Of two days, one is enough, as in cron
+        # If a day begins with `*`, both have to match. 11 September 2026 is a Friday, 21 September a Monday.
+        (("* * */10 * MON",), "UTC", "2026-09-11T00:00", False),
+        (("* * */10 * MON",), "UTC", "2026-09-21T00:00", True),
+        (("* * */10 * MON",), "UTC", "2026-09-07T00:00", False),
+        (("* * 1-31/10 * MON",), "UTC", "2026-09-11T00:00", True),
+        (("* * 1-31/10 * MON",), "UTC", "2026-09-07T00:00", True),
+        # Of two other days, one is enough
         (("* * 1 * MON",), "UTC", "2026-09-01T00:00", True),
         (("* * 1 * MON",), "UTC", "2026-09-07T00:00", True),
         (("* * 1 * MON",), "UTC", "2026-09-02T00:00", False),
@@ -80,11 +87,50 @@ def test_when_it_is_open(cron: tuple[str, ...], timezone: str, now: str, *, is_o
     ],
 )
 def test_when_it_opens(cron: tuple[str, ...], timezone: str, now: str, opening: str) -> None:
-    assert Schedule(cron, timezone).opening(at(now)).isoformat() == opening
+    found = Schedule(cron, timezone).opening(at(now))
+    assert found is not None and found.isoformat() == opening
 
 
 def test_what_is_open_opens_now() -> None:
-    assert Schedule(WEEK, BERLIN).opening(at("2026-09-01T09:12:34")).isoformat() == "2026-09-01T11:12:34+02:00"
+    found = Schedule(WEEK, BERLIN).opening(at("2026-09-01T09:12:34"))
+    assert found is not None and found.isoformat() == "2026-09-01T11:12:34+02:00"
+
+
+SKIPPED = [
+    # The day on which the clocks go forward, at the hour that they skip
+    ("* 2 * 3 SUN#2", "America/New_York"),
+    ("* 2 * 3 0L", BERLIN),
+    ("* 1 * 3 0L", "Europe/London"),
+]
+
+
+@pytest.mark.parametrize(("cron", "timezone"), SKIPPED)
+def test_hours_that_the_clock_always_skips_never_open(cron: str, timezone: str) -> None:
+    assert cron_problem(cron) == ""
+    assert Schedule(("* 9 * * *", cron), timezone).never_open == (cron,)
+    assert Schedule((cron,)).never_open == ()
+    began = process_time()
+    assert Schedule((cron,), timezone).opening(at("2026-09-01T00:00")) is None
+    assert process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("cron", "timezone", "opening"),
+    [
+        # Half of the hour is there
+        ("* 2 * 10 SUN#1", LORD_HOWE, "2026-10-04T02:30:00+11:00"),
+        # The clocks go forward on the first Sunday after the 1st
+        ("* 0 * 9 SUN#1", SANTIAGO, "2030-09-01T00:00:00-04:00"),
+        # Skipped only in years in which the 31st is a Sunday
+        ("* 2 31 3 *", BERLIN, "2027-03-31T02:00:00+02:00"),
+        ("* * */28 2 MON#5", "UTC", "2044-02-29T00:00:00+00:00"),
+    ],
+)
+def test_what_the_clock_only_skips_at_times_opens(cron: str, timezone: str, opening: str) -> None:
+    schedule = Schedule((cron,), timezone)
+    assert schedule.never_open == ()
+    found = schedule.opening(at("2026-09-01T00:00"))
+    assert found is not None and found.isoformat() == opening
 
 
 SETS = st.sets(st.integers(0, 23), min_size=1)
@@ -112,7 +158,8 @@ def test_it_is_what_a_clock_on_the_wall_shows(
     assert schedule.is_open(now) is shows(now)
     # Whole minutes, so that none of them is left out: two weeks have each weekday, whatever is skipped.
     opening = next(now + at_minute * MINUTE for at_minute in range(15 * 24 * 60) if shows(now + at_minute * MINUTE))
-    assert schedule.opening(now).astimezone(UTC) == opening
+    found = schedule.opening(now)
+    assert found is not None and found.astimezone(UTC) == opening
 
 
 @pytest.mark.parametrize(
@@ -125,3 +172,23 @@ def test_what_never_matches(text: str) -> None:
 @pytest.mark.parametrize("text", ["* * 29 2 *", "* * */1 2 MON#5", "* * 30 2 MON", "* * * * *", "* * LW * *"])
 def test_what_matches_once(text: str) -> None:
     assert cron_problem(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("* * */10 * MON", True),
+        ("* * 1 * */2", True),
+        ("* * */10 * MON#1", True),
+        ("* * L * */2", True),
+        ("* * 1-31/10 * MON", False),
+        ("* * 1 * MON", False),
+        ("* * * * MON", False),
+        ("* * */1 * MON", False),
+        ("* * 1 * *,MON", False),
+        ("* * */10 * 0-6", False),
+        ("* * */10 * 1-7", False),
+    ],
+)
+def test_both_days_have_to_match_if_one_begins_with_a_star(text: str, *, expected: bool) -> None:
+    assert needs_both_days(text) is expected

@@ -235,7 +235,8 @@ GOVERNING = (
         "schedule",
         ListShape(_CRON, "[schedules](../how-to/merge-windows.md)", takes_one=True),
         "When flux-upgrade opens pull requests, marks drafts as ready and turns on auto-merge: cron schedules, such as "
-        "`'* 9-15 * * 1-4'`. What you ask for is done at any time. An empty list: always.",
+        "`'* 9-15 * * 1-4'`. What you ask for is done at any time. An empty list: always. See "
+        "[both days](../how-to/merge-windows.md#both-days) if you set the day of the month and that of the week.",
         "[]",
     ),
     Key("timezone", _TIMEZONE, "The time zone of `schedule`, such as `Europe/Berlin`.", "UTC"),
@@ -415,7 +416,12 @@ RING = (
         "The groups that come before. A release is proposed as a draft until all of them run it, and are healthy.",
         "[]",
     ),
-    Key("soak", PlainShape.DURATION, "How long the groups in `after` must have run the release.", "0"),
+    Key(
+        "soak",
+        PlainShape.DURATION,
+        "How long the groups in `after` must have run the release. Without `after`, it is an error.",
+        "0",
+    ),
     Key(
         "healthy",
         PlainShape.HEALTHY,

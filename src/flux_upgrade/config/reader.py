@@ -6,23 +6,27 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from yaml import MappingNode, Mark, Node, ScalarNode, SequenceNode
+from yaml import MappingNode, Mark, ScalarNode, SequenceNode
 
 from flux_upgrade.config.config import Config, Governance, Group, Limits, Origin
 from flux_upgrade.config.flag_text import INSTALL_FLAGS, read_flag_text
 from flux_upgrade.config.keys import GOVERNING, LIMITS, RING, TOP, Key
 from flux_upgrade.config.layers import Layer, ReadShared, bump_of, extended, merged, written
 from flux_upgrade.config.values import read, read_mapping
-from flux_upgrade.config.yaml_text import KeyReader, YamlText, quoted
+from flux_upgrade.config.yaml_text import Entries, KeyReader, YamlText, quoted
 from flux_upgrade.manifests.options import nearest, refuse
 from flux_upgrade.model.errors import InvalidConfig
+from flux_upgrade.model.text import enumeration
 from flux_upgrade.policy.decision import Ring
 from flux_upgrade.policy.policy import Policy
+from flux_upgrade.policy.schedule import Schedule
 from flux_upgrade.policy.semver_range import Constraint
 
 _STRING = "tag:yaml.org,2002:str"
 _SEQUENCE = "tag:yaml.org,2002:seq"
 _NOWHERE = (Mark("", 0, 0, 0, None, 0),) * 2
+
+_Groups = Mapping[str, Mapping[str, Any]]  # As the file sets them
 
 
 def load(
@@ -44,7 +48,8 @@ def load(
     source = YamlText(readers)
     root = source.compose(text)
     given = {} if root is None else read_mapping(TOP, "the file", root, source) or {}
-    _refuse_order(given.get("groups", {}), root, source)
+    if isinstance(root, MappingNode):
+        _refuse_together(given, root, source)
     problems = [f"{path}:{line}: {message}" for line, message in source.problems()]
     if problems:
         raise InvalidConfig("\n".join(problems), hint="see docs/reference/config.md for every key")
@@ -58,21 +63,69 @@ def load(
     return config._replace(origins=origins)
 
 
-def _refuse_order(groups: Mapping[str, Mapping[str, Any]], root: Node | None, source: YamlText) -> None:
+def _refuse_together(given: Mapping[str, Any], root: MappingNode, source: YamlText) -> None:
+    """Keys that are right by themselves, but not with each other."""
+    groups, entries = given.get("groups", {}), _entries(root, source)
+    _refuse_order(groups, entries, source)
+    _refuse_soak(groups, entries, source)
+    _refuse_skipped(given, given, source.entries(root), source)
+    for name, group in groups.items():
+        _refuse_skipped(given, group, entries.get(name, {}), source)
+
+
+def _refuse_order(groups: _Groups, entries: Mapping[str, Entries], source: YamlText) -> None:
     """A group that comes after one that there is not, and groups that wait for each other."""
-    if not isinstance(root, MappingNode):
-        return
     after = {name: group.get("after", ()) for name, group in groups.items()}
+    keys = {name: of_group["after"][0] for name, of_group in entries.items() if "after" in of_group}
     unknown = ((name, each) for name, before in after.items() for each in before if each not in groups)
-    key, _ = source.entries(root).get("groups", (root, root))
     for name, each in unknown:
         source.refuse(
-            key, f"group {quoted(name)} comes after {quoted(each)}, which does not exist{nearest(each, groups)}"
+            keys[name], f"group {quoted(name)} comes after {quoted(each)}, which does not exist{nearest(each, groups)}"
         )
     try:
         TopologicalSorter(after).prepare()
     except CycleError as error:
-        source.refuse(key, f"groups wait for each other: {' → '.join(error.args[1])}")
+        cycle = error.args[1]
+        source.refuse(keys[cycle[0]], f"groups wait for each other: {' → '.join(cycle)}")
+
+
+def _refuse_soak(groups: _Groups, entries: Mapping[str, Entries], source: YamlText) -> None:
+    """A group that waits for a soak, but for no group: without an error, it would not wait at all."""
+    for name, group in groups.items():
+        if not group.get("soak"):
+            continue
+        is_first = not group["after"] if "after" in group else "after" not in entries[name]
+        if is_first:
+            behind = [quoted(other) for other, own in groups.items() if name in own.get("after", ())]
+            source.refuse(
+                entries[name]["soak"][0],
+                f"soak has no effect in group {quoted(name)}, which has no after: move it to the group that comes "
+                f"after it, {enumeration(behind, 'or') or 'or set after'}",
+            )
+
+
+def _refuse_skipped(given: Mapping[str, Any], own: Mapping[str, Any], entries: Entries, source: YamlText) -> None:
+    """A schedule of hours that the clock in its time zone always skips. ``own``: of the group, or of the top level."""
+    keys = [name for name in ("schedule", "timezone") if name in entries]
+    if not keys or not own.keys() >= set(keys):
+        return
+    both = {**given, **own}
+    window = Schedule(both.get("schedule", ()), both.get("timezone", "UTC"))
+    for cron in window.never_open:
+        source.refuse(
+            entries[keys[0]][0],
+            f"schedule {quoted(cron)} never opens in {window.timezone}, because the clock skips that hour on each of "
+            "these days: add another hour or change timezone",
+        )
+
+
+def _entries(root: MappingNode, source: YamlText) -> Mapping[str, Entries]:
+    """Group → its entries."""
+    groups = source.entries(root).get("groups")
+    if groups is None or not isinstance(groups[1], MappingNode):
+        return {}
+    found = source.entries(groups[1]).items()
+    return {name: source.entries(value) for name, (_, value) in found if isinstance(value, MappingNode)}
 
 
 def lines_of_groups(text: str) -> Mapping[str, int]:

@@ -10,11 +10,15 @@ from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from zoneinfo import ZoneInfo
 
 # Any: a schedule that matches nothing from here on never does. The 29th of a February is each weekday within 28 years.
 _SOME_DAY = datetime(2000, 1, 1)  # noqa: DTZ001 cron matches what a clock on the wall shows
 _SECOND = timedelta(seconds=1)
+# From here on, the clocks of nearly all time zones change by rules that are the same each year.
+_REGULAR = datetime(2040, 1, 1)  # noqa: DTZ001 as above
+_LONGEST = timedelta(days=50 * 366)  # As long as cronsim looks for a match
 
 
 class Schedule(NamedTuple):
@@ -28,8 +32,8 @@ class Schedule(NamedTuple):
         wall = _wall(now.astimezone(_zone(self.timezone))) if self.cron else now
         return not self.cron or any(_next(each, wall - _SECOND) == wall for each in self.cron)
 
-    def opening(self, now: datetime) -> datetime:
-        """The first minute from ``now`` on at which it is open, in its time zone.
+    def opening(self, now: datetime) -> datetime | None:
+        """The first minute from ``now`` on at which it is open, in its time zone; None: there is none within 50 years.
 
         An hour that the clock skips does not exist: then it is the next one that matches.
         """
@@ -39,7 +43,13 @@ class Schedule(NamedTuple):
             return local
         # What the clock shows twice is open twice: an hour that is closed now is not shown again as an open one.
         found = (_next_real(each, _wall(local), zone) for each in self.cron)
-        return min(each for each in found if each is not None)
+        return min((each for each in found if each is not None), default=None)
+
+    @property
+    def never_open(self) -> tuple[str, ...]:
+        """The expressions, each without a ``cron_problem``, of which the clock skips all that they match."""
+        zone = _zone(self.timezone)
+        return tuple(each for each in self.cron if _next_real(each, _REGULAR, zone) is None)
 
 
 def cron_problem(text: str) -> str:
@@ -50,6 +60,18 @@ def cron_problem(text: str) -> str:
         return "never matches" if _next(text, _SOME_DAY) is None else ""
     except CronSimError as error:
         return f"never matches: check its {str(error).removeprefix('Bad ')}"
+
+
+def needs_both_days(cron: str) -> bool:
+    """Whether it restricts both the day of the month and the day of the week, and opens only if both match.
+
+    One of them is enough, unless a field begins with ``*``, such as ``*/10``: cronsim follows the cron of Debian.
+    """
+    from cronsim import CronSim
+
+    parsed = CronSim(cron, _SOME_DAY)
+    weekdays = {each % 7 for each in parsed.weekdays if isinstance(each, int)}
+    return parsed.day_and and not parsed.days.issuperset(range(1, 32)) and not weekdays.issuperset(range(7))
 
 
 def timezone_problem(text: str) -> str:
@@ -72,18 +94,23 @@ def _wall(local: datetime) -> datetime:
 
 def _next(cron: str, wall: datetime) -> datetime | None:
     """The first match after ``wall``; None: there is none within 50 years."""
+    return next(_matches(cron, wall), None)
+
+
+def _matches(cron: str, wall: datetime) -> Iterator[datetime]:
+    """All matches after ``wall``."""
     # Late, as pathspec is: a repository without a schedule does not pay for it.
     from cronsim import CronSim
 
-    return next(CronSim(cron, wall), None)
+    return CronSim(cron, wall)
 
 
 def _next_real(cron: str, wall: datetime, zone: ZoneInfo) -> datetime | None:
-    """The same of what the clock in ``zone`` shows: it skips an hour in spring."""
-    found = _next(cron, wall)
-    while found is not None:
+    """The same as ``_next`` of what the clock in ``zone`` shows: it skips an hour in spring."""
+    for found in _matches(cron, wall):
+        if found - wall > _LONGEST:
+            break
         real = found.replace(tzinfo=zone)
         if _wall(real.astimezone(UTC).astimezone(zone)) == found:
             return real
-        found = _next(cron, found)
     return None

@@ -56,13 +56,15 @@ class Subject(NamedTuple):
         if self.proposal is None or window.is_open(now):
             return None
         opening = window.opening(now)
+        # The config file is refused if there is none, unless a change of the time zone's rules takes the last one.
+        begins = "never begins" if opening is None else f"begins on {opening:%Y-%m-%d at %H:%M}"
         return Hold(
             HoldReason.OUTSIDE_SCHEDULE,
-            f"`schedule` begins on {opening:%Y-%m-%d at %H:%M} ({window.timezone})",
+            f"`schedule` {begins} ({window.timezone})",
             "wait, approve the version, or change `schedule` in the config file",
             bump_kind=self.bump_kind,
             target=self.proposal.target,
-            until=opening.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+            until=opening.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z") if opening else "",
         )
 
 

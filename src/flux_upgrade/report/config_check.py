@@ -15,6 +15,7 @@ from flux_upgrade.pins.pin import Pin
 from flux_upgrade.pins.registry import ALSO
 from flux_upgrade.policy.decision import OnFailure, Ring
 from flux_upgrade.policy.policy import MaxBump, Pending
+from flux_upgrade.policy.schedule import needs_both_days
 
 _BY_ITSELF = {
     MaxBump.NONE: "nothing",
@@ -111,6 +112,8 @@ def _governance_lines(found: Governance) -> Iterator[str]:
     ):
         if values:
             yield f"  {name}: {', '.join(values)}"
+    for each in filter(needs_both_days, found.schedule):
+        yield f"  note: schedule '{each}' opens only if both days match, because one of them begins with `*`"
 
 
 def _span(age: timedelta) -> str:
