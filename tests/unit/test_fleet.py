@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 from cases_on_disk import case_named, write_tree
 from flux_upgrade import main
 from flux_upgrade.action.runner import SUMMARY_LIMIT
-from flux_upgrade.fleet.fleet import Fleet, Source, fleet_of
+from flux_upgrade.fleet.fleet import Fleet, Lag, Source, fleet_of
 from flux_upgrade.fleet.html_page import html_page
 from flux_upgrade.fleet.json_page import json_page
 from flux_upgrade.fleet.links import safe
 from flux_upgrade.fleet.markdown_page import markdown_page
 from flux_upgrade.fleet.rows import Row
+from flux_upgrade.fleet.style import STYLE
 from flux_upgrade.model.errors import NoReport, UsageError
 from flux_upgrade.policy.hold_reasons import HoldReason
 from written_fleet import NOW, decision, hold, installation, moment, pull, report, upgrade
@@ -232,6 +233,35 @@ def test_the_chart_counts_the_oldest_releases_together() -> None:
     assert sum(each.clusters for each in fleet.charted) == 41
     assert [each.name for each in fleet.charted][:2] == ["v2.19.0", "v2.18.0"]
     assert fleet.charted[-1].name == "10 others"
+
+
+@pytest.mark.parametrize(
+    ("version", "lag"),
+    [
+        ("v3.0.0-rc.1", "newer"),
+        ("v2.12.0-rc.1", "newer"),
+        ("v2.11.0-rc.1", "newer"),
+        ("v2.10.0-rc.1", "newer"),
+        ("v2.9.5-rc.1", "newer"),
+        ("v2.9.4", "newest minor"),
+        ("v2.9.0-rc.1", "newest minor"),
+        ("v2.8.8", "one minor behind"),
+        ("v2.8.0-rc.1", "one minor behind"),
+        ("v2.7.5", "older"),
+        ("v1.9.4", "older"),
+        (None, "unknown"),
+    ],
+)
+def test_how_far_a_release_is_behind_the_newest_stable_one(version: str | None, lag: str) -> None:
+    fleet = page(report(REPOSITORY, [installation(CLUSTER, version)], releases={"v2.9.4": moment(1)}))
+    (found,) = fleet.releases
+    assert (fleet.newest, found.lag.value) == ("v2.9.4", lag)
+    assert f">{lag}<" in html_page(fleet)
+    assert f"| {lag} |" in markdown_page(fleet, SUMMARY_LIMIT)
+
+
+def test_each_bar_of_the_chart_has_a_color() -> None:
+    assert [each.value for each in Lag if f".{each.slug}" not in STYLE] == []
 
 
 HOSTILE = (

@@ -29,6 +29,7 @@ class Source(NamedTuple):
 class Lag(Enum):
     """How far a release is behind the newest one that any report names; its name on the page."""
 
+    NEWER = "newer"
     NEWEST = "newest minor"
     ONE = "one minor behind"
     OLDER = "older"
@@ -36,8 +37,9 @@ class Lag(Enum):
 
     @property
     def slug(self) -> str:
-        """As the style sheet has it."""
-        return self.value.replace(" ", "-")
+        """As the style sheet has it: a newer release has the color of the newest one."""
+        name: str = Lag.NEWEST.value if self is Lag.NEWER else self.value
+        return name.replace(" ", "-")
 
 
 class ReleaseCount(NamedTuple):
@@ -88,10 +90,13 @@ class Fleet(NamedTuple):
     def _lag(self, version: str) -> Lag:
         if not version or not self.newest:
             return Lag.UNKNOWN
+        if Version(version) > self.newest:  # A pre-release: the newest release is the newest stable one
+            return Lag.NEWER
         (major, minor, _), (newest_major, newest_minor, _) = Version(version).numbers, Version(self.newest).numbers
         if major != newest_major:
             return Lag.OLDER
-        return (Lag.NEWEST, Lag.ONE)[newest_minor - minor] if newest_minor - minor < 2 else Lag.OLDER  # noqa: PLR2004 minors
+        # A pre-release of v2.9.0 is older than v2.9.0, and of the same minor.
+        return {0: Lag.NEWEST, 1: Lag.ONE}.get(newest_minor - minor, Lag.OLDER)
 
 
 def fleet_of(sources: Iterable[Source], *, now: datetime, max_age: int, expected: Sequence[str] = ()) -> Fleet:
