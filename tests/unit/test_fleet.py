@@ -378,6 +378,46 @@ def test_without_a_report_there_is_one_clear_error(tmp_path: Path) -> None:
     assert run(f"--repositories={tmp_path / 'none'}")[0] == UsageError.exit_code
 
 
+PLAN = report("", [installation(CLUSTER, "v2.9.4")], created_at=None)
+
+
+def rows_of(*arguments: str) -> list[dict[str, Any]]:
+    out = io.BytesIO()
+    main.run(["fleet", *arguments, "--json"], {}, out, io.StringIO())
+    rows: list[dict[str, Any]] = json.loads(out.getvalue())["rows"]
+    return rows
+
+
+def write(path: Path, value: Any) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(value if isinstance(value, bytes) else json.dumps(value).encode())
+    return str(path)
+
+
+@pytest.mark.parametrize("content", [PLAN], ids=["plan"])
+def test_files_of_the_same_name_in_two_directories_are_two(tmp_path: Path, content: Any) -> None:
+    for name in ("a", "b"):
+        write(tmp_path / name / "plan.json", content)
+    both = str(tmp_path / "a"), str(tmp_path / "b")
+    assert [row["repository"] for row in rows_of(*both)] == [f"{each}/plan.json" for each in both]
+    files = [f"{each}/plan.json" for each in both]
+    assert [row["repository"] for row in rows_of(*files)] == files
+    assert [row["repository"] for row in rows_of(str(tmp_path))] == ["a/plan.json", "b/plan.json"]
+
+
+def test_a_name_with_a_directory_is_not_that_of_another_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a/plan.json", "b/plan.json", "c/b/plan.json"):
+        write(tmp_path / name, PLAN)
+    found = [row["repository"] for row in rows_of("a", "b", "c")]
+    assert found == ["a/plan.json", "b/plan.json", "c/b/plan.json"]
+
+
+def test_a_file_that_is_given_twice_is_read_once(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "plan.json", PLAN)
+    assert [row["repository"] for row in rows_of(str(tmp_path), str(tmp_path / "a"))] == ["a/plan.json"]
+
+
 def test_a_day_ends_after_24_hours() -> None:
     fleet = page(report(REPOSITORY, []))
     (row,) = page(report(REPOSITORY, [], outcome="failed", days=0)).rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
@@ -41,8 +42,7 @@ def _example(fleet: Fleet) -> str:
 def _sources(options: FleetOptions, environment: Environment) -> Iterator[Source]:
     """One after the other: the content of one is gone before the next is read. Raises UsageError."""
     repositories = [*options.repositories, *_listed(options.repositories_file)]
-    for path in options.reports:
-        yield from _files(path)
+    yield from _files(options.reports)
     if repositories:
         yield from _uploaded(repositories, options.artifact, environment)
 
@@ -53,10 +53,17 @@ def _listed(path: str) -> Iterator[str]:
         yield from (name for line in lines if (name := line.partition("#")[0].strip()))
 
 
-def _files(path: str) -> Iterator[Source]:
-    tree = DirectoryTree(path)
-    for name in tree.named(("",) if tree.is_file else (".json",)):
-        shown = path if tree.is_file else name
+def _files(paths: Sequence[str]) -> Iterator[Source]:
+    """Each file once, by its name in the directory that is given, or by its path if two would have the same name."""
+    found: dict[str, tuple[DirectoryTree, str, str, str]] = {}
+    for path in paths:
+        tree = DirectoryTree(path)
+        for name in tree.named(("",) if tree.is_file else (".json",)):
+            full = path if tree.is_file else f"{path.rstrip('/')}/{name}"
+            found.setdefault(os.path.realpath(full), (tree, name, path if tree.is_file else name, full))
+    is_clear = len({short for _, _, short, _ in found.values()}) == len(found)
+    for tree, name, short, full in found.values():
+        shown = short if is_clear else full
         try:
             yield Source(shown, tree.read(name))
         except FluxUpgradeError as error:
