@@ -378,6 +378,21 @@ def test_without_a_report_there_is_one_clear_error(tmp_path: Path) -> None:
     assert run(f"--repositories={tmp_path / 'none'}")[0] == UsageError.exit_code
 
 
+def test_a_page_is_made_if_no_report_can_be_read(tmp_path: Path) -> None:
+    expected, html = [f"octo-org/{name}" for name in "abcdefg"], tmp_path / "page.html"
+    code, err = run(str(tmp_path), f"--expect={','.join(expected)}", f"--html={html}")
+    named = ", ".join(f"{name}: it has no report" for name in expected[:5])
+    assert (code, err.splitlines()[0]) == (
+        NoReport.exit_code,
+        f"flux-upgrade: no report could be read: {named} and 2 more [no-report]",
+    )
+    assert html.read_text().count('<tr class="no-report') == 7
+    damaged = write(tmp_path / "reports" / "a.json", b"{")
+    assert [(row["state"], row["repository"]) for row in rows_of(damaged)] == [("no-report", damaged)]
+    assert rows_of(str(tmp_path / "reports")) != []
+    assert run(damaged)[0] == NoReport.exit_code
+
+
 PLAN = report("", [installation(CLUSTER, "v2.9.4")], created_at=None)
 
 
@@ -394,7 +409,7 @@ def write(path: Path, value: Any) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("content", [PLAN], ids=["plan"])
+@pytest.mark.parametrize("content", [PLAN, b"{"], ids=["plan", "damaged"])
 def test_files_of_the_same_name_in_two_directories_are_two(tmp_path: Path, content: Any) -> None:
     for name in ("a", "b"):
         write(tmp_path / name / "plan.json", content)

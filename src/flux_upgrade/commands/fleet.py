@@ -18,25 +18,30 @@ from flux_upgrade.fleet.html_page import html_page
 from flux_upgrade.fleet.json_page import json_page
 from flux_upgrade.fleet.markdown_page import markdown_page
 from flux_upgrade.model.errors import FluxUpgradeError, NoReport, UsageError
+from flux_upgrade.model.text import first_few
 
 _HINT = "see docs/how-to/many-repositories.md for how reports are made and uploaded"
+_MOST_NAMED = 5  # In an error about all reports
 
 
 def run(options: FleetOptions, environment: Environment, console: Console) -> int:
     now = datetime.fromtimestamp(build_timing(environment).now(), UTC)
     fleet = fleet_of(_sources(options, environment), now=now, max_age=options.max_age, expected=options.expected)
-    if fleet.is_empty:
-        raise NoReport(f"no report could be read{_example(fleet)}", hint=_HINT)
     if options.html:
         write(options.html, html_page(fleet))
     console.show(json_page(fleet) if options.json else markdown_page(fleet, SUMMARY_LIMIT))
+    if fleet.is_empty:
+        raise _no_report(fleet)
     for each in fleet.problems:
         console.fail(NoReport.slug, f"{each.name}: {each.problem}", each.hint or _HINT)
     return NoReport.exit_code if fleet.problems else 0
 
 
-def _example(fleet: Fleet) -> str:
-    return next((f": {each.name}: {each.problem}" for each in fleet.problems), "")
+def _no_report(fleet: Fleet) -> NoReport:
+    """One error for all: the page has each."""
+    found = first_few([f"{each.name}: {each.problem}" for each in fleet.problems], _MOST_NAMED)
+    hint = next((each.hint for each in fleet.problems if each.hint), _HINT)
+    return NoReport(": ".join(filter(None, ("no report could be read", found))), hint=hint)
 
 
 def _sources(options: FleetOptions, environment: Environment) -> Iterator[Source]:
