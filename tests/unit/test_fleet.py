@@ -205,6 +205,68 @@ def test_of_two_reports_of_a_job_the_newer_counts() -> None:
         assert [row.current for row in page(*reports).rows] == ["v2.9.4"]
 
 
+def days_of(days: float, clusters: dict[str, str], **fields: Any) -> Any:
+    return report(REPOSITORY, [installation(name, tag) for name, tag in clusters.items()], days=days, **fields)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        pytest.param(
+            days_of(2, {}, outcome="failed"),
+            days_of(1, {"a": "v2.9.4"}),
+            {("up to date", ("a",), "v2.9.4")},
+            id="failed-early",
+        ),
+        pytest.param(
+            days_of(2, {}, outcome="failed", failures=[failure("a", "b")]),
+            days_of(1, {}, outcome="failed"),
+            {("run failed", (), "")},
+            id="failed-early-twice",
+        ),
+        pytest.param(
+            days_of(2, {"a": "v2.9.4"}),
+            days_of(1, {}, outcome="failed"),
+            {("run failed", (), ""), ("up to date", ("a",), "v2.9.4")},
+            id="fails-early-now",
+        ),
+        pytest.param(
+            days_of(2, {"a": "v2.6.4"}, outcome="failed"),
+            days_of(1, {"a": "v2.9.4", "b": "v2.9.4"}),
+            {("up to date", ("a", "b"), "v2.9.4")},
+            id="one-more",
+        ),
+        pytest.param(
+            days_of(2, {"a": "v2.6.4", "b": "v2.6.4"}),
+            days_of(1, {"b": "v2.9.4", "c": "v2.9.4"}),
+            {("up to date", ("a",), "v2.6.4"), ("up to date", ("b", "c"), "v2.9.4")},
+            id="another",
+        ),
+    ],
+)
+def test_the_newest_report_with_a_cluster_counts_for_it(old: Any, new: Any, shown: set[Any]) -> None:
+    for reports in ((old, new), (new, old)):
+        fleet = page(*reports)
+        assert {(row.state.title, row.clusters, row.current) for row in fleet.rows} == shown
+        runs = {name: tag for _, clusters, tag in shown for name in clusters}
+        assert {each.name: each.version for each in fleet.clusters} == runs
+
+
+def test_a_cluster_that_is_in_two_branches_is_counted_as_in_the_newer_report() -> None:
+    old, new = days_of(2, {"a": "v2.6.4"}, base="next"), days_of(1, {"a": "v2.9.4"})
+    for reports in ((old, new), (new, old)):
+        fleet = page(*reports)
+        assert len(fleet.rows) == 2
+        assert [each.version for each in fleet.clusters] == ["v2.9.4"]
+
+
+def test_a_migration_is_shown_with_the_clusters_that_no_newer_report_has() -> None:
+    waiting = [installation(name, "v2.8.8", hold("migration-pending", "minor", "a"), group=GROUP) for name in "ab"]
+    made = pull(REPOSITORY, 7, GROUP, "migration", 5)
+    fleet = page(report(REPOSITORY, waiting, days=2, pull_requests=[made]), days_of(1, {"a": "v2.9.4"}))
+    assert [row.clusters for row in fleet.rows] == [("b",), ("b",), ("a",)]
+
+
 def test_reports_of_two_jobs_of_a_repository_are_both_shown() -> None:
     found = page(*(report(REPOSITORY, [installation(name, "v2.9.4")]) for name in ("clusters/a", "infra/b")))
     assert [row.clusters for row in found.rows] == [("clusters/a", "infra/b")]

@@ -101,22 +101,17 @@ class Fleet(NamedTuple):
 
 def fleet_of(sources: Iterable[Source], *, now: datetime, max_age: int, expected: Sequence[str] = ()) -> Fleet:
     """The page. ``max_age``: days after which a report is old. ``expected``: repositories that must have one."""
-    newest: dict[tuple[object, ...], Report] = {}
-    problems: list[Source] = []
-    for source in sources:
-        report = _read(source)
-        if isinstance(report, Source):
-            problems.append(report)
-        elif report.key not in newest or _moment(newest[report.key]) <= _moment(report):
-            newest[report.key] = report
-    reports = tuple(newest.values())
+    found = [_read(source) for source in sources]
+    problems = [each for each in found if isinstance(each, Source)]
+    reports = _current([each for each in found if isinstance(each, Report)])
     there = {name.lower() for name in (*(each.repository for each in reports), *(each.name for each in problems))}
     missing = [name for name in dict.fromkeys(expected) if name.lower() not in there]
     problems += [Source(name, problem="it has no report") for name in missing]
     rows = [Row(State.NO_REPORT, each.name, why=each.problem, url=each.url, link="repository") for each in problems]
     for each in reports:
         rows += [*_outdated(each, now, max_age), *each.rows]
-    clusters = {(each.repository, each.name): each for report in reports for each in report.clusters}
+    in_time = sorted(reports, key=_moment)  # The newer one counts if reports of two branches name a cluster
+    clusters = {(each.repository, each.name): each for report in in_time for each in report.clusters}
     return Fleet(
         now,
         tuple(sorted(_joined(rows), key=in_order)),
@@ -136,6 +131,24 @@ def _read(source: Source) -> Report | Source:
         return read_report(source.content, source.name)
     except NotAReport as error:
         return source._replace(problem=str(error))
+
+
+def _current(reports: Sequence[Report]) -> tuple[Report, ...]:
+    """Without what a newer report of the same repository and branch says, too.
+
+    The newest report with a cluster counts for it. A report of which nothing is left is left out, and so is one
+    without clusters, such as that of a run that failed early. Jobs for parts of a repository name other clusters.
+    """
+    named: dict[tuple[str, str], set[str]] = {}
+    kept: dict[int, Report] = {}
+    for at, report in sorted(enumerate(reports), key=lambda each: (_moment(each[1]), each[0]), reverse=True):
+        key = report.repository, report.base
+        is_newest, newer = key not in named, named.setdefault(key, set())
+        left = report.without(newer)
+        newer |= {each.name for each in report.clusters}
+        if is_newest or left.clusters:
+            kept[at] = left
+    return tuple(kept[at] for at in sorted(kept))
 
 
 def _moment(report: Report) -> float:

@@ -7,7 +7,7 @@ The report of the Action (docs/reference/report.schema.json), or what ``plan --j
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -31,14 +31,13 @@ class Report(NamedTuple):
     rows: tuple[Row, ...]  # One for each cluster and decision; failures of the run among them
     releases: tuple[str, ...]  # Tags that it names
 
-    @property
-    def key(self) -> tuple[object, ...]:
-        """The same for reports of the same job, on different days."""
-        return self.repository, self.base, frozenset(self.clusters_named)
-
-    @property
-    def clusters_named(self) -> tuple[str, ...]:
-        return tuple(each.name for each in self.clusters)
+    def without(self, clusters: Collection[str]) -> Report:
+        """What it says about others than ``clusters``, and about the repository."""
+        rows = ((row, tuple(each for each in row.clusters if each not in clusters)) for row in self.rows)
+        return self._replace(
+            clusters=tuple(each for each in self.clusters if each.name not in clusters),
+            rows=tuple(row._replace(clusters=left) for row, left in rows if left or not row.clusters),
+        )
 
 
 def read_report(content: bytes, name: str) -> Report:
