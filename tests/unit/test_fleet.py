@@ -50,6 +50,7 @@ def failure(slug: str, message: str) -> dict[str, Any]:
 
 
 READY = upgrade("v2.9.4", "minor", approved=True)
+UNOPENED = {"number": None, "url": None, "created-at": None}
 PENDING = upgrade("v2.9.4", "minor", approved=False)
 
 
@@ -57,14 +58,14 @@ PENDING = upgrade("v2.9.4", "minor", approved=False)
     ("found", "state", "why"),
     [
         pytest.param([decision()], "up to date", "", id="up-to-date"),
-        pytest.param([READY], "ready to merge", "minor upgrade", id="ready"),
+        pytest.param([READY], "available", "minor upgrade", id="available"),
         pytest.param([PENDING], "needs approval", "minor upgrade", id="pending"),
         pytest.param([hold("needs-approval", "minor", "")], "needs approval", "needs-approval", id="approve"),
         pytest.param([hold("edit-conflict", "minor", "a")], "held", "edit-conflict: a", id="held"),
         pytest.param([hold("reverted", "minor", "a")], "held", "reverted: a", id="declined"),
         pytest.param([hold("cooling-down", "minor", "a")], "waits", "cooling-down: a", id="cooling"),
         pytest.param([hold("of-tomorrow", "minor", "a")], "held", "of-tomorrow: a", id="unknown-reason"),
-        pytest.param([decision(), READY], "ready to merge", "minor upgrade", id="patch-and-minor"),
+        pytest.param([decision(), READY], "available", "minor upgrade", id="patch-and-minor"),
         pytest.param(
             [upgrade("v2.9.4", "minor", approved=True, waits_for=("b does not run it", "c"))],
             "waits",
@@ -109,6 +110,36 @@ def test_the_pull_request_of_an_upgrade(found: Any, fields: dict[str, Any], stat
     assert row.since is not None
     assert (row.state.title, (fleet.age(row.since), row.since.what)) == (state, since)
     assert (row.url, row.link) == (f"https://github.com/{REPOSITORY}/pull/7", "#7")
+
+
+@pytest.mark.parametrize(
+    ("found", "fields", "state", "since"),
+    [
+        pytest.param(READY, {"action": "opened"}, "available", "since release", id="opened"),
+        pytest.param(READY, {"action": "opened", "action-required": True}, "available", "since release", id="to-do"),
+        pytest.param(PENDING, {"action": "opened"}, "needs approval", "since release", id="pending"),
+        pytest.param(READY, {"action": "updated", "number": 7}, "ready to merge", "since release", id="updated"),
+        pytest.param(READY, {"action": "unchanged", "number": 7}, "ready to merge", "since release", id="unchanged"),
+    ],
+)
+def test_a_dry_run_opens_no_pull_request(found: Any, fields: dict[str, Any], state: str, since: str) -> None:
+    made = pull(REPOSITORY, 7, GROUP, "minor", 9) | UNOPENED | fields
+    row = only(found, dry_run=True, pull_requests=[made])
+    assert row.since is not None
+    assert (row.state.title, row.since.what, row.url) == (state, since, "")
+
+
+def test_a_migration_that_a_dry_run_would_open_is_available() -> None:
+    waiting = installation(CLUSTER, "v2.8.8", hold("migration-pending", "minor", "a"))
+    made = pull(REPOSITORY, 7, GROUP, "migration", 5, action="opened") | UNOPENED
+    first, _ = page(report(REPOSITORY, [waiting], dry_run=True, pull_requests=[made])).rows
+    assert (first.state.title, first.why, first.clusters) == ("available", "migrates API versions first", (CLUSTER,))
+
+
+def test_what_is_available_does_not_need_you_and_has_a_color() -> None:
+    fleet = page(report(REPOSITORY, [installation(CLUSTER, "v2.8.8", READY)]))
+    assert not fleet.rows[0].state.needs_you
+    assert '<tr class="waits"><td class="state"><span class="badge">available</span>' in html_page(fleet)
 
 
 def test_a_pull_request_of_another_bump_or_group_is_not_that_of_the_upgrade() -> None:

@@ -68,6 +68,7 @@ class _Reader:
         self._repository = text(value, "repository") or name
         self._run = address(value, "run-url")
         self._created_at = moment(value, "created-at")
+        self._is_dry = flag(value, "dry-run")
         self._releases = mapping(value, "releases")
         self._failures = tuple((text(each, "slug"), text(each, "message")) for each in objects(value, "failures"))
         self._told: set[tuple[str, str]] = set()  # Failures that a row of a cluster has
@@ -114,7 +115,7 @@ class _Reader:
                 continue
             group = text(each, "update-group")
             clusters = [name for name, found in installations.items() if group in _groups(found)]
-            row = Row(State.READY, self._repository, tuple(clusters), target=_tag(each, "target"))
+            row = Row(State.AVAILABLE, self._repository, tuple(clusters), target=_tag(each, "target"))
             yield self._with_pull(row._replace(why="migrates API versions first"), each)
 
     def _cluster_rows(self, name: str, version: str, installations: list[Object]) -> Iterator[Row]:
@@ -131,7 +132,9 @@ class _Reader:
         """None: it needs no row."""
         bump, target = text(decision, "bump"), _tag(decision, "target")
         pull = self._pulls.get((group, bump), {})
-        row = Row(State.READY, self._repository, current=version, target=target, since=self._began(decision, target))
+        row = Row(
+            State.AVAILABLE, self._repository, current=version, target=target, since=self._began(decision, target)
+        )
         if text(decision, "action") == "upgrade":
             waits = texts(decision, "waits-for")
             if not decision.get("approved"):
@@ -150,6 +153,9 @@ class _Reader:
 
     def _with_pull(self, row: Row, pull: Object) -> Row:
         action, url, known = text(pull, "action"), address(pull, "url"), number(pull, "number")
+        is_open = not (self._is_dry and action == "opened")  # A dry run only reports what it would open
+        if row.state is State.AVAILABLE and is_open:
+            row = row._replace(state=State.READY)
         if row.state is State.READY and flag(pull, "action-required"):
             row = row._replace(state=State.ACTION_REQUIRED, why=f"{row.why}: its pull request lists what to do")
         if action == "failed":
@@ -160,7 +166,7 @@ class _Reader:
             reason = text(pull, "reason")
             why = ": ".join(filter(None, (reason, text(pull, "detail"))))
             row = row._replace(state=_state_of(reason, row.target), why=why)
-        opened = moment(pull, "created-at") or (self._created_at if action == "opened" else None)
+        opened = moment(pull, "created-at") or (self._created_at if action == "opened" and is_open else None)
         if opened is not None and action not in ("closed", "failed"):
             row = row._replace(since=Since(opened, "open"))
         return row._replace(url=url, link=f"#{known}" if known else "pull request") if url else row
