@@ -357,6 +357,16 @@ def test_each_bar_of_the_chart_has_a_color() -> None:
     assert [each.value for each in Lag if f".{each.slug}" not in STYLE] == []
 
 
+def test_a_page_without_clusters_says_so() -> None:
+    fleet = page(report(REPOSITORY, []))
+    assert markdown_page(fleet, SUMMARY_LIMIT) == (
+        f"## Flux fleet\n\n1 repository, 0 clusters on {NOW:%Y-%m-%d}.\n\nThere is no cluster.\n"
+    )
+    assert '<p class="card">There is no cluster.</p>' in html_page(fleet)
+    current = page(report(REPOSITORY, [installation(CLUSTER, "v2.9.4")]))
+    assert all("Every cluster is up to date." in each for each in (html_page(current), markdown_page(current, 9_999)))
+
+
 HOSTILE = (
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',

@@ -25,7 +25,7 @@ def html_page(fleet: Fleet) -> str:
             f"<header><h1>{words.TITLE}</h1><p>{words.size(fleet)}</p><p>{fleet.now:%Y-%m-%d %H:%M} UTC</p></header>",
             f'<div class="top"><dl class="tiles">{"".join(_tiles(fleet))}</dl>',
             f'<section class="card"><h2>Flux releases</h2>{chart(fleet)}</section></div>',
-            *(_table(fleet, shown) if shown else ['<p class="card">Every cluster is up to date.</p>']),
+            *(_table(fleet, shown) if shown else [f'<p class="card">{words.nothing_to_do(fleet)}</p>']),
             *_current(fleet, current),
             "</body>\n</html>\n",
         ]
