@@ -218,9 +218,27 @@ def test_a_report_older_than_the_limit_is_a_row_and_its_clusters_are_shown(days:
 def test_what_cannot_be_read_is_a_row_and_the_others_are_shown(content: Any, why: str) -> None:
     fleet = page(content, report(REPOSITORY, [installation(CLUSTER, "v2.9.4")]))
     first, second = fleet.rows
-    assert (first.state.title, first.repository, second.state.title) == ("no report", "0.json", "up to date")
+    name = content.get("repository", "0.json") if isinstance(content, dict) else "0.json"
+    assert (first.state.title, first.repository, second.state.title) == ("no report", name, "up to date")
     assert first.why.startswith(why)
-    assert [each.name for each in fleet.problems] == ["0.json"]
+    assert [each.name for each in fleet.problems] == [name]
+
+
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [
+        pytest.param({}, ["octo-org/z"], id="once"),
+        pytest.param({"repository": "Octo-Org/Z"}, ["Octo-Org/Z"], id="case"),
+        pytest.param({"repository": 5}, ["0.json", "octo-org/z"], id="odd"),
+        pytest.param({"repository": ""}, ["0.json", "octo-org/z"], id="empty"),
+    ],
+)
+def test_a_report_that_cannot_be_read_is_that_of_the_repository_it_names(
+    fields: dict[str, Any], shown: list[str]
+) -> None:
+    fleet = page(report("octo-org/z", [], schema_version=1) | fields, expected=("octo-org/z",))
+    assert [row.repository for row in fleet.rows] == shown
+    assert [each.name for each in fleet.problems] == shown
 
 
 def test_a_repository_that_must_have_a_report() -> None:

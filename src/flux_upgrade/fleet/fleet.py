@@ -130,7 +130,7 @@ def _read(source: Source) -> Report | Source:
     try:
         return read_report(source.content, source.name)
     except NotAReport as error:
-        return source._replace(problem=str(error))
+        return source._replace(name=error.repository or source.name, problem=str(error))
 
 
 def _current(reports: Sequence[Report]) -> tuple[Report, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
 
@@ -49,9 +50,20 @@ def read_report(content: bytes, name: str) -> Report:
         raise NotAReport(what) from error
     if not isinstance(value, dict) or "installations" not in value:
         raise NotAReport("it is not a report of flux-upgrade")
-    if "reported" not in value:
-        _require_version(value)
-    return _Reader(value, name).read()
+    try:
+        if "reported" not in value:
+            _require_version(value)
+        return _Reader(value, name).read()
+    except NotAReport as error:
+        error.repository = _repository(value)
+        raise
+
+
+def _repository(value: Object) -> str:
+    """Empty if it does not name one."""
+    with suppress(NotAReport):
+        return text(value, "repository")
+    return ""
 
 
 def _require_version(value: Object) -> None:
