@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from cases_on_disk import case_named, write_tree
 from flux_upgrade import main
@@ -26,6 +27,8 @@ from flux_upgrade.model.errors import NoReport, UsageError
 from flux_upgrade.policy.hold_reasons import HoldReason
 from written_fleet import NOW, decision, hold, installation, moment, pull, report, upgrade
 
+SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "reference" / "fleet.schema.json"
+PAGE = Draft202012Validator(json.loads(SCHEMA.read_text()))
 REPOSITORY = "octo-org/shop"
 CLUSTER = "clusters/a"
 GROUP = "clusters-a"
@@ -212,6 +215,8 @@ def test_a_report_older_than_the_limit_is_a_row_and_its_clusters_are_shown(days:
         ),
         pytest.param(report("a/b", [], pull_requests=5), "pull-requests is not a list", id="odd-pulls"),
         pytest.param(report("a/b", [], releases=[]), "releases is not an object", id="odd-releases"),
+        pytest.param(report("a/b", [installation("", "v2.9.4")]), "an installation has no cluster", id="empty-cluster"),
+        pytest.param(report("a/b", [{"decisions": []}]), "an installation has no cluster", id="no-cluster"),
         pytest.param(report("a/b", [{}] * 20_001), "installations has more than", id="very-many"),
     ],
 )
@@ -467,6 +472,12 @@ _JSON = st.recursive(
 )
 
 
+def test_a_time_of_a_year_before_1000_is_a_time_in_json() -> None:
+    value = json.loads(json_page(page(report(REPOSITORY, [], created_at="0987-06-05T04:03:02Z"))))
+    assert [row["since"] for row in value["rows"]] == ["0987-06-05T04:03:02Z"]
+    assert [error.message for error in PAGE.iter_errors(value)] == []
+
+
 @given(st.data())
 def test_whatever_stands_in_a_field_the_page_is_made(data: Any) -> None:
     made = pull(REPOSITORY, 7, GROUP, "minor", 9)
@@ -478,7 +489,7 @@ def test_whatever_stands_in_a_field_the_page_is_made(data: Any) -> None:
     where[data.draw(st.sampled_from([*where]))] = data.draw(_JSON)
     fleet = page(value, report("octo-org/other", []))
     assert len(html_page(fleet)) > 0
-    assert len(json_page(fleet)) > 0
+    assert [error.message for error in PAGE.iter_errors(json.loads(json_page(fleet)))] == []
     assert len(markdown_page(fleet, SUMMARY_LIMIT)) > 0
 
 

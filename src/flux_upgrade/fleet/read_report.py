@@ -91,7 +91,7 @@ class _Reader:
     def read(self) -> Report:
         installations: dict[str, list[Object]] = {}
         for each in objects(self._value, "installations"):
-            installations.setdefault(text(each, "cluster"), []).append(each)
+            installations.setdefault(_cluster(each), []).append(each)
         rows = [*self._migrations(installations)]
         clusters = []
         for name, found in installations.items():
@@ -204,6 +204,13 @@ def _state_of(reason: str, target: str) -> State:
     # A user's decision does not expire.
     passes = known is not None and known.effect.is_wait and not known.effect.verb
     return State.WAITS if passes else State.HELD
+
+
+def _cluster(installation: Object) -> str:
+    """Raises NotAReport."""
+    if not (name := text(installation, "cluster")):
+        raise NotAReport("an installation has no cluster")
+    return name
 
 
 def _version(installations: list[Object]) -> str:
