@@ -259,6 +259,21 @@ def test_of_two_reports_of_a_job_the_newer_counts() -> None:
         assert [row.current for row in page(*reports).rows] == ["v2.9.4"]
 
 
+def test_the_case_of_a_repository_does_not_count() -> None:
+    first = report("Octo/Shop", [installation("clusters/a", "v2.9.4")], days=2)
+    second = report("octo/shop", [installation(name, "v2.9.4") for name in ("clusters/a", "clusters/b")])
+    fleet = page(first, second, report("OCTO/SHOP", [], schema_version=1))
+    assert fleet.repositories == ("Octo/Shop",)
+    assert [row.repository for row in fleet.rows] == ["Octo/Shop", "Octo/Shop"]
+    assert len(fleet.clusters) == 2
+
+
+def test_the_case_of_a_file_counts() -> None:
+    plan = json.dumps(report("", [installation(CLUSTER, "v2.9.4")])).encode()
+    fleet = fleet_of([Source("Shop.json", plan), Source("shop.json", plan)], now=NOW, max_age=3)
+    assert (len(fleet.repositories), len(fleet.clusters)) == (2, 2)
+
+
 def days_of(days: float, clusters: dict[str, str], **fields: Any) -> Any:
     return report(REPOSITORY, [installation(name, tag) for name, tag in clusters.items()], days=days, **fields)
 

@@ -101,7 +101,8 @@ class Fleet(NamedTuple):
 
 def fleet_of(sources: Iterable[Source], *, now: datetime, max_age: int, expected: Sequence[str] = ()) -> Fleet:
     """The page. ``max_age``: days after which a report is old. ``expected``: repositories that must have one."""
-    found = [_read(source) for source in sources]
+    spelled: dict[str, str] = {}
+    found = [_read(source, spelled) for source in sources]
     problems = [each for each in found if isinstance(each, Source)]
     reports = _current([each for each in found if isinstance(each, Report)])
     there = {name.lower() for name in (*(each.repository for each in reports), *(each.name for each in problems))}
@@ -123,12 +124,12 @@ def fleet_of(sources: Iterable[Source], *, now: datetime, max_age: int, expected
     )
 
 
-def _read(source: Source) -> Report | Source:
+def _read(source: Source, spelled: dict[str, str]) -> Report | Source:
     """The report, or the source with why there is none."""
     if source.problem:
         return source
     try:
-        return read_report(source.content, source.name)
+        return read_report(source.content, source.name, spelled)
     except NotAReport as error:
         return source._replace(name=error.repository or source.name, problem=str(error))
 

@@ -41,8 +41,12 @@ class Report(NamedTuple):
         )
 
 
-def read_report(content: bytes, name: str) -> Report:
-    """``name``: what to call the repository if the report does not. Raises NotAReport."""
+def read_report(content: bytes, name: str, spelled: dict[str, str] | None = None) -> Report:
+    """``name``: what to call the repository if the report does not. Raises NotAReport.
+
+    ``spelled``: repositories of earlier reports, by their names in lower case. Git hosts ignore case in names.
+    """
+    spelled = {} if spelled is None else spelled
     try:
         value = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -53,17 +57,18 @@ def read_report(content: bytes, name: str) -> Report:
     try:
         if "reported" not in value:
             _require_version(value)
-        return _Reader(value, name).read()
+        return _Reader(value, _repository(value, spelled) or name).read()
     except NotAReport as error:
-        error.repository = _repository(value)
+        error.repository = _repository(value, spelled)
         raise
 
 
-def _repository(value: Object) -> str:
-    """Empty if it does not name one."""
+def _repository(value: Object, spelled: dict[str, str]) -> str:
+    """As the first report spells it; empty if it does not name one."""
+    found = ""
     with suppress(NotAReport):
-        return text(value, "repository")
-    return ""
+        found = text(value, "repository")
+    return spelled.setdefault(found.lower(), found) if found else ""
 
 
 def _require_version(value: Object) -> None:
@@ -75,9 +80,9 @@ def _require_version(value: Object) -> None:
 
 
 class _Reader:
-    def __init__(self, value: Object, name: str) -> None:
+    def __init__(self, value: Object, repository: str) -> None:
         self._value = value
-        self._repository = text(value, "repository") or name
+        self._repository = repository
         self._run = address(value, "run-url")
         self._created_at = moment(value, "created-at")
         self._is_dry = flag(value, "dry-run")
