@@ -11,20 +11,24 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from cases_on_disk import case_named, write_tree
 from flux_upgrade import main
 from flux_upgrade.action.runner import SUMMARY_LIMIT
-from flux_upgrade.fleet.fleet import Fleet, Source, fleet_of
+from flux_upgrade.fleet.fleet import Fleet, Lag, Source, fleet_of
 from flux_upgrade.fleet.html_page import html_page
 from flux_upgrade.fleet.json_page import json_page
 from flux_upgrade.fleet.links import safe
 from flux_upgrade.fleet.markdown_page import markdown_page
 from flux_upgrade.fleet.rows import Row
+from flux_upgrade.fleet.style import STYLE
 from flux_upgrade.model.errors import NoReport, UsageError
 from flux_upgrade.policy.hold_reasons import HoldReason
 from written_fleet import NOW, decision, hold, installation, moment, pull, report, upgrade
 
+SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "reference" / "fleet.schema.json"
+PAGE = Draft202012Validator(json.loads(SCHEMA.read_text()))
 REPOSITORY = "octo-org/shop"
 CLUSTER = "clusters/a"
 GROUP = "clusters-a"
@@ -49,6 +53,7 @@ def failure(slug: str, message: str) -> dict[str, Any]:
 
 
 READY = upgrade("v2.9.4", "minor", approved=True)
+UNOPENED = {"number": None, "url": None, "created-at": None}
 PENDING = upgrade("v2.9.4", "minor", approved=False)
 
 
@@ -56,14 +61,14 @@ PENDING = upgrade("v2.9.4", "minor", approved=False)
     ("found", "state", "why"),
     [
         pytest.param([decision()], "up to date", "", id="up-to-date"),
-        pytest.param([READY], "ready to merge", "minor upgrade", id="ready"),
+        pytest.param([READY], "available", "minor upgrade", id="available"),
         pytest.param([PENDING], "needs approval", "minor upgrade", id="pending"),
         pytest.param([hold("needs-approval", "minor", "")], "needs approval", "needs-approval", id="approve"),
         pytest.param([hold("edit-conflict", "minor", "a")], "held", "edit-conflict: a", id="held"),
         pytest.param([hold("reverted", "minor", "a")], "held", "reverted: a", id="declined"),
         pytest.param([hold("cooling-down", "minor", "a")], "waits", "cooling-down: a", id="cooling"),
         pytest.param([hold("of-tomorrow", "minor", "a")], "held", "of-tomorrow: a", id="unknown-reason"),
-        pytest.param([decision(), READY], "ready to merge", "minor upgrade", id="patch-and-minor"),
+        pytest.param([decision(), READY], "available", "minor upgrade", id="patch-and-minor"),
         pytest.param(
             [upgrade("v2.9.4", "minor", approved=True, waits_for=("b does not run it", "c"))],
             "waits",
@@ -108,6 +113,36 @@ def test_the_pull_request_of_an_upgrade(found: Any, fields: dict[str, Any], stat
     assert row.since is not None
     assert (row.state.title, (fleet.age(row.since), row.since.what)) == (state, since)
     assert (row.url, row.link) == (f"https://github.com/{REPOSITORY}/pull/7", "#7")
+
+
+@pytest.mark.parametrize(
+    ("found", "fields", "state", "since"),
+    [
+        pytest.param(READY, {"action": "opened"}, "available", "since release", id="opened"),
+        pytest.param(READY, {"action": "opened", "action-required": True}, "available", "since release", id="to-do"),
+        pytest.param(PENDING, {"action": "opened"}, "needs approval", "since release", id="pending"),
+        pytest.param(READY, {"action": "updated", "number": 7}, "ready to merge", "since release", id="updated"),
+        pytest.param(READY, {"action": "unchanged", "number": 7}, "ready to merge", "since release", id="unchanged"),
+    ],
+)
+def test_a_dry_run_opens_no_pull_request(found: Any, fields: dict[str, Any], state: str, since: str) -> None:
+    made = pull(REPOSITORY, 7, GROUP, "minor", 9) | UNOPENED | fields
+    row = only(found, dry_run=True, pull_requests=[made])
+    assert row.since is not None
+    assert (row.state.title, row.since.what, row.url) == (state, since, "")
+
+
+def test_a_migration_that_a_dry_run_would_open_is_available() -> None:
+    waiting = installation(CLUSTER, "v2.8.8", hold("migration-pending", "minor", "a"))
+    made = pull(REPOSITORY, 7, GROUP, "migration", 5, action="opened") | UNOPENED
+    first, _ = page(report(REPOSITORY, [waiting], dry_run=True, pull_requests=[made])).rows
+    assert (first.state.title, first.why, first.clusters) == ("available", "migrates API versions first", (CLUSTER,))
+
+
+def test_what_is_available_does_not_need_you_and_has_a_color() -> None:
+    fleet = page(report(REPOSITORY, [installation(CLUSTER, "v2.8.8", READY)]))
+    assert not fleet.rows[0].state.needs_you
+    assert '<tr class="waits"><td class="state"><span class="badge">available</span>' in html_page(fleet)
 
 
 def test_a_pull_request_of_another_bump_or_group_is_not_that_of_the_upgrade() -> None:
@@ -180,15 +215,35 @@ def test_a_report_older_than_the_limit_is_a_row_and_its_clusters_are_shown(days:
         ),
         pytest.param(report("a/b", [], pull_requests=5), "pull-requests is not a list", id="odd-pulls"),
         pytest.param(report("a/b", [], releases=[]), "releases is not an object", id="odd-releases"),
+        pytest.param(report("a/b", [installation("", "v2.9.4")]), "an installation has no cluster", id="empty-cluster"),
+        pytest.param(report("a/b", [{"decisions": []}]), "an installation has no cluster", id="no-cluster"),
         pytest.param(report("a/b", [{}] * 20_001), "installations has more than", id="very-many"),
     ],
 )
 def test_what_cannot_be_read_is_a_row_and_the_others_are_shown(content: Any, why: str) -> None:
     fleet = page(content, report(REPOSITORY, [installation(CLUSTER, "v2.9.4")]))
     first, second = fleet.rows
-    assert (first.state.title, first.repository, second.state.title) == ("no report", "0.json", "up to date")
+    name = content.get("repository", "0.json") if isinstance(content, dict) else "0.json"
+    assert (first.state.title, first.repository, second.state.title) == ("no report", name, "up to date")
     assert first.why.startswith(why)
-    assert [each.name for each in fleet.problems] == ["0.json"]
+    assert [each.name for each in fleet.problems] == [name]
+
+
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [
+        pytest.param({}, ["octo-org/z"], id="once"),
+        pytest.param({"repository": "Octo-Org/Z"}, ["Octo-Org/Z"], id="case"),
+        pytest.param({"repository": 5}, ["0.json", "octo-org/z"], id="odd"),
+        pytest.param({"repository": ""}, ["0.json", "octo-org/z"], id="empty"),
+    ],
+)
+def test_a_report_that_cannot_be_read_is_that_of_the_repository_it_names(
+    fields: dict[str, Any], shown: list[str]
+) -> None:
+    fleet = page(report("octo-org/z", [], schema_version=1) | fields, expected=("octo-org/z",))
+    assert [row.repository for row in fleet.rows] == shown
+    assert [each.name for each in fleet.problems] == shown
 
 
 def test_a_repository_that_must_have_a_report() -> None:
@@ -202,6 +257,83 @@ def test_of_two_reports_of_a_job_the_newer_counts() -> None:
     )
     for reports in ((old, new), (new, old)):
         assert [row.current for row in page(*reports).rows] == ["v2.9.4"]
+
+
+def test_the_case_of_a_repository_does_not_count() -> None:
+    first = report("Octo/Shop", [installation("clusters/a", "v2.9.4")], days=2)
+    second = report("octo/shop", [installation(name, "v2.9.4") for name in ("clusters/a", "clusters/b")])
+    fleet = page(first, second, report("OCTO/SHOP", [], schema_version=1))
+    assert fleet.repositories == ("Octo/Shop",)
+    assert [row.repository for row in fleet.rows] == ["Octo/Shop", "Octo/Shop"]
+    assert len(fleet.clusters) == 2
+
+
+def test_the_case_of_a_file_counts() -> None:
+    plan = json.dumps(report("", [installation(CLUSTER, "v2.9.4")])).encode()
+    fleet = fleet_of([Source("Shop.json", plan), Source("shop.json", plan)], now=NOW, max_age=3)
+    assert (len(fleet.repositories), len(fleet.clusters)) == (2, 2)
+
+
+def days_of(days: float, clusters: dict[str, str], **fields: Any) -> Any:
+    return report(REPOSITORY, [installation(name, tag) for name, tag in clusters.items()], days=days, **fields)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        pytest.param(
+            days_of(2, {}, outcome="failed"),
+            days_of(1, {"a": "v2.9.4"}),
+            {("up to date", ("a",), "v2.9.4")},
+            id="failed-early",
+        ),
+        pytest.param(
+            days_of(2, {}, outcome="failed", failures=[failure("a", "b")]),
+            days_of(1, {}, outcome="failed"),
+            {("run failed", (), "")},
+            id="failed-early-twice",
+        ),
+        pytest.param(
+            days_of(2, {"a": "v2.9.4"}),
+            days_of(1, {}, outcome="failed"),
+            {("run failed", (), ""), ("up to date", ("a",), "v2.9.4")},
+            id="fails-early-now",
+        ),
+        pytest.param(
+            days_of(2, {"a": "v2.6.4"}, outcome="failed"),
+            days_of(1, {"a": "v2.9.4", "b": "v2.9.4"}),
+            {("up to date", ("a", "b"), "v2.9.4")},
+            id="one-more",
+        ),
+        pytest.param(
+            days_of(2, {"a": "v2.6.4", "b": "v2.6.4"}),
+            days_of(1, {"b": "v2.9.4", "c": "v2.9.4"}),
+            {("up to date", ("a",), "v2.6.4"), ("up to date", ("b", "c"), "v2.9.4")},
+            id="another",
+        ),
+    ],
+)
+def test_the_newest_report_with_a_cluster_counts_for_it(old: Any, new: Any, shown: set[Any]) -> None:
+    for reports in ((old, new), (new, old)):
+        fleet = page(*reports)
+        assert {(row.state.title, row.clusters, row.current) for row in fleet.rows} == shown
+        runs = {name: tag for _, clusters, tag in shown for name in clusters}
+        assert {each.name: each.version for each in fleet.clusters} == runs
+
+
+def test_a_cluster_that_is_in_two_branches_is_counted_as_in_the_newer_report() -> None:
+    old, new = days_of(2, {"a": "v2.6.4"}, base="next"), days_of(1, {"a": "v2.9.4"})
+    for reports in ((old, new), (new, old)):
+        fleet = page(*reports)
+        assert len(fleet.rows) == 2
+        assert [each.version for each in fleet.clusters] == ["v2.9.4"]
+
+
+def test_a_migration_is_shown_with_the_clusters_that_no_newer_report_has() -> None:
+    waiting = [installation(name, "v2.8.8", hold("migration-pending", "minor", "a"), group=GROUP) for name in "ab"]
+    made = pull(REPOSITORY, 7, GROUP, "migration", 5)
+    fleet = page(report(REPOSITORY, waiting, days=2, pull_requests=[made]), days_of(1, {"a": "v2.9.4"}))
+    assert [row.clusters for row in fleet.rows] == [("b",), ("b",), ("a",)]
 
 
 def test_reports_of_two_jobs_of_a_repository_are_both_shown() -> None:
@@ -232,6 +364,45 @@ def test_the_chart_counts_the_oldest_releases_together() -> None:
     assert sum(each.clusters for each in fleet.charted) == 41
     assert [each.name for each in fleet.charted][:2] == ["v2.19.0", "v2.18.0"]
     assert fleet.charted[-1].name == "10 others"
+
+
+@pytest.mark.parametrize(
+    ("version", "lag"),
+    [
+        ("v3.0.0-rc.1", "newer"),
+        ("v2.12.0-rc.1", "newer"),
+        ("v2.11.0-rc.1", "newer"),
+        ("v2.10.0-rc.1", "newer"),
+        ("v2.9.5-rc.1", "newer"),
+        ("v2.9.4", "newest minor"),
+        ("v2.9.0-rc.1", "newest minor"),
+        ("v2.8.8", "one minor behind"),
+        ("v2.8.0-rc.1", "one minor behind"),
+        ("v2.7.5", "older"),
+        ("v1.9.4", "older"),
+        (None, "unknown"),
+    ],
+)
+def test_how_far_a_release_is_behind_the_newest_stable_one(version: str | None, lag: str) -> None:
+    fleet = page(report(REPOSITORY, [installation(CLUSTER, version)], releases={"v2.9.4": moment(1)}))
+    (found,) = fleet.releases
+    assert (fleet.newest, found.lag.value) == ("v2.9.4", lag)
+    assert f">{lag}<" in html_page(fleet)
+    assert f"| {lag} |" in markdown_page(fleet, SUMMARY_LIMIT)
+
+
+def test_each_bar_of_the_chart_has_a_color() -> None:
+    assert [each.value for each in Lag if f".{each.slug}" not in STYLE] == []
+
+
+def test_a_page_without_clusters_says_so() -> None:
+    fleet = page(report(REPOSITORY, []))
+    assert markdown_page(fleet, SUMMARY_LIMIT) == (
+        f"## Flux fleet\n\n1 repository, 0 clusters on {NOW:%Y-%m-%d}.\n\nThere is no cluster.\n"
+    )
+    assert '<p class="card">There is no cluster.</p>' in html_page(fleet)
+    current = page(report(REPOSITORY, [installation(CLUSTER, "v2.9.4")]))
+    assert all("Every cluster is up to date." in each for each in (html_page(current), markdown_page(current, 9_999)))
 
 
 HOSTILE = (
@@ -316,6 +487,12 @@ _JSON = st.recursive(
 )
 
 
+def test_a_time_of_a_year_before_1000_is_a_time_in_json() -> None:
+    value = json.loads(json_page(page(report(REPOSITORY, [], created_at="0987-06-05T04:03:02Z"))))
+    assert [row["since"] for row in value["rows"]] == ["0987-06-05T04:03:02Z"]
+    assert [error.message for error in PAGE.iter_errors(value)] == []
+
+
 @given(st.data())
 def test_whatever_stands_in_a_field_the_page_is_made(data: Any) -> None:
     made = pull(REPOSITORY, 7, GROUP, "minor", 9)
@@ -327,7 +504,7 @@ def test_whatever_stands_in_a_field_the_page_is_made(data: Any) -> None:
     where[data.draw(st.sampled_from([*where]))] = data.draw(_JSON)
     fleet = page(value, report("octo-org/other", []))
     assert len(html_page(fleet)) > 0
-    assert len(json_page(fleet)) > 0
+    assert [error.message for error in PAGE.iter_errors(json.loads(json_page(fleet)))] == []
     assert len(markdown_page(fleet, SUMMARY_LIMIT)) > 0
 
 
@@ -346,6 +523,61 @@ def test_without_a_report_there_is_one_clear_error(tmp_path: Path) -> None:
     assert run(str(tmp_path / "none.json"))[0] == UsageError.exit_code
     assert run("a.json", "--max-age=0")[0] == UsageError.exit_code
     assert run(f"--repositories={tmp_path / 'none'}")[0] == UsageError.exit_code
+
+
+def test_a_page_is_made_if_no_report_can_be_read(tmp_path: Path) -> None:
+    expected, html = [f"octo-org/{name}" for name in "abcdefg"], tmp_path / "page.html"
+    code, err = run(str(tmp_path), f"--expect={','.join(expected)}", f"--html={html}")
+    named = ", ".join(f"{name}: it has no report" for name in expected[:5])
+    assert (code, err.splitlines()[0]) == (
+        NoReport.exit_code,
+        f"flux-upgrade: no report could be read: {named} and 2 more [no-report]",
+    )
+    assert html.read_text().count('<tr class="no-report') == 7
+    damaged = write(tmp_path / "reports" / "a.json", b"{")
+    assert [(row["state"], row["repository"]) for row in rows_of(damaged)] == [("no-report", damaged)]
+    assert rows_of(str(tmp_path / "reports")) != []
+    assert run(damaged)[0] == NoReport.exit_code
+
+
+PLAN = report("", [installation(CLUSTER, "v2.9.4")], created_at=None)
+
+
+def rows_of(*arguments: str) -> list[dict[str, Any]]:
+    out = io.BytesIO()
+    main.run(["fleet", *arguments, "--json"], {}, out, io.StringIO())
+    rows: list[dict[str, Any]] = json.loads(out.getvalue())["rows"]
+    return rows
+
+
+def write(path: Path, value: Any) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(value if isinstance(value, bytes) else json.dumps(value).encode())
+    return str(path)
+
+
+@pytest.mark.parametrize("content", [PLAN, b"{"], ids=["plan", "damaged"])
+def test_files_of_the_same_name_in_two_directories_are_two(tmp_path: Path, content: Any) -> None:
+    for name in ("a", "b"):
+        write(tmp_path / name / "plan.json", content)
+    both = str(tmp_path / "a"), str(tmp_path / "b")
+    assert [row["repository"] for row in rows_of(*both)] == [f"{each}/plan.json" for each in both]
+    files = [f"{each}/plan.json" for each in both]
+    assert [row["repository"] for row in rows_of(*files)] == files
+    assert [row["repository"] for row in rows_of(str(tmp_path))] == ["a/plan.json", "b/plan.json"]
+
+
+def test_a_name_with_a_directory_is_not_that_of_another_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a/plan.json", "b/plan.json", "c/b/plan.json"):
+        write(tmp_path / name, PLAN)
+    found = [row["repository"] for row in rows_of("a", "b", "c")]
+    assert found == ["a/plan.json", "b/plan.json", "c/b/plan.json"]
+
+
+def test_a_file_that_is_given_twice_is_read_once(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "plan.json", PLAN)
+    assert [row["repository"] for row in rows_of(str(tmp_path), str(tmp_path / "a"))] == ["a/plan.json"]
 
 
 def test_a_day_ends_after_24_hours() -> None:

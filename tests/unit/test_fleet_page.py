@@ -94,6 +94,10 @@ def test_the_page_asks_no_host_and_runs_nothing(reports: Path, tmp_path: Path) -
 
 
 def test_what_needs_you_comes_first_and_what_is_oldest_before_that(reports: Path) -> None:
+    planned = written_fleet.installation(
+        "clusters/a", "v2.9.3", written_fleet.upgrade("v2.9.4", "patch", approved=True)
+    )
+    (reports / "dry-run.json").write_text(json.dumps(written_fleet.report("octo-org/new", [planned], dry_run=True)))
     rows = page_of(reports)["rows"]
     order = [each.slug for each in State]
     places = [order.index(row["state"]) for row in rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
@@ -17,32 +18,36 @@ from flux_upgrade.fleet.html_page import html_page
 from flux_upgrade.fleet.json_page import json_page
 from flux_upgrade.fleet.markdown_page import markdown_page
 from flux_upgrade.model.errors import FluxUpgradeError, NoReport, UsageError
+from flux_upgrade.model.text import first_few
 
 _HINT = "see docs/how-to/many-repositories.md for how reports are made and uploaded"
+_MOST_NAMED = 5  # In an error about all reports
 
 
 def run(options: FleetOptions, environment: Environment, console: Console) -> int:
     now = datetime.fromtimestamp(build_timing(environment).now(), UTC)
     fleet = fleet_of(_sources(options, environment), now=now, max_age=options.max_age, expected=options.expected)
-    if fleet.is_empty:
-        raise NoReport(f"no report could be read{_example(fleet)}", hint=_HINT)
     if options.html:
         write(options.html, html_page(fleet))
     console.show(json_page(fleet) if options.json else markdown_page(fleet, SUMMARY_LIMIT))
+    if fleet.is_empty:
+        raise _no_report(fleet)
     for each in fleet.problems:
         console.fail(NoReport.slug, f"{each.name}: {each.problem}", each.hint or _HINT)
     return NoReport.exit_code if fleet.problems else 0
 
 
-def _example(fleet: Fleet) -> str:
-    return next((f": {each.name}: {each.problem}" for each in fleet.problems), "")
+def _no_report(fleet: Fleet) -> NoReport:
+    """One error for all: the page has each."""
+    found = first_few([f"{each.name}: {each.problem}" for each in fleet.problems], _MOST_NAMED)
+    hint = next((each.hint for each in fleet.problems if each.hint), _HINT)
+    return NoReport(": ".join(filter(None, ("no report could be read", found))), hint=hint)
 
 
 def _sources(options: FleetOptions, environment: Environment) -> Iterator[Source]:
     """One after the other: the content of one is gone before the next is read. Raises UsageError."""
     repositories = [*options.repositories, *_listed(options.repositories_file)]
-    for path in options.reports:
-        yield from _files(path)
+    yield from _files(options.reports)
     if repositories:
         yield from _uploaded(repositories, options.artifact, environment)
 
@@ -53,10 +58,17 @@ def _listed(path: str) -> Iterator[str]:
         yield from (name for line in lines if (name := line.partition("#")[0].strip()))
 
 
-def _files(path: str) -> Iterator[Source]:
-    tree = DirectoryTree(path)
-    for name in tree.named(("",) if tree.is_file else (".json",)):
-        shown = path if tree.is_file else name
+def _files(paths: Sequence[str]) -> Iterator[Source]:
+    """Each file once, by its name in the directory that is given, or by its path if two would have the same name."""
+    found: dict[str, tuple[DirectoryTree, str, str, str]] = {}
+    for path in paths:
+        tree = DirectoryTree(path)
+        for name in tree.named(("",) if tree.is_file else (".json",)):
+            full = path if tree.is_file else f"{path.rstrip('/')}/{name}"
+            found.setdefault(os.path.realpath(full), (tree, name, path if tree.is_file else name, full))
+    is_clear = len({short for _, _, short, _ in found.values()}) == len(found)
+    for tree, name, short, full in found.values():
+        shown = short if is_clear else full
         try:
             yield Source(shown, tree.read(name))
         except FluxUpgradeError as error:

@@ -17,6 +17,8 @@ Object = Mapping[str, Any]
 class NotAReport(Exception):
     """What keeps a file from being a report, in one clause."""
 
+    repository = ""  # That the file names nonetheless
+
 
 def text(value: Object, name: str) -> str:
     """In one line; empty for null or a field that is missing. Raises NotAReport."""

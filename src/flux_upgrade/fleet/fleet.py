@@ -29,6 +29,7 @@ class Source(NamedTuple):
 class Lag(Enum):
     """How far a release is behind the newest one that any report names; its name on the page."""
 
+    NEWER = "newer"
     NEWEST = "newest minor"
     ONE = "one minor behind"
     OLDER = "older"
@@ -36,8 +37,9 @@ class Lag(Enum):
 
     @property
     def slug(self) -> str:
-        """As the style sheet has it."""
-        return self.value.replace(" ", "-")
+        """As the style sheet has it: a newer release has the color of the newest one."""
+        name: str = Lag.NEWEST.value if self is Lag.NEWER else self.value
+        return name.replace(" ", "-")
 
 
 class ReleaseCount(NamedTuple):
@@ -88,30 +90,29 @@ class Fleet(NamedTuple):
     def _lag(self, version: str) -> Lag:
         if not version or not self.newest:
             return Lag.UNKNOWN
+        if Version(version) > self.newest:  # A pre-release: the newest release is the newest stable one
+            return Lag.NEWER
         (major, minor, _), (newest_major, newest_minor, _) = Version(version).numbers, Version(self.newest).numbers
         if major != newest_major:
             return Lag.OLDER
-        return (Lag.NEWEST, Lag.ONE)[newest_minor - minor] if newest_minor - minor < 2 else Lag.OLDER  # noqa: PLR2004 minors
+        # A pre-release of v2.9.0 is older than v2.9.0, and of the same minor.
+        return {0: Lag.NEWEST, 1: Lag.ONE}.get(newest_minor - minor, Lag.OLDER)
 
 
 def fleet_of(sources: Iterable[Source], *, now: datetime, max_age: int, expected: Sequence[str] = ()) -> Fleet:
     """The page. ``max_age``: days after which a report is old. ``expected``: repositories that must have one."""
-    newest: dict[tuple[object, ...], Report] = {}
-    problems: list[Source] = []
-    for source in sources:
-        report = _read(source)
-        if isinstance(report, Source):
-            problems.append(report)
-        elif report.key not in newest or _moment(newest[report.key]) <= _moment(report):
-            newest[report.key] = report
-    reports = tuple(newest.values())
+    spelled: dict[str, str] = {}
+    found = [_read(source, spelled) for source in sources]
+    problems = [each for each in found if isinstance(each, Source)]
+    reports = _current([each for each in found if isinstance(each, Report)])
     there = {name.lower() for name in (*(each.repository for each in reports), *(each.name for each in problems))}
     missing = [name for name in dict.fromkeys(expected) if name.lower() not in there]
     problems += [Source(name, problem="it has no report") for name in missing]
     rows = [Row(State.NO_REPORT, each.name, why=each.problem, url=each.url, link="repository") for each in problems]
     for each in reports:
         rows += [*_outdated(each, now, max_age), *each.rows]
-    clusters = {(each.repository, each.name): each for report in reports for each in report.clusters}
+    in_time = sorted(reports, key=_moment)  # The newer one counts if reports of two branches name a cluster
+    clusters = {(each.repository, each.name): each for report in in_time for each in report.clusters}
     return Fleet(
         now,
         tuple(sorted(_joined(rows), key=in_order)),
@@ -123,14 +124,32 @@ def fleet_of(sources: Iterable[Source], *, now: datetime, max_age: int, expected
     )
 
 
-def _read(source: Source) -> Report | Source:
+def _read(source: Source, spelled: dict[str, str]) -> Report | Source:
     """The report, or the source with why there is none."""
     if source.problem:
         return source
     try:
-        return read_report(source.content, source.name)
+        return read_report(source.content, source.name, spelled)
     except NotAReport as error:
-        return source._replace(problem=str(error))
+        return source._replace(name=error.repository or source.name, problem=str(error))
+
+
+def _current(reports: Sequence[Report]) -> tuple[Report, ...]:
+    """Without what a newer report of the same repository and branch says, too.
+
+    The newest report with a cluster counts for it. A report of which nothing is left is left out, and so is one
+    without clusters, such as that of a run that failed early. Jobs for parts of a repository name other clusters.
+    """
+    named: dict[tuple[str, str], set[str]] = {}
+    kept: dict[int, Report] = {}
+    for at, report in sorted(enumerate(reports), key=lambda each: (_moment(each[1]), each[0]), reverse=True):
+        key = report.repository, report.base
+        is_newest, newer = key not in named, named.setdefault(key, set())
+        left = report.without(newer)
+        newer |= {each.name for each in report.clusters}
+        if is_newest or left.clusters:
+            kept[at] = left
+    return tuple(kept[at] for at in sorted(kept))
 
 
 def _moment(report: Report) -> float:

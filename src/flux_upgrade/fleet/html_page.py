@@ -25,7 +25,7 @@ def html_page(fleet: Fleet) -> str:
             f"<header><h1>{words.TITLE}</h1><p>{words.size(fleet)}</p><p>{fleet.now:%Y-%m-%d %H:%M} UTC</p></header>",
             f'<div class="top"><dl class="tiles">{"".join(_tiles(fleet))}</dl>',
             f'<section class="card"><h2>Flux releases</h2>{chart(fleet)}</section></div>',
-            *(_table(fleet, shown) if shown else ['<p class="card">Every cluster is up to date.</p>']),
+            *(_table(fleet, shown) if shown else [f'<p class="card">{words.nothing_to_do(fleet)}</p>']),
             *_current(fleet, current),
             "</body>\n</html>\n",
         ]
@@ -42,7 +42,7 @@ def _head() -> Iterator[str]:
 
 def _tiles(fleet: Fleet) -> Iterator[str]:
     for state, count in words.numbers(fleet):
-        yield f'<div class="{state.slug}"><dt>{state.title}</dt><dd>{count}</dd></div>'
+        yield f'<div class="{_style(state)}"><dt>{state.title}</dt><dd>{count}</dd></div>'
 
 
 def _table(fleet: Fleet, rows: list[Row]) -> Iterator[str]:
@@ -63,7 +63,12 @@ def _row(fleet: Fleet, row: Row) -> str:
         ("since", _since(fleet, row)),
     )
     inside = "".join(f'<td class="{name}">{content}</td>' for name, content in cells)
-    return f'<tr class="{row.state.slug}{needs}">{inside}</tr>'
+    return f'<tr class="{_style(row.state)}{needs}">{inside}</tr>'
+
+
+def _style(state: State) -> str:
+    """The class of a state in the style sheet: what is available has the color of what waits."""
+    return (State.WAITS if state is State.AVAILABLE else state).slug
 
 
 def _current(fleet: Fleet, rows: list[Row]) -> Iterator[str]:

@@ -17,14 +17,14 @@ _ROOM = 2_000  # Bytes for the line about rows that are left out
 
 def markdown_page(fleet: Fleet, limit: int) -> str:
     """At most ``limit`` bytes: the last rows are left out, and counted."""
-    head = f"## {words.TITLE}\n\n{_numbers(fleet)}\n\n{_chart(fleet)}"
+    head = "\n\n".join(filter(None, (f"## {words.TITLE}", _numbers(fleet), _chart(fleet))))
     shown = [row for row in fleet.rows if row.state is not State.UP_TO_DATE]
     current = [row for row in fleet.rows if row.state is State.UP_TO_DATE]
     left = limit - len(head.encode()) - _ROOM
     rows = ([*_cells(fleet, row), _link(row)] for row in shown)
     main, left = _fitting(table([*words.COLUMNS, "Link"], rows), left)
     rest, _ = _fitting(table(["Repository", "Clusters", "Flux"], map(_current_cells, current)), left)
-    parts = [head, main if shown else "Every cluster is up to date."]
+    parts = [head, main if shown else words.nothing_to_do(fleet)]
     if current:
         parts.append(fold(f"{State.UP_TO_DATE.title.capitalize()}: {fleet.counted(State.UP_TO_DATE)}", rest))
     return "\n\n".join(parts) + "\n"
@@ -32,7 +32,7 @@ def markdown_page(fleet: Fleet, limit: int) -> str:
 
 def _numbers(fleet: Fleet) -> str:
     found = ", ".join(f"**{count}** {state.title}" for state, count in words.numbers(fleet))
-    return f"{words.size(fleet)} on {fleet.now:%Y-%m-%d}: {found}."
+    return f"{words.size(fleet)} on {fleet.now:%Y-%m-%d}{': ' if found else ''}{found}."
 
 
 def _chart(fleet: Fleet) -> str:

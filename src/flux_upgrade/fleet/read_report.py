@@ -7,7 +7,8 @@ The report of the Action (docs/reference/report.schema.json), or what ``plan --j
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
 
@@ -31,18 +32,21 @@ class Report(NamedTuple):
     rows: tuple[Row, ...]  # One for each cluster and decision; failures of the run among them
     releases: tuple[str, ...]  # Tags that it names
 
-    @property
-    def key(self) -> tuple[object, ...]:
-        """The same for reports of the same job, on different days."""
-        return self.repository, self.base, frozenset(self.clusters_named)
+    def without(self, clusters: Collection[str]) -> Report:
+        """What it says about others than ``clusters``, and about the repository."""
+        rows = ((row, tuple(each for each in row.clusters if each not in clusters)) for row in self.rows)
+        return self._replace(
+            clusters=tuple(each for each in self.clusters if each.name not in clusters),
+            rows=tuple(row._replace(clusters=left) for row, left in rows if left or not row.clusters),
+        )
 
-    @property
-    def clusters_named(self) -> tuple[str, ...]:
-        return tuple(each.name for each in self.clusters)
 
+def read_report(content: bytes, name: str, spelled: dict[str, str] | None = None) -> Report:
+    """``name``: what to call the repository if the report does not. Raises NotAReport.
 
-def read_report(content: bytes, name: str) -> Report:
-    """``name``: what to call the repository if the report does not. Raises NotAReport."""
+    ``spelled``: repositories of earlier reports, by their names in lower case. Git hosts ignore case in names.
+    """
+    spelled = {} if spelled is None else spelled
     try:
         value = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -50,9 +54,21 @@ def read_report(content: bytes, name: str) -> Report:
         raise NotAReport(what) from error
     if not isinstance(value, dict) or "installations" not in value:
         raise NotAReport("it is not a report of flux-upgrade")
-    if "reported" not in value:
-        _require_version(value)
-    return _Reader(value, name).read()
+    try:
+        if "reported" not in value:
+            _require_version(value)
+        return _Reader(value, _repository(value, spelled) or name).read()
+    except NotAReport as error:
+        error.repository = _repository(value, spelled)
+        raise
+
+
+def _repository(value: Object, spelled: dict[str, str]) -> str:
+    """As the first report spells it; empty if it does not name one."""
+    found = ""
+    with suppress(NotAReport):
+        found = text(value, "repository")
+    return spelled.setdefault(found.lower(), found) if found else ""
 
 
 def _require_version(value: Object) -> None:
@@ -64,11 +80,12 @@ def _require_version(value: Object) -> None:
 
 
 class _Reader:
-    def __init__(self, value: Object, name: str) -> None:
+    def __init__(self, value: Object, repository: str) -> None:
         self._value = value
-        self._repository = text(value, "repository") or name
+        self._repository = repository
         self._run = address(value, "run-url")
         self._created_at = moment(value, "created-at")
+        self._is_dry = flag(value, "dry-run")
         self._releases = mapping(value, "releases")
         self._failures = tuple((text(each, "slug"), text(each, "message")) for each in objects(value, "failures"))
         self._told: set[tuple[str, str]] = set()  # Failures that a row of a cluster has
@@ -79,7 +96,7 @@ class _Reader:
     def read(self) -> Report:
         installations: dict[str, list[Object]] = {}
         for each in objects(self._value, "installations"):
-            installations.setdefault(text(each, "cluster"), []).append(each)
+            installations.setdefault(_cluster(each), []).append(each)
         rows = [*self._migrations(installations)]
         clusters = []
         for name, found in installations.items():
@@ -115,7 +132,7 @@ class _Reader:
                 continue
             group = text(each, "update-group")
             clusters = [name for name, found in installations.items() if group in _groups(found)]
-            row = Row(State.READY, self._repository, tuple(clusters), target=_tag(each, "target"))
+            row = Row(State.AVAILABLE, self._repository, tuple(clusters), target=_tag(each, "target"))
             yield self._with_pull(row._replace(why="migrates API versions first"), each)
 
     def _cluster_rows(self, name: str, version: str, installations: list[Object]) -> Iterator[Row]:
@@ -132,7 +149,9 @@ class _Reader:
         """None: it needs no row."""
         bump, target = text(decision, "bump"), _tag(decision, "target")
         pull = self._pulls.get((group, bump), {})
-        row = Row(State.READY, self._repository, current=version, target=target, since=self._began(decision, target))
+        row = Row(
+            State.AVAILABLE, self._repository, current=version, target=target, since=self._began(decision, target)
+        )
         if text(decision, "action") == "upgrade":
             waits = texts(decision, "waits-for")
             if not decision.get("approved"):
@@ -151,6 +170,9 @@ class _Reader:
 
     def _with_pull(self, row: Row, pull: Object) -> Row:
         action, url, known = text(pull, "action"), address(pull, "url"), number(pull, "number")
+        is_open = not (self._is_dry and action == "opened")  # A dry run only reports what it would open
+        if row.state is State.AVAILABLE and is_open:
+            row = row._replace(state=State.READY)
         if row.state is State.READY and flag(pull, "action-required"):
             row = row._replace(state=State.ACTION_REQUIRED, why=f"{row.why}: its pull request lists what to do")
         if action == "failed":
@@ -161,7 +183,7 @@ class _Reader:
             reason = text(pull, "reason")
             why = ": ".join(filter(None, (reason, text(pull, "detail"))))
             row = row._replace(state=_state_of(reason, row.target), why=why)
-        opened = moment(pull, "created-at") or (self._created_at if action == "opened" else None)
+        opened = moment(pull, "created-at") or (self._created_at if action == "opened" and is_open else None)
         if opened is not None and action not in ("closed", "failed"):
             row = row._replace(since=Since(opened, "open"))
         return row._replace(url=url, link=f"#{known}" if known else "pull request") if url else row
@@ -187,6 +209,13 @@ def _state_of(reason: str, target: str) -> State:
     # A user's decision does not expire.
     passes = known is not None and known.effect.is_wait and not known.effect.verb
     return State.WAITS if passes else State.HELD
+
+
+def _cluster(installation: Object) -> str:
+    """Raises NotAReport."""
+    if not (name := text(installation, "cluster")):
+        raise NotAReport("an installation has no cluster")
+    return name
 
 
 def _version(installations: list[Object]) -> str:

@@ -16,6 +16,7 @@ class State(Enum):
     NEEDS_APPROVAL = ("needs approval", True)
     ACTION_REQUIRED = ("action required", True)
     READY = ("ready to merge", True)
+    AVAILABLE = ("available", False)
     HELD = ("held", False)
     WAITS = ("waits", False)
     UP_TO_DATE = ("up to date", False)

@@ -34,6 +34,11 @@ def size(fleet: Fleet) -> str:
     return f"{shown}, {counted(len(fleet.clusters), 'cluster')}"
 
 
+def nothing_to_do(fleet: Fleet) -> str:
+    """Instead of a table without rows."""
+    return "Every cluster is up to date." if fleet.clusters else "There is no cluster."
+
+
 def numbers(fleet: Fleet) -> Iterator[tuple[State, int]]:
     """The states that there are, and how many clusters and repositories have them."""
     return ((state, count) for state in State if (count := fleet.counted(state)))
