@@ -154,7 +154,9 @@ def test_a_token_that_may_not_read_is_a_row_with_the_permission(on: World) -> No
 
 def test_nothing_could_be_read(on: World) -> None:
     code, out, err = on.run(f"--repository={OCTO[0]}")
-    assert (code, out) == (NoReport.exit_code, "")
+    (row,) = json.loads(out)["rows"]
+    assert (code, row["state"], row["repository"]) == (NoReport.exit_code, "no-report", OCTO[0])
+    assert row["why"].startswith("it has no artifact")
     assert err.startswith(f"flux-upgrade: no report could be read: {OCTO[0]}: it has no artifact")
 
 
