@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from flux_upgrade.action.runner import SUMMARY_LIMIT
 from flux_upgrade.adapters.local.files import DirectoryTree
@@ -58,19 +59,26 @@ def _listed(path: str) -> Iterator[str]:
         yield from (name for line in lines if (name := line.partition("#")[0].strip()))
 
 
+class _File(NamedTuple):
+    tree: DirectoryTree
+    name: str  # In the tree
+    short: str  # For the page
+    path: str
+
+
 def _files(paths: Sequence[str]) -> Iterator[Source]:
     """Each file once, by its name in the directory that is given, or by its path if two would have the same name."""
-    found: dict[str, tuple[DirectoryTree, str, str, str]] = {}
+    found: dict[str, _File] = {}
     for path in paths:
         tree = DirectoryTree(path)
         for name in tree.named(("",) if tree.is_file else (".json",)):
             full = path if tree.is_file else f"{path.rstrip('/')}/{name}"
-            found.setdefault(os.path.realpath(full), (tree, name, path if tree.is_file else name, full))
-    is_clear = len({short for _, _, short, _ in found.values()}) == len(found)
-    for tree, name, short, full in found.values():
-        shown = short if is_clear else full
+            found.setdefault(os.path.realpath(full), _File(tree, name, path if tree.is_file else name, full))
+    is_clear = len({each.short for each in found.values()}) == len(found)
+    for each in found.values():
+        shown = each.short if is_clear else each.path
         try:
-            yield Source(shown, tree.read(name))
+            yield Source(shown, each.tree.read(each.name))
         except FluxUpgradeError as error:
             yield Source(shown, problem=error.message, hint=error.hint)
 
