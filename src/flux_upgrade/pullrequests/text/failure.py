@@ -10,7 +10,9 @@ from flux_upgrade.planning.rings import FailedUpgrade
 from flux_upgrade.policy.decision import BumpKind
 from flux_upgrade.pullrequests.text.commit import TITLE
 
+# Why there is no revert, by whether the cluster would accept it.
 _NO_REVERT = {
+    WayBack.SAFE: "the Flux files were changed after the merge",
     WayBack.REFUSED: "the cluster may store objects in API versions that the older CRDs do not have. The API server "
     "would reject those CRDs",
     WayBack.UNKNOWN: "it was not known at the merge whether the API server accepts the older CRDs",
@@ -29,8 +31,7 @@ def comment(failed: FailedUpgrade) -> str:
     else:
         remedy = f"Fix the problem, or revert this pull request. {version} is then held for {names}."
         if failed.asks_for_revert:
-            why = _NO_REVERT.get(failed.way_back, "the Flux files were changed after the merge")
-            remedy = f"Fix the problem. flux-upgrade does not open a revert, because {why}."
+            remedy = f"Fix the problem. flux-upgrade does not open a revert, because {_NO_REVERT[failed.way_back]}."
     return (
         f"{plain(failed.report.detail)} after this upgrade was merged. {names} {waits} until it reports success on a "
         f"later commit.\n\n{remedy}"
