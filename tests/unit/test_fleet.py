@@ -115,6 +115,43 @@ def test_the_pull_request_of_an_upgrade(found: Any, fields: dict[str, Any], stat
     assert (row.url, row.link) == (f"https://github.com/{REPOSITORY}/pull/7", "#7")
 
 
+PROMOTED = f"sha256:{'1' * 64}"
+PUSHED = {"version": "v2.8.9", "tag": "v2.8.9-0a1b2c3d", "digest": PROMOTED, "new": True}
+LATER = {"version": "v2.8.10", "tag": "v2.8.10-4e5f6a7b", "digest": None, "new": False}
+ARTIFACT = {
+    "address": "oci://registry.example.com/flux:staging",
+    "digest": f"sha256:{'0' * 64}",
+    "kept": None,
+    "promoted": PROMOTED,
+    "pushed": [PUSHED],
+}
+PATCH = upgrade("v2.8.9", "patch", approved=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "dry_run", "version", "state"),
+    [
+        pytest.param({}, False, "v2.8.9", "up to date", id="moved"),
+        pytest.param({"pushed": [LATER, PUSHED]}, False, "v2.8.9", "up to date", id="of-two"),
+        pytest.param({}, True, "v2.8.8", "available", id="would-move"),
+        pytest.param({"promoted": None}, False, "v2.8.8", "available", id="to-be-signed"),
+        pytest.param({"pushed": []}, False, "v2.8.8", "available", id="of-an-unknown-release"),
+    ],
+)
+def test_the_release_of_an_artifact_whose_tag_moved(
+    changes: dict[str, Any], *, dry_run: bool, version: str, state: str
+) -> None:
+    clusters = [installation(CLUSTER, "v2.8.8", PATCH)]
+    found = page(report(REPOSITORY, clusters, artifact=ARTIFACT | changes, dry_run=dry_run))
+    assert [each.version for each in found.clusters] == [version]
+    assert [(each.state.title, each.current) for each in found.rows] == [(state, version)]
+
+
+def test_a_minor_waits_for_approval_after_the_tag_moved_to_a_patch() -> None:
+    found = only(PATCH, PENDING, artifact=ARTIFACT)
+    assert (found.state.title, found.current, found.target) == ("needs approval", "v2.8.9", "v2.9.4")
+
+
 @pytest.mark.parametrize(
     ("found", "fields", "state", "since"),
     [

@@ -86,6 +86,7 @@ class _Reader:
         self._run = address(value, "run-url")
         self._created_at = moment(value, "created-at")
         self._is_dry = flag(value, "dry-run")
+        self._promoted = "" if self._is_dry else _promoted(mapping(value, "artifact"))
         self._releases = mapping(value, "releases")
         self._failures = tuple((text(each, "slug"), text(each, "message")) for each in objects(value, "failures"))
         self._told: set[tuple[str, str]] = set()  # Failures that a row of a cluster has
@@ -100,7 +101,7 @@ class _Reader:
         rows = [*self._migrations(installations)]
         clusters = []
         for name, found in installations.items():
-            version = _version(found)
+            version = self._promoted or _version(found)
             rows += self._cluster_rows(name, version, found)
             if name != TOOLS:
                 clusters.append(Cluster(self._repository, name, version))
@@ -148,6 +149,8 @@ class _Reader:
     def _decided(self, decision: Object, group: str, version: str) -> Row | None:
         """None: it needs no row."""
         bump, target = text(decision, "bump"), _tag(decision, "target")
+        if target and target == self._promoted:
+            return None
         pull = self._pulls.get((group, bump), {})
         row = Row(
             State.AVAILABLE, self._repository, current=version, target=target, since=self._began(decision, target)
@@ -222,6 +225,13 @@ def _version(installations: list[Object]) -> str:
     """What a cluster runs: by its manifest, if it has one, else by the first reference whose release is known."""
     in_order = sorted(installations, key=lambda each: text(each, "kind") != _MANIFEST)
     return next((tag for each in in_order if (tag := _tag(each, "current"))), "")
+
+
+def _promoted(artifact: Object) -> str:
+    """The release to which the run moved the artifact's tag; empty: it did not. The decisions are from before."""
+    digest = text(artifact, "promoted")
+    found = objects(artifact, "pushed") if digest else ()
+    return next((_tag(each, "version") for each in found if text(each, "digest") == digest), "")
 
 
 def _groups(installations: list[Object]) -> set[str]:
