@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from flux_upgrade.adapters.oci.repository import RegistryRepository
     from flux_upgrade.config.config import BootstrapConfig
     from flux_upgrade.config.yaml_text import KeyReader, YamlText
-    from flux_upgrade.manifests.regenerate import Regenerator
     from flux_upgrade.model.files import Tree, Worktree
     from flux_upgrade.model.oci.reference import Address
     from flux_upgrade.model.ports import ArtifactRegistry, Artifacts, Charts, FluxCli, Releases, Timing
     from flux_upgrade.pins.context import PinContext
+    from flux_upgrade.pins.regenerate import Regenerator
 
     Hosts = Callable[[], Egress]  # Which hosts may be asked, settled when the first one is; raises HostNotAllowed
 
@@ -208,7 +208,7 @@ def build_flux(environment: Environment) -> FluxCli:
 
 
 def build_regenerator(environment: Environment, releases: Releases) -> Regenerator:
-    from flux_upgrade.manifests.regenerate import Regenerator
+    from flux_upgrade.pins.regenerate import Regenerator
 
     return Regenerator(releases, build_flux(environment))
 

@@ -9,7 +9,6 @@ from flux_upgrade.config.install_flags import applied
 from flux_upgrade.manifests.images import ImageState, other_distribution, tag_order
 from flux_upgrade.manifests.options import spell, validate_components
 from flux_upgrade.manifests.proof import Proof
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import (
     Downgrade,
     EditConflict,
@@ -25,6 +24,7 @@ from flux_upgrade.model.text import first_few
 from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.pin import ManifestChange, PinChange
+from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Upgrade
 from flux_upgrade.planning.target_images import settled
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold
