@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import CheckoutLocation, find, head_of, is_sparse
 from flux_upgrade.cli.options import UpgradeOptions
-from flux_upgrade.clusters.also import user_patterns
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign
 from flux_upgrade.clusters.operator_limits import with_operators
@@ -46,6 +45,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.void_groups import Void
     from flux_upgrade.config.layers import ReadShared
+    from flux_upgrade.pins.context import UserPattern
 
 
 def read_inventory(options: UpgradeOptions, environment: Environment) -> Inventory:
@@ -57,8 +57,12 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
     place, below = scope.place, scope.below
     config = build_config(place, options.config, options.governing, shared_configs(environment, place.root))
     environment.say(f"reading {options.path}")
-    also = user_patterns(config, scope.tree, scope.below, is_whole=scope.is_whole)
-    if not also:
+    also: tuple[UserPattern, ...] = ()
+    if config.also:
+        from flux_upgrade.clusters.also import user_patterns  # late: few config files have the key
+
+        also = user_patterns(config, scope.tree, below, is_whole=scope.is_whole)
+    else:
         require_marks(scope.tree, options.path)
     source = build_releases(environment, options.release_source)
     hosts = partial(build_egress, environment, options, lambda: config)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from flux_upgrade.config.yaml_text import KeyReader, YamlText
     from flux_upgrade.model.files import Tree, Worktree
     from flux_upgrade.model.oci.reference import Address
-    from flux_upgrade.model.ports import ArtifactRegistry, Artifacts, Charts, FluxCli, Releases, Timing
+    from flux_upgrade.model.ports import ArtifactRegistry, Artifacts, Charts, FluxCli, Releases
+    from flux_upgrade.model.timing import Timing
     from flux_upgrade.pins.context import PinContext
     from flux_upgrade.pins.regenerate import Regenerator
 
@@ -196,7 +197,7 @@ def build_timing(environment: Environment) -> Timing:
     import random
     import time
 
-    from flux_upgrade.model.ports import Timing
+    from flux_upgrade.model.timing import Timing
 
     return Timing(now=time.time, sleep=time.sleep, jitter=random.random)
 

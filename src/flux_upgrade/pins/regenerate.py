@@ -8,8 +8,11 @@ from flux_upgrade.manifests.plausible import require_plausible
 from flux_upgrade.manifests.proof import Regenerated
 from flux_upgrade.manifests.render import render, rules_for
 from flux_upgrade.model.errors import FluxUpgradeError
-from flux_upgrade.model.ports import FluxCli, Releases
 from flux_upgrade.model.versions import ReleaseManifests, Version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.model.ports import FluxCli, Releases
 
 
 class Regenerator:
