@@ -34,7 +34,6 @@ from flux_upgrade.commands.wiring_repository import RepositorySource, build_hist
 from flux_upgrade.config.config import PATH, Config
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import NothingFound, Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.discover import discover, looked_at, may_pin
 from flux_upgrade.pins.pin import Role
 from flux_upgrade.planning.api_uses import Sources
@@ -45,6 +44,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.void_groups import Void
     from flux_upgrade.config.layers import ReadShared
+    from flux_upgrade.model.files import Tree
     from flux_upgrade.pins.context import UserPattern
 
 

@@ -10,7 +10,7 @@ from flux_upgrade.adapters.git.checkout import find, head_of
 from flux_upgrade.commands.wiring import build_checkout, build_client, build_timing
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import SharedConfigUnusable
-from flux_upgrade.model.files import FileHistory
+from flux_upgrade.model.file_history import FileHistory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
@@ -15,6 +14,7 @@ from flux_upgrade.policy.decision import Hold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.model.files import Tree
     from flux_upgrade.model.ports import Artifacts, Charts
     from flux_upgrade.pins.formats.config_maps import ConfigMaps
 

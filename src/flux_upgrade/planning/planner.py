@@ -12,7 +12,6 @@ from flux_upgrade.clusters.groups import UpdateGroup, branches_of
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.config.config import Config
 from flux_upgrade.model.errors import ImplausibleRelease, Unexpected, Unreadable, known
-from flux_upgrade.model.files import Checkout
 from flux_upgrade.model.versions import NO_VERSION, Release, Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.planning.api_uses import Sources
@@ -29,6 +28,7 @@ from flux_upgrade.policy.hold_reasons import HoldReason
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.void_groups import Void
+    from flux_upgrade.model.files import Checkout
     from flux_upgrade.model.forge import Branch, Repository
     from flux_upgrade.planning.rings import Rings
 

@@ -23,7 +23,6 @@ from flux_upgrade.impact.api_uses.mentions import (
     text_line_at,
 )
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded
 from flux_upgrade.pins.formats.kustomize_files import NAMES, Kustomizations
 from flux_upgrade.pins.formats.passages import ENDS, Passage, whole
@@ -32,6 +31,7 @@ from flux_upgrade.pins.formats.yaml_places import is_variable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.impact.api_uses.structure import Structure, UnreadableSpan
+    from flux_upgrade.model.files import Tree
 
 _MOST_IN_BROKEN = 100  # Uses of a document that cannot be read, which name one reason. The largest real file has 14.
 _MOST = 2_500  # Mentions of versions in a file. The largest real file has 14.
