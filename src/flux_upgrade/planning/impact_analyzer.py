@@ -50,9 +50,9 @@ class ImpactAnalyzer:
         found = Impact(migrated=transition.terms.feedback.migrated)
         declared = transition.terms.governance.kubernetes_version
         if declared:
-            from flux_upgrade.impact.kubernetes_versions import Fit, support
+            from flux_upgrade.impact.kubernetes_versions import fit
 
-            found = found._replace(kubernetes=Fit(declared, support(transition.upgrade.target)))
+            found = found._replace(kubernetes=fit(declared, transition.upgrade.target))
         others = self._uses.others
         ends = ends_of(transition, self._sources, lambda path: not others(transition.cluster).is_theirs(path))
         if ends is not None:
