@@ -131,6 +131,8 @@ def drift_of(cluster: Cluster) -> dict[str, list[Member]]:
 
     A range agrees with every release that it admits.
     """
+    if len(cluster.members) == 1:
+        return {}
     pinned = [each for each in cluster.members if each.pin.role is Role.INSTALLS and is_tag(each.pin.version)]
     if len({each.pin.version for each in pinned}) <= 1:
         return {}

@@ -17,7 +17,6 @@ from flux_upgrade.adapters.git.checkout import CheckoutLocation, find, head_of, 
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign
-from flux_upgrade.clusters.operator_limits import with_operators
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.commands.wiring import (
     KEY_READERS,
@@ -70,7 +69,11 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
     context = replace(context, also=also)
     # Listed first: what the list says of a release has not to be asked for again.
     releases = source.list()
-    found = with_operators(discover(context), scope.whole, context, below, config.is_ignored)
+    found = discover(context)
+    if "flux-instance" in {each.kind for each in found}:
+        from flux_upgrade.clusters.operator_limits import with_operators  # late: few repositories have one
+
+        found = with_operators(found, scope.whole, context, below, config.is_ignored)
     require_any(found, options.path)
     checkout = build_checkout(environment, place)
     repository = RepositorySource(options.path, options.repository, config.forge)
