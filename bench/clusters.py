@@ -12,7 +12,7 @@ from idle import cpu_seconds
 from flux_upgrade.adapters.local.programs import LocalFluxCli
 from flux_upgrade.adapters.releases.directory import DirectoryReleases
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.pins.regenerate import Regenerator
 
 BEFORE = "v2.6.4"
 CASES = {

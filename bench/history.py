@@ -15,7 +15,7 @@ from idle import cpu_seconds
 from flux_upgrade.adapters.local.programs import LocalFluxCli
 from flux_upgrade.adapters.releases.directory import DirectoryReleases
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.pins.regenerate import Regenerator
 
 COMMITS = 50_000
 CLUSTERS = 10

@@ -20,8 +20,8 @@ from flux_upgrade.adapters.local.programs import LocalFluxCli
 from flux_upgrade.adapters.releases.directory import DirectoryReleases
 from flux_upgrade.config.config import PATH as CONFIG
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.timing import Timing
+from flux_upgrade.pins.regenerate import Regenerator
 
 COUNT = 200
 MOST_PAUSES = 480

@@ -43,10 +43,11 @@ from flux_upgrade.manifests.documents import Manifest, parse  # noqa: E402
 from flux_upgrade.manifests.generators import GENERATORS  # noqa: E402
 from flux_upgrade.manifests.infer import infer  # noqa: E402
 from flux_upgrade.manifests.options import InstallOptions  # noqa: E402
-from flux_upgrade.manifests.proof import Verdict, prove  # noqa: E402
-from flux_upgrade.manifests.regenerate import Regenerator  # noqa: E402
+from flux_upgrade.manifests.proof import Verdict  # noqa: E402
 from flux_upgrade.manifests.render import render  # noqa: E402
 from flux_upgrade.model.versions import Release, ReleaseManifests  # noqa: E402
+from flux_upgrade.pins.gotk_components.prove import prove  # noqa: E402
+from flux_upgrade.pins.regenerate import Regenerator  # noqa: E402
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 REAL = ROOT.parent / "shared" / "conformance" / "releases"

@@ -19,7 +19,7 @@ from flux_upgrade.adapters.local.programs import LocalFluxCli
 from flux_upgrade.adapters.releases.directory import DirectoryReleases
 from flux_upgrade.manifests.crds import served_by
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.pins.regenerate import Regenerator
 
 FILES = 20_000
 BYTES = 9_300

@@ -12,7 +12,7 @@ import sys
 import time
 
 from flux_upgrade import main as cli
-from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.timing import Timing
 
 
 class Clock:

@@ -15,7 +15,6 @@ from flux_upgrade.clusters.ownership.artifact_references import references
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.config.config import Config
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import CheckoutDiffers
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.versions import Release, Version
@@ -24,6 +23,7 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.gotk_components import pin as gotk_components
 from flux_upgrade.pins.own_artifact import pin as own_artifact
 from flux_upgrade.pins.pin import Pin, Role
+from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.planning.api_uses import Sources
 from flux_upgrade.planning.plan import UpgradeRequest
 from flux_upgrade.planning.planner import Inventory

@@ -20,7 +20,6 @@ from flux_upgrade.clusters.also import user_patterns
 from flux_upgrade.clusters.operator_limits import with_operators
 from flux_upgrade.clusters.ownership.artifact_references import references
 from flux_upgrade.config.config import PATH
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound
 from flux_upgrade.model.text import TextEdit, edited
 from flux_upgrade.model.versions import Release, ReleaseManifests, Version
@@ -28,6 +27,7 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover_pins, kind_of
 from flux_upgrade.pins.own_artifact import pin as artifact
 from flux_upgrade.pins.pin import Pin, PinChange
+from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.pins.registry import PIN_KINDS
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
 from own_artifacts import of_case

@@ -8,10 +8,10 @@ from hashlib import sha256
 import written_release
 
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound, SourceUnavailable, Unreadable, WriteFailed
-from flux_upgrade.model.files import FileRevisions, Mentions
+from flux_upgrade.model.file_history import FileRevisions, Mentions
 from flux_upgrade.model.versions import Release, ReleaseManifests, Version
+from flux_upgrade.pins.regenerate import Regenerator
 
 
 class MemoryTree:

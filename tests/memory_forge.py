@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import DraftsUnavailable, Overtaken
-from flux_upgrade.model.files import blob_id
+from flux_upgrade.model.file_history import blob_id
 from flux_upgrade.model.forge import (
     BaseCommit,
     BaseFile,

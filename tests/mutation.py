@@ -6,10 +6,10 @@ import random
 from contextlib import suppress
 
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.manifests.proof import prove
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.pins.gotk_components import pin
+from flux_upgrade.pins.gotk_components.prove import prove
+from flux_upgrade.pins.regenerate import Regenerator
 from memory import MemoryTree
 from planned import change_of, plans_of
 

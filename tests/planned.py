@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from flux_upgrade.config.config import Governance
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.ports import Artifacts, Releases
 from flux_upgrade.pins.pin import ManifestChange, Pin
+from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, Upgrade
 from flux_upgrade.policy.decision import Hold

@@ -17,7 +17,7 @@ from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayV
 from flux_upgrade.impact.stored_versions.history import DroppedVersions, managed, versions_dropped
 from flux_upgrade.manifests.crds import ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.model.files import Mentions
+from flux_upgrade.model.file_history import Mentions
 from flux_upgrade.model.text import TextEdit
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import Pin, PinChange, Role

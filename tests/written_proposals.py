@@ -17,12 +17,12 @@ from flux_upgrade.config.install_flags import applied
 from flux_upgrade.impact.broken_today import BrokenToday
 from flux_upgrade.manifests.generators import GENERATORS
 from flux_upgrade.manifests.options import InstallOptions, spell
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.manifests.render import render
 from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.versions import Release, ReleaseManifests, Version
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.pin import PinChange
+from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.planning.target_images import settled

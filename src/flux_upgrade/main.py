@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import IO, Any
 
     from flux_upgrade.config.environment import Environment
-    from flux_upgrade.model.ports import Timing
+    from flux_upgrade.model.timing import Timing
 
     # Each takes the options of its own.
     Command = Callable[[Any, Environment, Console], int]

@@ -13,7 +13,7 @@ from adapters.registries import own_certificate, run_registry
 from flux_upgrade.adapters.http.cache import EtagCache
 from flux_upgrade.adapters.http.client import Client, Credential
 from flux_upgrade.adapters.http.egress import Egress
-from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.timing import Timing
 
 NOW = 1_700_000_000.0
 

@@ -258,7 +258,7 @@ from flux_upgrade.model.oci.manifest import Descriptor
 from flux_upgrade.adapters.oci.artifact_registry import OciArtifactRegistry
 from flux_upgrade.adapters.http.client import Client
 from flux_upgrade.adapters.oci.registry_credentials import DockerConfig
-from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.timing import Timing
 
 client = Client(Timing(time.time, time.sleep, random.random))
 registry = OciArtifactRegistry(client, sys.argv[1], sys.argv[2], DockerConfig("", "", {}), plain_http=True)

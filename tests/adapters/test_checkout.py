@@ -13,7 +13,7 @@ from flux_upgrade.adapters.git import checkout as edge
 from flux_upgrade.adapters.git.checkout import Checkout, CheckoutLocation, find
 from flux_upgrade.adapters.git.git_command import GitCommand
 from flux_upgrade.model.errors import UsageError
-from flux_upgrade.model.files import blob_id
+from flux_upgrade.model.file_history import blob_id
 from git_servers import PERSON, git
 
 PATH = "clusters/a.yaml"

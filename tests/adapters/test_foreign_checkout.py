@@ -11,7 +11,7 @@ import pytest
 from flux_upgrade.adapters.git.checkout import Checkout, head_of
 from flux_upgrade.adapters.git.git_history import GitHistory
 from flux_upgrade.model.errors import ForeignCheckout
-from flux_upgrade.model.files import FileRevisions, Mentions
+from flux_upgrade.model.file_history import FileRevisions, Mentions
 from git_servers import PERSON, git, give_away
 from real_parts import missing
 

@@ -24,7 +24,7 @@ from flux_upgrade.model.errors import (
     RepositoryUnfit,
     UsageError,
 )
-from flux_upgrade.model.files import blob_id
+from flux_upgrade.model.file_history import blob_id
 from flux_upgrade.model.forge import ClosePull, Done, Extras, OpenIssue, PullState, Question
 from git_servers import PERSON, READ, WRITE, Bare, HttpHost, SshHost, git, give_away
 from replacing import replace

@@ -408,7 +408,7 @@ from flux_upgrade.adapters.github.api import GitHubApi
 from flux_upgrade.adapters.github.forge import GitHubForge
 from flux_upgrade.adapters.recording import RecordingForge
 from flux_upgrade.adapters.http.client import Client, Credential
-from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.timing import Timing
 from flux_upgrade.model.forge import Question
 timing = Timing(time.time, time.sleep, lambda: 0.5)
 client = Client(timing, credential=Credential({on.hub.url!r}, {on.token.value!r}))

@@ -9,7 +9,7 @@ import pytest
 
 from flux_upgrade.adapters.git.checkout import Checkout
 from flux_upgrade.adapters.git.git_history import GitHistory
-from flux_upgrade.model.files import FileRevision, FileRevisions, Mentions
+from flux_upgrade.model.file_history import FileRevision, FileRevisions, Mentions
 from git_servers import PERSON, git
 
 PATH = "clusters/production/flux-system/gotk-components.yaml"

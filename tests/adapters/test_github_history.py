@@ -21,7 +21,7 @@ from flux_upgrade.adapters.http.client import Client, Credential
 from flux_upgrade.commands.wiring import build_checkout
 from flux_upgrade.commands.wiring_repository import RepositorySource, build_history
 from flux_upgrade.config.environment import Environment, GitHub, Tokens
-from flux_upgrade.model.files import FileRevision, FileRevisions
+from flux_upgrade.model.file_history import FileRevision, FileRevisions
 from git_servers import PERSON, git
 from stand_in.checked import checked
 

@@ -20,7 +20,7 @@ from flux_upgrade import main
 from flux_upgrade.adapters.github import run_artifacts
 from flux_upgrade.adapters.github.run_artifacts import report_in
 from flux_upgrade.model.errors import NoReport, UsageError
-from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.timing import Timing
 from stand_in.checked import checked
 
 NAME = "flux-upgrade-report"

@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 import flux_upgrade
 from adapters.conftest import NOW, Clock
 from flux_upgrade import main
-from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.timing import Timing
 from git_servers import PERSON, git
 
 GITHUB = "https://github.com/octo/fleet.git"

@@ -21,8 +21,8 @@ from flux_upgrade.bootstrap.components import RenderedComponents
 from flux_upgrade.bootstrap.files import MANIFEST, FilesPlan, plan_files
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.pins.regenerate import Regenerator
 from memory import MemoryTree, NoFlux, WrittenReleases, regenerator
 from real_parts import require_shared
 

@@ -25,9 +25,9 @@ from flux_upgrade.bootstrap.components import RenderedComponents
 from flux_upgrade.bootstrap.kustomization import DEFAULT, EMPTY
 from flux_upgrade.bootstrap.oci_plan import OciOutcome, plan_oci, push_oci
 from flux_upgrade.bootstrap.options import BootstrapOptions, OciOptions
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import FluxUpgradeError
-from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.timing import Timing
+from flux_upgrade.pins.regenerate import Regenerator
 from memory import regenerator
 from promotion.program import NOW, Seen, entries, skopeo
 from promotion.program import Site as Program

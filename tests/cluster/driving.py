@@ -20,7 +20,7 @@ from flux_upgrade.bootstrap.cluster.preflight import Desired
 from flux_upgrade.bootstrap.cluster.wait import Run
 from flux_upgrade.model.hosting import Secret
 from flux_upgrade.model.kubernetes_objects import KubernetesApi
-from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.timing import Timing
 
 HASTE = 20.0
 TIMING = Timing(time.time, lambda seconds: time.sleep(seconds / HASTE), random.random)

@@ -22,7 +22,7 @@ from flux_upgrade.adapters.kubernetes.connect import connect
 from flux_upgrade.bootstrap.cluster.install import bootstrap_cluster
 from flux_upgrade.model.errors import ClusterUnavailable, FluxUpgradeError, UsageError
 from flux_upgrade.model.kubernetes_objects import CRD, DEPLOYMENT, Kind, ObjectReference
-from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.timing import Timing
 
 NAMESPACE = ObjectReference(Kind("", "Namespace"), "", "flux-system")
 

@@ -14,7 +14,7 @@ from cluster.api_servers import Server
 from conformance.real_releases import ALL, DEFAULT, Minor, Pair, Real, minor_of, pairs
 from flux_upgrade.impact.stored_versions.refused import stored
 from flux_upgrade.manifests.crds import Crd
-from flux_upgrade.model.files import FileRevision, FileRevisions
+from flux_upgrade.model.file_history import FileRevision, FileRevisions
 from real_parts import require_shared
 
 pytestmark = [pytest.mark.real_part("shared data"), pytest.mark.cluster]

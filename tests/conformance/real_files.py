@@ -16,11 +16,11 @@ from typing import Any
 
 from conformance.judged_pins import brief
 from flux_upgrade.adapters.releases.directory import DirectoryReleases
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover_pins
 from flux_upgrade.pins.gotk_components import pin as gotk
 from flux_upgrade.pins.pin import Pin
+from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.planning.plan import Upgrade
 from flux_upgrade.planning.write_tree import publish
 from flux_upgrade.policy.decision import Hold

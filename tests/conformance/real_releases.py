@@ -12,7 +12,7 @@ from flux_upgrade.impact.served_apis import upgrade_path
 from flux_upgrade.impact.stored_versions.refused import stored
 from flux_upgrade.manifests.crds import Crd, ReleaseApis, crds_of, served_by
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.model.files import FileRevision, FileRevisions
+from flux_upgrade.model.file_history import FileRevision, FileRevisions
 from flux_upgrade.model.versions import ReleaseManifests, Version
 
 DEFAULT = ("source-controller", "kustomize-controller", "helm-controller", "notification-controller")

@@ -19,8 +19,8 @@ import yaml
 
 from conformance.real_files import PATH, TARGET, regenerator_of, tell
 from flux_upgrade.manifests.options import COMPONENTS, InstallOptions
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.pins.gotk_components import pin
+from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.planning.plan import Upgrade
 from memory import EveryImage, MemoryTree
 from planned import change_of, decision_of, plans_of

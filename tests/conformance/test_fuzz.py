@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.real_files import members, regenerator_of, rows
-from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.pins.regenerate import Regenerator
 from mutation import mutate, survive
 
 pytestmark = pytest.mark.real_part("shared data")

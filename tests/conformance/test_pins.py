@@ -15,13 +15,13 @@ from conformance.real_files import members, regenerator_of, rows, tell
 from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
 from flux_upgrade.clusters.groups import drift_of
 from flux_upgrade.clusters.ownership.artifact_references import references
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.oci.reference import parse_address
 from flux_upgrade.model.text import edited
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext, UserPattern
 from flux_upgrade.pins.discover import discover_pins, kind_of
 from flux_upgrade.pins.pin import Pin, Role
+from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.pins.registry import ALSO, PIN_KINDS
 from kind_cases import ListedReleases
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux

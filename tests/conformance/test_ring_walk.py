@@ -18,7 +18,7 @@ from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.groups import UpdateGroup, branches_of
 from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.model import markers
-from flux_upgrade.model.files import blob_id
+from flux_upgrade.model.file_history import blob_id
 from flux_upgrade.model.forge import BaseCommit, BaseFile, Branch, CommitStatus, PullRequest, PullState, Repository
 from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role

@@ -14,7 +14,7 @@ from conformance.real_files import members, rows, tell
 from conformance.real_releases import ALL, DEFAULT, IMAGE, Minor, Pair, Real, pairs
 from flux_upgrade.impact.impact import Stored
 from flux_upgrade.impact.stored_versions.refused import installed_crds, stored
-from flux_upgrade.model.files import FileRevision, FileRevisions
+from flux_upgrade.model.file_history import FileRevision, FileRevisions
 from flux_upgrade.model.versions import Version
 
 pytestmark = pytest.mark.real_part("shared data")

@@ -25,7 +25,7 @@ from convergence.runs import NAME, Ran, kept_by, name_of, require_no_secret, val
 from e2e.runner import pairs
 from flux_upgrade import main
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.timing import Timing
 from memory import WrittenReleases, regenerator
 
 PATH = "clusters/production/flux-system/gotk-components.yaml"

@@ -16,7 +16,7 @@ from typing import Self
 
 import flux_upgrade
 from flux_upgrade import main as cli
-from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.timing import Timing
 
 _PATIENCE = 60
 """Seconds after which a run ends itself."""

@@ -18,7 +18,7 @@ from docs.test_product_pages import rows
 from flux_upgrade import main
 from flux_upgrade.cli.parse import COMMANDS
 from flux_upgrade.model.errors import HostNotAllowed
-from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.timing import Timing
 from naming_hosts import AT_THE_CHANGE, FILES, HOST, naming
 from real_parts import require_program
 

@@ -20,7 +20,7 @@ from flows import fleet, path_in
 from flux_upgrade import main
 from flux_upgrade.action.action_yml import REPORT_FILE
 from flux_upgrade.model.errors import OutputFailed, Unreadable, WriteFailed
-from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.timing import Timing
 
 STAGING = {"flux-upgrade/clusters.staging/patch": False, "flux-upgrade/clusters.staging/minor": True}
 

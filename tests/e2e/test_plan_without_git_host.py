@@ -14,7 +14,7 @@ import pytest
 from adapters.loopback import Answer, Loopback, closed_port
 from cases_on_disk import write_tree
 from flux_upgrade import main
-from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.timing import Timing
 from git_servers import git
 from real_parts import require_program
 

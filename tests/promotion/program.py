@@ -19,7 +19,7 @@ import requests
 from adapters.registries import push
 from flows import KUSTOMIZATION, manifest
 from flux_upgrade import main
-from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.timing import Timing
 from memory_registry import FILE, tar_of
 from real_parts import require_program
 

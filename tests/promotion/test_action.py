@@ -20,7 +20,7 @@ from flux_upgrade.action.action_yml import OUTPUTS, REPORT_FILE
 from flux_upgrade.fleet.read_report import read_report
 from flux_upgrade.fleet.rows import Since
 from flux_upgrade.model.errors import NoWayBack
-from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.timing import Timing
 from promotion.program import NOW, Site
 from promotion.protected import Protected
 

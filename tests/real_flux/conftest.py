@@ -12,8 +12,8 @@ import pytest
 from cluster import api_servers
 from flux_upgrade.adapters.releases.directory import DirectoryReleases
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.regenerate import Regenerator
 from memory import NoFlux
 from real_flux.control_plane import ControlPlane, Object, documents
 from real_flux.fleet import Fleet, running

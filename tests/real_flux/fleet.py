@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bootstrap.cli_runs import Done, Laptop, clone_with
-from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.timing import Timing
 from git_servers import READ, WRITE, Bare, HttpHost, git
 from real_flux import controllers
 from real_flux.control_plane import ControlPlane, Object

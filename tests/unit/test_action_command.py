@@ -9,7 +9,7 @@ from pathlib import Path
 from e2e.runner import pairs
 from flows import fleet
 from flux_upgrade import main
-from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.timing import Timing
 
 TOKEN = "ghs_notARealToken"
 

@@ -18,11 +18,11 @@ from flux_upgrade import main
 from flux_upgrade.clusters.also import user_patterns
 from flux_upgrade.clusters.clusters import Member, clusters_of
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.patterns import spans
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover
 from flux_upgrade.pins.pin import Pin, PinState, Role
+from flux_upgrade.pins.regenerate import Regenerator
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux, WrittenReleases, rendered
 from memory_forge import MemoryForge
 

@@ -9,8 +9,8 @@ import pytest
 from flux_upgrade.manifests.carry import Carried, carry
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.proof import prove
-from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.pins.gotk_components.prove import prove
+from flux_upgrade.pins.regenerate import Regenerator
 from memory import regenerator, rendered
 
 EIGHT = InstallOptions("v2.8.8", namespace="x", toleration_keys=("k",))

@@ -6,12 +6,12 @@ import time
 
 import pytest
 
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.cli import commands
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.pin import Pin, SourceFile
+from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.pins.registry import KindModule
 from flux_upgrade.pins.reported import flux_v1, other_installers, single_controllers
 from kind_cases import ListedReleases

@@ -13,10 +13,11 @@ from flux_upgrade.manifests.derive import at_default_registry, derive
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.generators import GENERATORS, Generator
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.proof import Verdict, prove
+from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.manifests.render import render, rules_for
 from flux_upgrade.model.errors import UnsupportedRelease, UntrustedArchive
 from flux_upgrade.model.versions import ReleaseManifests
+from flux_upgrade.pins.gotk_components.prove import prove
 from memory import NoFlux, WrittenReleases, regenerator
 
 TAG = "v2.9.4"

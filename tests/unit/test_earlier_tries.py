@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flux_upgrade.impact.stored_versions.history import earlier_tries
-from flux_upgrade.model.files import FileRevision, FileRevisions
+from flux_upgrade.model.file_history import FileRevision, FileRevisions
 from flux_upgrade.model.versions import Version
 
 

@@ -16,7 +16,7 @@ import written_fleet
 from flux_upgrade import main
 from flux_upgrade.fleet.rows import State
 from flux_upgrade.model.errors import NoReport
-from flux_upgrade.model.ports import Timing
+from flux_upgrade.model.timing import Timing
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDENS = ROOT / "tests" / "fleet_pages"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import SourceUnavailable
 from flux_upgrade.model.versions import Release
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.pin import PinState, SourceFile
+from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.pins.remote_base import pin as remote_base
 from kind_cases import ListedReleases
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UntrustedArchive
 from flux_upgrade.model.versions import Release
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_manifests import pin as flux_manifests
 from flux_upgrade.pins.flux_manifests.registry_contents import lets_through
 from flux_upgrade.pins.pin import Pin, PinState, SourceFile
+from flux_upgrade.pins.regenerate import Regenerator
 from kind_cases import TAGS, ListedReleases
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
 

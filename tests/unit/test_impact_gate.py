@@ -10,7 +10,7 @@ from cluster_repository import APPS, MIGRATION, MINOR, NEW, OLD, ClusterReposito
 from flows import PATH, fleet
 from flux_upgrade.config.config import Config, Governance, Group, Migrate
 from flux_upgrade.model import markers
-from flux_upgrade.model.files import Mentions
+from flux_upgrade.model.file_history import Mentions
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy
 from memory import MemoryHistory

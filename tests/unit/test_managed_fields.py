@@ -8,7 +8,7 @@ from flux_upgrade.impact.impact import Evidence, Managed
 from flux_upgrade.impact.stored_versions.history import DroppedVersions, managed, versions_dropped
 from flux_upgrade.manifests.crds import ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.model.files import Mentions
+from flux_upgrade.model.file_history import Mentions
 from flux_upgrade.model.versions import Version
 
 HELM, ALERT = "helm.toolkit.fluxcd.io/v2beta1", "notification.toolkit.fluxcd.io/v1beta2"

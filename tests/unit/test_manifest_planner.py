@@ -9,7 +9,6 @@ import written_release
 
 from flux_upgrade.manifests.generators import _SOURCES, GENERATOR_PATHS, GENERATORS
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.manifests.render import render
 from flux_upgrade.model.errors import (
     Downgrade,
@@ -22,6 +21,7 @@ from flux_upgrade.model.errors import (
     WriteFailed,
 )
 from flux_upgrade.pins.gotk_components import pin
+from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.planning.manifest_planner import newest_stable
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.write_tree import WriteResult, exit_code, publish

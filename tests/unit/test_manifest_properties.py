@@ -13,9 +13,10 @@ from flux_upgrade.manifests.carry import carry
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.options import COMPONENTS, LOG_LEVELS, InstallOptions, validate
-from flux_upgrade.manifests.proof import Verdict, prove
+from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model.errors import Unreadable, UsageError
 from flux_upgrade.pins.gotk_components import pin
+from flux_upgrade.pins.gotk_components.prove import prove
 from memory import MemoryTree, regenerator, rendered
 from mutation import PATH, mutate, survive
 

@@ -18,10 +18,11 @@ from flux_upgrade.adapters.local.worktree import DirectoryWorktree
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.proof import Proof, Verdict, prove
-from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.model.errors import WriteFailed
 from flux_upgrade.pins.gotk_components import pin
+from flux_upgrade.pins.gotk_components.prove import prove
+from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason

@@ -9,9 +9,10 @@ from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.generators import GENERATORS, Generator
 from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.proof import Proof, Verdict, prove
-from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.pins.gotk_components.prove import prove
+from flux_upgrade.pins.regenerate import Regenerator
 from memory import WrittenReleases, regenerator, rendered
 
 EIGHT = InstallOptions("v2.8.8")

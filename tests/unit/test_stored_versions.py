@@ -10,7 +10,7 @@ from flux_upgrade.impact.impact import Stored
 from flux_upgrade.impact.stored_versions.refused import stored
 from flux_upgrade.manifests.crds import Crd, crds_of
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.model.files import FileRevision, FileRevisions
+from flux_upgrade.model.file_history import FileRevision, FileRevisions
 from flux_upgrade.model.versions import Version
 from written_crds import manifest
 

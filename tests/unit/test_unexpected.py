@@ -11,7 +11,7 @@ from flows import World, fleet, manifest, path_in
 from flux_upgrade.action.report import outcome_of, run_value
 from flux_upgrade.adapters.local.worktree import DirectoryWorktree
 from flux_upgrade.model.errors import CheckoutDiffers, NoResources, Overtaken, Unexpected, WriteFailed, known
-from flux_upgrade.model.files import FileRevisions
+from flux_upgrade.model.file_history import FileRevisions
 from flux_upgrade.model.forge import Done, OpenPull, Question, Repository, Step
 from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.planning.proposal import Action, Round, RunDetails

@@ -11,12 +11,12 @@ import yaml
 from flows import PATH, World, listed
 from flux_upgrade.config.config import Config, Governance, Group, Migrate
 from flux_upgrade.impact.impact import Impact
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import ApiRemoved
-from flux_upgrade.model.files import FileRevision, FileRevisions
+from flux_upgrade.model.file_history import FileRevision, FileRevisions
 from flux_upgrade.model.forge import PullRequest, PullState
 from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.planning.plan import Plan, UpgradeRequest
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason

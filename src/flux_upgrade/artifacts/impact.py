@@ -13,7 +13,7 @@ from flux_upgrade.artifacts.pull import Pulled
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.config.config import Config, Migrate
 from flux_upgrade.model.errors import Unreadable, UntrustedArchive
-from flux_upgrade.model.files import FileRevisions, Mentions
+from flux_upgrade.model.file_history import FileRevisions, Mentions
 from flux_upgrade.model.oci.layer import Layer
 from flux_upgrade.planning.api_uses import Sources
 from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer

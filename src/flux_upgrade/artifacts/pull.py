@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import BinaryIO, NamedTuple
 
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import NothingFound, Overtaken, Unreadable, UsageError
 from flux_upgrade.model.oci import reference
 from flux_upgrade.model.oci.layer import Layer, inflate
@@ -16,6 +15,7 @@ from flux_upgrade.model.oci.tar import TarEntry, temporary_file_errors
 from flux_upgrade.model.ports import ArtifactRegistry
 from flux_upgrade.pins.gotk_components.pin import InstallationFinder
 from flux_upgrade.pins.pin import Pin
+from flux_upgrade.pins.regenerate import Regenerator
 
 _MAX_FILE = 16 * 1024 * 1024  # Bytes of a YAML file that is looked into. Flux's own manifest has below 1 MB.
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.manifests.images import other_distribution
 from flux_upgrade.manifests.options import InstallOptions, spell, validate
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import EditConflict, FluxUpgradeError, Unverified, UsageError
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.gotk_components import pin
+from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.planning.manifest_planner import ahead_of, downgrade, newest_stable
 from flux_upgrade.policy.decision import Hold
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import NoReturn
 
-    from flux_upgrade.model.ports import Timing
+    from flux_upgrade.model.timing import Timing
 
 PROGRAM = "flux-upgrade"
 

@@ -14,11 +14,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import is_below, repository_path
 from flux_upgrade.pins.formats.yaml_places import is_variable, readable
 from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.pins.registry import ALSO, PIN_KINDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.model.files import Tree
 
 COPIES = frozenset({"kustomize-remote-base", "terraform", "eksctl", "commands"})
 """Kinds that begin or restore a cluster that other files keep running: they stand anywhere."""

@@ -9,11 +9,14 @@ from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
 from flux_upgrade.config.config import Config, Group, slug
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.versions import is_tag
 from flux_upgrade.pins.formats.ranges import allows
 from flux_upgrade.pins.pin import Pin, PinState, Role
 from flux_upgrade.policy.decision import BumpKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.model.files import Tree
 
 ROOT = "root"
 _USUAL = re.compile(r"(?:(.+)/)?flux-system/gotk-components\.yaml")  # Where `flux bootstrap` puts its manifest
@@ -128,6 +131,8 @@ def drift_of(cluster: Cluster) -> dict[str, list[Member]]:
 
     A range agrees with every release that it admits.
     """
+    if len(cluster.members) == 1:
+        return {}
     pinned = [each for each in cluster.members if each.pin.role is Role.INSTALLS and is_tag(each.pin.version)]
     if len({each.pin.version for each in pinned}) <= 1:
         return {}

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from flux_upgrade.clusters.clusters import Member, clusters_of
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import OperatorRelease, PinContext
 from flux_upgrade.pins.pin import Pin, Role
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.model.files import Tree
 
 _INSTANCE, _OPERATOR = "flux-instance", "flux-operator"
 

@@ -22,7 +22,7 @@ from flux_upgrade.report.wording import Annotation, Level
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.model.ports import Timing
+    from flux_upgrade.model.timing import Timing
 
 
 def run(env: Mapping[str, str], console: Console, timing: Timing | None = None) -> int:

@@ -17,12 +17,12 @@ from flux_upgrade.commands.wiring_repository import shared_configs
 from flux_upgrade.config.config import PATH, Config
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.config.reader import lines_of_groups, load
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import InvalidConfig
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover
 from flux_upgrade.pins.pin import Role
+from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.report.config_check import check_report, matches
 
 TYPE_CHECKING = False

@@ -15,10 +15,8 @@ from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import CheckoutLocation, find, head_of, is_sparse
 from flux_upgrade.cli.options import UpgradeOptions
-from flux_upgrade.clusters.also import user_patterns
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign
-from flux_upgrade.clusters.operator_limits import with_operators
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.commands.wiring import (
     KEY_READERS,
@@ -35,7 +33,6 @@ from flux_upgrade.commands.wiring_repository import RepositorySource, build_hist
 from flux_upgrade.config.config import PATH, Config
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import NothingFound, Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.discover import discover, looked_at, may_pin
 from flux_upgrade.pins.pin import Role
 from flux_upgrade.planning.api_uses import Sources
@@ -46,6 +43,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.void_groups import Void
     from flux_upgrade.config.layers import ReadShared
+    from flux_upgrade.model.files import Tree
+    from flux_upgrade.pins.context import UserPattern
 
 
 def read_inventory(options: UpgradeOptions, environment: Environment) -> Inventory:
@@ -57,8 +56,12 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
     place, below = scope.place, scope.below
     config = build_config(place, options.config, options.governing, shared_configs(environment, place.root))
     environment.say(f"reading {options.path}")
-    also = user_patterns(config, scope.tree, scope.below, is_whole=scope.is_whole)
-    if not also:
+    also: tuple[UserPattern, ...] = ()
+    if config.also:
+        from flux_upgrade.clusters.also import user_patterns  # late: few config files have the key
+
+        also = user_patterns(config, scope.tree, below, is_whole=scope.is_whole)
+    else:
         require_marks(scope.tree, options.path)
     source = build_releases(environment, options.release_source)
     hosts = partial(build_egress, environment, options, lambda: config)
@@ -66,7 +69,11 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
     context = replace(context, also=also)
     # Listed first: what the list says of a release has not to be asked for again.
     releases = source.list()
-    found = with_operators(discover(context), scope.whole, context, below, config.is_ignored)
+    found = discover(context)
+    if "flux-instance" in {each.kind for each in found}:
+        from flux_upgrade.clusters.operator_limits import with_operators  # late: few repositories have one
+
+        found = with_operators(found, scope.whole, context, below, config.is_ignored)
     require_any(found, options.path)
     checkout = build_checkout(environment, place)
     repository = RepositorySource(options.path, options.repository, config.forge)

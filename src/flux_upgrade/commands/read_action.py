@@ -16,7 +16,7 @@ from flux_upgrade.model.oci import SCHEME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.model.ports import Timing
+    from flux_upgrade.model.timing import Timing
 
 _MAX_PAYLOAD = 32 << 20  # Bytes; GitHub sends at most 25 MB
 

@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from flux_upgrade.adapters.oci.repository import RegistryRepository
     from flux_upgrade.config.config import BootstrapConfig
     from flux_upgrade.config.yaml_text import KeyReader, YamlText
-    from flux_upgrade.manifests.regenerate import Regenerator
     from flux_upgrade.model.files import Tree, Worktree
     from flux_upgrade.model.oci.reference import Address
-    from flux_upgrade.model.ports import ArtifactRegistry, Artifacts, Charts, FluxCli, Releases, Timing
+    from flux_upgrade.model.ports import ArtifactRegistry, Artifacts, Charts, FluxCli, Releases
+    from flux_upgrade.model.timing import Timing
     from flux_upgrade.pins.context import PinContext
+    from flux_upgrade.pins.regenerate import Regenerator
 
     Hosts = Callable[[], Egress]  # Which hosts may be asked, settled when the first one is; raises HostNotAllowed
 
@@ -196,7 +197,7 @@ def build_timing(environment: Environment) -> Timing:
     import random
     import time
 
-    from flux_upgrade.model.ports import Timing
+    from flux_upgrade.model.timing import Timing
 
     return Timing(now=time.time, sleep=time.sleep, jitter=random.random)
 
@@ -208,7 +209,7 @@ def build_flux(environment: Environment) -> FluxCli:
 
 
 def build_regenerator(environment: Environment, releases: Releases) -> Regenerator:
-    from flux_upgrade.manifests.regenerate import Regenerator
+    from flux_upgrade.pins.regenerate import Regenerator
 
     return Regenerator(releases, build_flux(environment))
 

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from flux_upgrade.bootstrap.components import RenderedComponents
     from flux_upgrade.bootstrap.request import BootstrapCluster, BootstrapRequest
     from flux_upgrade.config.config import Config
-    from flux_upgrade.manifests.regenerate import Regenerator
     from flux_upgrade.model.files import Remote
     from flux_upgrade.model.hosting import Hosting
     from flux_upgrade.model.ports import Forge
+    from flux_upgrade.pins.regenerate import Regenerator
 
 _GIT_USER = "git"
 

@@ -10,8 +10,7 @@ from flux_upgrade.adapters.git.checkout import find, head_of
 from flux_upgrade.commands.wiring import build_checkout, build_client, build_timing
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import SharedConfigUnusable
-from flux_upgrade.model.files import FileHistory
-from flux_upgrade.model.ports import Forge
+from flux_upgrade.model.file_history import FileHistory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from flux_upgrade.adapters.github.api import GitHubApi
     from flux_upgrade.config.config import SharedFile
     from flux_upgrade.config.layers import ReadShared
+    from flux_upgrade.model.ports import Forge
 
 _GITHUB = "github"
 

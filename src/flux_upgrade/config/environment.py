@@ -9,7 +9,8 @@ from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.model.ports import Progress, Timing
+    from flux_upgrade.model.ports import Progress
+    from flux_upgrade.model.timing import Timing
 
 GITHUB_SERVER = "https://github.com"
 GITHUB_API = "https://api.github.com"

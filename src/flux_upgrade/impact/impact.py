@@ -7,10 +7,13 @@ from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse
 from flux_upgrade.impact.diff.changes import Changes
-from flux_upgrade.impact.kubernetes_versions import Fit
 from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move
 from flux_upgrade.impact.overlay.result import Overlay, TurnedOff
 from flux_upgrade.model.versions import Version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.impact.kubernetes_versions import Fit
 
 
 class Evidence(StrEnum):

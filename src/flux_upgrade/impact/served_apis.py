@@ -13,8 +13,8 @@ from typing import Any
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse
 from flux_upgrade.manifests.crds import ReleaseApis, served_by
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.regenerate import Regenerator
 
 
 class ServedApis:

@@ -22,6 +22,7 @@ from flux_upgrade.manifests.nodes import compose, same
 from flux_upgrade.manifests.proof import (
     FILE,
     Proof,
+    Regenerated,
     aligned,
     controllers_of,
     edits_of,
@@ -29,7 +30,6 @@ from flux_upgrade.manifests.proof import (
     normalized,
     object_edits,
 )
-from flux_upgrade.manifests.regenerate import Regenerated
 from flux_upgrade.manifests.render import header
 from flux_upgrade.manifests.residue import Edit, Op, Path
 from flux_upgrade.model.errors import Unreadable

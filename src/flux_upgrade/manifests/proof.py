@@ -1,30 +1,39 @@
-"""What a manifest really is: its release, its flags, and the proof by regeneration.
-
-The body tells the version, the header is hearsay. Every plausible release is
-regenerated with the recovered flags; the one that leaves the smallest residue
-made the file.
-"""
+"""What a manifest really is: its release, its flags, and its edits beside a regeneration."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from flux_upgrade.manifests.comments import extract
-from flux_upgrade.manifests.documents import Document, Manifest, ObjectKey
+from flux_upgrade.manifests.documents import Document, Manifest, ObjectKey, parse
+from flux_upgrade.manifests.generators import Generator
 from flux_upgrade.manifests.images import Controller, Image, controller_index
-from flux_upgrade.manifests.infer import Inferred, deployments, infer
+from flux_upgrade.manifests.infer import Inferred, deployments
 from flux_upgrade.manifests.node_copies import clone
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, child
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.regenerate import Candidates, Regenerated, Regenerator
 from flux_upgrade.manifests.residue import Edit, Op, differences
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.versions import NO_VERSION, Version
 
 FILE = ObjectKey("", "File", "", "")
 """Stands for what belongs to the file and to none of its objects."""
+
+
+@dataclass(frozen=True)
+class Regenerated:
+    """What Flux would write for ``options``."""
+
+    text: str
+    options: InstallOptions
+    foreign: Generator | None  # Whose rules it was made by, where they are not those of the manifests' own release
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        return parse(self.text.encode())
 
 
 class Verdict(StrEnum):
@@ -71,95 +80,6 @@ class Proof:
         if self.base is not None:
             return self.base.options
         return self.inferred.options if self.inferred is not None else None
-
-
-def prove(manifest: Manifest, regenerator: Regenerator) -> Proof:
-    """Identify and prove. Never raises for what a file holds: that is a verdict.
-
-    Raises SourceUnavailable where the releases cannot be had.
-    """
-    inferred = None
-    try:
-        _ = manifest.objects  # raises where an object stands twice
-        inferred = infer(manifest)
-        candidates = Candidates(manifest, inferred, regenerator)
-        tags, problem = candidates.recorded_releases()
-        proof = _quick(candidates, tags) or _thorough(candidates, tags) if tags else _withdrawn(candidates)
-        if proof is None or (problem is not None and proof.edits):
-            return Proof(
-                Verdict.UNVERIFIED,
-                manifest,
-                inferred=inferred,
-                controllers=controllers_of(manifest, None),
-                reason=problem.message if problem else "Flux does not accept the recovered flags",
-                hint=problem.hint if problem else "compare the flags listed here with the file",
-            )
-    except Unreadable as error:
-        return Proof(Verdict.UNREADABLE, manifest, inferred=inferred, reason=error.message, hint=error.hint)
-    return proof
-
-
-def _withdrawn(candidates: Candidates) -> Proof | None:
-    """A release that is gone, by the nearest of its minor: if their objects are the same, the file has no edits."""
-    version = candidates.withdrawn()
-    if version is None:
-        return None
-    for base in candidates.regenerations(candidates.neighbors(version)):
-        proof = _proof(candidates, base, Verdict.EDITED)
-        if not proof.edits and base.foreign is None:
-            return replace(proof, version=version)
-    return None
-
-
-def _quick(candidates: Candidates, tags: list[str]) -> Proof | None:
-    """The proof by text alone: equal, or equal but for image lines."""
-    manifest = candidates.manifest
-    for base in candidates.regenerations(tags):
-        if base.text == manifest.text:
-            verdict = Verdict.EXACT if manifest.pristine else Verdict.FORMATTING
-        elif base.manifest.without_images == manifest.without_images:
-            verdict = Verdict.IMAGES if manifest.pristine else Verdict.FORMATTING
-        else:
-            continue
-        # By another's templates: the documentation of the verdicts calls this edited, without residue.
-        return _proof(candidates, base, Verdict.EDITED if base.foreign else verdict)
-    return None
-
-
-def _thorough(candidates: Candidates, tags: list[str]) -> Proof | None:
-    """The proof by data: the regeneration with the fewest edits."""
-    best = _fewest(candidates, tags)
-    if best is None or any(edit.object.kind == "CustomResourceDefinition" for edit in best.edits):
-        # CRDs tell a release best. If they do not fit, neither labels nor header
-        # are to be believed: ask the bodies of all releases.
-        others = [tag for tag in candidates.regenerator.stable_tags() if tag not in tags]
-        nearest = candidates.nearest_bodies([*tags, *others])
-        other = _fewest(candidates, [tag for tag in nearest if tag not in tags])
-        if other is not None and (best is None or len(other.edits) < len(best.edits)):
-            return other
-    return best
-
-
-def _fewest(candidates: Candidates, tags: list[str]) -> Proof | None:
-    best: Proof | None = None
-    for base in candidates.regenerations(tags):
-        proof = _proof(candidates, base, Verdict.EDITED)
-        if best is None or len(proof.edits) < len(best.edits):
-            best = proof
-        if not best.edits:
-            break
-    if best is None or best.edits or best.base is None or best.base.foreign:
-        return best
-    options, manifest = best.base.options, candidates.manifest
-    honest = (manifest.header_version, manifest.header_components) == (options.version, options.components)
-    return replace(best, verdict=Verdict.FORMATTING) if honest else best
-
-
-def _proof(candidates: Candidates, base: Regenerated, verdict: Verdict) -> Proof:
-    manifest = candidates.manifest
-    controllers = controllers_of(manifest, base)
-    edits = () if base.text == manifest.text else tuple(edits_of(manifest, base, controllers))
-    return Proof(verdict, manifest, Version(base.options.version), candidates.inferred, base, controllers, edits)
 
 
 def aligned(manifest: Manifest, known: Mapping[ObjectKey, object]) -> dict[ObjectKey, Document]:

@@ -1,23 +1,14 @@
-"""The files of a repository: read and written on disk, on a branch of a server, and as they once were.
+"""The ports of a repository's files: read and written on disk, and on a branch of a server.
 
-The ports, and the values that they speak of. ``adapters/local`` and ``adapters/git`` implement them.
+``adapters/local`` and ``adapters/git`` implement them.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
 
 from flux_upgrade.model.errors import CheckoutDiffers
-
-_SHA1_DIGITS = 40
-
-
-def blob_id(content: bytes, like: str = "") -> str:
-    """Git's id of a blob with ``content``; by the hash function of the id ``like`` (SHA-1, or SHA-256)."""
-    hashed = hashlib.sha256 if len(like) > _SHA1_DIGITS else hashlib.sha1
-    return hashed(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 class Tree(Protocol):
@@ -83,47 +74,9 @@ class Remote(Protocol):
         """Remove what is temporary."""
 
 
-class FileRevision(NamedTuple):
-    commit: str  # Its oid
-    date: str  # RFC 3339, UTC: when it was committed
-    content: bytes
-    is_aside: bool = False  # It was so on a branch that was merged: the branch itself may never have been
-
-
-class FileRevisions(NamedTuple):
-    versions: tuple[FileRevision, ...] = ()
-    """Oldest first, the present one too; a content that came back is there again."""
-    missing: str = ""  # Why there may be older ones: a shallow checkout, no repository; empty: these are all
-
-
-class Mentions(NamedTuple):
-    """Which manifests named a version of an API, in any commit."""
-
-    paths: tuple[str, ...] = ()  # Of YAML and JSON files, as they were called then; sorted
-    missing: str = ""  # Why there may be others: a shallow checkout, no repository; empty: these are all
-
-
 class Checkout(Protocol):
     """The user's checkout, as far as Git knows it."""
 
     def explain(self, path: str, base_oid: str) -> CheckoutDiffers:
         """Why a file is another one at ``base_oid``, the head of the base branch; to be raised."""
         ...
-
-
-class FileHistory(Protocol):
-    @property
-    def is_local(self) -> bool:
-        """Whether asking costs no requests."""
-
-    def mentions(self, versions: Sequence[str]) -> Mentions:
-        """Files that had ``apiVersion:`` with one of ``versions``, such as ``helm.toolkit.fluxcd.io/v2``.
-
-        Raises nothing: what cannot be searched is said in ``missing``.
-        """
-
-    def of(self, path: str) -> FileRevisions:
-        """One file, renames followed where that can be done. ``path``: relative to the repository's root.
-
-        Raises nothing: what cannot be had is said in ``missing``.
-        """

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from flux_upgrade.model.files import blob_id
+from flux_upgrade.model.file_history import blob_id
 
 
 class PullState(StrEnum):

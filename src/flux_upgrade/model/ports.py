@@ -1,13 +1,14 @@
-"""What the core needs from outside: Flux's releases and CLI, registries, forges, programs, the clock.
+"""What the core needs from outside: Flux's releases and CLI, registries, forges and programs.
 
-The adapters implement these ports; tests do too. The ports of files are in ``model.files``, that of a
-provider's API in ``model.hosting``, that of a cluster in ``model.kubernetes_objects``.
+The adapters implement these ports; tests do too. The ports of files are in ``model.files``, the clock is in
+``model.timing``, the port of a provider's API is in ``model.hosting``, that of a cluster in
+``model.kubernetes_objects``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import BinaryIO, NamedTuple, Protocol, TypeVar
+from typing import BinaryIO, Protocol, TypeVar
 
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.versions import Release, ReleaseManifests
@@ -19,14 +20,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-
-class Timing(NamedTuple):
-    """The clock (epoch seconds), the sleep (seconds) and the dice (in [0, 1)) of a run."""
-
-    now: Callable[[], float]
-    sleep: Callable[[float], None]
-    jitter: Callable[[], float]
 
 
 class Progress(Protocol):

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
-from flux_upgrade.manifests.regenerate import Regenerator
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.oci.reference import Address
-from flux_upgrade.model.ports import Artifacts, Charts
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.kustomize_files import Kustomizations
+from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.policy.decision import Hold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.model.files import Tree
+    from flux_upgrade.model.ports import Artifacts, Charts
     from flux_upgrade.pins.formats.config_maps import ConfigMaps
 
 

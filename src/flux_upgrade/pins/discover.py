@@ -8,11 +8,14 @@ from typing import NamedTuple
 
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.gotk_components import pin as gotk
 from flux_upgrade.pins.pin import Pin, Role, SourceFile
 from flux_upgrade.pins.registry import ALSO, PIN_KINDS, KindModule, may_take
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.model.files import Tree
 
 _ANY = ("",)
 _OF_FLUX = frozenset(mark for kind in PIN_KINDS for mark in (*kind.marks, *kind.beside) if b"flux" in mark.lower())

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
 from flux_upgrade.config.config import ALL, Config, is_scanned
 from flux_upgrade.model.errors import ReleaseNotFound, Unreadable
-from flux_upgrade.model.files import FileHistory, Tree
-from flux_upgrade.model.ports import Builder
+from flux_upgrade.model.file_history import FileHistory
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
     from flux_upgrade.impact.readership import Installations, OtherClusters, SearchedFiles
     from flux_upgrade.impact.served_apis import ServedApis
     from flux_upgrade.manifests.crds import ReleaseApis
+    from flux_upgrade.model.files import Tree
+    from flux_upgrade.model.ports import Builder
 
 _RESOURCE = re.compile(rb"\.toolkit\.fluxcd\.io\\?/v")
 

@@ -14,7 +14,7 @@ from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.config.config import Migrate
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import FileRevisions, Mentions
+from flux_upgrade.model.file_history import FileRevisions, Mentions
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.pin import PinState, Role
 from flux_upgrade.planning.api_uses import ApiUses, Sources, Transition
@@ -46,12 +46,13 @@ class ImpactAnalyzer:
         Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive, Unreadable.
         """
         from flux_upgrade.impact.impact import Impact
-        from flux_upgrade.impact.kubernetes_versions import fit
 
-        found = Impact(
-            kubernetes=fit(transition.terms.governance.kubernetes_version, transition.upgrade.target),
-            migrated=transition.terms.feedback.migrated,
-        )
+        found = Impact(migrated=transition.terms.feedback.migrated)
+        declared = transition.terms.governance.kubernetes_version
+        if declared:
+            from flux_upgrade.impact.kubernetes_versions import fit
+
+            found = found._replace(kubernetes=fit(declared, transition.upgrade.target))
         others = self._uses.others
         ends = ends_of(transition, self._sources, lambda path: not others(transition.cluster).is_theirs(path))
         if ends is not None:

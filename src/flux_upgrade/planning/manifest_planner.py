@@ -9,7 +9,6 @@ from flux_upgrade.config.install_flags import applied
 from flux_upgrade.manifests.images import ImageState, other_distribution, tag_order
 from flux_upgrade.manifests.options import spell, validate_components
 from flux_upgrade.manifests.proof import Proof
-from flux_upgrade.manifests.regenerate import Regenerator
 from flux_upgrade.model.errors import (
     Downgrade,
     EditConflict,
@@ -20,16 +19,20 @@ from flux_upgrade.model.errors import (
     UsageError,
 )
 from flux_upgrade.model.markdown import counted
-from flux_upgrade.model.ports import Artifacts
 from flux_upgrade.model.text import first_few
 from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.pin import ManifestChange, PinChange
+from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Upgrade
 from flux_upgrade.planning.target_images import settled
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import decide
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.model.ports import Artifacts
 
 _NAMED = 3  # Conflicts that a hold names; the report has all of them
 
@@ -132,7 +135,9 @@ class ManifestPlanner:
         if newer is not None:
             return newer
         assert options is not None  # noqa: S101 others are held
-        wanted = applied(governance.flags, options)._replace(version=bump.target)
+        wanted = options._replace(version=bump.target)
+        if governance.flags:
+            wanted = applied(governance.flags, wanted)
         switch = other_distribution(options.registry, wanted.registry)
         if switch:
             hint = "remove `registry` from `flags`, or first change the registry of the images in the file yourself"
@@ -170,7 +175,8 @@ class ManifestPlanner:
 def _completed(target: PlannedTarget) -> Bump | Hold | None:
     """The release in use once more: for flags that are to change, or for what was left behind."""
     version, terms, proof = target.pin.version, target.terms, target.pin.proof
-    if proof.options is not None and applied(terms.governance.flags, proof.options) != proof.options:
+    flags, options = terms.governance.flags, proof.options
+    if flags and options is not None and applied(flags, options) != options:
         why = "your install flags change"
     elif proof.is_withdrawn:
         return None

@@ -12,7 +12,6 @@ from flux_upgrade.clusters.groups import UpdateGroup, branches_of
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.config.config import Config
 from flux_upgrade.model.errors import ImplausibleRelease, Unexpected, Unreadable, known
-from flux_upgrade.model.files import Checkout
 from flux_upgrade.model.versions import NO_VERSION, Release, Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.planning.api_uses import Sources
@@ -29,6 +28,7 @@ from flux_upgrade.policy.hold_reasons import HoldReason
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.void_groups import Void
+    from flux_upgrade.model.files import Checkout
     from flux_upgrade.model.forge import Branch, Repository
     from flux_upgrade.planning.rings import Rings
 
@@ -157,7 +157,9 @@ class _UpdateGroups:
             plans.append(plan)
             if lead is None and plan.can_lead:
                 lead = plan
-        has_open = any(branch.open_pull is not None for branch in self._branches(update_group))
+        has_open = self._repository is not None and any(
+            branch.open_pull is not None for branch in self._branches(self._repository, update_group)
+        )
         checked = [self._preflight.checked(plan, cluster, has_open=has_open) for plan in plans]
         return hold_cluster_set(checked, is_asked=bool(self._inventory.request.to))
 
@@ -212,7 +214,7 @@ class _UpdateGroups:
             from flux_upgrade.policy.feedback import feedback_of
 
             feedback = feedback_of(
-                self._branches(update_group),
+                self._branches(self._repository, update_group),
                 self._repository.issues,
                 group=update_group.slug,
                 path=member.path,
@@ -241,8 +243,5 @@ class _UpdateGroups:
             terms = self._rings.terms(terms, update_group, pin.version)
         return PlannedTarget(pin, member.path, terms, blocked)
 
-    def _branches(self, update_group: UpdateGroup) -> Sequence[Branch]:
-        if self._repository is None:
-            return ()
-        names = branches_of(update_group, self._inventory.config)
-        return [self._repository.branches[name] for name in names]
+    def _branches(self, repository: Repository, update_group: UpdateGroup) -> Sequence[Branch]:
+        return [repository.branches[name] for name in branches_of(update_group, self._inventory.config)]

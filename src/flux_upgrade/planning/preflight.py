@@ -12,7 +12,6 @@ from typing import NamedTuple
 from flux_upgrade.clusters.clusters import OF_CLUSTERS, WORKFLOWS, Cluster, Member
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.model.errors import CheckoutDiffers, Unreadable
-from flux_upgrade.model.files import Checkout
 from flux_upgrade.model.text import is_utf8, one_line
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.policy.decision import Hold
@@ -20,6 +19,7 @@ from flux_upgrade.policy.hold_reasons import HoldReason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.model.files import Checkout
     from flux_upgrade.model.forge import Repository
 
 JOBS_OWN = "github-actions[bot]"

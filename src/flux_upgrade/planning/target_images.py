@@ -14,11 +14,14 @@ from flux_upgrade.manifests.images import Controller, Image, ImageState
 from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.model.errors import FluxUpgradeError, HostNotAllowed, Unreadable, UntrustedArchive
 from flux_upgrade.model.markdown import counted
-from flux_upgrade.model.ports import Artifacts
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import ManifestChange
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.model.ports import Artifacts
 
 _PUBLISHED = "ghcr.io/fluxcd/"  # Where Flux's releases are published; what they name is there
 _Tagged = tuple[str, str]  # A repository and a tag in it

@@ -8,13 +8,16 @@ from typing import NamedTuple
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.impact.diff.changes import Changes, CrdChange
 from flux_upgrade.impact.impact import Detour, Evidence, Managed, PastRelease, Refused
-from flux_upgrade.impact.kubernetes_versions import Fit, Support
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
 from flux_upgrade.model.markdown import code, counted, prose
 from flux_upgrade.model.text import enumeration
 from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.decision import ChangeKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.impact.kubernetes_versions import Fit, Support
 
 _MANIFESTS = {UsePlace.RESOURCE, UsePlace.EMBEDDED, UsePlace.PATCH}
 

@@ -51,8 +51,11 @@ def _counts(noun: str, rows: Sequence[Row]) -> str:
     for each in rows:
         states[each.name] = min(states.get(each.name, each.state), each.state, key=order.index)
     found = Counter(states.values())
-    words = ((found[state], state if found[state] == 1 else _PLURALS.get(state, state)) for state in order)
-    shown = [f"{count} {word}" for count, word in words if count]
+    shown = [
+        f"{found[state]} {state if found[state] == 1 else _PLURALS.get(state, state)}"
+        for state in order
+        if found[state]
+    ]
     return f"{counted(len(states), noun)}: {', '.join(shown)}" if states else ""
 
 

@@ -7,7 +7,7 @@ import os
 from flux_upgrade.adapters.git.git_command import GitCommand
 from flux_upgrade.adapters.local.files import MAX_FILE, read_regular
 from flux_upgrade.model.errors import CheckoutDiffers
-from flux_upgrade.model.files import blob_id
+from flux_upgrade.model.file_history import blob_id
 from flux_upgrade.model.text import one_line
 
 _PULL = "run `git pull` on the base branch; in a workflow, check out the base branch with `ref:` of actions/checkout"

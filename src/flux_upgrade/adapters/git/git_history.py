@@ -16,7 +16,7 @@ from typing import NamedTuple
 from flux_upgrade.adapters.git.checkout import Checkout
 from flux_upgrade.adapters.git.git_command import rfc3339
 from flux_upgrade.model.errors import UsageError
-from flux_upgrade.model.files import FileHistory, FileRevision, FileRevisions, Mentions
+from flux_upgrade.model.file_history import FileHistory, FileRevision, FileRevisions, Mentions
 
 _NO_COMMIT = "it is not in a Git checkout, or has no commit yet"
 DEEPER = "set `fetch-depth: 0` of actions/checkout, or run `git fetch --unshallow`"

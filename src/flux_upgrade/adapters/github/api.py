@@ -15,8 +15,8 @@ from flux_upgrade.adapters.github.refusals import Attempt
 from flux_upgrade.adapters.http import failures, origins
 from flux_upgrade.adapters.http.client import Client, RequestOptions, Response
 from flux_upgrade.model.errors import SourceUnavailable, UsageError
-from flux_upgrade.model.ports import Timing
 from flux_upgrade.model.text import one_line
+from flux_upgrade.model.timing import Timing
 
 _HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
 _OPTIONS = RequestOptions(headers=_HEADERS, accept_status=(400, 401, 403, 404, 409, 410, 422, 451))

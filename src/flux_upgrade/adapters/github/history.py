@@ -13,7 +13,7 @@ from flux_upgrade.adapters.github.api import GitHubApi, json_object, owner_and_n
 from flux_upgrade.adapters.github.query import Json, Query
 from flux_upgrade.adapters.github.refusals import Attempt
 from flux_upgrade.model.errors import FluxUpgradeError
-from flux_upgrade.model.files import FileRevision, FileRevisions, Mentions
+from flux_upgrade.model.file_history import FileRevision, FileRevisions, Mentions
 from flux_upgrade.model.text import one_line
 
 MOST = 100  # commits of a file: as many as one query gives. A workflow may make a thousand calls an hour.

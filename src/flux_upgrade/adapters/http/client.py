@@ -13,7 +13,8 @@ from flux_upgrade.adapters.http import failures, origins
 from flux_upgrade.adapters.http.cache import CachedResponse, EtagCache
 from flux_upgrade.adapters.http.session import Session, Sink, TooLong, drain, read_body
 from flux_upgrade.model.errors import SourceUnavailable, UsageError
-from flux_upgrade.model.ports import Progress, Timing
+from flux_upgrade.model.ports import Progress
+from flux_upgrade.model.timing import Timing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from flux_upgrade.model.errors import ClusterUnavailable
-from flux_upgrade.model.ports import Timing
 from flux_upgrade.model.text import one_line
+from flux_upgrade.model.timing import Timing
 
 _LONGEST = 500
 _UNKNOWN, _FORBIDDEN = 401, 403

@@ -14,8 +14,8 @@ from flux_upgrade.adapters.http import origins
 from flux_upgrade.adapters.kubernetes.api_server import ApiServer
 from flux_upgrade.adapters.kubernetes.cluster import KubernetesCluster
 from flux_upgrade.model.errors import ClusterUnavailable, ClusterUnfit, UsageError
-from flux_upgrade.model.ports import Timing
 from flux_upgrade.model.text import one_line
+from flux_upgrade.model.timing import Timing
 
 _MOST_LOGGED = 1000
 

@@ -21,8 +21,8 @@ from flux_upgrade.model.kubernetes_objects import (
     part,
     parts,
 )
-from flux_upgrade.model.ports import Timing
 from flux_upgrade.model.text import printable
+from flux_upgrade.model.timing import Timing
 
 _LONGEST = 300
 _EVENTS = 3

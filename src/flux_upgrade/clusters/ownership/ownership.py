@@ -9,7 +9,6 @@ from functools import cached_property
 
 from flux_upgrade.clusters.ownership.remarks import code
 from flux_upgrade.model import markers
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
 from flux_upgrade.pins.pin import Pin
@@ -39,6 +38,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.ownership.orphans import References
     from flux_upgrade.clusters.ownership.terraform import TerraformOwner
+    from flux_upgrade.model.files import Tree
 
 
 def writer_in(history: Sequence[str]) -> tuple[Writer | None, str]:

@@ -23,7 +23,6 @@ from flux_upgrade.impact.api_uses.mentions import (
     text_line_at,
 )
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded
 from flux_upgrade.pins.formats.kustomize_files import NAMES, Kustomizations
 from flux_upgrade.pins.formats.passages import ENDS, Passage, whole
@@ -32,6 +31,7 @@ from flux_upgrade.pins.formats.yaml_places import is_variable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.impact.api_uses.structure import Structure, UnreadableSpan
+    from flux_upgrade.model.files import Tree
 
 _MOST_IN_BROKEN = 100  # Uses of a document that cannot be read, which name one reason. The largest real file has 14.
 _MOST = 2_500  # Mentions of versions in a file. The largest real file has 14.
@@ -71,7 +71,7 @@ def files(tree: Tree, groups: Collection[str], paths: Iterable[str] | None = Non
         with suppress(Unreadable):
             content = tree.read(path)
         if known.are_in(content):
-            found = find(path, content, groups, is_patch=path in kustomizations.patch_files)
+            found = _found(path, content, groups, lambda each: each in kustomizations.patch_files)
             if found is not None:
                 yield found
 
@@ -89,18 +89,30 @@ def find(
     ``is_patch``: a kustomization takes it for a patch, see ``Kustomizations.patch_files``.
     ``leaves_out``: whether nobody asks for what a document has, so that it need not be read.
     """
+    return _found(path, content, groups, lambda _: is_patch, leaves_out)
+
+
+def _found(
+    path: str,
+    content: bytes,
+    groups: Collection[str],
+    is_patch: Callable[[str], bool],
+    leaves_out: Callable[[str], bool] = lambda _: False,
+) -> FluxFile | None:
+    """As ``find``; ``is_patch`` is asked only of a file that names a version."""
     known = groups_of(frozenset(groups))
     if not known.are_in(content):
         return None
     text, is_yaml = decoded(content), _is_yaml(path)
-    mentions, more = _within_budget(known.mentions(text))
+    every = known.mentions(text)
+    mentions, more = every[:_MOST], every[_MOST : _MOST + 1]  # Those that are looked at, and the first that is not
     if not mentions and not (is_yaml and known.are_apart(text)):
         return None
     file, objects = whole(text), []
     if is_yaml:
         from flux_upgrade.impact.api_uses.structure import Structure  # late: few files name a version
 
-        role = UsePlace.PATCH if is_patch else UsePlace.RESOURCE
+        role = UsePlace.PATCH if is_patch(path) else UsePlace.RESOURCE
         structure = Structure(path, content, file, known, mentions, role, leaves_out)
         uses, objects = [*_all(path, structure, known)], structure.objects
     else:
@@ -112,11 +124,6 @@ def find(
         return None
     in_order = attrgetter("start")
     return FluxFile(path, content, tuple(sorted(uses, key=in_order)), tuple(sorted(objects, key=in_order)))
-
-
-def _within_budget(mentions: list[Mention]) -> tuple[list[Mention], list[Mention]]:
-    """Those that are looked at, and the first of those that are not."""
-    return mentions[:_MOST], mentions[_MOST : _MOST + 1]
 
 
 def _all(path: str, structure: Structure, groups: ApiGroups) -> Iterator[ApiUse]:

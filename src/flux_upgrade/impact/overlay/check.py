@@ -13,8 +13,11 @@ from flux_upgrade.kustomize.errors import CannotTell
 from flux_upgrade.kustomize.kustomization import Kustomization, read
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
-from flux_upgrade.model.ports import Builder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.model.files import Tree
+    from flux_upgrade.model.ports import Builder
 
 _PLAIN = {"apiVersion", "kind", "metadata", "resources"}
 ONLY_LISTS = {*_PLAIN, "bases"}

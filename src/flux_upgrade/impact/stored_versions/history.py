@@ -19,7 +19,7 @@ from typing import NamedTuple
 from flux_upgrade.impact.impact import EarlierTries, Evidence, Managed, PastRelease, Refused, Returns, Stored, TakenBack
 from flux_upgrade.impact.stored_versions.refused import cli_for, refusals, release_of
 from flux_upgrade.manifests.crds import ReleaseApis
-from flux_upgrade.model.files import FileRevision, FileRevisions, Mentions
+from flux_upgrade.model.file_history import FileRevision, FileRevisions, Mentions
 from flux_upgrade.model.versions import Version, is_tag
 
 _FEWEST_RETURNS = 3  # A person reverts once, and tries again

@@ -19,7 +19,7 @@ from flux_upgrade.impact.impact import PastRelease, Refused, Stored
 from flux_upgrade.manifests.crds import Crd, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import FileRevisions
+from flux_upgrade.model.file_history import FileRevisions
 from flux_upgrade.model.versions import NO_VERSION, Version, is_tag
 
 _KIND = b"CustomResourceDefinition"

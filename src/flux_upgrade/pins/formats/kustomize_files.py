@@ -6,9 +6,12 @@ import posixpath
 from functools import cached_property
 
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats.passages import ENDS
 from flux_upgrade.pins.formats.yaml_places import Object, readable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.model.files import Tree
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """kustomize api/konfig/general.go: RecognizedKustomizationFileNames."""

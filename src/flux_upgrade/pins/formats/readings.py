@@ -11,12 +11,15 @@ from flux_upgrade.model.errors import (
     SourceUnavailable,
     UnsupportedPin,
 )
-from flux_upgrade.model.ports import Artifacts
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.model.ports import Artifacts
 
 BY_HAND = "edit the version yourself"
 PATCH = ("it is a patch of another version reference", "edit both versions, or remove the patch")

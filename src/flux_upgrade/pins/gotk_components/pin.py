@@ -9,14 +9,18 @@ from flux_upgrade.manifests.documents import Manifest, parse
 from flux_upgrade.manifests.images import Image, kept_distribution
 from flux_upgrade.manifests.infer import INSTANCE, PART_OF, deployments, flux_labels
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.manifests.proof import Proof, Verdict, controllers_of, prove
-from flux_upgrade.manifests.regenerate import Regenerator
+from flux_upgrade.manifests.proof import Proof, Verdict, controllers_of
 from flux_upgrade.model.errors import Unreadable, Unverified
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.gotk_components.prove import prove
 from flux_upgrade.pins.pin import ManifestChange, Pin, PinState, SourceFile, reported_pin
+from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.model.files import Tree
 
 NAME = "gotk-components"
 INSTALL = "install"

@@ -1,106 +1,125 @@
-"""Regenerations, each made once: identical installations cost one rendering."""
+"""The proof of a manifest by regeneration.
+
+The body tells the version, the header is hearsay. Every plausible release is
+regenerated with the recovered flags; the one that leaves the smallest residue
+made the file.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 
-from flux_upgrade.manifests.documents import Manifest, parse
-from flux_upgrade.manifests.generators import GENERATORS, Generator, Rules
-from flux_upgrade.manifests.infer import Inferred
-from flux_upgrade.manifests.options import InstallOptions, validate_recovered
-from flux_upgrade.manifests.plausible import require_plausible
-from flux_upgrade.manifests.render import render, rules_for
+from flux_upgrade.manifests.documents import Manifest
+from flux_upgrade.manifests.generators import GENERATORS, Generator
+from flux_upgrade.manifests.infer import Inferred, infer
+from flux_upgrade.manifests.options import validate_recovered
+from flux_upgrade.manifests.proof import Proof, Regenerated, Verdict, controllers_of, edits_of
 from flux_upgrade.model.errors import (
     FluxUpgradeError,
     ReleaseNotFound,
+    Unreadable,
     UnsupportedRelease,
     UntrustedArchive,
     UsageError,
 )
-from flux_upgrade.model.ports import FluxCli, Releases
-from flux_upgrade.model.versions import ReleaseManifests, Version
+from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.regenerate import Regenerator
 
 _MOST_BODIES = 3
 _MOST_LABELS = 3
 _TAG = re.compile(r"v(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?")
 
 
-@dataclass(frozen=True)
-class Regenerated:
-    """What Flux would write for ``options``."""
+def prove(manifest: Manifest, regenerator: Regenerator) -> Proof:
+    """Identify and prove. Never raises for what a file holds: that is a verdict.
 
-    text: str
-    options: InstallOptions
-    foreign: Generator | None  # Whose rules it was made by, where they are not those of the manifests' own release
+    Raises SourceUnavailable where the releases cannot be had.
+    """
+    inferred = None
+    try:
+        _ = manifest.objects  # raises where an object stands twice
+        inferred = infer(manifest)
+        candidates = Candidates(manifest, inferred, regenerator)
+        tags, problem = candidates.recorded_releases()
+        proof = _quick(candidates, tags) or _thorough(candidates, tags) if tags else _withdrawn(candidates)
+        if proof is None or (problem is not None and proof.edits):
+            return Proof(
+                Verdict.UNVERIFIED,
+                manifest,
+                inferred=inferred,
+                controllers=controllers_of(manifest, None),
+                reason=problem.message if problem else "Flux does not accept the recovered flags",
+                hint=problem.hint if problem else "compare the flags listed here with the file",
+            )
+    except Unreadable as error:
+        return Proof(Verdict.UNREADABLE, manifest, inferred=inferred, reason=error.message, hint=error.hint)
+    return proof
 
-    @cached_property
-    def manifest(self) -> Manifest:
-        return parse(self.text.encode())
+
+def _withdrawn(candidates: Candidates) -> Proof | None:
+    """A release that is gone, by the nearest of its minor: if their objects are the same, the file has no edits."""
+    version = candidates.withdrawn()
+    if version is None:
+        return None
+    for base in candidates.regenerations(candidates.neighbors(version)):
+        proof = _proof(candidates, base, Verdict.EDITED)
+        if not proof.edits and base.foreign is None:
+            return replace(proof, version=version)
+    return None
 
 
-class Regenerator:
-    """Renders releases from a source, and remembers what it rendered."""
+def _quick(candidates: Candidates, tags: list[str]) -> Proof | None:
+    """The proof by text alone: equal, or equal but for image lines."""
+    manifest = candidates.manifest
+    for base in candidates.regenerations(tags):
+        if base.text == manifest.text:
+            verdict = Verdict.EXACT if manifest.pristine else Verdict.FORMATTING
+        elif base.manifest.without_images == manifest.without_images:
+            verdict = Verdict.IMAGES if manifest.pristine else Verdict.FORMATTING
+        else:
+            continue
+        # By another's templates: the documentation of the verdicts calls this edited, without residue.
+        return _proof(candidates, base, Verdict.EDITED if base.foreign else verdict)
+    return None
 
-    def __init__(self, releases: Releases, flux: FluxCli) -> None:
-        self._releases = releases
-        self._flux = flux
-        self._rules: dict[str, Rules | FluxUpgradeError] = {}
-        self._stable_tags: list[Version] | None = None
-        self._rendered: dict[tuple[InstallOptions, Generator | None], Regenerated] = {}
-        self._manifests: dict[str, ReleaseManifests] = {}
-        self._published: dict[str, str | None] = {}
 
-    # No `functools.cache`: it keeps a text and a Version apart that are equal.
-    def manifests(self, tag: str) -> ReleaseManifests:
-        """``Releases.manifests``, each fetched once. Raises as that, and ImplausibleRelease."""
-        if tag not in self._manifests:
-            found = self._releases.manifests(tag)
-            require_plausible(found, self._manifests.values())
-            self._manifests[tag] = found
-        return self._manifests[tag]
+def _thorough(candidates: Candidates, tags: list[str]) -> Proof | None:
+    """The proof by data: the regeneration with the fewest edits."""
+    best = _fewest(candidates, tags)
+    if best is None or any(edit.object.kind == "CustomResourceDefinition" for edit in best.edits):
+        # CRDs tell a release best. If they do not fit, neither labels nor header
+        # are to be believed: ask the bodies of all releases.
+        others = [tag for tag in candidates.regenerator.stable_tags() if tag not in tags]
+        nearest = candidates.nearest_bodies([*tags, *others])
+        other = _fewest(candidates, [tag for tag in nearest if tag not in tags])
+        if other is not None and (best is None or len(other.edits) < len(best.edits)):
+            return other
+    return best
 
-    def published(self, tag: str) -> str | None:
-        """``Releases.published``, each asked for once. Raises as that."""
-        if tag not in self._published:
-            self._published[tag] = self._releases.published(tag)
-        return self._published[tag]
 
-    def rules(self, tag: str) -> Rules:
-        """The rules of a release, found once; a failure is remembered as well. Raises as ``rules_for``."""
-        if tag not in self._rules:
-            try:
-                self._rules[tag] = rules_for(self.manifests(tag), self._releases, self._flux)
-            except FluxUpgradeError as error:
-                self._rules[tag] = error
-        found = self._rules[tag]
-        if isinstance(found, FluxUpgradeError):
-            raise found
-        return found
+def _fewest(candidates: Candidates, tags: list[str]) -> Proof | None:
+    best: Proof | None = None
+    for base in candidates.regenerations(tags):
+        proof = _proof(candidates, base, Verdict.EDITED)
+        if best is None or len(proof.edits) < len(best.edits):
+            best = proof
+        if not best.edits:
+            break
+    if best is None or best.edits or best.base is None or best.base.foreign:
+        return best
+    options, manifest = best.base.options, candidates.manifest
+    honest = (manifest.header_version, manifest.header_components) == (options.version, options.components)
+    return replace(best, verdict=Verdict.FORMATTING) if honest else best
 
-    def regenerate(self, options: InstallOptions, generator: Generator | None = None) -> Regenerated:
-        """Render by the release's own rules, or by those of ``generator``. Raises as ``rules``."""
-        rules = self.rules(options.version)
-        foreign = generator if generator != rules.generator else None
-        key = options, foreign
-        if key not in self._rendered:
-            if foreign is None:
-                text = rules.render(options)
-            else:
-                text = render(self.manifests(options.version), options, foreign)
-            self._rendered[key] = Regenerated(text, options, foreign)
-        return self._rendered[key]
 
-    def stable_tags(self) -> list[Version]:
-        """Every release of Flux 2 in the source that is no prerelease, newest first."""
-        if self._stable_tags is None:
-            stable = [each.tag for each in self._releases.list() if not each.prerelease]
-            flux_2 = [tag for tag in stable if tag.is_flux_2 and not tag.is_prerelease]
-            self._stable_tags = sorted(flux_2, reverse=True)
-        return self._stable_tags
+def _proof(candidates: Candidates, base: Regenerated, verdict: Verdict) -> Proof:
+    manifest = candidates.manifest
+    controllers = controllers_of(manifest, base)
+    edits = () if base.text == manifest.text else tuple(edits_of(manifest, base, controllers))
+    return Proof(verdict, manifest, Version(base.options.version), candidates.inferred, base, controllers, edits)
 
 
 @dataclass(frozen=True)
