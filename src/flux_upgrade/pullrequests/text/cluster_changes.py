@@ -46,12 +46,10 @@ def besides(view: View) -> Iterator[str]:
     lines = dict.fromkeys(
         f"{code(f'{each.path}:{each.line}')}: {sentences(MARKDOWN, each.sentence)}" for each in broken
     )
-    if lines:
-        yield f"**Already broken today**, independent of this upgrade:\n{bullets(view.limited(list(lines)))}"
+    yield from view.listed("**Already broken today**, independent of this upgrade:", list(lines))
     unread = sorted({path for each in view.analyzed for path in each.impact.unread})
-    if unread:
-        what = f"but these files use API versions that {enumeration(view.targets)} does not serve. They are unchanged"
-        yield f"**Read by no cluster**, {what}:\n{bullets(view.limited(list(map(code, unread))))}"
+    what = f"but these files use API versions that {enumeration(view.targets)} does not serve. They are unchanged"
+    yield from view.listed(f"**Read by no cluster**, {what}:", list(map(code, unread)))
 
 
 def upgrade_path(view: View) -> Iterator[str]:

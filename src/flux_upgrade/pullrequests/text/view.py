@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -207,7 +207,14 @@ class View:
         more = [(f"… and {rest} more", *([""] * (len(head) - 1)))] if rest > 0 else []
         return table(head, [*rows[: self.most], *more])
 
-    def limited(self, lines: list[str]) -> list[str]:
+    def listed(self, heading: str, lines: Sequence[str], for_one: str = "") -> Iterator[str]:
+        """A paragraph with a list, where there is anything to list. ``for_one``: the line about a single one."""
+        if len(lines) == 1 and for_one:
+            yield f"{for_one} {lines[0]}"
+        elif lines:
+            yield f"{heading}\n{bullets(self.limited(lines))}"
+
+    def limited(self, lines: Sequence[str]) -> list[str]:
         """At most ``most`` of them, and how many more there are."""
         return capped(lines, self.most)
 
