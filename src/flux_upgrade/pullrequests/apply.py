@@ -152,8 +152,7 @@ def _acted(reconciler: Reconciler, subject: Subject, room: Room) -> Result:
     try:
         return reconciler.act(subject, room)
     except Exception as error:  # noqa: BLE001 the others go on, whatever this one meets
-        idle = Result(subject.planned.update_group, subject.bump_kind, subject.branch, Action.NONE)
-        return idle._replace(action=Action.FAILED, error=known(error), proposal=subject.proposal)
+        return subject.idle._replace(action=Action.FAILED, error=known(error), proposal=subject.proposal)
 
 
 def _after_again(before: Result | None, result: Result) -> Result:

@@ -75,7 +75,7 @@ def _api_versions(view: View) -> Iterator[str]:
 
 
 def _of_pins(view: View) -> Iterator[str]:
-    yield from dict.fromkeys(plain(task) for each in view.pins for task in each.change.todo)
+    yield from dict.fromkeys(plain(task) for _, upgrade in view.pins for task in upgrade.change.todo)
 
 
 def _given_up(view: View) -> Iterator[str]:
