@@ -17,8 +17,7 @@ from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.finding_kinds import FINDING_KINDS
 from flux_upgrade.report.findings import Finding, KnownChange, Severity, by_change, change_task
 from flux_upgrade.report.impact_phrases import TEXT, detour_sentence, move_line, sentences, uses_of
-from flux_upgrade.report.overview_rows import Row, State
-from flux_upgrade.report.steps import Command, Remark, Stage, Step
+from flux_upgrade.report.overview_rows import Command, Remark, Row, Stage, State, Step
 from flux_upgrade.report.wording import edit_phrase, short
 
 _FEW = 3

@@ -12,7 +12,7 @@ from flux_upgrade.model.text import enumeration
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.feedback import APPROVED
 from flux_upgrade.pullrequests.text import cluster_changes, flux_migrate, migration, verification, waits
-from flux_upgrade.pullrequests.text.boxes import held_checks, rebase, taking_effect
+from flux_upgrade.pullrequests.text.boxes import REBASE_BOX, TAKING_EFFECT, held_checks
 from flux_upgrade.pullrequests.text.breaking_changes import acceptance, unaccepted
 from flux_upgrade.pullrequests.text.checklist import left_out, tasks
 from flux_upgrade.pullrequests.text.commit import title
@@ -232,5 +232,5 @@ def _why(view: View) -> str:
 
 def _boxes(view: View) -> str:
     which = "" if view.is_migration else f" {view.answer}"
-    boxes = [rebase(), markers.checkbox(markers.SKIP, f"skip{which}: close this and do not propose it again")]
-    return "\n".join([f"{taking_effect()}\n", *boxes])
+    boxes = [REBASE_BOX, markers.checkbox(markers.SKIP, f"skip{which}: close this and do not propose it again")]
+    return "\n".join([f"{TAKING_EFFECT}\n", *boxes])
