@@ -72,7 +72,7 @@ def _migrations(rows: Sequence[Row], plans: Sequence[UpdateGroupPlan]) -> Iterat
 
 
 def _migrated_files(row: Row) -> Iterator[str]:
-    impact = _impact(row)
+    impact = row.plan.impact_of(row.decision)
     yield from (move.use.path for move in impact.moves) if impact is not None and row.state is State.HELD else ()
 
 
@@ -82,7 +82,7 @@ def _of_row(row: Row) -> Iterator[Step]:
     if row.state in (State.UP_TO_DATE, State.FAILED, State.WAITS):
         return
     clusters = (row.name,)
-    impact = _impact(row)
+    impact = row.plan.impact_of(row.decision)
     if impact is not None:
         for step in _of_impact(impact, row):
             yield step._replace(clusters=clusters)
@@ -134,10 +134,6 @@ def _of_change(row: Row) -> Iterator[tuple[str, Sequence[str]]]:
             yield f"{row.name}: {counted(len(edits), 'manual edit')} {what}", lines
 
 
-def _impact(row: Row) -> Impact | None:
-    return row.decision.impact if isinstance(row.decision, Upgrade) else row.plan.impacts.get(row.decision.bump_kind)
-
-
 def _approval(row: Row) -> Step:
     approval = BumpKind(row.bump_kind).approval(row.decision.target)
     return Step(Stage.APPROVE, f"Approve Flux {approval}", Command.APPROVE, approval, clusters=(row.name,))
@@ -187,7 +183,7 @@ def _flux_migrate(impact: Impact, *, is_ready: bool) -> Iterator[Step]:
 
 
 def _findings_of(row: Row) -> Iterator[Finding]:
-    impact = _impact(row)
+    impact = row.plan.impact_of(row.decision)
     if impact is not None and row.state is not State.FAILED:
         for kind in FINDING_KINDS:
             yield from kind.find(impact, row.decision.target, TEXT)
@@ -200,7 +196,7 @@ def remarks_of(rows: Sequence[Row]) -> Iterator[Remark]:
     for row in rows:
         for what, about in _of_change(row):
             reviews.setdefault(what, {}).update(dict.fromkeys(about))
-        impact = _impact(row)
+        impact = row.plan.impact_of(row.decision)
         if impact is not None and impact.detour is not None:
             why = detour_sentence(impact.detour, row.decision.target, TEXT)
             reviews.setdefault(why, {})[row.name] = None

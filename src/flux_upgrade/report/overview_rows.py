@@ -124,7 +124,7 @@ def decision_rows(plan: Plan, name: str, *, is_reference: bool = False) -> Itera
     for each in plan.decisions:
         row = Row(name, current, str(each.target), str(each.bump_kind), State.HELD, "", plan, each, is_reference)
         if isinstance(each, Upgrade):
-            yield row._replace(state=_state_of(each), why=_waits_for(each) or _steps_after(each))
+            yield row._replace(state=_state_of(each), why="; ".join(each.waits_for) or _steps_after(each))
         elif each.reason is HoldReason.UP_TO_DATE:
             yield row._replace(target="", bump_kind="", state=State.UP_TO_DATE)
         elif each.reason is HoldReason.NEEDS_APPROVAL and each.target:
@@ -143,10 +143,6 @@ def _state_of(upgrade: Upgrade) -> State:
     if not upgrade.approved:
         return State.NEEDS_APPROVAL
     return State.WAITS if upgrade.waits else State.READY
-
-
-def _waits_for(upgrade: Upgrade) -> str:
-    return "; ".join(upgrade.wait.why) if upgrade.wait is not None and upgrade.waits else ""
 
 
 def _steps_after(upgrade: Upgrade) -> str:
