@@ -15,7 +15,7 @@ from flux_upgrade.planning.plan import UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.finding_kinds import FINDING_KINDS
-from flux_upgrade.report.findings import Finding, KnownChange, Severity, by_change, change_task
+from flux_upgrade.report.findings import Finding, Severity, by_change, change_task
 from flux_upgrade.report.impact_phrases import TEXT, detour_sentence, move_line, sentences, uses_of
 from flux_upgrade.report.overview_rows import Command, Remark, Row, Stage, State, Step
 from flux_upgrade.report.wording import edit_phrase, short
@@ -45,12 +45,9 @@ def _of_changes(rows: Sequence[Row]) -> Iterator[Step]:
         for change, places in by_change([each for row in mine for each in _findings_of(row)]):
             if change.harm is not Harm.DIFFERS:
                 task, lines = change_task(change, places), (change.what, _where(places))
-                concerned = (row.name for row in mine if any(_is_of(each, change) for each in _findings_of(row)))
+                rules = ((row.name, each.change.rule) for row in mine for each in _findings_of(row) if each.change)
+                concerned = (name for name, rule in rules if rule == change.rule)
                 yield Step(stage, task, places=lines, clusters=tuple(dict.fromkeys(concerned)))
-
-
-def _is_of(found: Finding, change: KnownChange) -> bool:
-    return found.change is not None and found.change.rule == change.rule
 
 
 def _where(places: Sequence[Finding]) -> str:
@@ -94,7 +91,8 @@ def _of_row(row: Row) -> Iterator[Step]:
     elif hold is None or row.state is State.NEEDS_APPROVAL:
         yield _approval(row)
     elif _ends(hold, impact) or any(hold.reason in each.holds for each in _breaking(row)):
-        yield _approval(row) if hold.needs_approval else _upgrade_later(row)
+        upgrade = Step(Stage.APPROVE, f"Upgrade to {row.target}", Command.UPGRADE, clusters=clusters)
+        yield _approval(row) if hold.needs_approval else upgrade
     else:
         what = hold.hint or hold.reason.remedy
         what = f"{what[:1].upper()}{what[1:].rstrip('.')}"
@@ -137,10 +135,6 @@ def _of_change(row: Row) -> Iterator[tuple[str, Sequence[str]]]:
 def _approval(row: Row) -> Step:
     approval = BumpKind(row.bump_kind).approval(row.decision.target)
     return Step(Stage.APPROVE, f"Approve Flux {approval}", Command.APPROVE, approval, clusters=(row.name,))
-
-
-def _upgrade_later(row: Row) -> Step:
-    return Step(Stage.APPROVE, f"Upgrade to {row.target}", Command.UPGRADE, clusters=(row.name,))
 
 
 def _is_ready(row: Row) -> bool:

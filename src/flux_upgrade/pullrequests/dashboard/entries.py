@@ -131,17 +131,13 @@ def _entry(rows: Sequence[Row], planned: UpdateGroupPlan, config: Config, reposi
     )
     decision = row.decision
     if isinstance(decision, Upgrade):
-        return entry._replace(
-            why="; ".join(decision.waits_for), note="" if pull or issue or section is Section.UNOPENED else _LATER
-        )
+        note = "" if pull or issue or section is Section.UNOPENED else "not opened yet"
+        return entry._replace(why="; ".join(decision.waits_for), note=note)
     if row.state is State.NEEDS_APPROVAL:
         return entry
     hint = decision.hint if section is Section.HELD else ""
     since = decision.since[:10] if section is Section.DECLINED else ""
     return entry._replace(reason=str(decision.reason), since=since, why=decision.detail, hint=hint)
-
-
-_LATER = "not opened yet"
 
 
 def _section(row: Row, *, is_open: bool) -> Section | None:
