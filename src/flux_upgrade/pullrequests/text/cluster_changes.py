@@ -17,13 +17,8 @@ from flux_upgrade.pullrequests.text.verification import version_text
 from flux_upgrade.pullrequests.text.view import AnalyzedUpgrade, View
 from flux_upgrade.report.impact_phrases import (
     MARKDOWN,
-    applied,
     detour_sentence,
     hops_line,
-    idle_line,
-    is_reportable,
-    patches_line,
-    remarkable,
     restored,
     sentences,
     support_line,
@@ -32,7 +27,7 @@ from flux_upgrade.report.impact_phrases import (
     way_back,
 )
 from flux_upgrade.report.listed_changes import in_cluster, said_apart
-from flux_upgrade.report.patch_findings import patch_line
+from flux_upgrade.report.patch_findings import applied, idle_line, is_reportable, patch_line, patches_line, remarkable
 
 _SHORT = 8  # Lines of what changes that are not folded
 _FEW = 3
