@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
-from flux_upgrade.impact.diff.changes import Changes, CrdChange
+from flux_upgrade.impact.diff.changes import Changes
 from flux_upgrade.impact.impact import Detour, Evidence, Managed, PastRelease, Refused
 from flux_upgrade.impact.kubernetes_versions import Fit, Support
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.model.markdown import code, counted, prose
 from flux_upgrade.model.text import enumeration
 from flux_upgrade.model.versions import Version
-from flux_upgrade.policy.decision import ChangeKind
 
 _MANIFESTS = {UsePlace.RESOURCE, UsePlace.EMBEDDED, UsePlace.PATCH}
 
@@ -197,24 +196,3 @@ def unserved_line(changes: Changes, style: Style) -> str:
         f"{style.code(version)} of {enumeration(map(style.plain, kinds))}"
         for version, kinds in unserved(changes).items()
     )
-
-
-def unchanged(changes: Changes) -> list[str]:
-    """What people look for first, where nothing of it changed."""
-    same = [] if changes.rules else ["RBAC"]
-    found = changes.contents
-    if ChangeKind.NETWORK_POLICY not in found:
-        same.append("NetworkPolicies")
-    if ChangeKind.ARGUMENTS not in found:
-        same.append("the controllers' arguments, environment, resources and ports")
-    return same
-
-
-def way_back(changes: Changes) -> list[CrdChange]:
-    """CRDs whose storage version is one that they did not have before: the old ones would be refused."""
-    return [each for each in changes.crds if each.storage is not None and each.storage[1] in each.added]
-
-
-def restored(changes: Changes) -> list[CrdChange]:
-    """CRDs whose storage version is another one that they had before."""
-    return [each for each in changes.crds if each.storage is not None and each.storage[1] not in each.added]
