@@ -19,10 +19,10 @@ from flux_upgrade.action.runner import SUMMARY_LIMIT
 from flux_upgrade.fleet.fleet import Fleet, Lag, Source, fleet_of
 from flux_upgrade.fleet.html_page import html_page
 from flux_upgrade.fleet.json_page import json_page
-from flux_upgrade.fleet.links import safe
 from flux_upgrade.fleet.markdown_page import markdown_page
 from flux_upgrade.fleet.rows import Row
 from flux_upgrade.fleet.style import STYLE
+from flux_upgrade.fleet.words import safe_link
 from flux_upgrade.model.errors import NoReport, UsageError
 from flux_upgrade.policy.hold_reasons import HoldReason
 from written_fleet import NOW, decision, hold, installation, moment, pull, report, upgrade
@@ -493,7 +493,7 @@ def test_hostile_text_is_only_text(text: str) -> None:
     ],
 )
 def test_no_other_address_than_plain_https_is_a_link(url: str) -> None:
-    assert safe(url) == ""
+    assert safe_link(url) == ""
     made = pull(REPOSITORY, 7, GROUP, "minor", 9, url=url)
     fleet = page(report(REPOSITORY, [installation(CLUSTER, "v2.8.8", READY)], pull_requests=[made]))
     assert "<a " not in html_page(fleet)
@@ -503,7 +503,7 @@ def test_no_other_address_than_plain_https_is_a_link(url: str) -> None:
 
 @pytest.mark.parametrize("url", ["https://github.com/a/b/pull/7", "https://git.example.com:8443/a_b/c-d?x=1#y%20"])
 def test_plain_https_is_a_link(url: str) -> None:
-    assert safe(url) == url
+    assert safe_link(url) == url
 
 
 def test_the_summary_fits_github() -> None:

@@ -13,10 +13,9 @@ from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import APPROVED
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.overview import Overview, overview
-from flux_upgrade.report.overview_rows import Row, State
+from flux_upgrade.report.overview_rows import Remark, Row, State, Step
 from flux_upgrade.report.plans import dates, step
 from flux_upgrade.report.pull_requests import MOST_NAMES, all_plans, waiting, without_plans, would_be
-from flux_upgrade.report.steps import Remark, Step
 
 MOST_ROWS = 500  # Of the table; the report file has all of them
 _MOST_PLACES = 5

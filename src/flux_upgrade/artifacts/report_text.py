@@ -14,9 +14,8 @@ from flux_upgrade.planning.plan import Upgrade
 from flux_upgrade.report.next_steps import remarks_of, steps_of
 from flux_upgrade.report.outcomes import change_lines, hold_lines, waiting_lines
 from flux_upgrade.report.overview import Overview
-from flux_upgrade.report.overview_rows import State, decision_rows
+from flux_upgrade.report.overview_rows import Remark, State, decision_rows
 from flux_upgrade.report.plans import plan_lines, plan_value, step
-from flux_upgrade.report.steps import Remark
 
 
 def artifact_text(outcome: ArtifactOutcome, *, written: bool) -> str:

@@ -18,7 +18,7 @@ from flux_upgrade.model.text import capped
 from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.proposal import ProposalContext
 from flux_upgrade.pullrequests.text import commit
-from flux_upgrade.pullrequests.text.boxes import held_checks, rebase
+from flux_upgrade.pullrequests.text.boxes import REBASE_BOX, held_checks
 
 _PATH = 200
 _NAMES = 1000
@@ -112,7 +112,7 @@ def _parts(proposal: Bootstrap, context: ProposalContext, most: int) -> Iterator
         yield _table(changed, most)
     yield _files(proposal, most)
     yield _end(proposal)
-    yield rebase()
+    yield REBASE_BOX
     yield from held_checks(context)
 
 

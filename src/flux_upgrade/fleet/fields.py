@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from flux_upgrade.model.text import one_line
 
@@ -12,6 +12,7 @@ LONGEST = 300  # Characters of a text that are shown
 _MOST = 20_000  # Entries of a list: more than any fleet has clusters
 
 Object = Mapping[str, Any]
+_Kind = TypeVar("_Kind")
 
 
 class NotAReport(Exception):
@@ -22,12 +23,7 @@ class NotAReport(Exception):
 
 def text(value: Object, name: str) -> str:
     """In one line; empty for null or a field that is missing. Raises NotAReport."""
-    found = value.get(name)
-    if found is None:
-        return ""
-    if not isinstance(found, str):
-        raise NotAReport(f"{name} is not a text")
-    return one_line(found, LONGEST)
+    return one_line(_found(value, name, str, "a text") or "", LONGEST)
 
 
 def address(value: Object, name: str) -> str:
@@ -38,20 +34,12 @@ def address(value: Object, name: str) -> str:
 
 def flag(value: Object, name: str) -> bool:
     """False for null or a field that is missing. Raises NotAReport."""
-    found = value.get(name)
-    if found is not None and not isinstance(found, bool):
-        raise NotAReport(f"{name} is not true or false")
-    return found is True
+    return _found(value, name, bool, "true or false") or False
 
 
 def number(value: Object, name: str) -> int:
     """0 for null or a field that is missing. Raises NotAReport."""
-    found = value.get(name)
-    if found is None:
-        return 0
-    if not isinstance(found, int) or isinstance(found, bool):
-        raise NotAReport(f"{name} is not a number")
-    return found
+    return _found(value, name, int, "a number") or 0
 
 
 def texts(value: Object, name: str) -> tuple[str, ...]:
@@ -69,12 +57,7 @@ def objects(value: Object, name: str) -> tuple[Object, ...]:
 
 def mapping(value: Object, name: str) -> Object:
     """Raises NotAReport."""
-    found = value.get(name)
-    if found is None:
-        return {}
-    if not isinstance(found, dict):
-        raise NotAReport(f"{name} is not an object")
-    return found
+    return _found(value, name, dict, "an object") or {}
 
 
 def moment(value: Object, name: str) -> datetime | None:
@@ -90,11 +73,15 @@ def moment(value: Object, name: str) -> datetime | None:
 
 
 def _list(value: Object, name: str) -> list[Any]:
-    found = value.get(name)
-    if found is None:
-        return []
-    if not isinstance(found, list):
-        raise NotAReport(f"{name} is not a list")
+    found = _found(value, name, list, "a list") or []
     if len(found) > _MOST:
         raise NotAReport(f"{name} has more than {_MOST} entries")
+    return found
+
+
+def _found(value: Object, name: str, kind: type[_Kind], what: str) -> _Kind | None:
+    """None for null or a field that is missing."""
+    found = value.get(name)
+    if found is not None and type(found) is not kind:  # For Python, true is a number
+        raise NotAReport(f"{name} is not {what}")
     return found

@@ -165,10 +165,8 @@ def _outdated(report: Report, now: datetime, max_age: int) -> Iterator[Row]:
 
 def _joined(rows: Iterable[Row]) -> Iterator[Row]:
     """Clusters of which the same is true share a row."""
-    found: dict[tuple[object, ...], list[str]] = {}
-    first: dict[tuple[object, ...], Row] = {}
+    found: dict[Row, set[str]] = {}
     for row in rows:
-        first.setdefault(row.what, row)
-        found.setdefault(row.what, []).extend(row.clusters)
-    for what, names in found.items():
-        yield first[what]._replace(clusters=tuple(sorted({*names})))
+        found.setdefault(row._replace(clusters=()), set()).update(row.clusters)
+    for row, names in found.items():
+        yield row._replace(clusters=tuple(sorted(names)))

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from flux_upgrade.fleet import links, words
-from flux_upgrade.fleet.chart import chart
-from flux_upgrade.fleet.fleet import Fleet
+from flux_upgrade.fleet import words
+from flux_upgrade.fleet.fleet import Fleet, ReleaseCount
 from flux_upgrade.fleet.rows import Row, State
 from flux_upgrade.fleet.style import STYLE
 from flux_upgrade.model.markdown import counted, visible
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """Should anything ever get past the escaping, the browser runs and loads nothing."""
+_WIDTH, _LINE, _BAR = 460, 30, 18  # Pixels of the chart at its own size
+_LABEL, _COUNT = 96, 130  # What names take at the left, and numbers at the right
 
 
 def html_page(fleet: Fleet) -> str:
@@ -24,7 +25,7 @@ def html_page(fleet: Fleet) -> str:
             *_head(),
             f"<header><h1>{words.TITLE}</h1><p>{words.size(fleet)}</p><p>{fleet.now:%Y-%m-%d %H:%M} UTC</p></header>",
             f'<div class="top"><dl class="tiles">{"".join(_tiles(fleet))}</dl>',
-            f'<section class="card"><h2>Flux releases</h2>{chart(fleet)}</section></div>',
+            f'<section class="card"><h2>Flux releases</h2>{_chart(fleet)}</section></div>',
             *(_table(fleet, shown) if shown else [f'<p class="card">{words.nothing_to_do(fleet)}</p>']),
             *_current(fleet, current),
             "</body>\n</html>\n",
@@ -43,6 +44,28 @@ def _head() -> Iterator[str]:
 def _tiles(fleet: Fleet) -> Iterator[str]:
     for state, count in words.numbers(fleet):
         yield f'<div class="{_style(state)}"><dt>{state.title}</dt><dd>{count}</dd></div>'
+
+
+def _chart(fleet: Fleet) -> str:
+    """A bar for each release that clusters run, as SVG; readable for who does not see it, too."""
+    found = fleet.charted
+    if not found:
+        return '<p class="muted">No cluster.</p>'
+    said = "; ".join(f"{each.name}: {counted(each.clusters, 'cluster')}" for each in found)
+    height = _LINE * len(found)
+    head = f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{escape(said)}">'
+    return f"{head}{''.join(_bars(found))}</svg>"
+
+
+def _bars(found: tuple[ReleaseCount, ...]) -> Iterator[str]:
+    most, room = max(each.clusters for each in found), _WIDTH - _LABEL - _COUNT
+    for at, each in enumerate(found):
+        top, width = at * _LINE, max(3, round(room * each.clusters / most))
+        base = top + 19
+        yield f'<text x="0" y="{base}">{escape(each.name)}</text>'
+        yield f'<rect class="{each.lag.slug}" x="{_LABEL}" y="{top + 5}" width="{width}" height="{_BAR}" rx="3"/>'
+        yield f'<text x="{_LABEL + width + 8}" y="{base}">{each.clusters}</text>'
+        yield f'<text class="lag" x="{_LABEL + width + 36}" y="{base}">{each.lag.value}</text>'
 
 
 def _table(fleet: Fleet, rows: list[Row]) -> Iterator[str]:
@@ -106,7 +129,7 @@ def _since(fleet: Fleet, row: Row) -> str:
 
 
 def _link(row: Row) -> str:
-    url = links.safe(row.url)
+    url = words.safe_link(row.url)
     return f'<a href="{escape(url)}" rel="noreferrer">{_text(row.link)}</a>' if url else ""
 
 

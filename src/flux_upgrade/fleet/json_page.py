@@ -6,7 +6,7 @@ import json
 from datetime import datetime
 from typing import Any
 
-from flux_upgrade.fleet import links
+from flux_upgrade.fleet import words
 from flux_upgrade.fleet.fleet import Fleet
 from flux_upgrade.fleet.rows import Row
 
@@ -40,5 +40,5 @@ def _row(fleet: Fleet, row: Row) -> dict[str, Any]:
         "since": _moment(since.at) if since else None,
         "since-what": since.what if since else None,
         "days": fleet.age(since),
-        "url": links.safe(row.url) or None,
+        "url": words.safe_link(row.url) or None,
     }

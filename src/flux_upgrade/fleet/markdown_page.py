@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flux_upgrade.fleet import links, words
+from flux_upgrade.fleet import words
 from flux_upgrade.fleet.fleet import Fleet
 from flux_upgrade.fleet.rows import Row, State
 from flux_upgrade.model.markdown import code, fold, plain, table
@@ -58,7 +58,7 @@ def _current_cells(row: Row) -> tuple[str, ...]:
 
 
 def _link(row: Row) -> str:
-    url = links.safe(row.url)
+    url = words.safe_link(row.url)
     return f"[{row.link}](<{url}>)" if url else ""
 
 

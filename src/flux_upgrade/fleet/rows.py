@@ -50,11 +50,6 @@ class Row(NamedTuple):
     url: str = ""  # Of the pull request, the run or the repository; as the report has it, not checked
     link: str = ""  # What the link says: `#12`, `run`
 
-    @property
-    def what(self) -> tuple[object, ...]:
-        """The same for clusters that share a row."""
-        return self._replace(clusters=())
-
 
 class Cluster(NamedTuple):
     repository: str

@@ -1,7 +1,8 @@
-"""What both pages say in the same words."""
+"""What all pages say in the same words, and which addresses of reports become links."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from flux_upgrade.fleet.fleet import Fleet
@@ -10,6 +11,10 @@ from flux_upgrade.model.markdown import counted
 
 TITLE = "Flux fleet"
 COLUMNS = ("State", "Repository", "Clusters", "Flux", "Why", "Since")
+# ASCII without quotes, brackets, backslashes and spaces: it cannot leave an attribute of HTML, or a link of Markdown.
+_HTTPS = re.compile(
+    r"https://[A-Za-z0-9](?:[A-Za-z0-9.-]{0,253}[A-Za-z0-9])?(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~%/#?=&+:@,;-]*)?"
+)
 
 
 def versions(row: Row) -> str:
@@ -42,3 +47,8 @@ def nothing_to_do(fleet: Fleet) -> str:
 def numbers(fleet: Fleet) -> Iterator[tuple[State, int]]:
     """The states that there are, and how many clusters and repositories have them."""
     return ((state, count) for state in State if (count := fleet.counted(state)))
+
+
+def safe_link(url: str) -> str:
+    """``url`` if it may become a link: if it is https and plain; else empty."""
+    return url if len(url) <= 2000 and _HTTPS.fullmatch(url) else ""  # noqa: PLR2004 as browsers have it

@@ -53,9 +53,13 @@ def first_few(texts: Sequence[str], most: int) -> str:
     return shown if len(texts) <= most else f"{shown} and {len(texts) - most} more"
 
 
-def capped(lines: Sequence[str], most: int) -> list[str]:
-    """The first ``most`` of ``lines``, and ``… and 3 more`` as the last one if there are more."""
-    rest = [f"… and {len(lines) - most} more"] if len(lines) > most else []
+def capped(lines: Sequence[str], most: int, rest_in: str = "") -> list[str]:
+    """The first ``most`` of ``lines``, and ``… and 3 more`` as the last one if there are more.
+
+    ``rest_in``: the command that shows all of them.
+    """
+    see = f": see `{rest_in}`" if rest_in else ""
+    rest = [f"… and {len(lines) - most} more{see}"] if len(lines) > most else []
     return [*lines[:most], *rest]
 
 

@@ -8,7 +8,7 @@ from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.clusters.groups import UpdateGroup
 from flux_upgrade.manifests.options import nearest
 from flux_upgrade.model.errors import UsageError
-from flux_upgrade.model.text import enumeration
+from flux_upgrade.model.text import enumeration, first_few
 
 _FEW = 5
 
@@ -46,8 +46,7 @@ def _whole(name: str, names: Iterable[str]) -> str:
         )
     # The last part of a path is what a typo is compared with, too.
     close = nearest(wanted, known) or nearest(wanted, {each.rpartition("/")[2] for each in known})
-    shown = ", ".join(known[:_FEW]) + (f" and {len(known) - _FEW} more" if len(known) > _FEW else "")
     raise UsageError(
         f"--approve: there is no group or cluster '{name}'{close}",
-        hint=f"give the name of a group or cluster: {shown}" if known else "leave the name out",
+        hint=f"give the name of a group or cluster: {first_few(known, _FEW)}" if known else "leave the name out",
     )

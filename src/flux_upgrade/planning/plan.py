@@ -105,6 +105,11 @@ class Upgrade(NamedTuple):
         """Whether it waits for the groups before."""
         return self.wait is not None and not self.wait.is_ended
 
+    @property
+    def waits_for(self) -> tuple[str, ...]:
+        """Why it waits for them, a clause each; empty: it does not."""
+        return self.wait.why if self.wait is not None and self.waits else ()
+
 
 class Plan(NamedTuple):
     pin: Pin
@@ -140,6 +145,10 @@ class Plan(NamedTuple):
     @property
     def holds(self) -> tuple[Hold, ...]:
         return tuple(each for each in self.decisions if isinstance(each, Hold))
+
+    def impact_of(self, decision: Upgrade | Hold) -> Impact | None:
+        """What is known of an upgrade, or of one that is held."""
+        return decision.impact if isinstance(decision, Upgrade) else self.impacts.get(decision.bump_kind)
 
 
 class UpdateGroupPlan(NamedTuple):

@@ -191,7 +191,7 @@ def watched(update_groups: Sequence[UpdateGroup]) -> tuple[str, ...]:
     paths: dict[str, None] = {}
     for group in update_groups:
         for before in filter(None, map(by_name.get, group.group.ring.after)):
-            if _newest(before) > _oldest(group):
+            if max(_versions(before), default=NO_VERSION) > min(_versions(group), default=NO_VERSION):
                 paths |= dict.fromkeys(member.path for cluster in before.clusters for member in _installing(cluster))
     return tuple(sorted(paths))
 
@@ -205,14 +205,6 @@ def _version(cluster: Cluster) -> str:
     versions = {member.pin.version for member in _installing(cluster)}
     version = versions.pop() if len(versions) == 1 else ""
     return version if is_tag(version) else ""
-
-
-def _newest(group: UpdateGroup) -> Version:
-    return max(_versions(group), default=NO_VERSION)
-
-
-def _oldest(group: UpdateGroup) -> Version:
-    return min(_versions(group), default=NO_VERSION)
 
 
 def _versions(group: UpdateGroup) -> Iterator[Version]:

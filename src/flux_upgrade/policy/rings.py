@@ -7,11 +7,13 @@ Anyone with write access can post one: it counts only with the configured contex
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
+from flux_upgrade.model import patterns
 from flux_upgrade.model.forge import BaseCommit, CommitStatus
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.policy.decision import HealthStatus
@@ -146,19 +148,7 @@ def _health(source: HealthStatus | None, holding: Iterable[BaseCommit], name: st
 
 def fits(pattern: str, text: str) -> bool:
     """Whether ``text`` is ``pattern``, in which ``*`` matches any text. Linear in both."""
-    first, *others = pattern.split("*")
-    if not others:
-        return text == pattern
-    *middle, last = others
-    if not text.startswith(first) or len(text) < len(first) + len(last) or not text.endswith(last):
-        return False
-    at, end = len(first), len(text) - len(last)
-    for part in middle:
-        at = text.find(part, at, end)
-        if at < 0:
-            return False
-        at += len(part)
-    return True
+    return patterns.fits(f"(?s){'.*'.join(map(re.escape, pattern.split('*')))}", text)
 
 
 def _moment(text: str) -> datetime:

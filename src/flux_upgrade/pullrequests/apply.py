@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from flux_upgrade.clusters.groups import branch_name, branches_of, is_chosen
+from flux_upgrade.clusters.groups import branch_name, branches_of, is_chosen, is_seen_to
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import CheckoutDiffers, FluxUpgradeError, known
 from flux_upgrade.model.forge import Question, Repository
@@ -15,11 +15,12 @@ from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory, plan_update_groups, unused_approvals
 from flux_upgrade.planning.proposal import Action, DashboardResult, Result, Round, RunDetails
 from flux_upgrade.policy.decision import BumpKind
-from flux_upgrade.pullrequests.former import question_of_former
 from flux_upgrade.pullrequests.limits import Allowance, Room, Subject, openings_last
 from flux_upgrade.pullrequests.propose import proposals_of
 from flux_upgrade.pullrequests.reconciler import Reconciler
 from flux_upgrade.pullrequests.rounds import may_change, rounds, with_lost_answer
+
+_MOST_FORMER = 50  # Branches: what one query takes
 
 
 class FetchedPlans(NamedTuple):
@@ -39,7 +40,7 @@ def fetch_plans(inventory: Inventory, forge: Forge, *, takes_boxes: bool = True)
     """
     asked, repository, ticked = _fetched(inventory, forge, question_of(inventory), takes_boxes=takes_boxes)
     plans = plan_update_groups(asked, repository)
-    about = question_of_former(inventory, repository, plans)
+    about = _question_of_former(inventory, repository, plans)
     if about is not None:
         repository = repository._replace(former=tuple(forge.fetch(about).branches.values()))
         plans = plan_update_groups(asked, repository)
@@ -152,8 +153,7 @@ def _acted(reconciler: Reconciler, subject: Subject, room: Room) -> Result:
     try:
         return reconciler.act(subject, room)
     except Exception as error:  # noqa: BLE001 the others go on, whatever this one meets
-        idle = Result(subject.planned.update_group, subject.bump_kind, subject.branch, Action.NONE)
-        return idle._replace(action=Action.FAILED, error=known(error), proposal=subject.proposal)
+        return subject.idle._replace(action=Action.FAILED, error=known(error), proposal=subject.proposal)
 
 
 def _after_again(before: Result | None, result: Result) -> Result:
@@ -203,3 +203,43 @@ def _watched(inventory: Inventory) -> tuple[str, ...]:
     from flux_upgrade.planning.rings import watched
 
     return watched(inventory.update_groups)
+
+
+def _question_of_former(
+    inventory: Inventory, repository: Repository, plans: Iterable[UpdateGroupPlan]
+) -> Question | None:
+    """About branches that update groups had before they were renamed or regrouped; None in nearly every run.
+
+    What was answered there still counts, because answers belong to files, and pull requests say which files they are
+    about. An open pull request has its branch, a closed one is among those that GitHub lists, and a merged one left
+    the group's name in the history of the file. All of that comes with the one query.
+    """
+    if not any(plan.upgrades for planned in plans for plan in (*planned.plans, *planned.migrations)):
+        return None
+    own = inventory.pin_context.own
+    artifact = own.address.repository if own is not None else ""
+    prefix = inventory.config.branch_prefix
+    slugs = {group.slug for group in inventory.update_groups}
+    found = dict.fromkeys(
+        name
+        for name in (*repository.others, *repository.closed, *_merged(repository, prefix))
+        if _is_former(name, prefix, slugs, artifact)
+    )
+    names = tuple(found)[:_MOST_FORMER]
+    return Question(names, (), repository.base) if names else None
+
+
+def _merged(repository: Repository, prefix: str) -> Iterator[str]:
+    """By the commits that touched the files, whichever way they were merged."""
+    for file in repository.files.values():
+        for message in file.history:
+            trailers = markers.trailers(message)
+            slug, kind = trailers.get(markers.GROUP, ""), trailers.get(markers.SUBJECT, "")
+            if slug and kind:
+                yield branch_name(prefix, slug, kind)
+
+
+def _is_former(name: str, prefix: str, slugs: Iterable[str], artifact: str) -> bool:
+    slug, _, kind = name.removeprefix(prefix).rpartition("/")
+    is_ours = name.startswith(prefix) and bool(slug) and kind in set(BumpKind)
+    return is_ours and slug not in slugs and is_seen_to(slug, artifact)

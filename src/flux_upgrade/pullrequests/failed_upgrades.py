@@ -10,10 +10,22 @@ from collections.abc import Iterator
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, CommentPull, PullState, Repository, RevertPull
+from flux_upgrade.model.markdown import code, plain, shortened, table
+from flux_upgrade.model.markers import WayBack
+from flux_upgrade.model.text import enumeration
 from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.planning.rings import FailedUpgrade, Rings
+from flux_upgrade.policy.decision import BumpKind
 from flux_upgrade.pullrequests.desired import Reconciliation
-from flux_upgrade.pullrequests.text import failure
+from flux_upgrade.pullrequests.text.commit import TITLE
+
+# Why there is no revert, by whether the cluster would accept it.
+_NO_REVERT = {
+    WayBack.SAFE: "the Flux files were changed after the merge",
+    WayBack.REFUSED: "the cluster may store objects in API versions that the older CRDs do not have. The API server "
+    "would reject those CRDs",
+    WayBack.UNKNOWN: "it was not known at the merge whether the API server accepts the older CRDs",
+}
 
 
 def failures(inventory: Inventory, repository: Repository) -> Iterator[FailedUpgrade]:
@@ -31,7 +43,7 @@ def comment(failed: FailedUpgrade) -> CommentPull | None:
     if body is None:
         return None
     mark = f"<!-- flux-upgrade:failed {failed.report.failed} -->"
-    return CommentPull(failed.pull, f"{mark}\n{failure.comment(failed)}\n", body)
+    return CommentPull(failed.pull, f"{mark}\n{_comment(failed)}\n", body)
 
 
 def reconcile_revert(failed: FailedUpgrade, branch: Branch, repository: Repository) -> Reconciliation:
@@ -39,5 +51,60 @@ def reconcile_revert(failed: FailedUpgrade, branch: Branch, repository: Reposito
     if branch.pulls:
         is_open = (each for each in branch.pulls if each.state is PullState.OPEN)
         return Reconciliation(pull=next(is_open, None))
-    step: RevertPull = failure.revert(failed, repository.url)
-    return Reconciliation((step,))
+    return Reconciliation((_revert(failed, repository.url),))
+
+
+def _comment(failed: FailedUpgrade) -> str:
+    """The same in every run about one failure, whatever came of the revert."""
+    names, version = _waiting(failed), failed.report.version
+    waits = "waits" if len(failed.waiting) == 1 else "wait"
+    if failed.is_revertible:
+        remedy = (
+            "flux-upgrade opens a draft that reverts this pull request. Fix the problem, or merge the draft: "
+            f"{version} is then held for {names}."
+        )
+    else:
+        remedy = f"Fix the problem, or revert this pull request. {version} is then held for {names}."
+        if failed.asks_for_revert:
+            remedy = f"Fix the problem. flux-upgrade does not open a revert, because {_NO_REVERT[failed.way_back]}."
+    return (
+        f"{plain(failed.report.detail)} after this upgrade was merged. {names} {waits} until it reports success on a "
+        f"later commit.\n\n{remedy}"
+    )
+
+
+def _revert(failed: FailedUpgrade, url: str) -> RevertPull:
+    """``url``: of the repository, for a browser."""
+    report, pull, name = failed.report, failed.pull, code(failed.report.name)
+    healthy = failed.update_group.group.ring.healthy
+    reported = [
+        ("Context", code(report.context)),
+        ("Posted by", code(healthy.creator if healthy is not None else "")),
+        ("Commit", f"[{report.failed[:12]}]({url}/commit/{report.failed})"),
+    ]
+    refused = BumpKind(failed.state.subject).approval(report.version)
+    names = _waiting(failed)
+    keep = "keeps" if len(failed.waiting) == 1 else "keep"
+    merged = (
+        f"**If you merge this**, {name} gets back the files from before #{pull.number}. The older CRDs contain every "
+        f"API version in which the cluster stores objects, so the API server accepts them. {refused} is then not "
+        f"proposed again for {name} until you approve it, and {report.version} is held for {names}. Newer releases are "
+        "proposed."
+    )
+    closed = (
+        f"**If you close this**, {names} {keep} waiting until Flux reports success on a later commit. flux-upgrade "
+        "does not open another revert."
+    )
+    paragraphs = (
+        f"<!-- flux-upgrade:revert {pull.number} -->",
+        f"Reverts #{pull.number}, because Flux reports a failure in {name} after the upgrade to {report.version}.",
+        table(("Commit status", ""), reported),
+        merged,
+        closed,
+        "**If Flux reports success in the meantime**, close this. flux-upgrade does not update or close it.",
+    )
+    return RevertPull(pull, shortened(f'Revert "{pull.title}"', TITLE), "\n\n".join(paragraphs) + "\n")
+
+
+def _waiting(failed: FailedUpgrade) -> str:
+    return enumeration([code(name) for name in failed.waiting])

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
 from flux_upgrade.model.versions import Version
-from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
+from flux_upgrade.planning.plan import Plan, UpdateGroupPlan
+from flux_upgrade.planning.proposal import Proposal
 from flux_upgrade.policy.decision import BumpKind
 
 
-class LeftOut(NamedTuple):
-    """As ``Proposal`` has it."""
-
-    held: tuple[Plan, ...]
-    elsewhere: tuple[Plan, ...]
-    clusters: tuple[int, int]
-
-
-def left_out(planned: UpdateGroupPlan, upgrades: Sequence[tuple[Plan, Upgrade]]) -> LeftOut:
-    held, elsewhere = tuple(_held(planned, upgrades)), tuple(_elsewhere(planned, upgrades))
-    return LeftOut(held, elsewhere, _counted(planned, upgrades, (*held, *elsewhere)))
+def with_left_out(proposal: Proposal, planned: UpdateGroupPlan) -> Proposal:
+    held, elsewhere = tuple(_held(proposal, planned)), tuple(_elsewhere(proposal, planned))
+    clusters = _counted(proposal, planned, (*held, *elsewhere))
+    return proposal._replace(held=held, elsewhere=elsewhere, clusters=clusters)
 
 
 def is_held(plan: Plan) -> bool:
@@ -33,12 +26,11 @@ def is_before(version: str, target: Version) -> bool:
     return own is None or proposed is None or own < proposed
 
 
-def _held(planned: UpdateGroupPlan, upgrades: Sequence[tuple[Plan, Upgrade]]) -> Iterator[Plan]:
-    """``LeftOut.held``; if manifests are moved, the installations that wait for that."""
-    waiting = {path for _, each in upgrades for path in each.waiting}
-    kind, target = upgrades[0][1].bump_kind, max(upgrade.target for _, upgrade in upgrades)
+def _held(proposal: Proposal, planned: UpdateGroupPlan) -> Iterator[Plan]:
+    """``Proposal.held``; if manifests are moved, the installations that wait for that."""
+    waiting = {path for _, each in proposal.upgrades for path in each.waiting}
     for plan in planned.plans:
-        if plan.path in waiting if waiting else _is_left(plan, kind, target):
+        if plan.path in waiting if waiting else _is_left(plan, proposal.bump_kind, proposal.target):
             yield plan
 
 
@@ -50,12 +42,12 @@ def _is_left(plan: Plan, kind: BumpKind, target: Version) -> bool:
     return is_held(plan._replace(decisions=tuple(hold for hold in plan.holds if hold.bump_kind is kind)))
 
 
-def _elsewhere(planned: UpdateGroupPlan, upgrades: Sequence[tuple[Plan, Upgrade]]) -> Iterator[Plan]:
-    """``LeftOut.elsewhere``: all of a cluster is older than what is proposed, and none of it is in the proposal."""
-    kind, target = upgrades[0][1].bump_kind, max(upgrade.target for _, upgrade in upgrades)
+def _elsewhere(proposal: Proposal, planned: UpdateGroupPlan) -> Iterator[Plan]:
+    """``Proposal.elsewhere``: all of a cluster is older than what is proposed, and none of it is in the proposal."""
+    kind, target = proposal.bump_kind, proposal.target
     if kind is BumpKind.MIGRATION:
         return
-    taken = _places(plan for plan, _ in upgrades)
+    taken = _places(plan for plan, _ in proposal.upgrades)
     for plans in _sets(planned):
         lead = next((plan for plan in plans if plan.can_lead), plans[0])
         is_known = lead.upgrades or any(hold.bump_kind is kind and hold.target for hold in lead.holds)
@@ -64,11 +56,9 @@ def _elsewhere(planned: UpdateGroupPlan, upgrades: Sequence[tuple[Plan, Upgrade]
             yield lead
 
 
-def _counted(
-    planned: UpdateGroupPlan, upgrades: Sequence[tuple[Plan, Upgrade]], left: Sequence[Plan]
-) -> tuple[int, int]:
-    """``LeftOut.clusters``."""
-    taken, out = _places(plan for plan, _ in upgrades), _places(left)
+def _counted(proposal: Proposal, planned: UpdateGroupPlan, left: Iterable[Plan]) -> tuple[int, int]:
+    """``Proposal.clusters``."""
+    taken, out = _places(plan for plan, _ in proposal.upgrades), _places(left)
     rest = [places for plans in _sets(planned) if taken.isdisjoint(places := _places(plans))]
     count = sum(1 for _ in _sets(planned)) - len(rest)
     return count, count + sum(not out.isdisjoint(places) for places in rest)

@@ -44,11 +44,15 @@ class Subject(NamedTuple):
         issue = issue_of(repository, self.proposal.slug, self.bump_kind)
         return issue is None or not self.proposal.is_pending
 
+    @property
+    def idle(self) -> Result:
+        """The result before anything is done about it."""
+        return Result(self.planned.update_group, self.bump_kind, self.branch, Action.NONE)
+
     def untouched(self, repository: Repository) -> Result:
         """The result of a run that is about other pull requests."""
         pull = repository.branches[self.branch].open_pull
-        idle = Result(self.planned.update_group, self.bump_kind, self.branch, Action.NONE)
-        return idle if pull is None else idle._replace(action=Action.UNCHANGED, is_draft=pull.is_draft)
+        return self.idle if pull is None else self.idle._replace(action=Action.UNCHANGED, is_draft=pull.is_draft)
 
     def outside(self, now: datetime) -> Hold | None:
         """Why the schedule of its group keeps it waiting; None: the schedule is open."""

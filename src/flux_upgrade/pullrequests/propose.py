@@ -22,7 +22,7 @@ from flux_upgrade.planning.proposal import Proposal, ProposalContext, RunDetails
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import state_of
 from flux_upgrade.policy.hold_reasons import HoldReason, OpenPullRequest
-from flux_upgrade.pullrequests.left_out import is_before, left_out
+from flux_upgrade.pullrequests.left_out import is_before, with_left_out
 
 _ORDER = tuple(BumpKind)
 _ANSWERS = (HoldReason.CLOSED_BY_HUMAN, HoldReason.REVERTED)  # Of a person
@@ -50,8 +50,7 @@ def proposals_of(planned: UpdateGroupPlan, config: Config, approve: tuple[str, .
         # What is approved does not wait for the rest, and approves nothing else.
         upgrades = tuple(each for each in all_of_them if each[1].approved) or all_of_them
         if upgrades:
-            left = left_out(planned, upgrades)
-            found[bump_kind] = Proposal(
+            proposal = Proposal(
                 slug=update_group.slug,
                 name=update_group.name,
                 group=update_group.group,
@@ -60,10 +59,8 @@ def proposals_of(planned: UpdateGroupPlan, config: Config, approve: tuple[str, .
                 upgrades=upgrades,
                 is_asked=any(upgrade.bump.is_approved_by(each) for _, upgrade in upgrades for each in asked),
                 drifting=tuple(cluster for cluster in update_group.clusters if drift_of(cluster)),
-                held=left.held,
-                elsewhere=left.elsewhere,
-                clusters=left.clusters,
             )
+            found[bump_kind] = with_left_out(proposal, planned)
     return found
 
 

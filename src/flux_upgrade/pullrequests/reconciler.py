@@ -85,12 +85,11 @@ class Reconciler:
         self._contexts: dict[str, ProposalContext] = {}
 
     def act(self, subject: Subject, room: Room) -> Result:
-        planned, bump_kind, proposal, name = subject
-        idle = Result(planned.update_group, bump_kind, name, Action.NONE)
+        planned, proposal, idle = subject.planned, subject.proposal, subject.idle
         # Another target may be proposed by now: what was refused is closed all the same.
         is_refused = self._is_refused(idle) and not (proposal is not None and proposal.is_asked)
         if proposal is None or is_refused:
-            return self._end(planned, bump_kind, idle)
+            return self._end(planned, idle)
         outside = subject.outside(self._inventory.now)
         if subject.is_new(self._repository):
             hold = (None if proposal.approval else outside) or room.hold_of(subject)
@@ -114,9 +113,9 @@ class Reconciler:
         pull = self._repository.branches[idle.branch].open_pull
         return pull is not None and markers.is_ticked(pull.body, markers.SKIP)
 
-    def _end(self, planned: UpdateGroupPlan, bump_kind: BumpKind, idle: Result) -> Result:
+    def _end(self, planned: UpdateGroupPlan, idle: Result) -> Result:
         """Close what is open about a subject about which nothing is proposed."""
-        branch = self._repository.branches[idle.branch]
+        branch, bump_kind = self._repository.branches[idle.branch], idle.bump_kind
         issue = issue_of(self._repository, planned.update_group.slug, bump_kind)
         pull = branch.open_pull
         if pull is None and issue is None:
@@ -132,10 +131,9 @@ class Reconciler:
             ending = (markers.SKIP, "It is not proposed again because you ticked its skip box.")
         if ending is None:
             hold = in_the_way(planned, bump_kind, target)
-            reconciliation = (
-                Reconciliation(pull=pull) if hold is None else reconcile_held(branch, hold, self._repository)
-            )
-            return self._take(reconciliation, idle)
+            if hold is None:
+                return self._take(Reconciliation(pull=pull), idle)
+            return self._take(reconcile_held(branch, hold, self._repository), idle)
         return self._take(reconcile_without(branch, issue, *ending), idle)
 
     def close_stale(self, warn: Callable[[str], None]) -> Iterator[Result]:

@@ -8,7 +8,7 @@ from typing import Any
 from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.clusters.graph.walk import ClusterReads
 from flux_upgrade.model.markdown import counted
-from flux_upgrade.model.text import printable, printable_lines
+from flux_upgrade.model.text import capped, first_few, printable, printable_lines
 
 _MOST_LINES = 40
 _MOST_NAMES = 20
@@ -68,9 +68,7 @@ def _cluster(reads: ClusterReads) -> Iterator[str]:
         yield f"  root: {root.folder or '.'} ({root.place})"
     yield from _below(reads, -1, "  ")
     if reads.elsewhere:
-        shown = ", ".join(reads.elsewhere[:_MOST_NAMES])
-        more = len(reads.elsewhere) - _MOST_NAMES
-        yield f"  from other sources: {shown}" + (f" and {more} more" if more > 0 else "")
+        yield f"  from other sources: {first_few(reads.elsewhere, _MOST_NAMES)}"
     if reads.troubles:
         yield "  could not be followed:"
         yield from _limited([f"{_place(each.path, each.line)}: {each.message}" for each in reads.troubles])
@@ -102,9 +100,7 @@ def _unread(graph: ClusterGraph) -> Iterator[str]:
 
 
 def _limited(lines: Sequence[str]) -> Iterator[str]:
-    yield from (f"    {line}" for line in lines[:_MOST_LINES])
-    if len(lines) > _MOST_LINES:
-        yield f"    … and {len(lines) - _MOST_LINES} more: see `flux-upgrade inspect --graph --json`"
+    yield from (f"    {line}" for line in capped(lines, _MOST_LINES, "flux-upgrade inspect --graph --json"))
 
 
 def _place(path: str, line: int) -> str:

@@ -10,7 +10,7 @@ from flux_upgrade.impact.impact import EarlierTries, Impact, Managed, Refused, S
 from flux_upgrade.impact.kubernetes_versions import Fit
 from flux_upgrade.impact.overlay.result import Overlay
 from flux_upgrade.model.text import printable
-from flux_upgrade.planning.plan import UpdateGroupPlan, Upgrade
+from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.report.finding_kinds import FINDING_KINDS
 from flux_upgrade.report.findings import hit_value, place_value, uses_value
 from flux_upgrade.report.impact_phrases import TEXT, minor_text, sentences
@@ -118,28 +118,23 @@ def on_lines(plans: Iterable[UpdateGroupPlan]) -> list[Annotation]:
     """One for each line, whatever breaks first; at most ``_MOST``, the last of which says how many more."""
     found: dict[tuple[str, int, str], Annotation] = {}
     decisions = [(plan, each) for group in plans for plan in group.plans for each in plan.decisions]
-    impacts = [
-        (each.target, each.impact if isinstance(each, Upgrade) else plan.impacts.get(each.bump_kind))
-        for plan, each in decisions
-    ]
     title = "Flux refuses this today"
     for broken in (broken for plan, _ in decisions for broken in plan.broken_today):
         annotation = Annotation(Level.WARNING, printable(broken.sentence), title, broken.path, broken.line)
         found[broken.path, broken.line, title] = annotation
-    for rank in sorted({kind.rank for kind in FINDING_KINDS}):
-        findings = (
-            each
-            for target, impact in impacts
-            for kind in FINDING_KINDS
-            if impact is not None and kind.rank == rank
-            for each in kind.find(impact, target, TEXT)
-        )
-        for each in findings:
-            if each.title:
-                message = printable(each.message or sentences(TEXT, each.what, each.remedy))
-                title = printable(each.title)
-                annotation = Annotation(Level.WARNING, message, title, each.path, each.line)
-                found.setdefault((each.path, each.line, title), annotation)
+    ranked = [
+        (kind.rank, finding)
+        for plan, each in decisions
+        if (impact := plan.impact_of(each)) is not None
+        for kind in FINDING_KINDS
+        for finding in kind.find(impact, each.target, TEXT)
+        if finding.title
+    ]
+    for _, finding in sorted(ranked, key=lambda each: each[0]):
+        message = printable(finding.message or sentences(TEXT, finding.what, finding.remedy))
+        title = printable(finding.title)
+        annotation = Annotation(Level.WARNING, message, title, finding.path, finding.line)
+        found.setdefault((finding.path, finding.line, title), annotation)
     annotations = list(found.values())
     if len(annotations) <= _MOST:
         return annotations

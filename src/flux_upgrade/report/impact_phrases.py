@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
-from flux_upgrade.impact.diff.changes import Changes, CrdChange
+from flux_upgrade.impact.diff.changes import Changes
 from flux_upgrade.impact.impact import Detour, Evidence, Managed, PastRelease, Refused
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
-from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
 from flux_upgrade.model.markdown import code, counted, prose
 from flux_upgrade.model.text import enumeration
 from flux_upgrade.model.versions import Version
-from flux_upgrade.policy.decision import ChangeKind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -201,67 +199,3 @@ def unserved_line(changes: Changes, style: Style) -> str:
         f"{style.code(version)} of {enumeration(map(style.plain, kinds))}"
         for version, kinds in unserved(changes).items()
     )
-
-
-def unchanged(changes: Changes) -> list[str]:
-    """What people look for first, where nothing of it changed."""
-    same = [] if changes.rules else ["RBAC"]
-    found = changes.contents
-    if ChangeKind.NETWORK_POLICY not in found:
-        same.append("NetworkPolicies")
-    if ChangeKind.ARGUMENTS not in found:
-        same.append("the controllers' arguments, environment, resources and ports")
-    return same
-
-
-def way_back(changes: Changes) -> list[CrdChange]:
-    """CRDs whose storage version is one that they did not have before: the old ones would be refused."""
-    return [each for each in changes.crds if each.storage is not None and each.storage[1] in each.added]
-
-
-def restored(changes: Changes) -> list[CrdChange]:
-    """CRDs whose storage version is another one that they had before."""
-    return [each for each in changes.crds if each.storage is not None and each.storage[1] not in each.added]
-
-
-def applied(overlay: Overlay) -> tuple[int, int]:
-    """How many of its patches still apply, and how many there are."""
-    apply = (OverlayVerdict.APPLIES, OverlayVerdict.FROZEN, OverlayVerdict.BEHIND)
-    still = [each for each in overlay.findings if each.verdict in apply]
-    return len(still), len(overlay.findings)
-
-
-def is_reportable(overlay: Overlay) -> bool:
-    """Whether there is anything to say of it: one that only lists files is left out."""
-    return bool(overlay.findings or overlay.builder or overlay.unbuilt)
-
-
-def patches_line(overlay: Overlay, style: Style) -> str:
-    """How many still apply, and who says so."""
-    still, of = applied(overlay)
-    apply = "patch still applies" if of == 1 else "patches still apply"
-    applying = f"{still}/{of} {apply}" if of else "No patches"
-    built = ""
-    if overlay.unbuilt:
-        built = f", not built: {style.plain(overlay.unbuilt)}"
-    elif overlay.builder and not overlay.failed:
-        built = f", built with {style.plain(overlay.builder)} before and after the upgrade"
-    return f"{applying} ({style.code(overlay.path)}{built})"
-
-
-def remarkable(overlay: Overlay) -> list[OverlayFinding]:
-    """Of no danger, and not as it should be: what does nothing now, is unknown, is broken already."""
-    return [
-        each
-        for each in overlay.findings
-        if (each.verdict is OverlayVerdict.IDLE and not each.already)
-        or each.verdict is OverlayVerdict.UNKNOWN
-        or (each.verdict is OverlayVerdict.BREAKS and each.already)
-    ]
-
-
-def idle_line(overlay: Overlay, style: Style) -> str:
-    """What did nothing before the upgrade either is no news, and one line; empty: there is none."""
-    idle = (each for each in overlay.findings if each.verdict is OverlayVerdict.IDLE and each.already)
-    places = enumeration(dict.fromkeys(style.code(f"{each.path}:{each.line}") for each in idle))
-    return f"No effect before or after the upgrade: {places}" if places else ""

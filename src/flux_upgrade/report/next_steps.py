@@ -15,10 +15,9 @@ from flux_upgrade.planning.plan import UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.finding_kinds import FINDING_KINDS
-from flux_upgrade.report.findings import Finding, KnownChange, Severity, by_change, change_task
+from flux_upgrade.report.findings import Finding, Severity, by_change, change_task
 from flux_upgrade.report.impact_phrases import TEXT, detour_sentence, move_line, sentences, uses_of
-from flux_upgrade.report.overview_rows import Row, State
-from flux_upgrade.report.steps import Command, Remark, Stage, Step
+from flux_upgrade.report.overview_rows import Command, Remark, Row, Stage, State, Step
 from flux_upgrade.report.wording import edit_phrase, short
 
 _FEW = 3
@@ -46,12 +45,9 @@ def _of_changes(rows: Sequence[Row]) -> Iterator[Step]:
         for change, places in by_change([each for row in mine for each in _findings_of(row)]):
             if change.harm is not Harm.DIFFERS:
                 task, lines = change_task(change, places), (change.what, _where(places))
-                concerned = (row.name for row in mine if any(_is_of(each, change) for each in _findings_of(row)))
+                rules = ((row.name, each.change.rule) for row in mine for each in _findings_of(row) if each.change)
+                concerned = (name for name, rule in rules if rule == change.rule)
                 yield Step(stage, task, places=lines, clusters=tuple(dict.fromkeys(concerned)))
-
-
-def _is_of(found: Finding, change: KnownChange) -> bool:
-    return found.change is not None and found.change.rule == change.rule
 
 
 def _where(places: Sequence[Finding]) -> str:
@@ -73,7 +69,7 @@ def _migrations(rows: Sequence[Row], plans: Sequence[UpdateGroupPlan]) -> Iterat
 
 
 def _migrated_files(row: Row) -> Iterator[str]:
-    impact = _impact(row)
+    impact = row.plan.impact_of(row.decision)
     yield from (move.use.path for move in impact.moves) if impact is not None and row.state is State.HELD else ()
 
 
@@ -83,7 +79,7 @@ def _of_row(row: Row) -> Iterator[Step]:
     if row.state in (State.UP_TO_DATE, State.FAILED, State.WAITS):
         return
     clusters = (row.name,)
-    impact = _impact(row)
+    impact = row.plan.impact_of(row.decision)
     if impact is not None:
         for step in _of_impact(impact, row):
             yield step._replace(clusters=clusters)
@@ -95,7 +91,8 @@ def _of_row(row: Row) -> Iterator[Step]:
     elif hold is None or row.state is State.NEEDS_APPROVAL:
         yield _approval(row)
     elif _ends(hold, impact) or any(hold.reason in each.holds for each in _breaking(row)):
-        yield _approval(row) if hold.needs_approval else _upgrade_later(row)
+        upgrade = Step(Stage.APPROVE, f"Upgrade to {row.target}", Command.UPGRADE, clusters=clusters)
+        yield _approval(row) if hold.needs_approval else upgrade
     else:
         what = hold.hint or hold.reason.remedy
         what = f"{what[:1].upper()}{what[1:].rstrip('.')}"
@@ -135,17 +132,9 @@ def _of_change(row: Row) -> Iterator[tuple[str, Sequence[str]]]:
             yield f"{row.name}: {counted(len(edits), 'manual edit')} {what}", lines
 
 
-def _impact(row: Row) -> Impact | None:
-    return row.decision.impact if isinstance(row.decision, Upgrade) else row.plan.impacts.get(row.decision.bump_kind)
-
-
 def _approval(row: Row) -> Step:
     approval = BumpKind(row.bump_kind).approval(row.decision.target)
     return Step(Stage.APPROVE, f"Approve Flux {approval}", Command.APPROVE, approval, clusters=(row.name,))
-
-
-def _upgrade_later(row: Row) -> Step:
-    return Step(Stage.APPROVE, f"Upgrade to {row.target}", Command.UPGRADE, clusters=(row.name,))
 
 
 def _is_ready(row: Row) -> bool:
@@ -188,7 +177,7 @@ def _flux_migrate(impact: Impact, *, is_ready: bool) -> Iterator[Step]:
 
 
 def _findings_of(row: Row) -> Iterator[Finding]:
-    impact = _impact(row)
+    impact = row.plan.impact_of(row.decision)
     if impact is not None and row.state is not State.FAILED:
         for kind in FINDING_KINDS:
             yield from kind.find(impact, row.decision.target, TEXT)
@@ -201,7 +190,7 @@ def remarks_of(rows: Sequence[Row]) -> Iterator[Remark]:
     for row in rows:
         for what, about in _of_change(row):
             reviews.setdefault(what, {}).update(dict.fromkeys(about))
-        impact = _impact(row)
+        impact = row.plan.impact_of(row.decision)
         if impact is not None and impact.detour is not None:
             why = detour_sentence(impact.detour, row.decision.target, TEXT)
             reviews.setdefault(why, {})[row.name] = None

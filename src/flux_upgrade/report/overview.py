@@ -13,9 +13,8 @@ from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import first_few
 from flux_upgrade.planning.plan import UpdateGroupPlan
-from flux_upgrade.report.overview_rows import Row, State, is_left, rows_of, with_outcome
+from flux_upgrade.report.overview_rows import Remark, Row, Stage, State, Step, is_left, rows_of, with_outcome
 from flux_upgrade.report.plans import drift
-from flux_upgrade.report.steps import Remark, Stage, Step
 
 _FEW = 3
 _PLURALS = {State.NEEDS_APPROVAL: "need approval", State.WAITS: "wait"}

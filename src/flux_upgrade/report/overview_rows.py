@@ -1,9 +1,9 @@
-"""The rows of the overview: what happens to each cluster, and to what is decided by itself."""
+"""The values of the overview: rows, a decision each; steps, what to do next; remarks, what else to know."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import Cluster
@@ -41,6 +41,49 @@ class Row(NamedTuple):
     decision: Upgrade | Hold
     is_reference: bool  # It is no cluster
     group: str = ""  # Slug of the update group
+
+
+class Stage(IntEnum):
+    """In which order steps are taken."""
+
+    BEFORE_READY = 0
+    READY = 1
+    AFTER_READY = 2
+    PREPARE = 3
+    MIGRATE = 4
+    RECONCILE = 5
+    FLUX_MIGRATE = 6
+    CHECK = 7
+    APPROVE = 8
+    AFTER = 9
+    UNBLOCK = 10
+
+
+class Command(IntEnum):
+    """What a step is done with; how that is typed, or clicked, depends on where it is shown."""
+
+    NONE = 0
+    UPGRADE = 1
+    MIGRATE = 2
+    APPROVE = 3
+    FLUX_MIGRATE = 4
+
+
+class Step(NamedTuple):
+    stage: Stage
+    what: str  # An imperative sentence, names between backticks, without a full stop
+    command: Command = Command.NONE
+    argument: str = ""  # Of the command: a release, or what is approved
+    places: tuple[str, ...] = ()  # Lines that it is about; without markup
+    clusters: tuple[str, ...] = ()  # Names of the rows that it is about
+    reason: str = ""  # Why, the same for all places; it is shown once behind them
+
+
+class Remark(NamedTuple):
+    """Something that goes on working, and is worth a look."""
+
+    what: str  # A sentence
+    places: tuple[str, ...]
 
 
 def rows_of(group: UpdateGroupPlan) -> Iterator[Row]:
@@ -81,7 +124,7 @@ def decision_rows(plan: Plan, name: str, *, is_reference: bool = False) -> Itera
     for each in plan.decisions:
         row = Row(name, current, str(each.target), str(each.bump_kind), State.HELD, "", plan, each, is_reference)
         if isinstance(each, Upgrade):
-            yield row._replace(state=_state_of(each), why=_waits_for(each) or _steps_after(each))
+            yield row._replace(state=_state_of(each), why="; ".join(each.waits_for) or _steps_after(each))
         elif each.reason is HoldReason.UP_TO_DATE:
             yield row._replace(target="", bump_kind="", state=State.UP_TO_DATE)
         elif each.reason is HoldReason.NEEDS_APPROVAL and each.target:
@@ -100,10 +143,6 @@ def _state_of(upgrade: Upgrade) -> State:
     if not upgrade.approved:
         return State.NEEDS_APPROVAL
     return State.WAITS if upgrade.waits else State.READY
-
-
-def _waits_for(upgrade: Upgrade) -> str:
-    return "; ".join(upgrade.wait.why) if upgrade.wait is not None and upgrade.waits else ""
 
 
 def _steps_after(upgrade: Upgrade) -> str:

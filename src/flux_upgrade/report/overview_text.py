@@ -9,9 +9,8 @@ from flux_upgrade.config.environment import Terminal
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.text import capped, first_few, printable
 from flux_upgrade.report.overview import Overview
-from flux_upgrade.report.overview_rows import Row, State
+from flux_upgrade.report.overview_rows import Command, Remark, Row, Stage, State, Step
 from flux_upgrade.report.plans import NOTHING_TO_UPGRADE
-from flux_upgrade.report.steps import Command, Remark, Stage, Step
 
 PLAIN = Terminal()
 

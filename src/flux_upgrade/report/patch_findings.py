@@ -1,24 +1,16 @@
-"""Findings about what the repository patches over an installation."""
+"""Findings about what the repository patches over an installation, and phrases for them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from flux_upgrade.impact.impact import Impact
-from flux_upgrade.impact.overlay.result import OverlayFinding, OverlayVerdict
+from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
+from flux_upgrade.model.text import enumeration
 from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.findings import Finding, Severity
-from flux_upgrade.report.impact_phrases import (
-    TEXT,
-    Style,
-    idle_line,
-    is_reportable,
-    patches_line,
-    place,
-    remarkable,
-    sentences,
-)
+from flux_upgrade.report.impact_phrases import TEXT, Style, place, sentences
 
 _NEWS = (OverlayVerdict.BREAKS, OverlayVerdict.FROZEN, OverlayVerdict.BEHIND)
 _BEHIND = "Extend the patch to the API version that the release stores"
@@ -96,3 +88,46 @@ def patch_line(each: OverlayFinding, style: Style) -> str:
     verdict = sentences(style, each.detail or each.verdict, each.hint)
     dropped = f" Not applied: {', '.join(map(style.code, each.drops))}." if each.drops else ""
     return f"{where}, {style.plain(each.what)}: {verdict}{dropped}"
+
+
+def applied(overlay: Overlay) -> tuple[int, int]:
+    """How many of its patches still apply, and how many there are."""
+    apply = (OverlayVerdict.APPLIES, OverlayVerdict.FROZEN, OverlayVerdict.BEHIND)
+    still = [each for each in overlay.findings if each.verdict in apply]
+    return len(still), len(overlay.findings)
+
+
+def is_reportable(overlay: Overlay) -> bool:
+    """Whether there is anything to say of it: one that only lists files is left out."""
+    return bool(overlay.findings or overlay.builder or overlay.unbuilt)
+
+
+def patches_line(overlay: Overlay, style: Style) -> str:
+    """How many still apply, and who says so."""
+    still, of = applied(overlay)
+    apply = "patch still applies" if of == 1 else "patches still apply"
+    applying = f"{still}/{of} {apply}" if of else "No patches"
+    built = ""
+    if overlay.unbuilt:
+        built = f", not built: {style.plain(overlay.unbuilt)}"
+    elif overlay.builder and not overlay.failed:
+        built = f", built with {style.plain(overlay.builder)} before and after the upgrade"
+    return f"{applying} ({style.code(overlay.path)}{built})"
+
+
+def remarkable(overlay: Overlay) -> list[OverlayFinding]:
+    """Of no danger, and not as it should be: what does nothing now, is unknown, is broken already."""
+    return [
+        each
+        for each in overlay.findings
+        if (each.verdict is OverlayVerdict.IDLE and not each.already)
+        or each.verdict is OverlayVerdict.UNKNOWN
+        or (each.verdict is OverlayVerdict.BREAKS and each.already)
+    ]
+
+
+def idle_line(overlay: Overlay, style: Style) -> str:
+    """What did nothing before the upgrade either is no news, and one line; empty: there is none."""
+    idle = (each for each in overlay.findings if each.verdict is OverlayVerdict.IDLE and each.already)
+    places = enumeration(dict.fromkeys(style.code(f"{each.path}:{each.line}") for each in idle))
+    return f"No effect before or after the upgrade: {places}" if places else ""

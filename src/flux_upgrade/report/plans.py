@@ -49,7 +49,7 @@ def plan_lines(plan: Plan, above: Sequence[Plan]) -> Iterator[str]:
     for decision in plan.decisions:
         if isinstance(decision, Upgrade):
             waits = "" if decision.approved else " · needs approval"
-            waits += f" · waits: {'; '.join(decision.wait.why)}" if decision.wait is not None and decision.waits else ""
+            waits += f" · waits: {'; '.join(decision.waits_for)}" if decision.waits else ""
             what = "" if decision.waiting else "upgrade "
             yield f"  {decision.bump_kind}: {what}{step(plan, decision)}{waits}"
             yield from (f"    {line}" for line in _upgrade(decision, above))
@@ -215,13 +215,12 @@ def _decision(plan: Plan, decision: Upgrade | Hold) -> dict[str, Any]:
     value["waits-for"] = []
     value |= {"bump": str(decision.bump_kind), "target": decision.target or None}
     if isinstance(decision, Upgrade):
-        impact = decision.impact
         value |= {"action": "upgrade", "approved": decision.approved, "detail": decision.bump.why or None}
-        value["waits-for"] = list(decision.wait.why) if decision.wait is not None and decision.waits else []
+        value["waits-for"] = list(decision.waits_for)
     else:
-        impact = plan.impacts.get(decision.bump_kind)
         value |= {"action": "hold", "reason": str(decision.reason)}
         value |= fields(decision, "detail", "hint", "since", "until")
+    impact = plan.impact_of(decision)
     if impact is not None:
         from flux_upgrade.report.impact_json import impact_value  # late: nearly every run has none
 

@@ -11,7 +11,7 @@ from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.proof import FILE, Proof, Verdict
 from flux_upgrade.manifests.residue import Edit, Op
 from flux_upgrade.model.markdown import counted
-from flux_upgrade.model.text import excerpts, one_line
+from flux_upgrade.model.text import capped, excerpts, one_line
 
 _KEYS = {
     "back_to": "back-to",
@@ -154,7 +154,5 @@ def text_of(value: Any) -> str:
 
 def edit_lines(edits: Sequence[Edit]) -> Iterator[str]:
     """The first of them, indented, and how many more there are."""
-    for edit in edits[:MOST_LINES]:
-        yield f"    {edit_phrase(edit, str, short)}"
-    if len(edits) > MOST_LINES:
-        yield f"    … and {len(edits) - MOST_LINES} more: see `flux-upgrade inspect --json`"
+    lines = [edit_phrase(each, str, short) for each in edits]
+    yield from (f"    {line}" for line in capped(lines, MOST_LINES, "flux-upgrade inspect --json"))

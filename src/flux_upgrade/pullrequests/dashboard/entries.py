@@ -131,16 +131,13 @@ def _entry(rows: Sequence[Row], planned: UpdateGroupPlan, config: Config, reposi
     )
     decision = row.decision
     if isinstance(decision, Upgrade):
-        waits = decision.wait.why if decision.wait is not None and decision.waits else ()
-        return entry._replace(why="; ".join(waits), note="" if pull or issue or section is Section.UNOPENED else _LATER)
+        note = "" if pull or issue or section is Section.UNOPENED else "not opened yet"
+        return entry._replace(why="; ".join(decision.waits_for), note=note)
     if row.state is State.NEEDS_APPROVAL:
         return entry
     hint = decision.hint if section is Section.HELD else ""
     since = decision.since[:10] if section is Section.DECLINED else ""
     return entry._replace(reason=str(decision.reason), since=since, why=decision.detail, hint=hint)
-
-
-_LATER = "not opened yet"
 
 
 def _section(row: Row, *, is_open: bool) -> Section | None:
@@ -195,7 +192,7 @@ def _rings(plans: Sequence[UpdateGroupPlan]) -> Iterator[RingEntry]:
         for plan in planned.plans:
             for each in plan.decisions:
                 if isinstance(each, Upgrade):
-                    waits |= dict.fromkeys(each.wait.why if each.wait is not None and each.waits else ())
+                    waits |= dict.fromkeys(each.waits_for)
                 elif each.reason in (HoldReason.WAITS_FOR_GROUP, HoldReason.GROUP_REVERTED):
                     waits[each.detail] = None
         contexts = group.ring.healthy.contexts if group.ring.healthy is not None else ()

@@ -11,7 +11,7 @@ from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.markdown import code, plain, prose, table
 from flux_upgrade.model.text import first_few
 from flux_upgrade.pullrequests.dashboard.entries import ClusterEntry, Entry, RingEntry, Section, Shown
-from flux_upgrade.pullrequests.text.boxes import taking_effect
+from flux_upgrade.pullrequests.text.boxes import TAKING_EFFECT
 
 TITLE = "Flux dashboard"
 _FEW = 3
@@ -29,7 +29,7 @@ class _Block(NamedTuple):
 
 def dashboard_text(shown: Shown, repository: Repository, ticked: Collection[str], room: int) -> str:
     """``ticked``: the boxes that stay so. ``room``: characters; no line is cut in two."""
-    first = [f"{_INTRO} {taking_effect()}", f"**{plain(shown.counts)}.**" if shown.counts else "No cluster is known."]
+    first = [f"{_INTRO} {TAKING_EFFECT}", f"**{plain(shown.counts)}.**" if shown.counts else "No cluster is known."]
     first += [f"> **Drift**: {plain(each)}" for each in shown.drift]
     return _fitted("\n\n".join(first), list(_blocks(shown, repository, ticked)), room)
 

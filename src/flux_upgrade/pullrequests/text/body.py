@@ -11,15 +11,8 @@ from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.text import enumeration
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.feedback import APPROVED
-from flux_upgrade.pullrequests.text import (
-    cluster_changes,
-    flux_migrate,
-    groups_before,
-    migration,
-    verification,
-    waits_for_schedule,
-)
-from flux_upgrade.pullrequests.text.boxes import held_checks, rebase, taking_effect
+from flux_upgrade.pullrequests.text import cluster_changes, flux_migrate, migration, verification, waits
+from flux_upgrade.pullrequests.text.boxes import REBASE_BOX, TAKING_EFFECT, held_checks
 from flux_upgrade.pullrequests.text.breaking_changes import acceptance, unaccepted
 from flux_upgrade.pullrequests.text.checklist import left_out, tasks
 from flux_upgrade.pullrequests.text.commit import title
@@ -29,6 +22,7 @@ from flux_upgrade.pullrequests.text.view import View
 _SPARE = 32  # One part in so many of the limit is left to people, and to the line that says why it was closed
 _FEW = 5
 _ROWS = 10
+_DIGESTS = "**Pinned by digest**, as the registry has it for the new tag:"
 _LISTS = (40, 12, 4, 1)  # Lengths of lists, one after the other, until the text fits
 
 
@@ -84,8 +78,7 @@ def _beginning(view: View, approval: str) -> Iterator[str]:
         yield f"**Action required**\n{numbered(todo)}"
     yield from cluster_changes.upgrade_path(view)
     yield from left_out(view)
-    yield from groups_before.paragraph(view)
-    yield from waits_for_schedule.paragraph(view)
+    yield from waits.paragraphs(view)
     yield from acceptance(view)
     yield from flux_migrate.kept_box(view)
     yield from verification.drift(view)
@@ -96,15 +89,14 @@ def _beginning(view: View, approval: str) -> Iterator[str]:
 def _first(view: View, todo: list[str]) -> str:
     is_step = view.is_migration or (view.moves and not view.aligns)
     size = view.proposal.bump_kind.capitalize() if is_step else _at_rest(view)
-    waits = ["needs approval"] if view.proposal.is_pending else []
-    waits += [
-        *groups_before.short(view),
-        *waits_for_schedule.short(view),
+    why_draft = [
+        *(["needs approval"] if view.proposal.is_pending else []),
+        *waits.short(view),
         *(["a patch breaks"] if unaccepted(view) else []),
     ]
     needs = f"**{counted(len(todo), 'action')} required**" if todo else "no action required"
     about = [*_where(view), migration.size(view) if view.is_migration else _from_to(view)]
-    return " · ".join([f"**{size}**", *about, *waits, needs])
+    return " · ".join([f"**{size}**", *about, *why_draft, needs])
 
 
 def _at_rest(view: View) -> str:
@@ -157,16 +149,12 @@ def _middle(view: View) -> Iterator[str]:
 def _upgraded(view: View) -> Iterator[str]:
     yield from _changes(view)
     yield from migration.along(view)
-    yield from _digests(view)
+    yield from view.listed(_DIGESTS, cluster_changes.digests(view), for_one=_DIGESTS)
     if view.pins:
         others = "Other version references" if view.manifests else "Version references"
         yield f"**{others} updated**\n\n{verification.pins(view)}"
-    remarks = verification.pin_remarks(view)
-    if remarks:
-        yield f"**About these references**\n{bullets(view.limited(remarks))}"
-    changed = verification.flags_changed(view)
-    if changed:
-        yield f"**Install flags changed**, as you configured:\n{bullets(view.limited(changed))}"
+    yield from view.listed("**About these references**", verification.pin_remarks(view))
+    yield from view.listed("**Install flags changed**, as you configured:", verification.flags_changed(view))
     yield from _kept(view)
     yield from cluster_changes.besides(view)
 
@@ -174,20 +162,15 @@ def _upgraded(view: View) -> Iterator[str]:
 def _verified(view: View) -> Iterator[str]:
     if view.is_migration:
         return
-    lines = verification.proof(view)
-    is_short = view.is_one or len(lines) == 1
-    yield (
-        f"**Verification:** {'. '.join(lines)}." if is_short else f"**Verification**\n{bullets(view.limited(lines))}"
-    )
-    yield from _patches(view)
-
-
-def _patches(view: View) -> Iterator[str]:
-    patches = list(cluster_changes.patches(view))
+    lines, patches = verification.proof(view), list(cluster_changes.patches(view))
+    if view.is_one or len(lines) == 1:
+        yield f"**Verification:** {'. '.join(lines)}."
+    else:
+        yield from view.listed("**Verification**", lines)
     if len(patches) == 1:
         yield f"**Patches:** {patches[0]}."
-    elif patches:
-        yield f"**Patches**\n{bullets(view.limited(patches))}"
+    else:
+        yield from view.listed("**Patches**", patches)
 
 
 def _changes(view: View) -> Iterator[str]:
@@ -203,35 +186,15 @@ def _changes(view: View) -> Iterator[str]:
     yield from cluster_changes.unseen(view)
 
 
-def _digests(view: View) -> Iterator[str]:
-    pins = cluster_changes.digests(view)
-    heading = "**Pinned by digest**, as the registry has it for the new tag:"
-    if len(pins) == 1:
-        yield f"{heading} {pins[0]}"
-    elif pins:
-        yield f"{heading}\n{bullets(view.limited(pins))}"
-
-
 def _kept(view: View) -> Iterator[str]:
-    flags, kept, absorbed = (
-        verification.flags_kept(view),
-        verification.edits(view, "kept"),
-        verification.edits(view, "absorbed"),
-    )
-    if len(flags) == 1:
-        yield f"**Install flags kept:** {flags[0]}"
-    elif flags:
-        yield f"**Install flags kept**\n{bullets(view.limited(flags))}"
+    yield from view.listed("**Install flags kept**", verification.flags_kept(view), for_one="**Install flags kept:**")
+    kept = verification.edits(view, "kept")
     if kept:
-        listed, count = bullets(view.limited(kept)), len(_all_kept(view))
+        listed = bullets(view.limited(kept))
+        count = len({edit.identity for each in view.manifests for edit in each.change.carried.kept})
         heading = "Your manual edit (kept)" if count == 1 else f"Your {count} manual edits (kept)"
         yield f"**{heading}**\n{listed}" if count <= _FEW else fold(f"<b>{heading}</b>", listed)
-    if absorbed:
-        yield f"**Your edits that the release now contains**\n{bullets(view.limited(absorbed))}"
-
-
-def _all_kept(view: View) -> set[str]:
-    return {edit.identity for each in view.manifests for edit in each.change.carried.kept}
+    yield from view.listed("**Your edits that the release now contains**", verification.edits(view, "absorbed"))
 
 
 def _end(view: View) -> str:
@@ -269,5 +232,5 @@ def _why(view: View) -> str:
 
 def _boxes(view: View) -> str:
     which = "" if view.is_migration else f" {view.answer}"
-    boxes = [rebase(), markers.checkbox(markers.SKIP, f"skip{which}: close this and do not propose it again")]
-    return "\n".join([f"{taking_effect()}\n", *boxes])
+    boxes = [REBASE_BOX, markers.checkbox(markers.SKIP, f"skip{which}: close this and do not propose it again")]
+    return "\n".join([f"{TAKING_EFFECT}\n", *boxes])

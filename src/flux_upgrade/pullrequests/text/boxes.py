@@ -7,16 +7,11 @@ from collections.abc import Iterator
 from flux_upgrade.model import markers
 from flux_upgrade.planning.proposal import ProposalContext
 
-
-def rebase() -> str:
-    return markers.checkbox(
-        markers.REBASE, "rebase: recreate this branch from the base branch, discarding other commits on it"
-    )
-
-
-def taking_effect() -> str:
-    """When an answer counts. The same text whatever starts a run, and wherever: else runs would rewrite it in turn."""
-    return "Boxes and labels take effect at the next run. To start one in GitHub Actions, click **Run workflow**."
+REBASE_BOX = markers.checkbox(
+    markers.REBASE, "rebase: recreate this branch from the base branch, discarding other commits on it"
+)
+# When an answer counts. The same text whatever starts a run, and wherever: else runs would rewrite it in turn.
+TAKING_EFFECT = "Boxes and labels take effect at the next run. To start one in GitHub Actions, click **Run workflow**."
 
 
 def held_checks(context: ProposalContext) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 
 from flux_upgrade.manifests.images import ImageState
@@ -75,16 +75,12 @@ def _api_versions(view: View) -> Iterator[str]:
 
 
 def _of_pins(view: View) -> Iterator[str]:
-    yield from dict.fromkeys(plain(task) for each in view.pins for task in each.change.todo)
+    yield from dict.fromkeys(plain(task) for _, upgrade in view.pins for task in upgrade.change.todo)
 
 
 def _given_up(view: View) -> Iterator[str]:
-    dropped = edits(view, "dropped")
-    if dropped:
-        yield (
-            "Review the edits that the release's values replace, because of `--on-conflict take-release`:\n"
-            f"{bullets(view.limited(dropped))}"
-        )
+    what = "Review the edits that the release's values replace, because of `--on-conflict take-release`:"
+    yield from view.listed(what, edits(view, "dropped"))
 
 
 def _unverified(view: View) -> Iterator[str]:
@@ -101,13 +97,11 @@ def _not_covered(view: View) -> Iterator[str]:
         for each in view.manifests
         if each.change.not_covered
     )
-    lines = view.by_installation(said)
-    if lines:
-        yield (
-            f"Review these flags in the diff: {view.proposal.target} is newer than this flux-upgrade, and its rules "
-            "could be verified only for Flux's default flags.\n"
-            f"{bullets(view.limited(lines))}"
-        )
+    what = (
+        f"Review these flags in the diff: {view.proposal.target} is newer than this flux-upgrade, and its rules "
+        "could be verified only for Flux's default flags."
+    )
+    yield from view.listed(what, view.by_installation(said))
 
 
 def _own_images(view: View) -> Iterator[str]:
@@ -121,18 +115,15 @@ def _own_images(view: View) -> Iterator[str]:
             and each.name not in proved.change.seen
         }
     )
-    if images:
-        what = "Make sure that your own images exist, or their controllers do not start"
-        yield _listed(view, what, map(code, images))
+    what = "Make sure that your own images exist, or their controllers do not start:"
+    if len(images) == 1:
+        yield f"{what} {code(images[0])}."
+    else:
+        yield from view.listed(what, list(map(code, images)))
 
 
 def _after(proved: ManifestUpgrade) -> dict[str, str]:
     return {name: new for name, _, new in proved.change.images}
-
-
-def _listed(view: View, what: str, lines: Iterable[str]) -> str:
-    shown = view.limited(list(lines))
-    return f"{what}: {shown[0]}." if len(shown) == 1 else f"{what}:\n{bullets(shown)}"
 
 
 def _held(view: View) -> Iterator[str]:
@@ -154,8 +145,7 @@ def left_out(view: View) -> Iterator[str]:
     for plan in sorted(view.proposal.elsewhere, key=lambda plan: (plan.path, plan.line)):
         reasons.setdefault(_elsewhere(view, plan), []).append(plan)
     lines = [f"{view.places(plans)}: {why}" for why, plans in reasons.items()]
-    if lines:
-        yield f"**Not in this pull request**\n{bullets(view.limited(lines))}"
+    yield from view.listed("**Not in this pull request**", lines)
 
 
 def _elsewhere(view: View, plan: Plan) -> str:

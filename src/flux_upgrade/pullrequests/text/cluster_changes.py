@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from flux_upgrade.impact.diff.changes import Changes, CrdChange
+from flux_upgrade.impact.diff.changes import Changes
 from flux_upgrade.impact.diff.sentences import lines
 from flux_upgrade.impact.kubernetes_versions import support
 from flux_upgrade.manifests.images import Image, tag_order
@@ -13,26 +13,19 @@ from flux_upgrade.model.markdown import bullets, code, counted, fold, plain
 from flux_upgrade.model.markers import WayBack
 from flux_upgrade.model.text import enumeration
 from flux_upgrade.planning.plan import Plan
+from flux_upgrade.policy.decision import ChangeKind
 from flux_upgrade.pullrequests.text.verification import version_text
 from flux_upgrade.pullrequests.text.view import AnalyzedUpgrade, View
 from flux_upgrade.report.impact_phrases import (
     MARKDOWN,
-    applied,
     detour_sentence,
     hops_line,
-    idle_line,
-    is_reportable,
-    patches_line,
-    remarkable,
-    restored,
     sentences,
     support_line,
-    unchanged,
     unserved_line,
-    way_back,
 )
 from flux_upgrade.report.listed_changes import in_cluster, said_apart
-from flux_upgrade.report.patch_findings import patch_line
+from flux_upgrade.report.patch_findings import applied, idle_line, is_reportable, patch_line, patches_line, remarkable
 
 _SHORT = 8  # Lines of what changes that are not folded
 _FEW = 3
@@ -46,12 +39,10 @@ def besides(view: View) -> Iterator[str]:
     lines = dict.fromkeys(
         f"{code(f'{each.path}:{each.line}')}: {sentences(MARKDOWN, each.sentence)}" for each in broken
     )
-    if lines:
-        yield f"**Already broken today**, independent of this upgrade:\n{bullets(view.limited(list(lines)))}"
+    yield from view.listed("**Already broken today**, independent of this upgrade:", list(lines))
     unread = sorted({path for each in view.analyzed for path in each.impact.unread})
-    if unread:
-        what = f"but these files use API versions that {enumeration(view.targets)} does not serve. They are unchanged"
-        yield f"**Read by no cluster**, {what}:\n{bullets(view.limited(list(map(code, unread))))}"
+    what = f"but these files use API versions that {enumeration(view.targets)} does not serve. They are unchanged"
+    yield from view.listed(f"**Read by no cluster**, {what}:", list(map(code, unread)))
 
 
 def upgrade_path(view: View) -> Iterator[str]:
@@ -115,7 +106,12 @@ def _gone(known: AnalyzedUpgrade, view: View) -> Iterator[str]:
 
 
 def _same(changes: Changes) -> Iterator[str]:
-    same = unchanged(changes)
+    """What users look for first, where nothing of it changed."""
+    same = [] if changes.rules else ["RBAC"]
+    if ChangeKind.NETWORK_POLICY not in changes.contents:
+        same.append("NetworkPolicies")
+    if ChangeKind.ARGUMENTS not in changes.contents:
+        same.append("the controllers' arguments, environment, resources and ports")
     if same:
         yield f"Unchanged: {enumeration(same)}"
 
@@ -150,28 +146,29 @@ def way_back_of(view: View) -> WayBack:
     """The same, for a run after the merge."""
     found = [each.impact.changes for each in view.analyzed]
     known = [changes for changes in found if changes is not None]
-    if any(map(way_back, known)):
+    if _stored_anew(known, had_version=False):
         return WayBack.REFUSED
     return WayBack.SAFE if known and len(known) == len(found) else WayBack.UNKNOWN
 
 
 def _storage(found: Sequence[Changes]) -> str:
-    refused = _stored_anew(crd for changes in found for crd in way_back(changes))
+    refused = _stored_anew(found, had_version=False)
     if refused:
         return (
             f"A revert is not enough: {refused} after the upgrade, which the older CRDs do not have. The API server "
             "rejects them while `status.storedVersions` contains it."
         )
-    kept = _stored_anew(crd for changes in found for crd in restored(changes))
+    kept = _stored_anew(found, had_version=True)
     if kept:
         return f"Reverting is safe: {kept} from then on, which the older CRDs have, too."
     return "Reverting is safe: both releases store objects in the same API versions."
 
 
-def _stored_anew(crds: Iterable[CrdChange]) -> str:
+def _stored_anew(found: Iterable[Changes], *, had_version: bool) -> str:
+    """What is stored in another version from then on; empty: nothing. ``had_version``: one that its CRD had before."""
     kinds: dict[str, set[str]] = {}
-    for crd in crds:
-        if crd.storage is not None:
+    for crd in (crd for changes in found for crd in changes.crds):
+        if crd.storage is not None and (crd.storage[1] not in crd.added) is had_version:
             kinds.setdefault(crd.storage[1], set()).add(crd.kind)
     phrases = (
         f"{enumeration(map(code, sorted(each)))} {'are' if len(each) > 1 else 'is'} stored as {code(version)}"

@@ -13,7 +13,7 @@ from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Status
 from flux_upgrade.model.markdown import code, inert, plain, prose, shortened, visible
 from flux_upgrade.model.markers import MarkerState
-from flux_upgrade.planning.plan import Plan, Upgrade, files_after, files_before
+from flux_upgrade.planning.plan import files_after, files_before
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.decision import Hold, OnFailure
 from flux_upgrade.pullrequests.text import migration
@@ -157,6 +157,7 @@ def _sha256(content: bytes) -> str:
 
 def state_for(proposal: Proposal, context: ProposalContext) -> MarkerState:
     """What is written into a pull request beside its text."""
+    moved = [markers.content_entry(plan.path, plan.pin.content) for plan, each in proposal.upgrades if each.waiting]
     return MarkerState(
         group=proposal.slug,
         subject=proposal.bump_kind,
@@ -169,7 +170,8 @@ def state_for(proposal: Proposal, context: ProposalContext) -> MarkerState:
                 {
                     markers.path_entry(path, upgrade.target, proposal.target)
                     for plan, upgrade in proposal.upgrades
-                    for path in _about(plan, upgrade)
+                    # The installations that it is about, whatever files it changes.
+                    for path in upgrade.waiting or (plan.path,)
                 }
             )
         ),
@@ -177,14 +179,8 @@ def state_for(proposal: Proposal, context: ProposalContext) -> MarkerState:
         stored=tuple(_stored(proposal)),
         config=context.config,
         way_back=way_back_of(View(proposal, context)) if proposal.group.ring.on_failure is OnFailure.REVERT else "",
-        moved=tuple(_moved(proposal))[:_MOST_MOVED],
+        moved=tuple(moved[:_MOST_MOVED]),
     )
-
-
-def _moved(proposal: Proposal) -> Iterator[str]:
-    for plan, upgrade in proposal.upgrades:
-        if upgrade.waiting:
-            yield markers.content_entry(plan.path, plan.pin.content)
 
 
 def _stored(proposal: Proposal) -> Iterator[str]:
@@ -199,11 +195,6 @@ def _stored(proposal: Proposal) -> Iterator[str]:
         room -= len(line)
         if line and room >= 0:
             yield line
-
-
-def _about(plan: Plan, upgrade: Upgrade) -> tuple[str, ...]:
-    """The installations that a pull request is about, whatever files it changes."""
-    return upgrade.waiting or (plan.path,)
 
 
 def closing(body: str, state: MarkerState, why: str) -> str:

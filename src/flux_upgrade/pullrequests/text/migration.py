@@ -140,9 +140,8 @@ def _details(view: View) -> Iterator[str]:
         ("**Fields that change**", fields, prose),
         ("**Not to the newest version**", kept, plain),
     ):
-        if found:
-            lines = [f"{shown(each)} ({first_few(places, _FEW)})" for each, places in sorted(found.items())]
-            yield f"{heading}\n{bullets(view.limited(lines))}"
+        lines = [f"{shown(each)} ({first_few(places, _FEW)})" for each, places in sorted(found.items())]
+        yield from view.listed(heading, lines)
     items = [_file(view, file) for file in view.moved if file.moves]
     yield fold(f"<b>{counted(len(items), 'file')}</b>", bullets(view.limited(items)))
 
@@ -162,12 +161,8 @@ def _left(view: View) -> Iterator[str]:
     blocking = [line for each, line in found if each.blocks]
     texts = [line for each, line in found if each.reason is Reason.TEXT]
     broken = [line for each, line in found if is_broken_already(each)]
-    if blocking:
-        yield (
-            f"**Not migrated:** change these yourself before {view.proposal.target}\n{bullets(view.limited(blocking))}"
-        )
-    if broken:
-        yield f"**Not migrated, and already broken today**\n{bullets(view.limited(broken))}"
+    yield from view.listed(f"**Not migrated:** change these yourself before {view.proposal.target}", blocking)
+    yield from view.listed("**Not migrated, and already broken today**", broken)
     if texts:
         yield fold(f"{counted(len(texts), 'mention')} in texts, left as they are", bullets(view.limited(texts)))
 

@@ -92,12 +92,12 @@ def pins(view: View) -> str:
     """A table of the pins, from → to."""
     rows = [
         (
-            code(each.pin.place(each.plan.path), _WHERE),
-            plain(each.pin.kind),
-            version_text(each.pin.raw),
-            version_text(each.change.raw),
+            code(plan.pin.place(plan.path), _WHERE),
+            plain(plan.pin.kind),
+            version_text(plan.pin.raw),
+            version_text(upgrade.change.raw),
         )
-        for each in view.pins
+        for plan, upgrade in view.pins
     ]
     return view.table(("Where", "What", "From", "To"), rows)
 
@@ -110,9 +110,9 @@ def version_text(written: str) -> str:
 def pin_remarks(view: View) -> list[str]:
     """What a change of a pin brings along, and what else there is to know of it; each once."""
     by_remark: dict[str, list[str]] = {}
-    for each in view.pins:
-        for remark in (*each.pin.remarks, *each.change.remarks):
-            by_remark.setdefault(remark, []).append(code(each.pin.place(each.plan.path), _WHERE))
+    for plan, upgrade in view.pins:
+        for remark in (*plan.pin.remarks, *upgrade.change.remarks):
+            by_remark.setdefault(remark, []).append(code(plan.pin.place(plan.path), _WHERE))
     return [f"{', '.join(dict.fromkeys(places))}: {plain(remark)}" for remark, places in by_remark.items()]
 
 

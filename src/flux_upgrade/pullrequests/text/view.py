@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.model.markdown import bullets, code, table
 from flux_upgrade.model.text import capped, enumeration, first_few
 from flux_upgrade.model.versions import Version, is_tag
-from flux_upgrade.pins.pin import ManifestChange, Pin, PinChange, Role
+from flux_upgrade.pins.pin import ManifestChange, Role
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.decision import BumpKind
@@ -34,13 +34,6 @@ class ManifestUpgrade(NamedTuple):
     upgrade: Upgrade
     proof: Proof
     change: ManifestChange
-
-
-class PinUpgrade(NamedTuple):
-    plan: Plan
-    upgrade: Upgrade
-    pin: Pin
-    change: PinChange
 
 
 class AnalyzedUpgrade(NamedTuple):
@@ -70,12 +63,8 @@ class View:
         )
 
     @cached_property
-    def pins(self) -> tuple[PinUpgrade, ...]:
-        return tuple(
-            PinUpgrade(plan, upgrade, plan.pin, upgrade.change)
-            for plan, upgrade in self.upgrades
-            if upgrade.change.replacements
-        )
+    def pins(self) -> tuple[tuple[Plan, Upgrade], ...]:
+        return tuple(each for each in self.upgrades if each[1].change.replacements)
 
     @cached_property
     def analyzed(self) -> tuple[AnalyzedUpgrade, ...]:
@@ -122,7 +111,7 @@ class View:
     @property
     def is_tools(self) -> bool:
         """Whether it is about the Flux CLI, and about no cluster."""
-        return not self.manifests and bool(self.pins) and all(each.pin.role is Role.CLI for each in self.pins)
+        return not self.manifests and bool(self.pins) and all(plan.pin.role is Role.CLI for plan, _ in self.pins)
 
     @property
     def name(self) -> str:
@@ -207,7 +196,14 @@ class View:
         more = [(f"… and {rest} more", *([""] * (len(head) - 1)))] if rest > 0 else []
         return table(head, [*rows[: self.most], *more])
 
-    def limited(self, lines: list[str]) -> list[str]:
+    def listed(self, heading: str, lines: Sequence[str], for_one: str = "") -> Iterator[str]:
+        """A paragraph with a list, where there is anything to list. ``for_one``: the line about a single one."""
+        if len(lines) == 1 and for_one:
+            yield f"{for_one} {lines[0]}"
+        elif lines:
+            yield f"{heading}\n{bullets(self.limited(lines))}"
+
+    def limited(self, lines: Sequence[str]) -> list[str]:
         """At most ``most`` of them, and how many more there are."""
         return capped(lines, self.most)
 

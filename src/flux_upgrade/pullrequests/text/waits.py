@@ -1,4 +1,4 @@
-"""A draft that waits for other groups: for which, why, and the box that ends the wait."""
+"""A draft that waits: for other groups, with the box that ends the wait, or only for the schedule."""
 
 from __future__ import annotations
 
@@ -16,12 +16,25 @@ def short(view: View) -> Iterator[str]:
     wait = _wait(view)
     if wait is not None and not wait.is_ended:
         yield f"waits for {enumeration([code(name) for name in wait.groups])}"
+    if view.proposal.waits_for_schedule:
+        yield "waits for the schedule"
 
 
-def paragraph(view: View) -> Iterator[str]:
+def paragraphs(view: View) -> Iterator[str]:
     wait = _wait(view)
-    if wait is None:
-        return
+    if wait is not None:
+        yield _for_groups(view, wait)
+    if view.proposal.waits_for_schedule:
+        window = view.proposal.group.governance.window
+        # Without the next time: the text stays the same until then.
+        times = enumeration([code(each) for each in window.cron], "or")
+        yield (
+            f"**This stays a draft until the schedule begins:** {times} ({window.timezone}). To have it now, click "
+            "**Ready for review**."
+        )
+
+
+def _for_groups(view: View, wait: GroupWait) -> str:
     names = enumeration([code(name) for name in wait.groups])
     target = view.proposal.target
     said = f"**This stays a draft until {names} has passed {target}:**"
@@ -32,7 +45,7 @@ def paragraph(view: View) -> Iterator[str]:
         entry = markers.ring_entry(view.proposal.slug, target, wait.groups)
         text = f"do not wait for {names} with {target}"
         said += f"\n\n{markers.checkbox(f'{markers.ACCEPT}-{entry}', text, is_ticked=wait.is_ended)}"
-    yield said
+    return said
 
 
 def _wait(view: View) -> GroupWait | None:
