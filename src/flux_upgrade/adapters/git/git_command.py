@@ -161,6 +161,11 @@ class GitCommand:
             raise
         return GitResult(status, out, err)
 
+    def output(self, *arguments: str) -> str:
+        """What ``git`` prints; empty where it fails."""
+        ran = self.run(*arguments)
+        return "" if ran.status else ran.text
+
     def blobs(self, oids: Iterable[str], *where: str) -> dict[str, bytes]:
         """Oid → content of those that are there, in one call; ``where``: what tells Git its repository."""
         import tempfile  # late: most runs read no past
