@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from base64 import b64decode, b64encode
@@ -14,7 +13,7 @@ from typing import Protocol
 from flux_upgrade.adapters.local import programs
 from flux_upgrade.adapters.local.files import read_regular
 from flux_upgrade.model.errors import UsageError
-from flux_upgrade.model.text import one_line
+from flux_upgrade.model.text import json_of, one_line
 
 DOCKER_HUB = "registry-1.docker.io"  # the host that answers for Docker Hub
 
@@ -223,10 +222,7 @@ class DockerConfig:
             if any(words in (done.stdout + done.stderr).decode("utf-8", "replace") for words in _NOT_FOUND):
                 return None
             raise self._error(f"needs {name}, which exited with code {done.returncode}", key)
-        try:
-            answer = json.loads(done.stdout)
-        except (ValueError, RecursionError):
-            answer = None
+        answer = json_of(done.stdout)
         if not isinstance(answer, dict):
             raise self._error(f"needs {name}, whose output is not a JSON object", key)
         return answer
@@ -249,10 +245,7 @@ class DockerConfig:
             raise self._error("does not exist") from None
         except OSError as error:
             raise self._error(f"is not readable: {error.strerror}") from None
-        try:
-            content = json.loads(text)
-        except (ValueError, RecursionError):
-            content = None
+        content = json_of(text)
         if not isinstance(content, dict):
             raise self._error("is not a JSON object")
         return content
