@@ -32,8 +32,6 @@ _BRANCH = re.compile(r"ref: (?P<name>refs/(?!\S*\.\.)\S+)")
 
 
 class CheckoutLocation(NamedTuple):
-    """Where a path is."""
-
     root: str  # the real folder that holds `.git`, or, without one, the folder of the path
     prefix: str  # the path below the root, with `/`; empty where it is the root
     is_checkout: bool  # whether there is a `.git`

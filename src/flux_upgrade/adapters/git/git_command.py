@@ -84,8 +84,6 @@ _QUIET: Settings = (
 
 
 class GitResult(NamedTuple):
-    """What a call of Git came to."""
-
     status: int
     out: bytes
     err: str

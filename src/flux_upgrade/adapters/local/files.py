@@ -100,7 +100,6 @@ class DirectoryTree:
 
     @property
     def is_file(self) -> bool:
-        """Whether the root is a file."""
         return self._only is not None
 
     def candidates(self) -> Iterator[str]:
