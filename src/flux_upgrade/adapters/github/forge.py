@@ -9,7 +9,7 @@ from http import HTTPStatus
 
 from flux_upgrade.adapters.github import answers, branch_rules, refusals
 from flux_upgrade.adapters.github import query as queries
-from flux_upgrade.adapters.github.api import GitHubApi, json_object, owner_and_name
+from flux_upgrade.adapters.github.api import GitHubApi, json_object, owner_and_name, sensible
 from flux_upgrade.adapters.github.query import Json, Parts, Query
 from flux_upgrade.adapters.github.updated_branches import is_candidate, unmerged
 from flux_upgrade.adapters.http.client import Response
@@ -73,7 +73,7 @@ class GitHubForge:
 
     def fetch(self, question: Question) -> Repository:
         """One call, and one more for each further 50 branches or 100 paths."""
-        try:
+        with sensible(self._reading):
             facts = self._asked(partial(queries.first, self._who, question))
             self._require_fit(facts, question.base)
             merged, files = facts, dict(facts["base"]["target"])
@@ -86,8 +86,6 @@ class GitHubForge:
             branches |= self._updated(merged, branches)
             branches |= self._blocked(question, merged, branches)
             seen = self._repository(question, merged, files, branches)
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise refusals.nonsense(self._reading) from error
         self._facts = facts
         return seen
 
