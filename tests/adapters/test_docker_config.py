@@ -10,6 +10,7 @@ import pytest
 
 from flux_upgrade.adapters.oci.registry_credentials import (
     DockerConfig,
+    FirstOf,
     ForgivingCredentials,
     GivenCredentials,
     RegistryCredential,
@@ -241,8 +242,9 @@ def test_nothing_is_read_before_it_is_asked_for(tmp_path: Path) -> None:
 
 def test_what_is_given_is_for_one_host(tmp_path: Path) -> None:
     file = config(tmp_path, {"auths": {"ghcr.io": auth("by file"), HUB: auth("by file")}})
-    given = GivenCredentials("docker.io", "me", SECRET, file)
-    hub, other = given.credential("registry-1.docker.io", "x"), given.credential("ghcr.io", "x")
+    given = GivenCredentials("docker.io", "me", SECRET)
+    sources = FirstOf(given, file)
+    hub, other = sources.credential("registry-1.docker.io", "x"), sources.credential("ghcr.io", "x")
     assert hub is not None and other is not None
     assert (hub.username, other.username) == ("me", "by file")
     assert (hub.source, SECRET in repr(given) + repr(hub)) == ("--username and --password-stdin", False)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from flux_upgrade.adapters.git.checkout import find, is_folder
+from pathlib import Path
+
+from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.adapters.local import ssh_keys
 from flux_upgrade.bootstrap.access import AccessInputs
 from flux_upgrade.bootstrap.addresses import host_of, url_of
@@ -90,7 +92,7 @@ def read_bootstrap(command: BootstrapCommand, environment: Environment) -> Boots
 
 def _require_folder(path: str, asked: BootstrapRequest) -> None:
     """What is not there has a checkout around it as well, and nobody meant that one."""
-    if is_folder(path):
+    if Path(path).is_dir():
         return
     hint = "pass the directory of a clone, or nothing for the current directory"
     if parse_bool(path) is not None:

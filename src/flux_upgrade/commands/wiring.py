@@ -146,7 +146,12 @@ def build_credentials(environment: Environment, *, is_asked: bool = False) -> Cr
 
     ``is_asked``: a file that cannot be used is an error, though nobody named it.
     """
-    from flux_upgrade.adapters.oci.registry_credentials import DockerConfig, ForgivingCredentials, GivenCredentials
+    from flux_upgrade.adapters.oci.registry_credentials import (
+        DockerConfig,
+        FirstOf,
+        ForgivingCredentials,
+        GivenCredentials,
+    )
 
     access = environment.registry
     found = DockerConfig(
@@ -159,19 +164,19 @@ def build_credentials(environment: Environment, *, is_asked: bool = False) -> Cr
     source = found if access.docker_config or is_asked else ForgivingCredentials(found)
     if not access.host or not access.username:
         return source
-    return GivenCredentials(access.host, access.username, access.password, source)
+    return FirstOf(GivenCredentials(access.host, access.username, access.password), source)
 
 
 def build_chart_credentials(environment: Environment) -> ChartCredentials:
     """Helm's own, then those that ``build_credentials`` gives for any registry."""
-    from flux_upgrade.adapters.oci.chart_credentials import ChartCredentials, FirstOf, HelmRepositories
-    from flux_upgrade.adapters.oci.registry_credentials import DockerConfig, ForgivingCredentials
+    from flux_upgrade.adapters.oci.chart_credentials import ChartCredentials, HelmRepositories
+    from flux_upgrade.adapters.oci.registry_credentials import DockerConfig, FirstOf, ForgivingCredentials
 
     access = environment.registry
     # `helm registry login` writes the same format as `docker login`.
     own = DockerConfig(access.helm_registry, environment.search_path, access.environment)
     return ChartCredentials(
-        HelmRepositories(access.helm_repositories), FirstOf((ForgivingCredentials(own), build_credentials(environment)))
+        HelmRepositories(access.helm_repositories), FirstOf(ForgivingCredentials(own), build_credentials(environment))
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from yaml import MappingNode, Mark, ScalarNode, SequenceNode
+from yaml import MappingNode, Mark, Node, ScalarNode, SequenceNode
 
 from flux_upgrade.config.config import Config, Governance, Group, Limits, Origin
 from flux_upgrade.config.flag_text import INSTALL_FLAGS, read_flag_text
@@ -121,21 +121,20 @@ def _refuse_skipped(given: Mapping[str, Any], own: Mapping[str, Any], entries: E
 
 def _entries(root: MappingNode, source: YamlText) -> Mapping[str, Entries]:
     """Group → its entries."""
-    groups = source.entries(root).get("groups")
-    if groups is None or not isinstance(groups[1], MappingNode):
-        return {}
-    found = source.entries(groups[1]).items()
+    found = _groups(root, source).items()
     return {name: source.entries(value) for name, (_, value) in found if isinstance(value, MappingNode)}
+
+
+def _groups(root: Node | None, source: YamlText) -> Entries:
+    node = source.entries(root).get("groups", (None, None))[1] if isinstance(root, MappingNode) else None
+    return source.entries(node) if isinstance(node, MappingNode) else {}
 
 
 def lines_of_groups(text: str) -> Mapping[str, int]:
     """Group → its line, counted from 1, in a file that ``load`` takes."""
     source = YamlText()
-    root = source.compose(text)
-    groups = source.entries(root).get("groups") if isinstance(root, MappingNode) else None
-    if groups is None or not isinstance(groups[1], MappingNode):
-        return {}
-    return {name: key.start_mark.line + 1 for name, (key, _) in source.entries(groups[1]).items()}
+    groups = _groups(source.compose(text), source)
+    return {name: key.start_mark.line + 1 for name, (key, _) in groups.items()}
 
 
 def _read_flag(key: Key, given: str | bool | Sequence[str]) -> Any:  # noqa: FBT001 any flag's

@@ -17,8 +17,6 @@ _NOTHING: Any = object()
 
 
 class JsonPatchOperation(NamedTuple):
-    """One operation of a JSON patch."""
-
     op: str
     path: str
     line: int  # 1-based, in the file that it stands in
@@ -36,8 +34,6 @@ class Landing(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """The result of a JSON patch on one object."""
-
     data: Any
     landings: tuple[Landing, ...]
     is_changed: bool  # False also where all that it appends stands in the list already

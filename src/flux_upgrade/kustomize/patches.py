@@ -62,8 +62,6 @@ _MOST = 200  # Operations of one patch: for each, what it finds is compared. Peo
 
 
 class JsonPatch(NamedTuple):
-    """One JSON patch."""
-
     operations: tuple[JsonPatchOperation, ...]
     target: Selector | None
     marks: bool  # Whether kustomize notes the name that an object had; it does in `patches`

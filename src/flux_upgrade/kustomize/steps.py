@@ -25,8 +25,6 @@ _NOT_EVALUATED = ("transformers", "validators", "configurations", "openapi", "ge
 
 
 class FaultyEntry(NamedTuple):
-    """An entry that cannot be read."""
-
     location: Location
     what: str
     fault: CannotBuild | CannotTell

@@ -48,8 +48,6 @@ class AppCredentials(NamedTuple):
 
 
 class KeyPair(NamedTuple):
-    """An SSH key."""
-
     private: str  # The file's text, as ssh reads it; shown nowhere
     public: str  # `ssh-ed25519 AAAA…`, without a comment and line end
     passphrase: str = ""  # That the private part is encrypted with; empty: it is not. Shown nowhere.

@@ -14,6 +14,7 @@ import re
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from flux_upgrade.model.text import json_of
 from flux_upgrade.model.versions import Version
 
 TYPE_CHECKING = False
@@ -181,10 +182,8 @@ def state_of(body: str) -> MarkerState | None:
 def _content(body: str) -> dict[str, Any] | None:
     """What the first comment of our block holds."""
     begin = _BEGIN.search(body)
-    try:
-        return dict(json.loads(begin[1])) if begin is not None else None
-    except (ValueError, RecursionError):
-        return None
+    found: dict[str, Any] | None = json_of(begin[1]) if begin is not None else None
+    return found
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -9,6 +9,10 @@ from itertools import combinations
 
 from flux_upgrade.model.values import NamedTuple
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _NO_TEXT = 0xDC00  # What PEP 383 adds to a byte that is no text
 _BYTES = range(0x80, 0x100)
 
@@ -34,6 +38,16 @@ def one_line(text: str, limit: int = 200) -> str:
 def _escaped(char: str) -> str:
     byte = ord(char) - _NO_TEXT
     return f"\\x{byte:02x}" if byte in _BYTES else char.encode("unicode_escape").decode("ascii")
+
+
+def json_of(text: str | bytes) -> Any:
+    """The value of a text in JSON; None also for what is none, or is nested too deeply."""
+    import json  # late: `render` reads none
+
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def printable_lines(lines: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from flux_upgrade.adapters.git import differences, foreign
 from flux_upgrade.adapters.git.git_command import GitCommand, GitResult, Settings
-from flux_upgrade.adapters.local.files import read_regular
+from flux_upgrade.adapters.local.files import MAX_FILE, read_if_readable
 from flux_upgrade.model.errors import CheckoutDiffers, ForeignCheckout, UsageError
 from flux_upgrade.model.text import one_line
 
@@ -19,7 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-_MAX_FILE = 32 * 1024 * 1024
 _MAX_LINE = 4096
 _FOREIGN = "another user owns the checkout: run `git config --global --add safe.directory {root}` if you trust it"
 _REPLACED = "another user owns {path}: read it, and make it yours with `chown` if you trust it"
@@ -33,8 +32,6 @@ _BRANCH = re.compile(r"ref: (?P<name>refs/(?!\S*\.\.)\S+)")
 
 
 class CheckoutLocation(NamedTuple):
-    """Where a path is."""
-
     root: str  # the real folder that holds `.git`, or, without one, the folder of the path
     prefix: str  # the path below the root, with `/`; empty where it is the root
     is_checkout: bool  # whether there is a `.git`
@@ -52,11 +49,6 @@ def find(path: str) -> CheckoutLocation:
     is_checkout = _is_root(root)
     root = root if is_checkout else start
     return CheckoutLocation(root, real[len(root) :].lstrip("/"), is_checkout)
-
-
-def is_folder(path: str) -> bool:
-    """Whether there is a folder at ``path``; links are followed."""
-    return os.path.isdir(path)
 
 
 def _is_root(folder: str) -> bool:
@@ -92,17 +84,11 @@ def is_sparse(root: str) -> bool:
 
 
 def _line(path: str) -> str:
-    try:
-        return read_regular(path, _MAX_LINE).decode("utf-8", "replace").strip()
-    except OSError:
-        return ""
+    return read_if_readable(path, _MAX_LINE).decode("utf-8", "replace").strip()
 
 
 def _packed(path: str, name: str) -> str:
-    try:
-        lines = read_regular(path, _MAX_FILE).decode("utf-8", "replace").splitlines()
-    except OSError:
-        return ""
+    lines = read_if_readable(path, MAX_FILE).decode("utf-8", "replace").splitlines()
     return next((line.partition(" ")[0] for line in lines if line.endswith(f" {name}")), "")
 
 
@@ -163,17 +149,17 @@ class Checkout(GitCommand):
     @cached_property
     def head(self) -> str:
         """Oid of the commit that is checked out; empty where there is none."""
-        return self._output("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        return self.output("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 
     @cached_property
     def is_shallow(self) -> bool:
         """Whether older commits are not there (``--depth``), as actions/checkout leaves it by default."""
-        return self._output("rev-parse", "--is-shallow-repository") == "true"
+        return self.output("rev-parse", "--is-shallow-repository") == "true"
 
     @cached_property
     def is_partial(self) -> bool:
         """Whether contents of older commits may not be there (``--filter``)."""
-        return bool(self._output("config", "--get-regexp", r"^remote\..*\.promisor$"))
+        return bool(self.output("config", "--get-regexp", r"^remote\..*\.promisor$"))
 
     def remote_url(self) -> str:
         """Where a remote is, as Git would reach it. Raises UsageError where there is no such remote."""
@@ -198,25 +184,22 @@ class Checkout(GitCommand):
 
     def origin(self) -> str:
         """As ``remote_url``; empty where there is no such remote."""
-        return self._output("remote", "get-url", "--", "origin")
+        return self.output("remote", "get-url", "--", "origin")
 
     @property
     def urls(self) -> tuple[str, ...]:
         """The address of `origin` as it is written there, to be compared with. Of what the user owns, runs no Git."""
         if self._standing[0]:
             return ()
-        try:
-            config = read_regular(os.path.join(git_folders(self.root)[1], "config"), _MAX_FILE)
-        except OSError:
-            return ()
+        config = read_if_readable(os.path.join(git_folders(self.root)[1], "config"), MAX_FILE)
         return tuple(_ORIGIN.findall(config.decode(errors="replace"))[:1])
 
     def identity(self) -> tuple[str, str]:
-        return self._output("config", "--get", "user.name"), self._output("config", "--get", "user.email")
+        return self.output("config", "--get", "user.name"), self.output("config", "--get", "user.email")
 
     def connection(self) -> Settings:
         """What the checkout's own configuration says on reaching its server: headers, helpers, keys."""
-        entries = self._output("config", "--local", "--includes", "-z", "--get-regexp", _CONNECTION)
+        entries = self.output("config", "--local", "--includes", "-z", "--get-regexp", _CONNECTION)
         pairs = (entry.partition("\n") for entry in entries.split("\0") if entry)
         return tuple((key, value) for key, _, value in pairs)
 
@@ -224,7 +207,7 @@ class Checkout(GitCommand):
         """The folder of its objects, to be borrowed; empty where some may be missing."""
         if self.is_shallow or self.is_partial or self._standing[1]:
             return ""  # what another user owns might be another content than its name says
-        folder = self._output("rev-parse", "--git-path", "objects")
+        folder = self.output("rev-parse", "--git-path", "objects")
         return os.path.realpath(os.path.join(self.root, folder)) if folder else ""
 
     def explain(self, path: str, base_oid: str) -> CheckoutDiffers:
@@ -238,7 +221,3 @@ class Checkout(GitCommand):
             why, _, hint = self.refusal.partition(": ")
             return CheckoutDiffers(f"{one_line(path)} differs from the base branch, and {why}", hint=hint)
         return differences.explain(self, self.root, path, base_oid)
-
-    def _output(self, *arguments: str) -> str:
-        ran = self.run(*arguments)
-        return "" if ran.status else ran.text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from flux_upgrade.adapters.git.git_command import GitCommand
-from flux_upgrade.adapters.local.files import MAX_FILE, read_regular
+from flux_upgrade.adapters.local.files import MAX_FILE, read_if_readable
 from flux_upgrade.model.errors import CheckoutDiffers
 from flux_upgrade.model.file_history import blob_id
 from flux_upgrade.model.text import one_line
@@ -16,20 +16,17 @@ _CONVERSIONS = ("filter", "ident", "working-tree-encoding")  # attributes with w
 
 def explain(git: GitCommand, root: str, path: str, base_oid: str) -> CheckoutDiffers:
     """``git``: in the checkout at ``root``; ``base_oid``: the head of the base branch. To be raised."""
-    committed = _output(git, "rev-parse", "--verify", "--quiet", f"HEAD:{path}")
-    try:
-        content = read_regular(os.path.join(root, path), MAX_FILE)
-    except OSError:
-        content = b""
+    committed = git.output("rev-parse", "--verify", "--quiet", f"HEAD:{path}")
+    content = read_if_readable(os.path.join(root, path), MAX_FILE)
     if blob_id(content, committed) != committed:
         return _dirty(git, root, path, content, committed)
-    head = _output(git, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    head = git.output("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     shown = f"{one_line(path)} differs between the base branch ({base_oid[:12]}) and the checkout ({head[:12]})"
-    branch = _output(git, "symbolic-ref", "--quiet", "--short", "HEAD")
+    branch = git.output("symbolic-ref", "--quiet", "--short", "HEAD")
     where = f"branch {one_line(branch)}" if branch else "commit"
     if git.run("cat-file", "-e", f"{base_oid}^{{commit}}").status:
         why = "the base branch has commits that the checkout does not have"
-        if _output(git, "rev-parse", "--is-shallow-repository") == "true":
+        if git.output("rev-parse", "--is-shallow-repository") == "true":
             why = "the checkout is shallow and may be behind the base branch"
         return CheckoutDiffers(f"{shown}: {why}", hint=_PULL)
     if _is_ancestor(git, head, base_oid):
@@ -54,7 +51,7 @@ def _dirty(git: GitCommand, root: str, path: str, content: bytes, committed: str
         )
     if not committed:
         return CheckoutDiffers(f"{one_line(path)} is not committed", hint="commit and push it first")
-    attributes = _output(git, "check-attr", "-z", *_CONVERSIONS, "--", path).split("\0")[2::3]
+    attributes = git.output("check-attr", "-z", *_CONVERSIONS, "--", path).split("\0")[2::3]
     is_converted = not {*attributes} <= {"unspecified", "unset"}
     if is_converted or blob_id(content.replace(b"\r\n", b"\n"), committed) == committed:
         return CheckoutDiffers(
@@ -78,8 +75,3 @@ def _repository_below(root: str, path: str) -> str:
 
 def _is_ancestor(git: GitCommand, ancestor: str, commit: str) -> bool:
     return git.run("merge-base", "--is-ancestor", ancestor, commit).status == 0
-
-
-def _output(git: GitCommand, *arguments: str) -> str:
-    ran = git.run(*arguments)
-    return "" if ran.status else ran.text

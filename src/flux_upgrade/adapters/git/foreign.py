@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from flux_upgrade.adapters.local.files import MAX_FILE, read_regular
+from flux_upgrade.adapters.local.files import MAX_FILE, read_if_readable
 
 _OIDS = re.compile(rb"^[0-9a-f]{40,64}$", re.MULTILINE)
 _SHA256_DIGITS = 64
@@ -28,9 +28,8 @@ def borrowed(shared: str, branch: str, oid: str) -> Iterator[str]:
     """
     from tempfile import TemporaryDirectory  # late: a run seldom reads what another user owns
 
-    objects, edge = os.path.join(shared, "objects"), b""
-    with suppress(OSError):
-        edge = read_regular(os.path.join(shared, "shallow"), MAX_FILE)
+    objects = os.path.join(shared, "objects")
+    edge = read_if_readable(os.path.join(shared, "shallow"), MAX_FILE)
     packs: list[str] = []
     with suppress(OSError):
         packs = os.listdir(os.path.join(objects, "pack"))

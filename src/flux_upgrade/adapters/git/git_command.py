@@ -84,8 +84,6 @@ _QUIET: Settings = (
 
 
 class GitResult(NamedTuple):
-    """What a call of Git came to."""
-
     status: int
     out: bytes
     err: str
@@ -160,6 +158,11 @@ class GitCommand:
                     each.cancel()
             raise
         return GitResult(status, out, err)
+
+    def output(self, *arguments: str) -> str:
+        """What ``git`` prints; empty where it fails."""
+        ran = self.run(*arguments)
+        return "" if ran.status else ran.text
 
     def blobs(self, oids: Iterable[str], *where: str) -> dict[str, bytes]:
         """Oid → content of those that are there, in one call; ``where``: what tells Git its repository."""

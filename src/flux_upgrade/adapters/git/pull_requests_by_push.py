@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Commit, Extras, NewCommit, PullRequest, PullState
+from flux_upgrade.model.text import json_of
 from flux_upgrade.model.versions import Version
 
 AGIT = ("gitea", "forgejo")
@@ -171,10 +172,7 @@ def updated(state: str, commit: NewCommit) -> str:
 
 def read(message: str) -> Memory | None:
     """The memory in a commit's message; None where there is none."""
-    try:
-        fields = json.loads(markers.trailers(message).get(_NAME, ""))
-    except (ValueError, RecursionError):
-        return None
+    fields = json_of(markers.trailers(message).get(_NAME, ""))
     if not isinstance(fields, dict):
         return None
     texts = {key: value for key in ("title", "state") if isinstance(value := fields.get(key, ""), str)}

@@ -15,7 +15,7 @@ from flux_upgrade.adapters.github.refusals import Attempt
 from flux_upgrade.adapters.http import failures, origins
 from flux_upgrade.adapters.http.client import Client, RequestOptions, Response
 from flux_upgrade.model.errors import SourceUnavailable, UsageError
-from flux_upgrade.model.text import one_line
+from flux_upgrade.model.text import json_of, one_line
 from flux_upgrade.model.timing import Timing
 
 _HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
@@ -94,7 +94,7 @@ class GitHubApi:
         """An answer of success. Raises what ``attempt`` makes of another one."""
         if response.is_found:
             return response
-        refusal = refusals.refusal_of(response.status, _parsed(response), response.headers)
+        refusal = refusals.refusal_of(response.status, json_of(response.body), response.headers)
         raise refusals.error_of(refusal, attempt, self.timing.now())
 
     def listed(self, path: str, attempt: Attempt, key: str = "") -> list[Any]:
@@ -104,7 +104,7 @@ class GitHubApi:
         for _ in range(_MAX_PAGES):
             with translated_errors(attempt):
                 response = self.client.get(url or "", _OPTIONS)
-            page = _parsed(self.require(response, attempt))
+            page = json_of(self.require(response, attempt).body)
             if key and isinstance(page, dict):
                 page = page.get(key)
             if not isinstance(page, list):
@@ -136,7 +136,7 @@ class GitHubApi:
         body = json.dumps({"query": query.text, "variables": query.variables}).encode()
         with translated_errors(attempt):
             response = self._counted(self.client.query(self.graphql_url, body, _OPTIONS))
-        return response, _parsed(response)
+        return response, json_of(response.body)
 
     def write(self, verb: str, path: str, attempt: Attempt, body: object = None) -> Response:
         """The answer to something that changes what is at ``path``, whatever GitHub says: see ``send``."""
@@ -149,7 +149,7 @@ class GitHubApi:
         response = self._sent(verb, url, content, RequestOptions(headers={**_HEADERS, **headers}))
         if HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST:
             raise NotGitHub("it redirects, as for a repository that was just renamed")
-        if response.is_found and response.body and not isinstance(_parsed(response), dict | list):
+        if response.is_found and response.body and not isinstance(json_of(response.body), dict | list):
             raise NotGitHub("its response is not JSON")
         return response
 
@@ -187,7 +187,7 @@ def owner_and_name(repository: str) -> Who:
 
 def json_object(response: Response, attempt: Attempt) -> dict[str, Any]:
     """The JSON object that an answer holds. Raises ForgeUnavailable."""
-    parsed = _parsed(response)
+    parsed = json_of(response.body)
     if not isinstance(parsed, dict):
         raise refusals.nonsense(attempt)
     return parsed
@@ -211,10 +211,3 @@ def translated_errors(attempt: Attempt) -> Iterator[None]:
         raise refusals.unreachable(error, attempt) from None
     except NotGitHub as error:
         raise refusals.nonsense(attempt, str(error)) from None
-
-
-def _parsed(response: Response) -> Any:
-    try:
-        return json.loads(response.body)
-    except (ValueError, RecursionError):
-        return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Protocol
 
 from github.GithubObject import NotSet
 from github.Issue import Issue
@@ -18,10 +17,8 @@ class Unacceptable(ForbiddenByForge):
     """GitHub understood the request and does not take it: one name that it does not know is enough."""
 
 
-class Failure(Protocol):
-    """Tries something: what went wrong, if it did."""
-
-    def __call__(self, doing: str, action: Callable[[], object]) -> FluxUpgradeError | None: ...
+Failure = Callable[[str, Callable[[], object]], FluxUpgradeError | None]
+"""Tries something, given what that is and how: what went wrong, if it did."""
 
 
 class ExtrasGiver:

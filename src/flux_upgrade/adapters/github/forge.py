@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from http import HTTPStatus
 
 from flux_upgrade.adapters.github import answers, branch_rules, refusals
 from flux_upgrade.adapters.github import query as queries
-from flux_upgrade.adapters.github.api import GitHubApi, json_object, owner_and_name
+from flux_upgrade.adapters.github.api import GitHubApi, json_object, owner_and_name, sensible
 from flux_upgrade.adapters.github.query import Json, Parts, Query
 from flux_upgrade.adapters.github.updated_branches import is_candidate, unmerged
 from flux_upgrade.adapters.http.client import Response
@@ -49,7 +49,7 @@ class GitHubForge:
         self._reading = refusals.Attempt(f"read {one_line(repository)}", "contents: read")
         self._is_enterprise = False
         self._facts: Json | None = None
-        self._rulesets: dict[int, bool] = {}  # Whether they bind the token
+        self._binds = cache(self._is_binding)  # one call for each ruleset
 
     @property
     def calls(self) -> int:
@@ -73,7 +73,7 @@ class GitHubForge:
 
     def fetch(self, question: Question) -> Repository:
         """One call, and one more for each further 50 branches or 100 paths."""
-        try:
+        with sensible(self._reading):
             facts = self._asked(partial(queries.first, self._who, question))
             self._require_fit(facts, question.base)
             merged, files = facts, dict(facts["base"]["target"])
@@ -86,8 +86,6 @@ class GitHubForge:
             branches |= self._updated(merged, branches)
             branches |= self._blocked(question, merged, branches)
             seen = self._repository(question, merged, files, branches)
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise refusals.nonsense(self._reading) from error
         self._facts = facts
         return seen
 
@@ -161,14 +159,11 @@ class GitHubForge:
             if is_frozen or other:
                 yield branch.name, branch._replace(in_the_way=other, is_frozen=is_frozen)
 
-    def _binds(self, ruleset: int) -> bool:
-        """Whether a ruleset binds the token. One call for each ruleset; where it does not tell, the write will."""
-        if ruleset not in self._rulesets:
-            path = f"/repos/{'/'.join(self._who)}/rulesets/{ruleset}"
-            answer = self._github.answer(path, self._reading)
-            about = json_object(answer, self._reading) if answer.is_found else {}
-            self._rulesets[ruleset] = about.get("current_user_can_bypass") in _BINDING
-        return self._rulesets[ruleset]
+    def _is_binding(self, ruleset: int) -> bool:
+        """Whether a ruleset binds the token. Where GitHub does not tell, the write will."""
+        answer = self._github.answer(f"/repos/{'/'.join(self._who)}/rulesets/{ruleset}", self._reading)
+        about = json_object(answer, self._reading) if answer.is_found else {}
+        return about.get("current_user_can_bypass") in _BINDING
 
     def _compared(self, base_oid: str, oid: str) -> Json | None:
         path = f"/repos/{'/'.join(self._who)}/compare/{base_oid}...{oid}"

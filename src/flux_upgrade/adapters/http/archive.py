@@ -211,9 +211,13 @@ def stated_sha256(tag: str, text: str) -> str | None:
     return stated.pop() if stated else None
 
 
-def mismatch(what: str, wanted: str, actual: str) -> UntrustedArchive:
-    """The error for content that has another sha256 than it should."""
-    return refused(what, f"its sha256 is {actual} instead of {wanted}")
+def require_sha256(content: bytes, what: str, *stated: str | None) -> str:
+    """The sha256 of ``content``. Raises UntrustedArchive where a stated one, if it is not None, is another."""
+    actual = sha256(content).hexdigest()
+    for wanted in stated:
+        if wanted not in (None, actual):
+            raise refused(what, f"its sha256 is {actual} instead of {wanted}")
+    return actual
 
 
 def checked_manifests(tag: str, data: bytes, stated: str | None, digest: str | None = None) -> ReleaseManifests:
@@ -222,10 +226,8 @@ def checked_manifests(tag: str, data: bytes, stated: str | None, digest: str | N
     They count as verified only with ``stated``: Flux's own word, not the
     server's. Raises UntrustedArchive.
     """
-    what, actual = f"{MANIFESTS} of {tag}", sha256(data).hexdigest()
-    for wanted in (stated, digest):
-        if wanted not in (None, actual):
-            raise mismatch(what, str(wanted), actual)
+    what = f"{MANIFESTS} of {tag}"
+    require_sha256(data, what, stated, digest)
     files = read_manifests(data, what)
     return ReleaseManifests(tag=tag, files=files, verified=stated is not None)
 

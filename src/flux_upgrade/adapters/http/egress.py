@@ -46,7 +46,6 @@ _METADATA_NAMES = (
 )
 _LOOPBACK_NAME = "localhost"
 _NAT64 = IPv6Network("64:ff9b::/96")  # RFC 6052: what DNS64 makes of a public address
-_6TO4, _TEREDO = IPv6Network("2002::/16"), IPv6Network("2001::/32")
 _ENDS_IN_IPV4 = tuple(map(IPv6Network, ("::/96", "::ffff:0:0/96", str(_NAT64), "64:ff9b:1::/48")))
 _ISATAP = (0x5EFE, 0x02005EFE)  # RFC 5214: the upper half of an interface identifier, before an IPv4 address
 _NOT_PUBLIC = tuple(
@@ -97,17 +96,12 @@ def is_public(address: _Address) -> bool:
 
 def _within(address: _Address) -> tuple[IPv4Address, ...]:
     """The IPv4 addresses that an IPv6 address is another way to write."""
-    number = int(address)
-    if address in _6TO4:
-        return (_ipv4(number >> 80),)
-    if address in _TEREDO:
-        return (_ipv4(number >> 64), _ipv4(~number))
+    if isinstance(address, IPv4Address):
+        return ()
+    if address.sixtofour is not None:
+        return (address.sixtofour,)
     is_last = any(address in network for network in _ENDS_IN_IPV4) or _is_isatap(address)
-    return (_ipv4(number),) if is_last else ()
-
-
-def _ipv4(number: int) -> IPv4Address:
-    return IPv4Address(number & 0xFFFFFFFF)
+    return address.teredo or ((IPv4Address(int(address) & 0xFFFFFFFF),) if is_last else ())
 
 
 def _is_isatap(address: _Address) -> bool:

@@ -42,6 +42,14 @@ def read_regular(path: str, limit: int, flags: int = 0) -> bytes:
     return content
 
 
+def read_if_readable(path: str, limit: int) -> bytes:
+    """As ``read_regular``; empty where that raises OSError."""
+    try:
+        return read_regular(path, limit)
+    except OSError:
+        return b""
+
+
 MAX_FILE = 32 * 1024 * 1024  # bytes; larger files are no manifests and are left out
 
 SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", ".terraform", ".venv"})
@@ -92,7 +100,6 @@ class DirectoryTree:
 
     @property
     def is_file(self) -> bool:
-        """Whether the root is a file."""
         return self._only is not None
 
     def candidates(self) -> Iterator[str]:

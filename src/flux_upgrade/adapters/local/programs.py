@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from flux_upgrade.model.errors import SourceUnavailable
-from flux_upgrade.model.text import one_line
+from flux_upgrade.model.text import json_of, one_line
 from flux_upgrade.model.versions import is_tag
 
 TYPE_CHECKING = False
@@ -76,18 +76,16 @@ class LocalFluxCli:
         """Empty also where it tells no release (development builds)."""
         if self._program is None:
             return ""
-        import json  # late: few machines have one
-
-        try:
-            # Its answer: {"flux": "v2.9.4"}.
-            version = json.loads(self._run("version", "--client", "-o", "json"))["flux"]
-        except (SourceUnavailable, ValueError, LookupError, TypeError, RecursionError):
-            version = ""
-        if not version or not isinstance(version, str):
+        version = ""
+        with suppress(SourceUnavailable):
+            match json_of(self._run("version", "--client", "-o", "json")):
+                case {"flux": str(version)}:
+                    pass
+        if not version:
             with suppress(SourceUnavailable):
                 # Its last word, of "flux version 2.9.4".
                 version = self._run("--version").decode("utf-8", "replace").strip().rpartition(" ")[2]
-        tag = f"v{str(version).removeprefix('v')}"
+        tag = f"v{version.removeprefix('v')}"
         return tag if is_tag(tag) else ""
 
     def install_export(self, flags: Sequence[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
@@ -21,6 +20,7 @@ from flux_upgrade.model.oci.layer import MAX_UNCOMPRESSED
 from flux_upgrade.model.oci.manifest import Descriptor, StoredManifest
 from flux_upgrade.model.oci.reference import refused
 from flux_upgrade.model.oci.tar import temporary_file_errors
+from flux_upgrade.model.text import json_of
 
 _BUNDLE = "application/vnd.dev.sigstore.bundle"
 _SIGNATURES = ("application/vnd.dev.cosign.artifact.sig.v1+json", "application/vnd.cncf.notary.signature")
@@ -50,9 +50,8 @@ def _referrers(repository: RegistryRepository, digest: str) -> Iterator[dict[str
         response = None if url is None else repository.ask(url, options)
         if response is None or not response.is_found:
             return
-        try:
-            answer = json.loads(response.body)
-        except (ValueError, RecursionError):
+        answer = json_of(response.body)
+        if answer is None:
             return  # the page of some other server
         yield from _listed(answer)
         url = next_page(response.headers.get("link", ""), response.url)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import cache
 from typing import TypeVar
 
 from flux_upgrade.adapters.http.archive import read_names, refused
@@ -32,8 +33,7 @@ class RegistryArtifacts:
     """
 
     def __init__(self, connect: Callable[[], Callable[[str], RegistryRepository]]) -> None:
-        self._connect = connect
-        self._open: Callable[[str], RegistryRepository] | None = None
+        self._opening = cache(connect)
         self._repositories: dict[str, RegistryRepository | FluxUpgradeError] = {}
         self._manifests: dict[_Key, PulledManifest | FluxUpgradeError | None] = {}
         self._images: dict[_Key, PulledManifest | FluxUpgradeError] = {}
@@ -104,9 +104,7 @@ class RegistryArtifacts:
         return remembered(self._images, key, lambda: self._repository(repository).image(found))
 
     def _repository(self, name: str) -> RegistryRepository:
-        if self._open is None:
-            self._open = self._connect()
-        opening = self._open
+        opening = self._opening()
         return remembered(self._repositories, name, lambda: opening(name))
 
 
@@ -118,15 +116,12 @@ class HelmCharts:
     """
 
     def __init__(self, connect: Callable[[], Callable[[str, str], Mapping[str, str]]]) -> None:
-        self._connect = connect
-        self._ask: Callable[[str, str], Mapping[str, str]] | None = None
+        self._asking = cache(connect)
         self._known: dict[_Key, Mapping[str, str] | FluxUpgradeError] = {}
 
     def versions(self, repository: str, chart: str) -> Mapping[str, str]:
         """What a chart in a registry installs is asked for when it is looked at."""
-        if self._ask is None:
-            self._ask = self._connect()
-        ask, key = self._ask, (repository.rstrip("/"), chart)
+        ask, key = self._asking(), (repository.rstrip("/"), chart)
         return remembered(self._known, key, lambda: ask(*key))
 
 

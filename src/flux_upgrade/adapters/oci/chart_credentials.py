@@ -70,22 +70,6 @@ class HelmRepositories:
                 yield _Entry(url, RegistryCredential(source, username, password))
 
 
-class FirstOf:
-    """A CredentialSource: what the first of several has."""
-
-    def __init__(self, sources: Iterable[CredentialSource]) -> None:
-        self._sources = tuple(sources)
-
-    def credential(self, host: str, path: str) -> RegistryCredential | None:
-        """Raises UsageError."""
-        found = (each.credential(host, path) for each in self._sources)
-        return next((each for each in found if each is not None), None)
-
-    def names(self, host: str) -> bool:
-        """Raises UsageError."""
-        return any(each.names(host) for each in self._sources)
-
-
 class ChartCredentials(NamedTuple):
     """For all chart repositories: those with an ``index.yaml``, and ``registries`` for those that are one."""
 

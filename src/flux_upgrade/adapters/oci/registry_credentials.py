@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from base64 import b64decode, b64encode
@@ -14,7 +13,7 @@ from typing import Protocol
 from flux_upgrade.adapters.local import programs
 from flux_upgrade.adapters.local.files import read_regular
 from flux_upgrade.model.errors import UsageError
-from flux_upgrade.model.text import one_line
+from flux_upgrade.model.text import json_of, one_line
 
 DOCKER_HUB = "registry-1.docker.io"  # the host that answers for Docker Hub
 
@@ -67,9 +66,9 @@ _GIVEN = "--username and --password-stdin"
 
 
 class GivenCredentials:
-    """A CredentialSource with a user name and a password for one host; ``otherwise`` for all others."""
+    """A CredentialSource with a user name and a password for one host."""
 
-    def __init__(self, host: str, username: str, password: str, otherwise: CredentialSource | None = None) -> None:
+    def __init__(self, host: str, username: str, password: str) -> None:
         """Raises UsageError for what no header can carry (RFC 7617: no colon in a user name)."""
         if not username or not password or ":" in username or not (username + password).isprintable():
             raise UsageError(
@@ -78,15 +77,28 @@ class GivenCredentials:
             )
         self._host = same_host(host)
         self._given = RegistryCredential(_GIVEN, username, password)
-        self._otherwise = otherwise
 
-    def credential(self, host: str, path: str) -> RegistryCredential | None:
-        if same_host(host) == self._host:
-            return self._given
-        return None if self._otherwise is None else self._otherwise.credential(host, path)
+    def credential(self, host: str, path: str) -> RegistryCredential | None:  # noqa: ARG002 all of the host's have one
+        return self._given if self.names(host) else None
 
     def names(self, host: str) -> bool:
-        return same_host(host) == self._host or (self._otherwise is not None and self._otherwise.names(host))
+        return same_host(host) == self._host
+
+
+class FirstOf:
+    """A CredentialSource: what the first of several has."""
+
+    def __init__(self, *sources: CredentialSource) -> None:
+        self._sources = sources
+
+    def credential(self, host: str, path: str) -> RegistryCredential | None:
+        """Raises UsageError."""
+        found = (each.credential(host, path) for each in self._sources)
+        return next((each for each in found if each is not None), None)
+
+    def names(self, host: str) -> bool:
+        """Raises UsageError."""
+        return any(each.names(host) for each in self._sources)
 
 
 class ForgivingCredentials:
@@ -223,10 +235,7 @@ class DockerConfig:
             if any(words in (done.stdout + done.stderr).decode("utf-8", "replace") for words in _NOT_FOUND):
                 return None
             raise self._error(f"needs {name}, which exited with code {done.returncode}", key)
-        try:
-            answer = json.loads(done.stdout)
-        except (ValueError, RecursionError):
-            answer = None
+        answer = json_of(done.stdout)
         if not isinstance(answer, dict):
             raise self._error(f"needs {name}, whose output is not a JSON object", key)
         return answer
@@ -249,10 +258,7 @@ class DockerConfig:
             raise self._error("does not exist") from None
         except OSError as error:
             raise self._error(f"is not readable: {error.strerror}") from None
-        try:
-            content = json.loads(text)
-        except (ValueError, RecursionError):
-            content = None
+        content = json_of(text)
         if not isinstance(content, dict):
             raise self._error("is not a JSON object")
         return content

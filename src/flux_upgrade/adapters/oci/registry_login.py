@@ -7,7 +7,6 @@ have an identity token), and to RFC 7617 where the challenge is Basic.
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 from collections.abc import Callable, Mapping
@@ -18,7 +17,7 @@ from flux_upgrade.adapters.http import origins
 from flux_upgrade.adapters.http.client import Client, RequestOptions, Response
 from flux_upgrade.adapters.oci.registry_credentials import CredentialSource, RegistryCredential
 from flux_upgrade.model.errors import ForbiddenByRegistry, SourceUnavailable
-from flux_upgrade.model.text import one_line
+from flux_upgrade.model.text import json_of, one_line
 
 REFUSALS = tuple(range(400, 500))
 """Statuses that say no; a rate limit is none of them (see ``RequestOptions.accept_status``)."""
@@ -214,8 +213,5 @@ def _words(body: bytes) -> str:
 
 
 def _object(body: bytes) -> dict[str, object]:
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
+    found = json_of(body)
     return found if isinstance(found, dict) else {}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from hashlib import sha256
 from typing import NamedTuple
 
 from flux_upgrade.adapters.http import archive, failures, origins
@@ -87,11 +86,8 @@ class RegistryRepository:
             raise refused(what, f"it is larger than {_MAX_MANIFEST} bytes") from None
         if not response.is_found:
             return None
-        actual = sha256(response.body).hexdigest()
         stated = archive.sha256_of_digest(response.headers.get("docker-content-digest"))
-        for wanted in (expected, stated):
-            if wanted not in (None, actual):
-                raise archive.mismatch(what, str(wanted), actual)
+        actual = archive.require_sha256(response.body, what, expected, stated)
         media_type = self._content(reference, response.body).get("mediaType")
         if not isinstance(media_type, str):  # it may be left out in OCI's formats
             media_type = response.headers.get("content-type", MANIFEST_TYPE).partition(";")[0].strip()
@@ -148,9 +144,7 @@ class RegistryRepository:
             body = self._get(f"blobs/sha256:{expected}", options).body
         except BodyTooLarge:
             raise refused(what, f"it is larger than {limit} bytes") from None
-        actual = sha256(body).hexdigest()
-        if actual != expected:
-            raise archive.mismatch(what, expected, actual)
+        archive.require_sha256(body, what, expected)
         return body
 
     def tags(self) -> tuple[str, ...]:

@@ -160,9 +160,7 @@ class GitHubReleases:
             if archive.is_checksummed(tag):
                 raise refused(f"the release {tag}", f"it has no {name}")
             return None
-        wanted, actual = archive.sha256_of_digest(asset.get("digest")), sha256(response.body).hexdigest()
-        if wanted is not None and wanted != actual:
-            raise archive.mismatch(f"{name} of {tag}", wanted, actual)
+        archive.require_sha256(response.body, f"{name} of {tag}", archive.sha256_of_digest(asset.get("digest")))
         return archive.stated_sha256(tag, response.body.decode("utf-8", "replace"))
 
     def _download(self, asset: dict[str, object], tag: str) -> bytes:

@@ -6,6 +6,7 @@ that; how, the core knows, and this edge is given.
 
 from __future__ import annotations
 
+import functools
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -96,9 +97,8 @@ class RegistryReleases:
         self._cache = cache
         self._derivation = derivation
         self._now = now
-        self._listed: tuple[Release, ...] | None = None
-        self._manifests: dict[str, PulledManifest | None] = {}
-        self._texts: dict[str, str] = {}
+        self._manifest = functools.cache(repository.manifest)
+        self._text = functools.cache(self._published)
 
     def list(self) -> tuple[Release, ...]:
         """Its tags, the newest first. Dated are those that a cool-down can be about.
@@ -106,16 +106,18 @@ class RegistryReleases:
         These are, of the newest three minors, the first patch and the newest ones, down to one that
         is a month old: a request for each of them, and no more.
         """
-        if self._listed is None:
-            known = sorted((Version(tag) for tag in self._repository.tags() if is_tag(tag)), reverse=True)
-            if not known:
-                raise SourceUnavailable(
-                    f"{self._repository.name} has no tag of a Flux release, or does not exist",
-                    hint="copy ghcr.io/fluxcd/flux-manifests to it with its tags, such as v2.9.4",
-                )
-            dates = self._dates(known)
-            self._listed = tuple(Release(tag, prerelease="-" in tag, published_at=dates.get(tag, "")) for tag in known)
         return self._listed
+
+    @functools.cached_property
+    def _listed(self) -> tuple[Release, ...]:
+        known = sorted((Version(tag) for tag in self._repository.tags() if is_tag(tag)), reverse=True)
+        if not known:
+            raise SourceUnavailable(
+                f"{self._repository.name} has no tag of a Flux release, or does not exist",
+                hint="copy ghcr.io/fluxcd/flux-manifests to it with its tags, such as v2.9.4",
+            )
+        dates = self._dates(known)
+        return tuple(Release(tag, prerelease="-" in tag, published_at=dates.get(tag, "")) for tag in known)
 
     def manifests(self, tag: str) -> ReleaseManifests:
         """Derived from what Flux published. Raises UnsupportedRelease, too; never ``verified``."""
@@ -146,18 +148,9 @@ class RegistryReleases:
         found = re.fullmatch(rf"{re.escape(tag)}@sha1:([0-9a-f]{{40}})", stated)
         return found[1] if found else ""
 
-    def _text(self, tag: str) -> str | None:
+    def _published(self, tag: str) -> str | None:
         found = self._manifest(tag)
-        if found is None:
-            return None
-        if tag not in self._texts:
-            self._texts[tag] = published_text(self._repository, tag, found, self._cache)
-        return self._texts[tag]
-
-    def _manifest(self, tag: str) -> PulledManifest | None:
-        if tag not in self._manifests:
-            self._manifests[tag] = self._repository.manifest(tag)
-        return self._manifests[tag]
+        return None if found is None else published_text(self._repository, tag, found, self._cache)
 
     def _dates(self, newest_first: Iterable[Version]) -> dict[str, str]:
         """Tag → when its artifact was made, RFC 3339; empty where it does not tell."""

@@ -67,7 +67,6 @@ class Layer(NamedTuple):
         return tuple(found.values())
 
     def files(self, wanted: Callable[[str], bool] = bool) -> tuple[TarEntry, ...]:
-        """Those of ``entries`` that are regular files."""
         return tuple(entry for entry in self.entries(wanted) if entry.is_file)
 
     def require_extractable(self) -> None:
