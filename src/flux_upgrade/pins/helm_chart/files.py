@@ -26,7 +26,7 @@ from flux_upgrade.pins.objects.chart_place import (
     overridden_by_set,
     source_at,
 )
-from flux_upgrade.pins.objects.release_values import one_mapping
+from flux_upgrade.pins.objects.release_values import ValuesSource, values_file
 from flux_upgrade.pins.pin import SourceFile
 
 _DIGEST = ("the chart has a version and a digest", "remove the digest, or edit both together")
@@ -46,7 +46,7 @@ def places(files: Files, tree: Tree) -> Iterator[ChartVersionPlace]:
 
 
 def _dependencies(tree: Tree, found: Dependency) -> Iterator[ChartVersionPlace]:
-    values = one_mapping(tree, posixpath.join(found.directory, "values.yaml"))
+    values = values_file(tree, posixpath.join(found.directory, "values.yaml"))
     yield _place(
         found.file,
         found.object,
@@ -54,7 +54,7 @@ def _dependencies(tree: Tree, found: Dependency) -> Iterator[ChartVersionPlace]:
         where=f"dependency {CHART}" + (f" as {found.alias}" if found.alias else "") + ", version",
         source=_dependency_source(found.object.text_at(*found.entry, "repository")),
         lock=found.lock(tree),
-        remarks=() if isinstance(values, str) else tuple(overridden(values[1], found.key)),
+        remarks=tuple(overridden(values.object, found.key)) if isinstance(values, ValuesSource) else (),
     )
 
 

@@ -19,7 +19,7 @@ from flux_upgrade.pins.formats.terraform_module import TerraformBlock, blocks_of
 from flux_upgrade.pins.formats.terraform_values import Modules
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, objects, readable
 from flux_upgrade.pins.objects.chart_place import folder_of
-from flux_upgrade.pins.objects.flux_distribution import Stated
+from flux_upgrade.pins.objects.release_values import Stated
 from flux_upgrade.pins.pin import SourceFile
 
 _FILE = re.compile(r"\$\{path\.module\}/(.+)")
