@@ -20,7 +20,6 @@ from flux_upgrade.pins.objects.chart_place import (
     ChartVersionPlace,
     Files,
     Lock,
-    folder_of,
     identity,
     overridden,
     overridden_by_set,
@@ -129,7 +128,7 @@ def _inflated(tree: Tree, file: SourceFile, each: Object) -> Iterator[ChartVersi
 
 def _inflated_source(tree: Tree, file: SourceFile, each: Object, repository: str) -> ChartSource:
     home = each.text_at("helmGlobals", "chartHome") or "charts"
-    copy = joined(folder_of(file.path), f"{home}/{CHART}/Chart.yaml")
+    copy = joined(posixpath.dirname(file.path), f"{home}/{CHART}/Chart.yaml")
     if not repository or read(tree, copy) is not None:
         return ChartSource(
             "", f"kustomize uses the chart in the directory {home}/{CHART}", "update the chart in that directory"
