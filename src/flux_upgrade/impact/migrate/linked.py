@@ -19,7 +19,7 @@ from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.patterns import BadPattern, is_whole
 from flux_upgrade.model.text import is_below, joined_path, repository_path
-from flux_upgrade.pins.formats.kustomize_files import NAMES, is_kustomization
+from flux_upgrade.pins.formats.kustomize_files import NAMES, is_kustomization, patches_in
 from flux_upgrade.pins.formats.yaml_places import Object, is_variable, readable
 
 _PATCHING = (UsePlace.PATCH, UsePlace.TARGET)
@@ -27,7 +27,6 @@ _HINT = "Change that yourself first, or change both together."
 _NAME = "Give the target a name."
 _ONE_NAME = re.compile(r"[\w.-]+")
 _TAKEN = ("resources", "bases", "components")
-_PATCHES = (("patches", ("path",)), ("patchesJson6902", ("path",)), ("patchesStrategicMerge", ()))
 _COMPONENT = "Component"
 
 
@@ -68,7 +67,9 @@ class Reach:
             return self._of_kustomizations(own)
         if patch.at:
             return self._of_flux(patch)
-        return self._of_kustomizations([each for each in self._kustomizations if patch.path in _patches(*each)])
+        known = self._kustomizations
+        users = [(path, each) for path, each in known if patch.path in patches_in(posixpath.dirname(path), each)]
+        return self._of_kustomizations(users)
 
     def _of_kustomizations(self, some: list[tuple[str, Object]]) -> frozenset[str] | None:
         # What a component patches is whatever its users have.
@@ -125,11 +126,6 @@ def _taken(path: str, each: Object) -> set[str]:
     folder = posixpath.dirname(path)
     taken = {joined_path(folder, each.text_at(*entry)) for key in _TAKEN for entry in each.entries(key)}
     return {place for place in taken if not is_below(place, folder)}
-
-
-def _patches(path: str, each: Object) -> set[str]:
-    texts = {each.text_at(*entry, *inner) for key, inner in _PATCHES for entry in each.entries(key)}
-    return {joined_path(posixpath.dirname(path), text) for text in texts if text and "\n" not in text}
 
 
 class _Settling:

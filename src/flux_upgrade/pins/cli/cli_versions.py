@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.pins.context import PinContext
+from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.kustomize_files import read
 from flux_upgrade.pins.formats.readings import Reading, floating, judged, unknown, unknown_pin
 from flux_upgrade.pins.formats.yaml_places import Value
-from flux_upgrade.pins.pin import Pin, Role, SourceFile
+from flux_upgrade.pins.pin import Pin, PinChange, Role, SourceFile
 
 _ASKED = re.compile(r"FLUX_VERSION=[\"']?([^\s\"'|;&]+)")
 NEWEST = floating("latest: the newest CLI is installed")
@@ -31,6 +32,14 @@ def place_of(pin: Pin) -> Value:
     if not isinstance(pin.details, Value):
         raise TypeError(f"{pin.path}:{pin.line} belongs to another kind of reference")
     return pin.details
+
+
+def respelled(pin: Pin, target: str, context: PinContext) -> PinChange:
+    """``change`` that writes the release with or without ``v``, as the old one."""
+    del context
+    value = place_of(pin)
+    written = ranges.respelled(target, value.text)
+    return PinChange((value.replaced(written),), written)
 
 
 def of_script(script: str, *, is_set: bool) -> tuple[str, Reading] | None:

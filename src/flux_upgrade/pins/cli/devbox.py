@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.pins.cli.cli_versions import base_name, beside, cli_pin, place_of
+from flux_upgrade.pins.cli.cli_versions import base_name, beside, cli_pin, place_of, respelled
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.readings import BY_HAND, Reading, floating, unknown
@@ -28,12 +28,10 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
 
 def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     """Write the release, or as many of its numbers as the series has."""
-    del context
-    value = place_of(pin)
-    new = ranges.respelled(target, value.text)
-    if pin.state is PinState.RANGE:
-        numbers = target.removeprefix("v").split(".")
-        new = ".".join(numbers[: value.text.count(".") + 1])
+    if pin.state is not PinState.RANGE:
+        return respelled(pin, target, context)
+    value, numbers = place_of(pin), target.removeprefix("v").split(".")
+    new = ".".join(numbers[: value.text.count(".") + 1])
     return PinChange((value.replaced(new),) if new != value.text else (), new)
 
 

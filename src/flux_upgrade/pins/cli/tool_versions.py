@@ -13,12 +13,12 @@ from itertools import chain
 
 from flux_upgrade.model.errors import Unreadable, UnsupportedPin
 from flux_upgrade.model.text import decoded, line_of
-from flux_upgrade.pins.cli.cli_versions import NEWEST, base_name, beside, cli_pin, more_files, place_of
+from flux_upgrade.pins.cli.cli_versions import NEWEST, base_name, beside, cli_pin, more_files, place_of, respelled
 from flux_upgrade.pins.cli.toml_places import is_flux, is_mise_file, locked, may_be_flux, tools
 from flux_upgrade.pins.cli.toml_places import place_of as toml_place
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
-from flux_upgrade.pins.formats.ranges import respelled, tag_of
+from flux_upgrade.pins.formats.ranges import tag_of
 from flux_upgrade.pins.formats.readings import Reading, floating, unknown
 from flux_upgrade.pins.formats.yaml_places import Object, Value, is_variable, readable
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
@@ -52,11 +52,9 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
 
 def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     """Write the release as the old one was spelled; raise a prefix. Raises UnsupportedPin."""
-    del context
-    value = place_of(pin)
     if pin.state is PinState.EXACT:
-        written = respelled(target, value.text)
-        return PinChange((value.replaced(written),), written)
+        return respelled(pin, target, context)
+    value = place_of(pin)
     match = _PREFIX.fullmatch(value.text)
     raised = match and ranges.raised(match[2], target)
     if match is None or not raised:

@@ -15,14 +15,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from flux_upgrade.pins.cli.cli_versions import NEWEST, base_name, cli_pin, of_script, place_of
+from flux_upgrade.pins.cli.cli_versions import NEWEST, base_name, cli_pin, of_script, respelled
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.formats.ranges import respelled, tag_of
+from flux_upgrade.pins.formats.ranges import tag_of
 from flux_upgrade.pins.formats.readings import Reading, floating, unknown
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, is_variable, objects
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile, reported_pin
+from flux_upgrade.pins.pin import Pin, PinState, SourceFile, reported_pin
 
 NAME = "workflow"
+change = respelled
 
 _WORKFLOW = re.compile(r"(?:.*/)?\.(?:github|gitea|forgejo)/workflows/[^/]+")
 _ENTERPRISE = "controlplaneio-fluxcd/distribution/actions"
@@ -57,14 +58,6 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
 def is_workflow(path: str) -> bool:
     """Whether a file of that path has steps."""
     return _WORKFLOW.fullmatch(path) is not None or base_name(path) in ("action.yaml", "action.yml")
-
-
-def change(pin: Pin, target: str, context: PinContext) -> PinChange:
-    """Write the release with or without ``v``, as the old one."""
-    del context
-    value = place_of(pin)
-    written = respelled(target, value.text)
-    return PinChange((value.replaced(written),), written)
 
 
 def _pins_in(file: SourceFile) -> Iterator[Pin]:

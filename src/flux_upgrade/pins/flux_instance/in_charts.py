@@ -14,7 +14,7 @@ from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
 from flux_upgrade.pins.objects import argo_values
 from flux_upgrade.pins.objects.chart_dependencies import Dependency, dependencies, dependency_of
 from flux_upgrade.pins.objects.flux_distribution import CHART, VALUES, Distribution, of_layers, of_release
-from flux_upgrade.pins.objects.release_values import Unread, ValuesSource, local_chart, one_mapping
+from flux_upgrade.pins.objects.release_values import Stated, Unread, local_chart, values_file
 from flux_upgrade.pins.pin import Pin, SourceFile, reported_pin
 
 _KINDS = (b"HelmRelease", b"argoproj.io")
@@ -53,19 +53,17 @@ def found(files: Sequence[SourceFile], kind: str, context: PinContext) -> Iterat
     for directory, chart in charts.items():
         if not shown[directory] or any(shown[directory]):
             others = [] if shown[directory] else [*_other_values(chart, context)]
-            yield _of_values(chart, [file.path for file, *_ in others], context)
-            for file, line, text in others:
-                where = f"values of {_called(chart)}, {'.'.join((chart.key, *_VERSION))}"
-                yield reported_pin(file, kind, (line, where, text), _UNUSED, "edit it together with values.yaml")
+            yield _of_values(chart, [other.file.path for other in others], context)
+            for other in others:
+                spot = other.value.line, f"values of {_called(chart)}, {other.field}", other.value.text
+                yield reported_pin(other.file, kind, spot, _UNUSED, "edit it together with values.yaml")
 
 
 def _of_values(chart: Dependency, others: Sequence[str], context: PinContext) -> Distribution:
     """What the chart's own values state."""
     path = posixpath.join(chart.directory, "values.yaml")
-    values = one_mapping(context.tree, path)
-    own = Unread(path, values) if isinstance(values, str) else ValuesSource(*values)
-    is_there = read(context.tree, path) is not None
-    layers = (*(Unread(other, "which no HelmRelease uses") for other in others), *((own,) if is_there else ()))
+    own = [values_file(context.tree, path)] if read(context.tree, path) is not None else []
+    layers = (*(Unread(other, "which no HelmRelease uses") for other in others), *own)
     line = chart.object.line_at(*chart.entry)
     return of_layers(_called(chart), chart.file, line, layers, (chart.key, *VALUES))
 
@@ -94,12 +92,11 @@ def _sources(each: Object) -> Iterator[tuple[tuple[Step, ...], str]]:
             yield source, joined("", each.text_at(*source, "path"))
 
 
-def _other_values(chart: Dependency, context: PinContext) -> Iterator[tuple[SourceFile, int, str]]:
-    """Files like ``values-production.yaml`` that state the version, too: file, line and text."""
+def _other_values(chart: Dependency, context: PinContext) -> Iterator[Stated]:
+    """Of files like ``values-production.yaml`` that state the version, too."""
     begin = posixpath.join(chart.directory, "values")
     for path in context.tree.named(_YAML):
         if path.startswith(begin) and path != f"{begin}.yaml" and posixpath.dirname(path) == chart.directory:
-            values = one_mapping(context.tree, path)
-            value = None if isinstance(values, str) else values[1].at(chart.key, *_VERSION)
-            if value is not None and not isinstance(values, str):
-                yield values[0], value.line, value.text
+            version = values_file(context.tree, path).stated(chart.key, *_VERSION)
+            if version is not None:
+                yield version

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.terraform_values import Modules
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument
-from flux_upgrade.pins.objects.flux_distribution import CHART, INSTANCE, VALUES, Distribution, Stated, sync_folder
+from flux_upgrade.pins.objects.flux_distribution import CHART, INSTANCE, VALUES, Below, Distribution, combined
 from flux_upgrade.pins.objects.terraform_resources import TerraformObject, TerraformResource, resources
 from flux_upgrade.pins.pin import SourceFile
 
@@ -44,17 +44,6 @@ def _of_release(resource: TerraformResource) -> Distribution:
 def _distribution(
     resource: TerraformResource, sources: Sequence[TerraformObject], above: tuple[str, ...]
 ) -> Distribution:
-    def stated(*keys: str) -> Stated | None:
-        return next((found for each in sources if (found := each.stated(*above, *keys)) is not None), None)
-
-    version = stated("distribution", "version")
-    return Distribution(
-        resource.address,
-        resource.file,
-        version.value.line if version else sources[0].line,
-        ".".join((*above, "distribution")),
-        version,
-        stated("distribution", "artifact"),
-        stated("distribution", "registry"),
-        sync_folder(*(stated("sync", key) for key in ("kind", "url", "path"))),
-    )
+    field, within = ".".join((*above, "distribution")), [Below(each, above) for each in sources]
+    found = combined(resource.address, resource.file, sources[0].line, field, within)
+    return found._replace(line=found.version.value.line) if found.version else found

@@ -29,7 +29,6 @@ from flux_upgrade.pins.objects.flux_distribution import (
     CHART_RANGE,
     ChartSources,
     Distribution,
-    Stated,
     chart_sources,
     filled,
     is_instance,
@@ -39,6 +38,7 @@ from flux_upgrade.pins.objects.flux_distribution import (
     without_other_releases,
 )
 from flux_upgrade.pins.objects.helmfile_values import HelmfileValues
+from flux_upgrade.pins.objects.release_values import Stated
 from flux_upgrade.pins.objects.terraform_resources import without_terraform
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
 from flux_upgrade.policy.decision import Hold

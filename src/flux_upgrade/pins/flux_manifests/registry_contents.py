@@ -11,7 +11,7 @@ from flux_upgrade.model.text import enumeration
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
-from flux_upgrade.pins.formats.readings import Reading, floating, published, refusal, unknown
+from flux_upgrade.pins.formats.readings import Reading, floating, not_looked_up, published, unknown
 from flux_upgrade.pins.formats.yaml_places import Value, as_number, is_variable
 from flux_upgrade.pins.objects.flux_manifests_reference import NO_SEMVER, FluxManifestsReference, doubts
 from flux_upgrade.pins.pin import PinState
@@ -170,8 +170,7 @@ def _by_digest(reference: FluxManifestsReference, digest: str, context: PinConte
     try:
         release = release_of(reference.repository, digest, context)
     except TROUBLE as error:
-        why = f"the release of the digest could not be looked up: {error.message}"
-        return unknown(why, error.hint)._replace(held=refusal(error, why))
+        return not_looked_up("the release of the digest", error)
     if not release:
         why = "the artifact with that digest does not show its Flux release"
         if release is None:

@@ -22,7 +22,7 @@ from flux_upgrade.pins.objects.chart_place import Lock
 from flux_upgrade.pins.objects.flux_distribution import CHART as INSTANCE_CHART
 from flux_upgrade.pins.objects.flux_distribution import Distribution
 from flux_upgrade.pins.objects.operator_releases import MANIFESTS, PUBLISHED, last
-from flux_upgrade.pins.objects.release_values import ValuesSource, layers
+from flux_upgrade.pins.objects.release_values import layers
 from flux_upgrade.pins.objects.terraform_resources import resources
 from flux_upgrade.pins.pin import SourceFile
 
@@ -174,14 +174,15 @@ def override(file: SourceFile, each: Object, context: PinContext) -> Iterator[tu
     if each.text_at("kind") != "HelmRelease" or last(chart) != OPERATOR:
         return
     for layered in layers(file, each, context.config_maps, context.tree, "image"):
-        known = [one for one in layered if isinstance(one, ValuesSource)]
-        found = next(((one, *at) for one in known if (at := one.at("image", "tag")) and not is_nothing(at[0])), None)
+        tags, repositories = (
+            [stated for one in layered if (stated := one.stated("image", key))] for key in ("tag", "repository")
+        )
+        found = next((tag for tag in tags if not is_nothing(tag.value)), None)
         if found is not None:
-            source, value, field = found
-            repositories = (at[0].text for one in known if (at := one.at("image", "repository")))
-            repository = next(filter(None, repositories), f"ghcr.io/controlplaneio-fluxcd/{OPERATOR}")
-            place = OperatorPlace(f"{each.called()}, {field}", value.line, value.text, value)
-            yield source.file, _with_parts(place, value, None)._replace(repository=repository)
+            named = (stated.value.text for stated in repositories)
+            repository = next(filter(None, named), f"ghcr.io/controlplaneio-fluxcd/{OPERATOR}")
+            place = OperatorPlace(f"{each.called()}, {found.field}", found.value.line, found.value.text, found.value)
+            yield found.file, _with_parts(place, found.value, None)._replace(repository=repository)
 
 
 def filled(place: OperatorPlace, maker: Object | None) -> Iterator[OperatorPlace]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterator
 from functools import cached_property
 
 from flux_upgrade.model.errors import Unreadable
@@ -49,15 +50,7 @@ class Kustomizations:
     @cached_property
     def patch_files(self) -> frozenset[str]:
         """Paths of the files that are patches of something else."""
-        fields = (("patches", ("path",)), ("patchesJson6902", ("path",)), ("patchesStrategicMerge", ()))
-        return frozenset(
-            joined(folder, text)
-            for folder, each in self._all
-            for field, inner in fields
-            for entry in each.entries(field)
-            # patchesStrategicMerge takes a patch itself, too.
-            if (text := each.text_at(*entry, *inner)) and not {"\n", ":"} & set(text)
-        )
+        return frozenset(path for folder, each in self._all for path in patches_in(folder, each))
 
     @cached_property
     def _all(self) -> list[tuple[str, Object]]:
@@ -68,6 +61,16 @@ class Kustomizations:
                 folder = posixpath.dirname(path)
                 found += [(folder, each) for each in readable(content) if is_kustomization(path, each)]
         return found
+
+
+def patches_in(folder: str, each: Object) -> Iterator[str]:
+    """Paths of the files that a kustomization in a folder takes for patches."""
+    for field, inner in (("patches", ("path",)), ("patchesJson6902", ("path",)), ("patchesStrategicMerge", ())):
+        for entry in each.entries(field):
+            text = each.text_at(*entry, *inner)
+            # patchesStrategicMerge takes a patch itself, too.
+            if text and not {"\n", ":"} & set(text):
+                yield joined(folder, text)
 
 
 def is_kustomization(path: str, each: Object) -> bool:

@@ -58,6 +58,12 @@ def refusal(error: FluxUpgradeError, reason: str) -> Hold | None:
     return None
 
 
+def not_looked_up(what: str, error: FluxUpgradeError) -> Reading:
+    """Of a place whose release was asked for, which raised ``error``."""
+    why = f"{what} could not be looked up: {error.message}"
+    return unknown(why, error.hint)._replace(held=refusal(error, why))
+
+
 def judged(pin: Pin, reading: Reading) -> Pin:
     """``pin`` with what stands there; what was remarked of it before stays."""
     state, version, reason, hint, remarks, held = reading

@@ -20,13 +20,12 @@ from flux_upgrade.pins.objects.chart_place import (
     ChartVersionPlace,
     Files,
     Lock,
-    folder_of,
     identity,
     overridden,
     overridden_by_set,
     source_at,
 )
-from flux_upgrade.pins.objects.release_values import one_mapping
+from flux_upgrade.pins.objects.release_values import ValuesSource, values_file
 from flux_upgrade.pins.pin import SourceFile
 
 _DIGEST = ("the chart has a version and a digest", "remove the digest, or edit both together")
@@ -46,7 +45,7 @@ def places(files: Files, tree: Tree) -> Iterator[ChartVersionPlace]:
 
 
 def _dependencies(tree: Tree, found: Dependency) -> Iterator[ChartVersionPlace]:
-    values = one_mapping(tree, posixpath.join(found.directory, "values.yaml"))
+    values = values_file(tree, posixpath.join(found.directory, "values.yaml"))
     yield _place(
         found.file,
         found.object,
@@ -54,7 +53,7 @@ def _dependencies(tree: Tree, found: Dependency) -> Iterator[ChartVersionPlace]:
         where=f"dependency {CHART}" + (f" as {found.alias}" if found.alias else "") + ", version",
         source=_dependency_source(found.object.text_at(*found.entry, "repository")),
         lock=found.lock(tree),
-        remarks=() if isinstance(values, str) else tuple(overridden(values[1], found.key)),
+        remarks=tuple(overridden(values.object, found.key)) if isinstance(values, ValuesSource) else (),
     )
 
 
@@ -129,7 +128,7 @@ def _inflated(tree: Tree, file: SourceFile, each: Object) -> Iterator[ChartVersi
 
 def _inflated_source(tree: Tree, file: SourceFile, each: Object, repository: str) -> ChartSource:
     home = each.text_at("helmGlobals", "chartHome") or "charts"
-    copy = joined(folder_of(file.path), f"{home}/{CHART}/Chart.yaml")
+    copy = joined(posixpath.dirname(file.path), f"{home}/{CHART}/Chart.yaml")
     if not repository or read(tree, copy) is not None:
         return ChartSource(
             "", f"kustomize uses the chart in the directory {home}/{CHART}", "update the chart in that directory"

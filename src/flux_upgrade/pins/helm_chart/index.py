@@ -10,19 +10,15 @@ from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, Unsupp
 from flux_upgrade.model.ports import Charts
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.formats import ranges
-from flux_upgrade.pins.formats.readings import refusal
+from flux_upgrade.pins.formats.readings import Reading, not_looked_up, unknown
 from flux_upgrade.pins.objects.chart_place import CHART
-from flux_upgrade.policy.decision import Hold
 
 _PREFIX = re.compile(r"=?\s*v?")
 
 
 class ChartRelease(NamedTuple):
-    chart: str = ""  # The chart's version; empty where there is none
-    flux: str = ""  # The release of Flux, a tag; empty if it is unknown
-    reason: str = ""  # Why it is unknown
-    hint: str = ""
-    held: Hold | None = None  # What kept it from being looked up, if that has a reason of its own
+    chart: str  # The chart's version
+    flux: str  # The release of Flux, a tag
 
 
 class Index:
@@ -31,9 +27,9 @@ class Index:
     def __init__(self, charts: Charts) -> None:
         self._charts = charts
         self._versions: dict[str, Mapping[str, str]] = {}
-        self._known: dict[tuple[str, str], ChartRelease] = {}
+        self._known: dict[tuple[str, str], ChartRelease | Reading] = {}
 
-    def resolve(self, repository: str, text: str) -> ChartRelease:
+    def resolve(self, repository: str, text: str) -> ChartRelease | Reading:
         """What ``text``, a version or a range of the chart, installs today. Never raises."""
         key = repository, text
         if key not in self._known:
@@ -42,29 +38,23 @@ class Index:
                     self._versions[repository] = self._charts.versions(repository, CHART)
                 self._known[key] = _resolved(self._versions[repository], repository, text)
             except (SourceUnavailable, UntrustedArchive) as error:
-                reason = f"the Flux version of the chart could not be looked up: {error.message}"
-                self._known[key] = ChartRelease(reason=reason, hint=error.hint, held=refusal(error, reason))
+                self._known[key] = not_looked_up("the Flux version of the chart", error)
         return self._known[key]
 
 
-def _resolved(versions: Mapping[str, str], repository: str, text: str) -> ChartRelease:
+def _resolved(versions: Mapping[str, str], repository: str, text: str) -> ChartRelease | Reading:
     if not versions:
-        return ChartRelease(reason=f"{repository} has no chart {CHART}", hint="check the repository's URL")
+        return unknown(f"{repository} has no chart {CHART}", "check the repository's URL")
     is_exact = ranges.is_exact(text)
     newest = ranges.newest(text, map(tag_of, versions)).removeprefix("v")
     if not newest:
         what = f"chart version {bare(text)}" if is_exact else f"a chart version in the range {text}"
-        return ChartRelease(
-            reason=f"{what} is not in the index of {repository}",
-            hint=f"check the version; the newest is {_newest(versions)}",
-        )
+        reason = f"{what} is not in the index of {repository}"
+        return unknown(reason, f"check the version; the newest is {_newest(versions)}")
     app = flux_of(versions[_key(versions, newest)])
     if not app:
-        return ChartRelease(
-            newest,
-            reason=f"chart version {newest} does not declare its Flux version (appVersion)",
-            hint="use the chart of fluxcd-community",
-        )
+        reason = f"chart version {newest} does not declare its Flux version (appVersion)"
+        return unknown(reason, "use the chart of fluxcd-community")
     return ChartRelease(newest, app)
 
 

@@ -10,7 +10,7 @@ from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, Unsupp
 from flux_upgrade.model.text import TextEdit
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
-from flux_upgrade.pins.formats.readings import BY_HAND, Reading, floating, judged, refusal, unknown, unknown_pin
+from flux_upgrade.pins.formats.readings import BY_HAND, Reading, floating, judged, not_looked_up, unknown, unknown_pin
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Value, as_number, is_variable
 from flux_upgrade.pins.helm_chart import files as chart_files
 from flux_upgrade.pins.helm_chart import flux_objects, in_terraform
@@ -43,8 +43,8 @@ def read_place(place: ChartVersionPlace, index: chart_index.Index, context: PinC
     if not locked and text in _NEWEST:
         return floating("the newest version of the chart is installed")
     answer = index.resolve(place.source.repository, locked or text)
-    if not answer.flux:
-        return unknown(answer.reason, answer.hint)._replace(held=answer.held)
+    if isinstance(answer, Reading):
+        return answer
     is_exact = bool(locked) or ranges.is_exact(text)
     problem = _mismatch(place, answer.chart, context) if is_exact else None
     return problem or Reading(PinState.EXACT if is_exact else PinState.RANGE, answer.flux)
@@ -91,8 +91,7 @@ def _mismatch(place: ChartVersionPlace, chart: str, context: PinContext) -> Read
     try:
         actual = context.artifacts.digest(chart_index.oci_name(place.source.repository), chart_index.oci_tag(chart))
     except (SourceUnavailable, UntrustedArchive) as error:
-        why = f"the digest of {chart} could not be looked up: {error.message}"
-        return unknown(why, error.hint)._replace(held=refusal(error, why))
+        return not_looked_up(f"the digest of {chart}", error)
     if actual == place.digest.text and not place.digest.reason:
         return None
     return unknown(

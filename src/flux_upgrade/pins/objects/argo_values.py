@@ -8,26 +8,17 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats.kustomize_files import joined
-from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, documents, dotted, objects_of
-from flux_upgrade.pins.objects.release_values import one_mapping
+from flux_upgrade.pins.formats.yaml_places import Object, Step, documents, dotted, objects_of
+from flux_upgrade.pins.objects.release_values import Stated, values_file
 from flux_upgrade.pins.pin import SourceFile
 
 _MOST = 20  # Files of values, and parameters, that are looked at: the last ones
 
 
-class ArgoValue(NamedTuple):
-    """A value, and where it is."""
-
-    file: SourceFile
-    value: Value
-    field: str  # `helm.values, instance.distribution.version`
-
-
-def stated(file: SourceFile, each: Object, source: tuple[Step, ...], tree: Tree, *keys: str) -> ArgoValue | None:
+def stated(file: SourceFile, each: Object, source: tuple[Step, ...], tree: Tree, *keys: str) -> Stated | None:
     """What decides a value of the chart; None if no place in this repository does.
 
     ``source``: the path in ``each`` to the source with the chart.
@@ -37,26 +28,25 @@ def stated(file: SourceFile, each: Object, source: tuple[Step, ...], tree: Tree,
 
 def _stated(
     file: SourceFile, each: Object, source: tuple[Step, ...], tree: Tree, keys: tuple[str, ...]
-) -> Iterator[ArgoValue]:
+) -> Iterator[Stated]:
     helm = (*source, "helm")
     for entry in _last(each, *helm, "parameters"):
         value = each.at(*entry, "value")
         if value is not None and each.text_at(*entry, "name") == dotted(keys):
-            yield ArgoValue(file, value, f"helm.parameters, {dotted(keys)}")
+            yield Stated(file, value, f"helm.parameters, {dotted(keys)}")
     value = each.at(*helm, "valuesObject", *keys)
     if value is not None:
-        yield ArgoValue(file, value, dotted(("helm", "valuesObject", *keys)))
+        yield Stated(file, value, dotted(("helm", "valuesObject", *keys)))
     passage = each.passage_at(*helm, "values")
     for document in documents(passage) if passage else ():
         for inner in objects_of(document):
             value = inner.at(*keys) if isinstance(inner, Object) else None
             if value is not None:
-                yield ArgoValue(file, value, f"helm.values, {dotted(keys)}")
+                yield Stated(file, value, f"helm.values, {dotted(keys)}")
     for entry in _last(each, *helm, "valueFiles"):
-        found = one_mapping(tree, _path(each, source, each.text_at(*entry)))
-        value = found[1].at(*keys) if not isinstance(found, str) else None
-        if value is not None and not isinstance(found, str):
-            yield ArgoValue(found[0], value, f"helm.valueFiles, {dotted(keys)}")
+        found = values_file(tree, _path(each, source, each.text_at(*entry))).stated(*keys)
+        if found is not None:
+            yield found._replace(field=f"helm.valueFiles, {dotted(keys)}")
 
 
 def _path(each: Object, source: tuple[Step, ...], name: str) -> str:

@@ -5,6 +5,7 @@ kustomize, api/types/kustomization.go, patch.go and selector.go; fluxcd.io, "Kus
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.files import Tree
@@ -12,7 +13,7 @@ from flux_upgrade.model.patterns import BadPattern, is_whole
 from flux_upgrade.pins.formats.kustomize_files import joined, read
 from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace, operations, replaced, text_at, touches
 from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
-from flux_upgrade.pins.objects.chart_place import HELM, SOURCE, VERSIONS, ChartVersionPlace, Files, folder_of, identity
+from flux_upgrade.pins.objects.chart_place import HELM, SOURCE, VERSIONS, ChartVersionPlace, Files, identity
 from flux_upgrade.pins.pin import SourceFile
 
 _WHOLE: dict[str, tuple[Step, ...]] = {
@@ -58,7 +59,7 @@ class ChartPatches:
             text = text_at(each, file.content, *entry, "patch") or text_at(each, file.content, *entry)
             if text is not None:
                 yield from _text(file, text.content, target, text.before, is_aimed=is_aimed)
-            path = joined(folder_of(file.path), each.text_at(*entry, "path"))
+            path = joined(posixpath.dirname(file.path), each.text_at(*entry, "path"))
             content = read(self._tree, path) if each.has(*entry, "path") else None
             if content is not None:
                 yield from _text(SourceFile(path, content), content, target, 0, is_aimed=is_aimed)

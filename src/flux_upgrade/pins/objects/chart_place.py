@@ -109,11 +109,6 @@ def source_at(address: str) -> ChartSource:
     return ChartSource(address.rstrip("/"))
 
 
-def folder_of(path: str) -> str:
-    """With ``/`` at its end; empty for the root."""
-    return path.rpartition("/")[0] + "/" if "/" in path else ""
-
-
 def lock_at(tree: Tree, path: str, command: str, chart: str = CHART) -> Lock | None:
     """The lock file at ``path``, as Helm and helmfile write it; None where there is none."""
     content = read(tree, path)

@@ -6,6 +6,7 @@ flux-operator docs/api/v1/fluxinstance.md; controlplaneio-fluxcd/charts flux-ins
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple, Protocol
 
 from flux_upgrade.model.files import Tree
@@ -13,8 +14,8 @@ from flux_upgrade.pins.context import OperatorRelease
 from flux_upgrade.pins.formats.config_maps import ABSENT, ConfigMaps
 from flux_upgrade.pins.formats.ranges import folder_of, is_nothing
 from flux_upgrade.pins.formats.resource_sets import inputs, with_made
-from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, dotted, is_variable, objects
-from flux_upgrade.pins.objects.release_values import Layer, Unread, ValuesSource, layers
+from flux_upgrade.pins.formats.yaml_places import Object, Step, dotted, is_variable, objects
+from flux_upgrade.pins.objects.release_values import Layer, Stated, Unread, ValuesSource, layers
 from flux_upgrade.pins.pin import SourceFile
 
 CHART = "flux-instance"
@@ -27,14 +28,6 @@ _SOURCES = ("OCIRepository", "HelmChart")
 _MARKS = (b"flux-instance", b"flux-operator", b"FluxInstance", b"/distribution")
 _MOST_NAMES = 100  # Of sources, that are searched for in each file
 _RECONCILE = "fluxcd.controlplane.io/reconcile"
-
-
-class Stated(NamedTuple):
-    """A value, and where it stands."""
-
-    file: SourceFile
-    value: Value
-    field: str  # `spec.distribution.version`
 
 
 class Distribution(NamedTuple):
@@ -62,21 +55,20 @@ class Distribution(NamedTuple):
         return is_nothing(self.artifact.value) if self.artifact else not (self.of_chart or self.unread)
 
 
-class DistributionSource(NamedTuple):
-    """A mapping that has ``distribution`` and ``sync``."""
+class Source(Protocol):
+    """What states values at paths of keys."""
 
-    file: SourceFile
-    object: Object
-    path: tuple[Step, ...]
-    hidden: int = 0  # How many steps of the path are not shown
+    def stated(self, *keys: str) -> Stated | None: ...
+
+
+class Below(NamedTuple):
+    """What a source states below some keys, where it has ``distribution`` and ``sync``."""
+
+    source: Source
+    above: tuple[str, ...]
 
     def stated(self, *keys: str) -> Stated | None:
-        value = self.object.at(*self.path, *keys)
-        return Stated(self.file, value, dotted((*self.path, *keys)[self.hidden :])) if value else None
-
-
-class Source(Protocol):
-    def stated(self, *keys: str) -> Stated | None: ...
+        return self.source.stated(*self.above, *keys)
 
 
 def is_instance(each: Object) -> bool:
@@ -146,7 +138,7 @@ def of_instance(file: SourceFile, each: Object) -> Distribution:
     is_disabled = each.text_at("metadata", "annotations", _RECONCILE).lower() == "disabled"
     path = (*INSTANCE, "distribution")
     line = each.line_at(*_deepest(each, (*path, "version")))
-    sources = [DistributionSource(file, each, INSTANCE)]
+    sources = [ValuesSource(file, each, INSTANCE)]
     return combined(each.called(), file, line, dotted(path), sources)._replace(is_disabled=is_disabled)
 
 
@@ -166,29 +158,15 @@ def of_release(
 
 
 def of_layers(
-    owner: str, file: SourceFile, line: int, layered: Sequence[Layer], above: tuple[Step, ...]
+    owner: str, file: SourceFile, line: int, layered: Sequence[Layer], above: tuple[str, ...]
 ) -> Distribution:
     """What values state, those that go before the others first. ``above``: where they have `distribution`."""
-    sources = [_InValues(each, above) for each in layered if isinstance(each, ValuesSource)]
+    sources = [Below(each, above) for each in layered]
     found = combined(owner, file, line, dotted((*above, "distribution")), sources)
     unread = [each for each in layered if isinstance(each, Unread)]
-    before = []
-    for each in layered:
-        if isinstance(each, ValuesSource) and _InValues(each, above).stated("distribution", "version"):
-            break
-        before += [each] if isinstance(each, Unread) else []
+    without = takewhile(lambda each: not each.stated(*above, "distribution", "version"), layered)
+    before = [each for each in without if isinstance(each, Unread)]
     return found._replace(of_chart=True, unread=_listed(unread), overriding=_listed(before) if found.version else "")
-
-
-class _InValues(NamedTuple):
-    """Values of a chart, as a source."""
-
-    values: ValuesSource
-    above: tuple[Step, ...]
-
-    def stated(self, *keys: str) -> Stated | None:
-        found = self.values.at(*self.above, *keys)
-        return Stated(self.values.file, *found) if found else None
 
 
 def _listed(unread: Sequence[Unread]) -> str:
@@ -200,7 +178,8 @@ def _listed(unread: Sequence[Unread]) -> str:
 def combined(owner: str, file: SourceFile, line: int, field: str, sources: Sequence[Source]) -> Distribution:
     """What the first of the sources states that states anything."""
     version, artifact, registry = (_stated(sources, "distribution", key) for key in ("version", "artifact", "registry"))
-    return Distribution(owner, file, line, field, version, artifact, registry, _folder(sources))
+    folder = _folder(*(_stated(sources, "sync", key) for key in ("kind", "url", "path")))
+    return Distribution(owner, file, line, field, version, artifact, registry, folder)
 
 
 def filled(distribution: Distribution, maker: Object | None) -> Iterator[Distribution]:
@@ -230,11 +209,7 @@ def _stated(sources: Sequence[Source], *keys: str) -> Stated | None:
     return next((found for source in sources if (found := source.stated(*keys))), None)
 
 
-def _folder(sources: Sequence[Source]) -> str | None:
-    return sync_folder(*(_stated(sources, "sync", key) for key in ("kind", "url", "path")))
-
-
-def sync_folder(kind: Stated | None, url: Stated | None, path: Stated | None) -> str | None:
+def _folder(kind: Stated | None, url: Stated | None, path: Stated | None) -> str | None:
     """The directory of the repository that ``sync`` of a FluxInstance names, as ``Pin.folder``."""
     # The path in an artifact or a bucket is not one of the repository.
     if path is None or url is None or is_nothing(url.value) or (kind and kind.value.text != "GitRepository"):

@@ -15,15 +15,9 @@ from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats import go_templates
 from flux_upgrade.pins.formats.kustomize_files import joined, read
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step
-from flux_upgrade.pins.objects.flux_distribution import (
-    VALUES,
-    Distribution,
-    DistributionSource,
-    Source,
-    Stated,
-    combined,
-)
+from flux_upgrade.pins.objects.flux_distribution import VALUES, Distribution, Source, combined
 from flux_upgrade.pins.objects.helmfile import HelmfileRelease
+from flux_upgrade.pins.objects.release_values import Stated, ValuesSource
 from flux_upgrade.pins.pin import SourceFile
 
 _ACTION = re.compile(r"\{\{(?:(?!\{\{|\}\}).)*+\}\}")
@@ -119,7 +113,7 @@ class HelmfileValues:
         inline = release.object.below(*entry)
         if inline is None:
             return self._named(release, release.object.text_at(*entry))
-        source = DistributionSource(release.file, release.object, (*entry, *VALUES), len(above))
+        source = ValuesSource(release.file, release.object, (*entry, *VALUES), hidden=len(above))
         place = inline.identity()
         if place not in self._templates:
             self._templates[place] = "{{" in inline.text
@@ -221,6 +215,6 @@ def _read_file(path: str, text: str, tree: Tree) -> _Read:
     if len(values) != 1 or isinstance(values[0], BrokenDocument):
         why = _TEMPLATE if is_template else "which is not one document of YAML"
         return _Read((), ((path, why),) if content.strip() else ())
-    source = DistributionSource(file, values[0], VALUES)
+    source = ValuesSource(file, values[0], VALUES)
     is_open = is_template and source.stated(*_VERSION) is None
     return _Read((source,), ((path, _TEMPLATE),) if is_open else ())

@@ -21,6 +21,14 @@ _TOO_MANY = "which are too many to read"
 _ITSELF = ("spec", "values")
 
 
+class Stated(NamedTuple):
+    """A value, and where it stands."""
+
+    file: SourceFile
+    value: Value
+    field: str  # `spec.distribution.version`
+
+
 class ValuesSource(NamedTuple):
     """A mapping with values of a chart, or a value for one place in them."""
 
@@ -29,15 +37,16 @@ class ValuesSource(NamedTuple):
     path: tuple[Step, ...] = ()
     holder: str = ""  # What it is written in, if that is a ConfigMap or a Secret: `ConfigMap flux-values`
     target: str = ""  # The place that the value is for: `instance.distribution.version`
+    hidden: int = 0  # How many steps of the path are not shown
 
-    def at(self, *keys: Step) -> tuple[Value, str] | None:
-        """The scalar below ``keys`` of the chart's values, and the field as it is shown."""
-        if self.target:
-            path, is_there = self.path, self.target == dotted(keys)
-        else:
-            path, is_there = (*self.path, *keys), True
-        value = self.object.at(*path) if is_there else None
-        return (value, ", ".join(filter(None, (self.holder, dotted(path))))) if value is not None else None
+    def stated(self, *keys: Step) -> Stated | None:
+        """The scalar below ``keys`` of the mapping."""
+        if self.target and self.target != dotted(keys):
+            return None
+        path = self.path if self.target else (*self.path, *keys)
+        value = self.object.at(*path)
+        field = ", ".join(filter(None, (self.holder, dotted(path[self.hidden :]))))
+        return Stated(self.file, value, field) if value is not None else None
 
 
 class Unread(NamedTuple):
@@ -48,6 +57,11 @@ class Unread(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.name}, {self.reason}"
+
+    def stated(self, *keys: Step) -> Stated | None:
+        """None, as far as anybody knows."""
+        del keys
+        return None
 
 
 Layer = ValuesSource | Unread
@@ -82,15 +96,15 @@ def local_chart(each: Object) -> str | None:
     return joined("", each.text_at(*spec, "chart"))
 
 
-def one_mapping(tree: Tree, path: str) -> tuple[SourceFile, Object] | str:
-    """A file of values, or why it cannot be read."""
+def values_file(tree: Tree, path: str) -> Layer:
     content = read(tree, path)
     if content is None:
-        return ABSENT
+        return Unread(path, ABSENT)
     found = objects(content)
     if len(found) == 1 and isinstance(found[0], Object):
-        return SourceFile(path, content), found[0]
-    return TEMPLATE if is_variable(content.decode(errors="replace")) else "which is not one document of YAML"
+        return ValuesSource(SourceFile(path, content), found[0])
+    is_template = is_variable(content.decode(errors="replace"))
+    return Unread(path, TEMPLATE if is_template else "which is not one document of YAML")
 
 
 def _of_references(
@@ -140,11 +154,11 @@ def _of_chart(each: Object, tree: Tree) -> Iterator[Layer]:
     paths = [joined("", name) for name in _last(named)] if named else [f"{directory}/values.yaml".lstrip("/")]
     may_be_missing = each.text_at(*spec, "ignoreMissingValuesFiles") == "true" or not named
     for path in paths:
-        found = one_mapping(tree, path)
-        if not isinstance(found, str):
-            yield ValuesSource(*found)
-        elif found != ABSENT or not may_be_missing:
-            yield Unread(path or "a file of values", found)
+        found = values_file(tree, path)
+        if isinstance(found, ValuesSource):
+            yield found
+        elif found.reason != ABSENT or not may_be_missing:
+            yield found._replace(name=path or "a file of values")
     if len(named) > _MOST_VALUES:
         yield Unread(f"the files before the last {_MOST_VALUES}", _TOO_MANY)
 

@@ -6,6 +6,7 @@ gavinbunney/kubectl and alekc/kubectl (``kubectl_manifest``).
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,8 +19,7 @@ from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
 from flux_upgrade.pins.formats.terraform_module import TerraformBlock, blocks_of
 from flux_upgrade.pins.formats.terraform_values import Modules
 from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, objects, readable
-from flux_upgrade.pins.objects.chart_place import folder_of
-from flux_upgrade.pins.objects.flux_distribution import Stated
+from flux_upgrade.pins.objects.release_values import Stated
 from flux_upgrade.pins.pin import SourceFile
 
 _FILE = re.compile(r"\$\{path\.module\}/(.+)")
@@ -101,7 +101,7 @@ class TerraformResource(NamedTuple):
         named = given.items[0].literal if given.call == "file" and len(given.items) == 1 else None
         match = _FILE.fullmatch(named or "")
         if match is not None:
-            file = self.modules.file(joined_path(folder_of(self.file.path), match[1]))
+            file = self.modules.file(joined_path(posixpath.dirname(self.file.path), match[1]))
             yield from (YamlObject(self, file, each) for each in readable(file.content))
 
 
@@ -131,16 +131,16 @@ class HclObject(NamedTuple):
 
     def stated(self, *path: str) -> Stated | None:
         """What is at a path of keys; None if there is nothing."""
-        found: Attribute | None = self.given
-        for step in path:
-            found = found.members.get(step) if found is not None else None
-        return self.resource.stated(found, ".".join(path))
+        return self.resource.stated(self._at(path), ".".join(path))
 
     def has(self, *path: str) -> bool:
+        return self._at(path) is not None
+
+    def _at(self, path: Sequence[str]) -> Attribute | None:
         found: Attribute | None = self.given
         for step in path:
             found = found.members.get(step) if found is not None else None
-        return found is not None
+        return found
 
 
 class SetValues(NamedTuple):
