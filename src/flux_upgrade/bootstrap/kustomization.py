@@ -12,6 +12,7 @@ from typing import Any
 
 from flux_upgrade.bootstrap.go_formats import line
 from flux_upgrade.bootstrap.oci_sync import COMPONENTS_FILE, SYNC_FILE
+from flux_upgrade.kustomize.kustomization import TAKES_IN, entries_in, named_in
 from flux_upgrade.manifests.nodes import compose, construct
 from flux_upgrade.manifests.options import refuse
 from flux_upgrade.model.errors import Unreadable, UsageError
@@ -27,13 +28,6 @@ DEFAULT = f"{_HEAD}\n- {COMPONENTS_FILE}\n".encode()
 """As ``flux bootstrap`` writes it, less the sync, which is not in an artifact."""
 EMPTY = f"{_HEAD} []\n".encode()  # An overlay that holds nothing yet
 
-_LISTS = (
-    *("resources", "bases", "components", "crds", "configurations"),
-    *("generators", "transformers", "validators", "patchesStrategicMerge"),
-)
-"""Of paths; most of them take the text of an object itself, too."""
-_WITH_PATH = ("patches", "patchesJson6902", "replacements")
-_GENERATORS = ("configMapGenerator", "secretGenerator")
 _REMOTE = ("git@", "git::", "github.com/", "github.com:")
 _REMOTE_PARTS = ("://", "?ref=", ".git//")  # kustomize `api/internal/git/repospec.go`
 
@@ -150,7 +144,8 @@ def local_files(kustomization: bytes) -> tuple[str, ...]:
         raise UsageError(f"--kustomization is not a kustomization: {why}", hint="fix the file") from error
     if not isinstance(document, dict) or document.get("kind", "Kustomization") != "Kustomization":
         raise UsageError("--kustomization is not a kustomization: it has another kind", hint="use a kustomization.yaml")
-    named = tuple(dict.fromkeys(filter(_is_local, _named(document))))
+    taken_in = [each for field in TAKES_IN for each in entries_in(document, field) if isinstance(each, str)]
+    named = tuple(dict.fromkeys(filter(_is_local, (*taken_in, *named_in(document)))))
     refuse(
         _problems(document, named),
         "keep its files in its directory or below, and list each of them",
@@ -160,7 +155,7 @@ def local_files(kustomization: bytes) -> tuple[str, ...]:
 
 
 def _problems(document: Mapping[str, Any], named: Sequence[str]) -> Iterator[str]:
-    resources = [name.removeprefix("./") for name in _texts(document.get("resources"))]
+    resources = [str(each).removeprefix("./") for each in entries_in(document, "resources")]
     if COMPONENTS_FILE not in resources:
         yield f"its resources do not list {COMPONENTS_FILE}, so Flux would be missing"
     if SYNC_FILE in resources:
@@ -174,24 +169,3 @@ def _problems(document: Mapping[str, Any], named: Sequence[str]) -> Iterator[str
 def _is_local(name: str) -> bool:
     is_remote = any(part in name for part in _REMOTE_PARTS) or name.startswith(_REMOTE)
     return bool(name) and not is_remote and "\n" not in name and ": " not in name and name[0] not in "{["
-
-
-def _named(document: Mapping[str, Any]) -> Iterator[str]:
-    for field in _LISTS:
-        yield from _texts(document.get(field))
-    for field in _WITH_PATH:
-        yield from _texts([each.get("path") for each in _mappings(document.get(field))])
-    yield from _texts([each.get("path") for each in _mappings([document.get("openapi")])])
-    for field in _GENERATORS:
-        for each in _mappings(document.get(field)):
-            # key=path, or the path alone
-            yield from (text.rpartition("=")[2] for text in _texts(each.get("files")))
-            yield from _texts([*_texts(each.get("envs")), each.get("env")])
-
-
-def _texts(value: object) -> Sequence[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-
-
-def _mappings(value: object) -> Sequence[Mapping[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
