@@ -15,6 +15,7 @@ from flux_upgrade.kustomize.build_files import files_of
 from flux_upgrade.kustomize.errors import CannotTell
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import ClusterUnfit, Unreadable
+from flux_upgrade.model.files import FilesInMemory
 from flux_upgrade.model.kubernetes_objects import CRD, Object, reference
 
 Builder = Callable[[Mapping[str, bytes], str, str], bytes]
@@ -69,31 +70,13 @@ def _built(files: Mapping[str, bytes], folder: str, name: str, build: Builder | 
             hint="install kustomize, kubectl or flux on PATH",
         )
     try:
-        of = kustomization.read(_Files(files), folder)
+        of = kustomization.read(FilesInMemory(files), folder)
         if of is not None:
             files_of(of.tree, of)
     except CannotTell as error:
         hint = "copy what it refers to into the repository"
         raise ClusterUnfit(f"{path} is not built: {error.message}", hint=hint) from error
     return _documents(build(files, folder, name), f"the build of {path}")
-
-
-class _Files:
-    """The port Tree over files in memory."""
-
-    def __init__(self, files: Mapping[str, bytes]) -> None:
-        self._files = files
-
-    def candidates(self) -> Iterator[str]:
-        return self.named((".yaml", ".yml"))
-
-    def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
-        return (path for path in sorted(self._files) if path.endswith(suffixes))
-
-    def read(self, path: str) -> bytes:
-        if path not in self._files:
-            raise Unreadable(f"{path} is missing", hint="add it to the repository")
-        return self._files[path]
 
 
 def _objects(files: Mapping[str, bytes], paths: Iterable[str]) -> Iterator[Object]:
