@@ -11,16 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from flux_upgrade.bootstrap.go_formats import line
-from flux_upgrade.bootstrap.oci_sync import COMPONENTS_FILE, SYNC_FILE
+from flux_upgrade.bootstrap.options import COMPONENTS_FILE, KUSTOMIZATION_FILE, SYNC_FILE
 from flux_upgrade.kustomize.kustomization import TAKES_IN, entries_in, named_in
 from flux_upgrade.manifests.nodes import compose, construct
 from flux_upgrade.manifests.options import refuse
 from flux_upgrade.model.errors import Unreadable, UsageError
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.oci.packing import is_packable
+from flux_upgrade.pins.formats.kustomize_files import NAMES
 
-NAME = "kustomization.yaml"
-_NAMES = (NAME, "kustomization.yml", "Kustomization")
 _HEAD = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:"
 _SEPARATOR = re.compile(r"^---(?=[ \t\r\n]|\Z)|^\.\.\.[ \t\r]*$", re.MULTILINE)
 
@@ -40,14 +39,14 @@ def render_kustomization(tree: Tree, folder: str, ours: Iterable[str]) -> bytes:
     """
     inside = f"{folder}/"
     below = frozenset(path.removeprefix(inside) for path in tree.named(("",)) if path.startswith(inside))
-    if NAME in below:
-        return tree.read(f"{folder}/{NAME}")
-    twins = [name for name in _NAMES if name in below]
+    if KUSTOMIZATION_FILE in below:
+        return tree.read(f"{folder}/{KUSTOMIZATION_FILE}")
+    twins = [name for name in NAMES if name in below]
     if twins:
         raise UsageError(
-            f"{folder}/{twins[0]} conflicts with {NAME}, which flux-upgrade would add: kustomize rejects a "
-            "directory with both",
-            hint=f"rename it to {NAME}; its content is kept",
+            f"{folder}/{twins[0]} conflicts with {KUSTOMIZATION_FILE}, which flux-upgrade would add: kustomize rejects "
+            "a directory with both",
+            hint=f"rename it to {KUSTOMIZATION_FILE}; its content is kept",
         )
     listed = {*ours, *_resources(tree, folder, below)}
     # As a walk through the folder comes to them.
@@ -58,7 +57,7 @@ def render_kustomization(tree: Tree, folder: str, ours: Iterable[str]) -> bytes:
 def is_in(tree: Tree, folder: str) -> bool:
     """Whether a folder has one, which says what of it is applied. ``folder``: empty for the root."""
     inside = f"{folder}/" if folder else ""
-    return any(path in {inside + name for name in _NAMES} for path in tree.named(_NAMES))
+    return any(path in {inside + name for name in NAMES} for path in tree.named(NAMES))
 
 
 def unlisted(content: bytes, names: Iterable[str]) -> tuple[str, ...]:
@@ -74,7 +73,7 @@ def _resources(tree: Tree, folder: str, below: frozenset[str]) -> Iterator[str]:
         parts = name.split("/")
         above = ("/".join(parts[:depth]) for depth in range(1, len(parts)))
         # The highest folder above it that has a kustomization of its own.
-        built = next((each for each in above if any(f"{each}/{own}" in below for own in _NAMES)), "")
+        built = next((each for each in above if any(f"{each}/{own}" in below for own in NAMES)), "")
         if built:
             yield built
         elif _is_kubernetes(tree.read(f"{folder}/{name}")):
@@ -118,7 +117,7 @@ def kustomization_of(tree: Tree, name: str) -> dict[str, bytes]:
     Raises UsageError for all that cannot be had in an artifact, at once; Unreadable.
     """
     content = tree.read(name)
-    files, problems = {NAME: content}, []
+    files, problems = {KUSTOMIZATION_FILE: content}, []
     for each in local_files(content):
         try:
             files[each] = tree.read(each)
@@ -162,7 +161,7 @@ def _problems(document: Mapping[str, Any], named: Sequence[str]) -> Iterator[str
         yield f"its resources list {SYNC_FILE}, which is not in an artifact: remove it"
     for name in named:
         plain = name.removeprefix("./")
-        if plain == NAME or not is_packable(plain):
+        if plain == KUSTOMIZATION_FILE or not is_packable(plain):
             yield f"'{name}' is not a file in its directory or below, with at most 100 plain characters"
 
 
