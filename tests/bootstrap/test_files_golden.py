@@ -18,8 +18,8 @@ import pytest
 import txtar
 from flux_upgrade.adapters.releases.directory import DirectoryReleases
 from flux_upgrade.bootstrap.components import RenderedComponents
-from flux_upgrade.bootstrap.files import MANIFEST, FilesPlan, plan_files
-from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
+from flux_upgrade.bootstrap.files import FilesPlan, plan_files
+from flux_upgrade.bootstrap.options import COMPONENTS_FILE, Auth, BootstrapOptions, Provider
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.pins.regenerate import Regenerator
@@ -63,7 +63,7 @@ def test_a_case_gives_the_files_that_flux_writes(path: Path) -> None:
         return
 
     files = written(planned(options, over, {}))
-    manifest = f"{options.folder}/{MANIFEST}"
+    manifest = f"{options.folder}/{COMPONENTS_FILE}"
     regenerated = over.regenerate(options.install).text.encode()
     assert files == {**archive.under("after"), manifest: regenerated}
 
@@ -78,5 +78,5 @@ def test_the_manifest_of_a_real_release_is_the_one_that_flux_writes() -> None:
         settings = tomllib.loads(txtar.read(path).text("settings.toml"))
         if "error" not in settings:
             options = options_of(settings)
-            manifest = written(planned(options, over, {}))[f"{options.folder}/{MANIFEST}"]
+            manifest = written(planned(options, over, {}))[f"{options.folder}/{COMPONENTS_FILE}"]
             assert hashlib.sha256(manifest).hexdigest() == settings["sha256"], path.stem

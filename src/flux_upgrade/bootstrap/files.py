@@ -8,16 +8,15 @@ from typing import NamedTuple
 
 from flux_upgrade.bootstrap import kustomization, sync
 from flux_upgrade.bootstrap.components import FlagChange, ManifestPlan, RenderedComponents
-from flux_upgrade.bootstrap.options import BootstrapOptions
+from flux_upgrade.bootstrap.options import COMPONENTS_FILE, KUSTOMIZATION_FILE, SYNC_FILE, BootstrapOptions
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.model.errors import AlreadyBootstrapped, EditConflict, Unreadable
 from flux_upgrade.model.files import Tree
+from flux_upgrade.model.kubernetes_objects import KUSTOMIZATION
 from flux_upgrade.model.text import is_below, repository_path
 from flux_upgrade.pins.gotk_components.pin import is_placeholder
 
-MANIFEST = "gotk-components.yaml"
-_NAMES = (MANIFEST, sync.NAME, kustomization.NAME)
-_GROUP = b"kustomize.toolkit.fluxcd.io"
+_NAMES = (COMPONENTS_FILE, SYNC_FILE, KUSTOMIZATION_FILE)
 
 
 class FileChange(NamedTuple):
@@ -108,7 +107,7 @@ def root_syncs(tree: Tree) -> tuple[RootSync, ...]:
         # What cannot be read is a template, or a broken file: nobody's Flux.
         with suppress(Unreadable):
             content = tree.read(path)
-            for each in parse(content).documents if _GROUP in content else ():
+            for each in parse(content).documents if KUSTOMIZATION.group.encode() in content else ():
                 if _is_root(each):
                     target = str(each.data["spec"].get("path") or "")
                     found.append(RootSync(path, target, each.key.name))
@@ -141,7 +140,7 @@ def _refuse_others(options: BootstrapOptions, own: str, roots: Iterable[RootSync
 def _is_root(document: Document) -> bool:
     """``flux bootstrap`` gives all of it one name, that of the namespace."""
     key = document.key
-    if (key.group, key.kind) != (_GROUP.decode(), "Kustomization") or key.name != key.namespace:
+    if (key.group, key.kind) != KUSTOMIZATION or key.name != key.namespace:
         return False
     match document.data.get("spec"):
         case {"kubeConfig": _}:  # what another cluster is to have is not reconciled by this one

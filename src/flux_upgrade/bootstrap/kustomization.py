@@ -11,15 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from flux_upgrade.bootstrap.go_formats import line
-from flux_upgrade.bootstrap.oci_sync import COMPONENTS_FILE, SYNC_FILE
+from flux_upgrade.bootstrap.options import COMPONENTS_FILE, KUSTOMIZATION_FILE, SYNC_FILE
+from flux_upgrade.kustomize.kustomization import TAKES_IN, entries_in, named_in
 from flux_upgrade.manifests.nodes import compose, construct
 from flux_upgrade.manifests.options import refuse
 from flux_upgrade.model.errors import Unreadable, UsageError
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.oci.packing import is_packable
+from flux_upgrade.pins.formats.kustomize_files import NAMES
 
-NAME = "kustomization.yaml"
-_NAMES = (NAME, "kustomization.yml", "Kustomization")
 _HEAD = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:"
 _SEPARATOR = re.compile(r"^---(?=[ \t\r\n]|\Z)|^\.\.\.[ \t\r]*$", re.MULTILINE)
 
@@ -27,13 +27,6 @@ DEFAULT = f"{_HEAD}\n- {COMPONENTS_FILE}\n".encode()
 """As ``flux bootstrap`` writes it, less the sync, which is not in an artifact."""
 EMPTY = f"{_HEAD} []\n".encode()  # An overlay that holds nothing yet
 
-_LISTS = (
-    *("resources", "bases", "components", "crds", "configurations"),
-    *("generators", "transformers", "validators", "patchesStrategicMerge"),
-)
-"""Of paths; most of them take the text of an object itself, too."""
-_WITH_PATH = ("patches", "patchesJson6902", "replacements")
-_GENERATORS = ("configMapGenerator", "secretGenerator")
 _REMOTE = ("git@", "git::", "github.com/", "github.com:")
 _REMOTE_PARTS = ("://", "?ref=", ".git//")  # kustomize `api/internal/git/repospec.go`
 
@@ -46,14 +39,14 @@ def render_kustomization(tree: Tree, folder: str, ours: Iterable[str]) -> bytes:
     """
     inside = f"{folder}/"
     below = frozenset(path.removeprefix(inside) for path in tree.named(("",)) if path.startswith(inside))
-    if NAME in below:
-        return tree.read(f"{folder}/{NAME}")
-    twins = [name for name in _NAMES if name in below]
+    if KUSTOMIZATION_FILE in below:
+        return tree.read(f"{folder}/{KUSTOMIZATION_FILE}")
+    twins = [name for name in NAMES if name in below]
     if twins:
         raise UsageError(
-            f"{folder}/{twins[0]} conflicts with {NAME}, which flux-upgrade would add: kustomize rejects a "
-            "directory with both",
-            hint=f"rename it to {NAME}; its content is kept",
+            f"{folder}/{twins[0]} conflicts with {KUSTOMIZATION_FILE}, which flux-upgrade would add: kustomize rejects "
+            "a directory with both",
+            hint=f"rename it to {KUSTOMIZATION_FILE}; its content is kept",
         )
     listed = {*ours, *_resources(tree, folder, below)}
     # As a walk through the folder comes to them.
@@ -64,7 +57,7 @@ def render_kustomization(tree: Tree, folder: str, ours: Iterable[str]) -> bytes:
 def is_in(tree: Tree, folder: str) -> bool:
     """Whether a folder has one, which says what of it is applied. ``folder``: empty for the root."""
     inside = f"{folder}/" if folder else ""
-    return any(path in {inside + name for name in _NAMES} for path in tree.named(_NAMES))
+    return any(path in {inside + name for name in NAMES} for path in tree.named(NAMES))
 
 
 def unlisted(content: bytes, names: Iterable[str]) -> tuple[str, ...]:
@@ -80,7 +73,7 @@ def _resources(tree: Tree, folder: str, below: frozenset[str]) -> Iterator[str]:
         parts = name.split("/")
         above = ("/".join(parts[:depth]) for depth in range(1, len(parts)))
         # The highest folder above it that has a kustomization of its own.
-        built = next((each for each in above if any(f"{each}/{own}" in below for own in _NAMES)), "")
+        built = next((each for each in above if any(f"{each}/{own}" in below for own in NAMES)), "")
         if built:
             yield built
         elif _is_kubernetes(tree.read(f"{folder}/{name}")):
@@ -124,7 +117,7 @@ def kustomization_of(tree: Tree, name: str) -> dict[str, bytes]:
     Raises UsageError for all that cannot be had in an artifact, at once; Unreadable.
     """
     content = tree.read(name)
-    files, problems = {NAME: content}, []
+    files, problems = {KUSTOMIZATION_FILE: content}, []
     for each in local_files(content):
         try:
             files[each] = tree.read(each)
@@ -150,7 +143,8 @@ def local_files(kustomization: bytes) -> tuple[str, ...]:
         raise UsageError(f"--kustomization is not a kustomization: {why}", hint="fix the file") from error
     if not isinstance(document, dict) or document.get("kind", "Kustomization") != "Kustomization":
         raise UsageError("--kustomization is not a kustomization: it has another kind", hint="use a kustomization.yaml")
-    named = tuple(dict.fromkeys(filter(_is_local, _named(document))))
+    taken_in = [each for field in TAKES_IN for each in entries_in(document, field) if isinstance(each, str)]
+    named = tuple(dict.fromkeys(filter(_is_local, (*taken_in, *named_in(document)))))
     refuse(
         _problems(document, named),
         "keep its files in its directory or below, and list each of them",
@@ -160,38 +154,17 @@ def local_files(kustomization: bytes) -> tuple[str, ...]:
 
 
 def _problems(document: Mapping[str, Any], named: Sequence[str]) -> Iterator[str]:
-    resources = [name.removeprefix("./") for name in _texts(document.get("resources"))]
+    resources = [str(each).removeprefix("./") for each in entries_in(document, "resources")]
     if COMPONENTS_FILE not in resources:
         yield f"its resources do not list {COMPONENTS_FILE}, so Flux would be missing"
     if SYNC_FILE in resources:
         yield f"its resources list {SYNC_FILE}, which is not in an artifact: remove it"
     for name in named:
         plain = name.removeprefix("./")
-        if plain == NAME or not is_packable(plain):
+        if plain == KUSTOMIZATION_FILE or not is_packable(plain):
             yield f"'{name}' is not a file in its directory or below, with at most 100 plain characters"
 
 
 def _is_local(name: str) -> bool:
     is_remote = any(part in name for part in _REMOTE_PARTS) or name.startswith(_REMOTE)
     return bool(name) and not is_remote and "\n" not in name and ": " not in name and name[0] not in "{["
-
-
-def _named(document: Mapping[str, Any]) -> Iterator[str]:
-    for field in _LISTS:
-        yield from _texts(document.get(field))
-    for field in _WITH_PATH:
-        yield from _texts([each.get("path") for each in _mappings(document.get(field))])
-    yield from _texts([each.get("path") for each in _mappings([document.get("openapi")])])
-    for field in _GENERATORS:
-        for each in _mappings(document.get(field)):
-            # key=path, or the path alone
-            yield from (text.rpartition("=")[2] for text in _texts(each.get("files")))
-            yield from _texts([*_texts(each.get("envs")), each.get("env")])
-
-
-def _texts(value: object) -> Sequence[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-
-
-def _mappings(value: object) -> Sequence[Mapping[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

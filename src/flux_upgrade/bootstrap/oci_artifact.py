@@ -16,7 +16,7 @@ from typing import NamedTuple
 from flux_upgrade.artifacts.pull import Pulled
 from flux_upgrade.bootstrap.components import ManifestPlan, RenderedComponents
 from flux_upgrade.bootstrap.kustomization import EMPTY
-from flux_upgrade.bootstrap.oci_sync import COMPONENTS_FILE
+from flux_upgrade.bootstrap.options import COMPONENTS_FILE
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.errors import AlreadyBootstrapped
 from flux_upgrade.model.oci import SCHEME, reference

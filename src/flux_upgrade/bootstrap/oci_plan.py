@@ -24,16 +24,8 @@ from flux_upgrade.bootstrap.oci_artifact import (
     flux_artifact,
     overlay_artifact,
 )
-from flux_upgrade.bootstrap.oci_sync import (
-    COMPONENTS_FILE,
-    KUSTOMIZATION_FILE,
-    SYNC_FILE,
-    ArtifactAddresses,
-    addresses_of,
-    oci_api,
-    render_oci_sync,
-)
-from flux_upgrade.bootstrap.options import BootstrapOptions
+from flux_upgrade.bootstrap.oci_sync import ArtifactAddresses, addresses_of, oci_api, render_oci_sync
+from flux_upgrade.bootstrap.options import COMPONENTS_FILE, KUSTOMIZATION_FILE, SYNC_FILE, BootstrapOptions
 from flux_upgrade.model.errors import AlreadyBootstrapped, FluxUpgradeError, NothingFound, Unreadable
 from flux_upgrade.model.oci.manifest import StoredManifest
 from flux_upgrade.model.oci.packing import pack

@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from flux_upgrade.bootstrap.go_formats import line
-from flux_upgrade.bootstrap.options import BootstrapOptions, OciOptions
+from flux_upgrade.bootstrap.options import KUSTOMIZATION_FILE, BootstrapOptions, OciOptions
 from flux_upgrade.bootstrap.secrets import docker_secret
 from flux_upgrade.bootstrap.sync import GENERATED, SYNC_API, head
 from flux_upgrade.manifests.options import refuse
 from flux_upgrade.model.errors import UnsupportedRelease, UsageError
 from flux_upgrade.model.hosting import Secret
+from flux_upgrade.model.kubernetes_objects import SOURCES
 from flux_upgrade.model.oci import SCHEME, reference
 from flux_upgrade.model.oci.packing import is_packable
 from flux_upgrade.model.oci.reference import Address, parse_address
@@ -27,12 +28,8 @@ from flux_upgrade.model.versions import Version, is_tag
 
 COMPONENTS = "flux-components"
 """The objects that reconcile Flux itself; those of the cluster are named after the namespace."""
-COMPONENTS_FILE = "gotk-components.yaml"
-KUSTOMIZATION_FILE = "kustomization.yaml"
-SYNC_FILE = "gotk-sync.yaml"
 GENERIC = "generic"
 """Of ``spec.provider``: any registry, with credentials. The others log in with an identity of their own."""
-_GROUP = "source.toolkit.fluxcd.io"
 _V1_SINCE = "v2.6.0"  # The first to serve OCIRepository v1; v1beta2 had been there since v0.32, and was gone with v2.8
 _CA_CRT_SINCE = "v2.1.0"  # source-controller 1.1; before, an OCIRepository read the key `caFile`
 _OLDEST = "v2.0.0-rc.1"  # The first to serve Kustomization v1
@@ -112,7 +109,7 @@ def oci_api(version: str) -> str:
         )
     # A release candidate has what its release has.
     is_v1 = Version(version).numbers[:2] >= Version(_V1_SINCE).numbers[:2]
-    return f"{_GROUP}/{'v1' if is_v1 else 'v1beta2'}"
+    return f"{SOURCES}/{'v1' if is_v1 else 'v1beta2'}"
 
 
 def render_oci_sync(options: BootstrapOptions) -> str:

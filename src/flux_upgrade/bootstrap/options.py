@@ -13,6 +13,11 @@ from typing import NamedTuple
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.text import repository_path
 
+# The files that `flux bootstrap` writes into the folder of a cluster.
+COMPONENTS_FILE = "gotk-components.yaml"
+SYNC_FILE = "gotk-sync.yaml"
+KUSTOMIZATION_FILE = "kustomization.yaml"
+
 
 class Provider(StrEnum):
     """The subcommands of ``flux bootstrap``."""

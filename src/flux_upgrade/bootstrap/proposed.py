@@ -9,7 +9,7 @@ from typing import NamedTuple
 from flux_upgrade.bootstrap.access import Access
 from flux_upgrade.bootstrap.addresses import url_of
 from flux_upgrade.bootstrap.files import FileChange, FilesPlan
-from flux_upgrade.bootstrap.options import BootstrapOptions
+from flux_upgrade.bootstrap.options import COMPONENTS_FILE, BootstrapOptions
 from flux_upgrade.bootstrap.request import BootstrapCluster
 from flux_upgrade.clusters.groups import branch_name, slug_of
 from flux_upgrade.model.versions import Version
@@ -18,7 +18,6 @@ SUBJECT = "bootstrap"
 """The last part of the branch, and the subject in markers: none of ``BumpKind``, so that runs
 that upgrade leave it alone."""
 _SEVERAL = "clusters"
-_MANIFEST = "gotk-components.yaml"
 _OF_THE_SOURCE = ("url", "branch", "secret-name", "token-auth", "provider")  # Flags that the Secret has to fit
 
 
@@ -64,7 +63,7 @@ class ProposedCluster(NamedTuple):
     @property
     def is_new(self) -> bool:
         """Whether Flux is not in its folder yet, or nobody can tell."""
-        path = f"{self.options.folder}/{_MANIFEST}"
+        path = f"{self.options.folder}/{COMPONENTS_FILE}"
         return bool(self.commands) or any(each.path == path and not each.before for each in self.changes)
 
     @property
@@ -119,7 +118,7 @@ def bootstrap_of(
     is_asked: bool = True,
 ) -> Bootstrap:
     """Under the name that its branch has; ``prefix``: what branches of ours begin with, up to a slash."""
-    slug = slug_of(f"{clusters[0].options.folder}/{_MANIFEST}") if len(clusters) == 1 else _SEVERAL
+    slug = slug_of(f"{clusters[0].options.folder}/{COMPONENTS_FILE}") if len(clusters) == 1 else _SEVERAL
     branch = branch_name(prefix, slug, SUBJECT)
     return Bootstrap(slug, branch, tuple(clusters), workflow, repository, is_asked)
 

@@ -76,14 +76,14 @@ def place(metavar: str, message: str, default: str = ".") -> dict[str, Any]:
 
 def declare(parser: argparse.ArgumentParser, arguments: Arguments, subject: str = SUBJECT, rest: str = OUTPUT) -> None:
     """Under the headings of `cli.sections`."""
-    declare_under(parser, arguments, by_heading(arguments, subject, rest))
+    headings = by_heading(arguments, subject, rest)
+    declare_under(parser, {heading: {each: arguments[each] for each in names} for heading, names in headings.items()})
 
 
-def declare_under(parser: argparse.ArgumentParser, arguments: Arguments, headings: Mapping[str, list[str]]) -> None:
-    """``headings``: each with its arguments, by their names."""
-    for heading, chosen in headings.items():
+def declare_under(parser: argparse.ArgumentParser, headings: Mapping[str, Arguments]) -> None:
+    for heading, arguments in headings.items():
         section = parser.add_argument_group(heading)
-        for names in chosen:
-            action = section.add_argument(*names.split(), **arguments[names])
+        for names, options in arguments.items():
+            action = section.add_argument(*names.split(), **options)
             if names in RARE:
                 mark_rare(action)

@@ -284,9 +284,7 @@ def declare_fleet(parser: argparse.ArgumentParser) -> None:
         "--json": switch(_JSON.format("fleet")),
     }
     network = {"--ca-file": ACCESS["--ca-file"]}
-    headings = {PLACES: places, "Which repositories": subject, NETWORK: network, OUTPUT: output}
-    arguments = {name: each for group in headings.values() for name, each in group.items()}
-    declare_under(parser, arguments, {heading: [*group] for heading, group in headings.items()})
+    declare_under(parser, {PLACES: places, "Which repositories": subject, NETWORK: network, OUTPUT: output})
 
 
 def declare_completion(parser: argparse.ArgumentParser) -> None:

@@ -18,8 +18,8 @@ from flux_upgrade.commands.bootstrap_cluster import ClusterStep, files_of
 from flux_upgrade.commands.read_bootstrap import given_of, place_of
 from flux_upgrade.commands.wiring import build_tree, build_worktree
 from flux_upgrade.commands.wiring_bootstrap import BootstrapInventory, build_hosting, build_remote, repository_of
-from flux_upgrade.model.errors import ForbiddenByForge, RepositoryUnfit, Unreadable, UsageError
-from flux_upgrade.model.files import Remote, Tree
+from flux_upgrade.model.errors import ForbiddenByForge, RepositoryUnfit, UsageError
+from flux_upgrade.model.files import FilesInMemory, Remote, Tree
 from flux_upgrade.model.hosting import HostedRepository, Hosting
 
 
@@ -135,7 +135,8 @@ class Preflight:
     def _tree(self) -> Tree:
         if not self._inventory.publishes:
             return build_tree(self._inventory.checkout.root)
-        return self.remote.tree if self.remote is not None else _NoFiles()
+        # A repository that is still to be created has no files.
+        return self.remote.tree if self.remote is not None else FilesInMemory({})
 
     def _require_secret(self, *, is_new_repository: bool) -> None:
         """That the secret of GitHub Actions, if one is wanted, has where to go."""
@@ -159,17 +160,3 @@ class Preflight:
             means = AccessPorts(self.hosting, place, generate)
             given = given_of(self._inventory, each.options)
             yield plan_access(each.options, given, means, is_new_repository=is_new_repository), means
-
-
-class _NoFiles:
-    """The tree of a repository that is not there yet."""
-
-    def candidates(self) -> Iterator[str]:
-        yield from ()
-
-    def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
-        del suffixes
-        yield from ()
-
-    def read(self, path: str) -> bytes:
-        raise Unreadable(f"{path} does not exist", hint="create the repository first")

@@ -106,24 +106,12 @@ class Kustomization:
             yield from [text for _, _, text in self.takes_in()]
 
     def named(self) -> Iterator[str]:
-        """The files and folders that it names besides: patches, and what it generates and configures with."""
-        for field_name, key in _NAMES_FILES.items():
-            for entry in self.entries(field_name):
-                name = entry.get(key) if key and isinstance(entry, dict) else entry
-                # A patch may stand there itself.
-                if isinstance(name, str) and name and "\n" not in name:
-                    yield name
-        for field_name in _MADE_OF_FILES:
-            for entry in self.entries(field_name):
-                yield from _files_of(entry)
-        schema = self.data.get("openapi")
-        if isinstance(schema, dict) and isinstance(schema.get("path"), str):
-            yield schema["path"]
+        """As ``named_in``. Raises Unreadable."""
+        return named_in(self.data)
 
     def entries(self, name: str) -> Sequence[Any]:
         """The items of one of its lists; none where it is no list. Raises Unreadable."""
-        items = self.data.get(name)
-        return items if isinstance(items, list) else ()
+        return entries_in(self.data, name)
 
     def leads_to(self, path: str) -> bool:
         """Whether it takes in a file or a folder by itself."""
@@ -175,6 +163,28 @@ def read(tree: Tree, folder: str) -> Kustomization | None:
         is_one = isinstance(each, Object) and is_kustomization(path, each)
         return Kustomization(path, content, each, tree) if isinstance(each, Object) and is_one else None
     return None
+
+
+def entries_in(data: Mapping[str, Any], name: str) -> Sequence[Any]:
+    """The items of one of its lists; none where it is no list."""
+    items = data.get(name)
+    return items if isinstance(items, list) else ()
+
+
+def named_in(data: Mapping[str, Any]) -> Iterator[str]:
+    """The files and folders that it names besides ``TAKES_IN``: patches, what it generates and configures with."""
+    for field_name, key in _NAMES_FILES.items():
+        for entry in entries_in(data, field_name):
+            name = entry.get(key) if key and isinstance(entry, dict) else entry
+            # A patch may stand there itself.
+            if isinstance(name, str) and name and "\n" not in name:
+                yield name
+    for field_name in _MADE_OF_FILES:
+        for entry in entries_in(data, field_name):
+            yield from _files_of(entry)
+    schema = data.get("openapi")
+    if isinstance(schema, dict) and isinstance(schema.get("path"), str):
+        yield schema["path"]
 
 
 def _files_of(entry: Any) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
-from flux_upgrade.model.errors import CheckoutDiffers
+from flux_upgrade.model.errors import CheckoutDiffers, Unreadable
 
 
 class Tree(Protocol):
@@ -25,6 +25,24 @@ class Tree(Protocol):
 
     def read(self, path: str) -> bytes:
         """A file's content. Raises Unreadable."""
+
+
+class FilesInMemory:
+    """As ``Tree``."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._files = files
+
+    def candidates(self) -> Iterator[str]:
+        return self.named((".yaml", ".yml"))
+
+    def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
+        return (path for path in sorted(self._files) if path.endswith(suffixes))
+
+    def read(self, path: str) -> bytes:
+        if path not in self._files:
+            raise Unreadable(f"{path} is missing", hint="add it to the repository")
+        return self._files[path]
 
 
 class Worktree(Protocol):

@@ -10,18 +10,19 @@ import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from flux_upgrade.bootstrap.files import errors_of
+from flux_upgrade.bootstrap.options import COMPONENTS_FILE, SYNC_FILE
 from flux_upgrade.kustomize import kustomization
 from flux_upgrade.kustomize.build_files import files_of
 from flux_upgrade.kustomize.errors import CannotTell
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import ClusterUnfit, Unreadable
+from flux_upgrade.model.files import FilesInMemory
 from flux_upgrade.model.kubernetes_objects import CRD, Object, reference
+from flux_upgrade.pins.formats.kustomize_files import NAMES
 
 Builder = Callable[[Mapping[str, bytes], str, str], bytes]
 """Files of a repository, the kustomization's folder, the name of the Kustomization → YAML documents."""
 
-COMPONENTS, SYNC = "gotk-components.yaml", "gotk-sync.yaml"
-_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _PLAIN = {"apiVersion", "kind", "metadata", "resources"}
 
 
@@ -37,23 +38,23 @@ def manifests_of(
     kustomization refers to. ``name``: of the Kustomization. ``build``: None where no program can.
     Raises ClusterUnfit, Unreadable.
     """
-    stated = tuple(_objects(files, (posixpath.join(folder, SYNC),)))
+    stated = tuple(_objects(files, (posixpath.join(folder, SYNC_FILE),)))
     objects = tuple(_built(files, folder, name, build))
     own = {reference(each) for each in stated}
     sync = tuple(each for each in objects if reference(each) in own)
     if not any(reference(each).kind == CRD for each in objects):
         raise ClusterUnfit(
             f"the manifests in {folder} do not include Flux",
-            hint=f"list {COMPONENTS} in the resources of its kustomization.yaml",
+            hint=f"list {COMPONENTS_FILE} in the resources of its kustomization.yaml",
         )
     components = tuple(each for each in objects if reference(each) not in own and "sops" not in each)
     return components, sync or stated
 
 
 def _built(files: Mapping[str, bytes], folder: str, name: str, build: Builder | None) -> Iterator[Object]:
-    path = next((path for each in _NAMES if (path := posixpath.join(folder, each)) in files), "")
+    path = next((path for each in NAMES if (path := posixpath.join(folder, each)) in files), "")
     if not path:
-        return _objects(files, (posixpath.join(folder, each) for each in (COMPONENTS, SYNC)))
+        return _objects(files, (posixpath.join(folder, each) for each in (COMPONENTS_FILE, SYNC_FILE)))
     with errors_of(path):
         documents = parse(files[path]).documents
         data = documents[0].data if documents else None
@@ -69,31 +70,13 @@ def _built(files: Mapping[str, bytes], folder: str, name: str, build: Builder | 
             hint="install kustomize, kubectl or flux on PATH",
         )
     try:
-        of = kustomization.read(_Files(files), folder)
+        of = kustomization.read(FilesInMemory(files), folder)
         if of is not None:
             files_of(of.tree, of)
     except CannotTell as error:
         hint = "copy what it refers to into the repository"
         raise ClusterUnfit(f"{path} is not built: {error.message}", hint=hint) from error
     return _documents(build(files, folder, name), f"the build of {path}")
-
-
-class _Files:
-    """The port Tree over files in memory."""
-
-    def __init__(self, files: Mapping[str, bytes]) -> None:
-        self._files = files
-
-    def candidates(self) -> Iterator[str]:
-        return self.named((".yaml", ".yml"))
-
-    def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
-        return (path for path in sorted(self._files) if path.endswith(suffixes))
-
-    def read(self, path: str) -> bytes:
-        if path not in self._files:
-            raise Unreadable(f"{path} is missing", hint="add it to the repository")
-        return self._files[path]
 
 
 def _objects(files: Mapping[str, bytes], paths: Iterable[str]) -> Iterator[Object]:
