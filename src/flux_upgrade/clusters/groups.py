@@ -122,8 +122,8 @@ def _slug(path: str, taken: Collection[str] = ()) -> str:
         return plain
     readable = ".".join(filter(None, map(slug, _name(path).split("/"))))[:_LONGEST].strip(".-")
     digest = hashlib.sha256(path.encode(errors="surrogateescape")).hexdigest()
-    lengths = (length for length in (6, 12, 64) if f"{readable}-{digest[:length]}" not in taken)
-    return f"{readable or ROOT}-{digest[: next(lengths)]}"
+    lengths = [length for length in (6, 12, 64) if f"{readable}-{digest[:length]}" not in taken]
+    return f"{readable or ROOT}-{digest[: lengths[0]]}"
 
 
 def drift_of(cluster: Cluster) -> dict[str, list[Member]]:

@@ -42,18 +42,15 @@ class Commands(NamedTuple):
         """Empty where there is nothing to type."""
         match step.command:
             case Command.UPGRADE:
-                return self._upgrade()
+                return self.command("upgrade", *self.flags)
             case Command.APPROVE:
-                return self._upgrade(f"--approve={step.argument}")
+                return self.command("upgrade", *self.flags, f"--approve={step.argument}")
             case Command.MIGRATE if "--pull-request" not in self.flags:
                 sources = (each for each in self.flags if each.startswith("--release-source="))
                 return self.command("migrate", *sources, f"--to={step.argument}", target=self._tree)
             case Command.FLUX_MIGRATE:
                 return "flux migrate"
         return ""
-
-    def _upgrade(self, *flags: str) -> str:
-        return self.command("upgrade", *self.flags, *flags)
 
     @property
     def _tree(self) -> tuple[str, ...]:
