@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from base64 import b64encode
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ from flux_upgrade.impact.overlay.check import check_overlay
 from flux_upgrade.impact.overlay.result import Overlay
 from flux_upgrade.model.errors import ClusterUnfit
 from real_parts import require_program
-from unit.test_growth import Counter
+from unit.test_growth import lines_run
 
 pytestmark = pytest.mark.real_part("kustomize")
 
@@ -366,11 +366,5 @@ def test_work_grows_no_faster_than_the_files() -> None:
             + b"[" * count
             + b"]" * count
         }
-        counter, before = Counter(), sys.gettrace()
-        sys.settrace(counter)
-        try:
-            reach_of(files, FOLDER)
-        finally:
-            sys.settrace(before)
-        taken.append(counter.steps)
+        taken.append(lines_run(partial(reach_of, files, FOLDER)))
     assert taken[2] - taken[1] <= 1.2 * 400 / 350 * (taken[1] - taken[0])
