@@ -53,6 +53,10 @@ class Engine:
         self.items: Items = list(parser.parse(text, pattern.flags))
         self.most, self.steps = most, 0
         self._text, self._groups = "", dict[int, str]()
+        self._fits: dict[tuple[Any, int, str], bool] = {}
+        """By the part, which is in the tree as long as this is there, and the character."""
+        self._ignores_case = bool(pattern.flags & re.IGNORECASE)
+        self._is_multiline = bool(pattern.flags & re.MULTILINE)
 
     def steps_of(self, text: str, *, is_anchored: bool) -> int:
         """The steps in which every match is found, one behind the other; ``is_anchored``: one at the start.
@@ -147,6 +151,13 @@ class Engine:
             yield end + 1
 
     def fits(self, kind: Any, value: Any, character: str) -> bool:
+        """Whether a part takes a character: asked for the same ones over and over."""
+        key = kind, id(value), character
+        if key not in self._fits:
+            self._fits[key] = self._is_fit(kind, value, character)
+        return self._fits[key]
+
+    def _is_fit(self, kind: Any, value: Any, character: str) -> bool:
         if kind is op.ANY:
             return character != "\n" or bool(self.flags & re.DOTALL)
         if kind is op.IN:
@@ -158,13 +169,13 @@ class Engine:
         kind, value = item
         if kind is op.CATEGORY:
             return re.match(_CATEGORIES[value], character, self.flags & re.ASCII) is not None
-        spellings = {character, character.lower(), character.upper()} if self.flags & re.IGNORECASE else {character}
+        spellings = {character, character.lower(), character.upper()} if self._ignores_case else {character}
         if kind is op.RANGE:
             return any(len(each) == 1 and value[0] <= ord(each) <= value[1] for each in spellings)
         return chr(value) in spellings
 
     def _is_at(self, where: Any, at: int) -> bool:
-        text, many = self._text, bool(self.flags & re.MULTILINE)
+        text, many = self._text, self._is_multiline
         if where in (op.AT_BEGINNING, op.AT_BEGINNING_STRING):
             return at == 0 or (many and where is op.AT_BEGINNING and text[at - 1] == "\n")
         if where in (op.AT_END, op.AT_END_STRING):
