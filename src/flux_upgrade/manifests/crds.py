@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from flux_upgrade.manifests.documents import Document
@@ -50,9 +50,7 @@ class Crd:
     @cached_property
     def _spec(self) -> tuple[str, tuple[ApiVersion, ...]]:
         document = self.document
-        if self._is_released:
-            document = Document(_SCHEMA.sub("", document.text), document.line)
-        match document.data:
+        match _without_schemas(document.text, document.line) if self._is_released else document.data:
             case {"spec": {"names": {"kind": str(kind)}, "versions": list(entries)}} if all(
                 isinstance(each, dict) and "name" in each for each in entries
             ):
@@ -90,6 +88,12 @@ class Crd:
 
     def version(self, name: str) -> ApiVersion | None:
         return next((each for each in self.versions if each.name == name), None)
+
+
+@lru_cache(maxsize=128)  # A release is compared with each other one of its minor, and then with what is installed
+def _without_schemas(text: str, line: int) -> Any:
+    """A CRD as plain values, which stay as they are. Raises Unreadable."""
+    return Document(_SCHEMA.sub("", text), line).data
 
 
 def crds_of(documents: Iterable[Document], *, are_released: bool = False) -> dict[str, Crd]:
