@@ -117,8 +117,11 @@ class GitStore:
         if arguments not in self._answers:
             try:
                 self._answers[arguments] = self.git(*arguments)
-            except subprocess.CalledProcessError:
-                return None
+            except subprocess.CalledProcessError as error:
+                # Git's "no", as the histories of two commits give it; anything else is an object that is not there yet.
+                if error.returncode != 1:
+                    return None
+                self._answers[arguments] = None
         return self._answers[arguments]
 
     # Objects
