@@ -209,7 +209,7 @@ def is_behind(proof: Proof, target: Version) -> bool:
     """Whether the objects are of that release, but header, labels or images are of another one."""
     versions = {proof.manifest.header_version} if proof.manifest is not None else set()
     versions |= set(proof.inferred.versions) if proof.inferred is not None else set()
-    return bool(versions - {"", target}) or any(each.state is ImageState.BEHIND for each in proof.controllers)
+    return bool(versions - {"", target}) or ImageState.BEHIND in [each.state for each in proof.controllers]
 
 
 def ahead_controllers(proof: Proof) -> list[str]:
