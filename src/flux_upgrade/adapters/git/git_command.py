@@ -57,6 +57,7 @@ _ALWAYS: Mapping[str, str] = {
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_ADVICE": "0",
+    "GIT_FLUSH": "0",  # Into a pipe, `git log` would write each of 50,000 commits by itself
 }
 
 _TRANSPORTS = ("file", "git", "http", "https", "ssh")
