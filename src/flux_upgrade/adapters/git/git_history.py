@@ -175,26 +175,29 @@ class GitHistory:
 
     def _log(self, start: str, paths: Sequence[str]) -> dict[str, list[_FileChange]]:
         found: dict[str, list[_FileChange]] = {path: [] for path in paths}
-        commit, is_aside, date = "", False, ""
+        commit: re.Match[bytes]
+        is_aside = False
         first_parent: bytes | None = None
-        # A commit comes before its parents.
+        # A commit comes before its parents, and before what it changes. Most change none of the files.
         for match in _COMMIT_OR_CHANGE.finditer(self._output(*_LOG, start, "--", *paths)):
             if match["commit"]:
-                commit = match["commit"].decode("ascii")
-                is_aside = first_parent not in (None, match["commit"])
+                commit, is_aside = match, first_parent not in (None, match["commit"])
                 if not is_aside:
                     first_parent = match["parents"].partition(b" ")[0]
-                # At the edge of a shallow history, a commit seems to add every file.
-                is_edge = self._checkout.is_shallow and not match["parents"]
-                date = "" if is_edge else rfc3339(int(match["when"]))
                 continue
             path = match["path"].decode("utf-8", "surrogateescape")
             if path in found:  # else what was once in a directory of that name
-                mode, oid, is_new = match["mode"].decode(), match["oid"].decode(), match["status"] == b"A"
-                found[path].append(_FileChange(commit, date, mode, oid, is_new, is_aside))
+                found[path].append(self._change(commit, match, is_aside=is_aside))
         for changes in found.values():
             changes.reverse()
         return found
+
+    def _change(self, commit: re.Match[bytes], change: re.Match[bytes], *, is_aside: bool) -> _FileChange:
+        # At the edge of a shallow history, a commit seems to add every file.
+        is_edge = self._checkout.is_shallow and not commit["parents"]
+        date = "" if is_edge else rfc3339(int(commit["when"]))
+        name, mode, oid = (found.decode() for found in (commit["commit"], change["mode"], change["oid"]))
+        return _FileChange(name, date, mode, oid, change["status"] == b"A", is_aside)
 
     def _read_renames(self, commits: Iterable[str]) -> None:
         """All that some commits renamed; nothing of those that Git cannot compare."""
