@@ -107,6 +107,14 @@ def test_the_report_says_when_what_waits_was_released(site: Site, tmp_path: Path
     assert waits.since == Since(datetime.fromisoformat(dates["v2.9.4"]), "since release")
 
 
+def test_the_page_of_a_fleet_shows_the_release_to_which_the_tag_moved(site: Site) -> None:
+    found = read_report(json.dumps(step(site).report).encode(), "")
+
+    assert [each.version for each in found.clusters] == ["v2.8.8"]
+    shown = [(each.state.title, each.current, each.target) for each in found.rows]
+    assert shown == [("needs approval", "v2.8.8", "v2.9.4")]
+
+
 def test_the_summary_names_what_waits_and_how_to_approve_it(site: Site) -> None:
     done = step(site)
 
