@@ -40,11 +40,11 @@ test-all: $(VENV)/project ## Run all tests, as CI does: real servers, the image,
 	@! command -v npm >/dev/null || $(MAKE) --no-print-directory schemas
 	$(RUN) -m pytest $(PARALLEL) $(PYTEST_ARGS)
 
-# Where envtest looks for a control plane.
-test-flux: export KUBEBUILDER_ASSETS = $(CURDIR)/.cache/real-flux/bin
+# The programs are kept in the user's cache directory, for all checkouts. KUBEBUILDER_ASSETS is envtest's variable.
 test-flux: $(VENV)/project ## Run the tests on real Kubernetes and Flux, built from Go modules in half an hour
 	$(RUN) tests/real_flux/build.py
-	$(RUN) -m pytest $(PARALLEL) -m cluster tests/cluster tests/real_flux $(PYTEST_ARGS)
+	KUBEBUILDER_ASSETS="$$($(RUN) tests/real_flux/build.py --assets)" \
+	  $(RUN) -m pytest $(PARALLEL) -m cluster tests/cluster tests/real_flux $(PYTEST_ARGS)
 
 lint: $(VENV)/project ## Check style, types and the layers of docs/design.md
 	$(RUN) -m ruff check

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from real_flux.programs import APISERVER, CACHE, ETCD_SERVER, PROGRAMS, ROOT, Program, is_warm
+from real_flux.programs import APISERVER, CACHE, ETCD_SERVER, PROGRAMS, ROOT, Program, control_plane, is_warm
 
 _DOWNLOAD = "https://github.com/fluxcd/flux2/releases/download/{version}/manifests.tar.gz"
 _RELEASES = ROOT.parent / "shared" / "conformance" / "releases"
@@ -31,6 +32,9 @@ _GO = re.compile(r"^go .*$", re.MULTILINE)
 def main() -> int:
     if sys.argv[1:] == ["--is-warm"]:
         return 0 if is_warm() else 1
+    if sys.argv[1:] == ["--assets"]:
+        sys.stdout.write(f"{control_plane()}\n")
+        return 0
     if shutil.which("go") is None:
         sys.stderr.write("These tests build Kubernetes and Flux, and need Go: https://go.dev/doc/install\n")
         return 1
@@ -47,23 +51,34 @@ def main() -> int:
 
 
 def _link() -> None:
-    """The programs of the control plane, where envtest looks for them: KUBEBUILDER_ASSETS."""
-    assets = CACHE / "bin"
+    """Link kube-apiserver and etcd into one directory, as envtest expects."""
+    assets = control_plane()
     assets.mkdir(exist_ok=True)
     for each in (APISERVER, ETCD_SERVER):
-        (assets / each.name).unlink(missing_ok=True)
-        (assets / each.name).symlink_to(each.path)
+        link = assets / each.name
+        if not link.exists():
+            link.unlink(missing_ok=True)
+            link.symlink_to(each.path)
 
 
 def build(program: Program) -> None:
-    """Put a program where ``program.path`` says, whole or not at all.
+    """Build a program at ``program.path``, whole or not at all. Two checkouts may build at the same time.
 
     Raises CalledProcessError if Go cannot build it; Go says why on standard error.
     """
     folder = program.path.parent
-    work = folder.with_name(f"{folder.name}.building")
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
+    CACHE.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=f"{folder.name}.building.", dir=CACHE))
+    try:
+        _build(program, work)
+        if not program.path.exists():
+            work.chmod(0o755)
+            work.rename(folder)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _build(program: Program, work: Path) -> None:
     module = _downloaded(program)
     source = _with_manifests(program, module, work) if program.embeds_manifests else _requiring(program, module, work)
     settings = " ".join(f"-X {name}={value}" for name, value in program.settings)
@@ -82,8 +97,6 @@ def build(program: Program) -> None:
         shutil.rmtree(left) if left.is_dir() else left.unlink()
     for each in program.reads:
         shutil.copytree(Path(module["Dir"], each), work / each, copy_function=shutil.copyfile)
-    shutil.rmtree(folder, ignore_errors=True)
-    work.rename(folder)
 
 
 def _downloaded(program: Program) -> dict[str, Any]:

@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-CACHE = ROOT / ".cache" / "real-flux"
+
+
+def _cache() -> Path:
+    """Return the user's cache directory, so that a fresh clone finds what another one built."""
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"  # noqa: TID251  (where the tests keep programs)
+    return Path(base).expanduser() / "flux-upgrade" / "real-flux"
+
+
+CACHE = _cache()
 
 # The scheduled workflow runs everything a second time on these.
 IS_OLDEST = os.environ.get("FLUX_UPGRADE_OLDEST_PARTS") == "1"  # noqa: TID251  (a switch of the tests)
@@ -120,9 +128,14 @@ PROGRAMS = (
 )
 
 
+def control_plane() -> Path:
+    """Return the directory with kube-apiserver and etcd, for KUBEBUILDER_ASSETS. Its name has both recipes."""
+    return CACHE / f"{APISERVER.path.parent.name}-{ETCD_SERVER.path.parent.name}"
+
+
 def is_warm() -> bool:
     """Whether all of them are built."""
-    return all(program.path.exists() for program in PROGRAMS)
+    return all(program.path.exists() for program in PROGRAMS) and control_plane().exists()
 
 
 def program(name: str, version: str = "") -> Path:
