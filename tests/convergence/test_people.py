@@ -250,6 +250,7 @@ def test_a_pull_request_that_is_opened_again_counts_again(patch: Fleet) -> None:
     patch.people.close(1)
     assert reasons(patch)["v2.8.7"] == "closed-by-human"
     patch.people.reopen(1)
+    assert patch.run().writes == ("PATCH /pulls/1",), "who reopened it is recorded"
     require_rest(patch)
     assert open_in(patch) == [1]
 
