@@ -46,6 +46,7 @@ def test_a_title_of_ours_follows_the_target(patch: Fleet) -> None:
 def test_text_outside_the_markers_stays_as_the_browser_sends_it(patch: Fleet) -> None:
     body = patch.repository.pulls[1].body
     patch.people.edit(1, body=f"Before.\n\n{body}\n\nAfter, wait for Bob.\n")
+    assert patch.run().writes == ("PATCH /pulls/1",), "that all who edited it may write is recorded"
     require_rest(patch)
     newer(patch)
     patch.run()

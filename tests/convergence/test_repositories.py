@@ -65,6 +65,7 @@ def test_staging_goes_before_production(tmp_path: Path) -> None:
         staging = "flux-upgrade/clusters.staging/patch"
         assert heads.keys() == {staging, PATCH}
         fleet.people.merge(heads[staging])
+        assert fleet.run().writes == ("GRAPHQL updateRefs",), "the merged branch is deleted"
         require_rest(fleet)
         assert open_in(fleet) == [heads[PATCH]]
         fleet.people.close(heads[PATCH])
