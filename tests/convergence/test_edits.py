@@ -23,7 +23,9 @@ from convergence.asking import (
     state_of,
 )
 from convergence.fleet import CONFIG, MINOR, PATCH, PATH, Fleet, fleet_at, installation, manifest
+from error_names import require_error
 from flux_upgrade.model import markers
+from flux_upgrade.model.errors import ForbiddenByForge
 
 # Texts
 
@@ -543,7 +545,8 @@ def test_a_locked_conversation_is_a_warning(draft: Fleet) -> None:
 def test_a_run_that_ends_between_comment_and_note_does_not_repeat_it(draft: Fleet) -> None:
     draft.people.push(MINOR, {"NOTES.md": b"mine\n"})
     draft.hub.fail(FAULTS["403 permission"], to("PATCH", "/pulls/"))
-    assert draft.run().code == 14
+    ran = draft.run()
+    require_error(ForbiddenByForge, ran.code, ran.log)
     draft.undisturbed()
     draft.run()
     assert len(draft.repository.pulls[1].comments) == 1
