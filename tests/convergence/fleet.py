@@ -25,7 +25,7 @@ from convergence.runs import NAME, Ran, kept_by, name_of, require_no_secret, val
 from e2e.runner import pairs
 from flux_upgrade import main
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.model.timing import Timing
+from flux_upgrade.model.timing import Patience, Timing
 from memory import WrittenReleases, regenerator
 
 PATH = "clusters/production/flux-system/gotk-components.yaml"
@@ -71,6 +71,8 @@ class Fleet:
     token: Token = field(init=False)
     second: Token = field(init=False)
     """Of a run at the same time."""
+    patience: Patience = field(default_factory=Patience)
+    """How long its runs wait for servers."""
     _runs: int = 0
 
     def __post_init__(self) -> None:
@@ -90,7 +92,7 @@ class Fleet:
     def timing(self) -> Timing:
         """The stand-in's clock: to sleep is to move it."""
         clock = self.hub.clock
-        return Timing(clock.now.timestamp, lambda seconds: clock.advance(seconds=seconds), lambda: 0.5)
+        return Timing(clock.now.timestamp, lambda seconds: clock.advance(seconds=seconds), lambda: 0.5, self.patience)
 
     def run(
         self,
