@@ -36,7 +36,7 @@ from flux_upgrade.model.errors import (
     SharedConfigUnusable,
 )
 from flux_upgrade.model.exit_code import ExitCode
-from flux_upgrade.model.timing import Timing
+from flux_upgrade.model.timing import Patience, Timing
 from memory import WrittenReleases, regenerator
 
 PATH = "clusters/production/flux-system/gotk-components.yaml"
@@ -94,6 +94,8 @@ class Fleet:
     token: Token = field(init=False)
     second: Token = field(init=False)
     """Of a run at the same time."""
+    patience: Patience = field(default_factory=Patience)
+    """How long its runs wait for servers."""
     _runs: int = 0
 
     def __post_init__(self) -> None:
@@ -113,7 +115,7 @@ class Fleet:
     def timing(self) -> Timing:
         """The stand-in's clock: to sleep is to move it."""
         clock = self.hub.clock
-        return Timing(clock.now.timestamp, lambda seconds: clock.advance(seconds=seconds), lambda: 0.5)
+        return Timing(clock.now.timestamp, lambda seconds: clock.advance(seconds=seconds), lambda: 0.5, self.patience)
 
     def run(
         self,

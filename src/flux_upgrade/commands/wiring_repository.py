@@ -71,7 +71,7 @@ def build_github(environment: Environment) -> GitHubApi:
     from flux_upgrade.adapters.github.api import GitHubApi
 
     github = environment.github
-    client = build_client(environment, github.api_url, environment.tokens.repository)
+    client = build_client(environment, github.api_url, environment.tokens.repository, charged_to=None)
     timing = build_timing(environment)
     return GitHubApi(client, timing, api_url=github.api_url, graphql_url=github.graphql_url)
 
