@@ -88,11 +88,30 @@ def test_an_example_runs_daily_by_approval_and_one_at_a_time(path: Path) -> None
     assert workflow["permissions"] == {}
 
 
-@each([path for path in OF_UPGRADES if path != ANSWERS])
-def test_runs_of_an_example_wait_for_each_other(path: Path) -> None:
-    # One that waits is dropped where another of its group comes: what is about an artifact has its own.
-    group = "flux-upgrade-oci" if path.name.startswith("oci-") else "flux-upgrade"
-    assert yaml.safe_load(path.read_text())["concurrency"]["group"] == group
+def group_of(path: Path, event: str, run: int, approve: str = "") -> str:
+    """The concurrency group of a run. Of several that wait in one group, GitHub keeps the newest."""
+    given: dict[str, Any] = contexts(event, {"sender": {"type": "User"}, "pull_request": NO_PULL, "issue": NO_ISSUE})
+    given["github"] |= {"run_id": run}
+    given["github"]["event"]["schedule"] = "17 5 * * *" if event == "schedule" else None
+    given["inputs"]["approve"] = approve
+    return str(example_jobs.evaluated(yaml.safe_load(path.read_text())["concurrency"]["group"], given))
+
+
+@each([path for path in [*OF_UPGRADES, REUSABLE] if path not in OF_ARTIFACTS])
+def test_no_run_replaces_one_that_waits_with_an_approval(path: Path) -> None:
+    approvals = enumerate(("2.9", "2.9", "2.8"), 1)
+    approving = [group_of(path, "workflow_dispatch", run, approve) for run, approve in approvals]
+    others = {group_of(path, "schedule", 8), group_of(path, "schedule", 9)}
+    assert len(others) == 1
+    assert len({*approving, *others}) == 4
+    assert group_of(path, "workflow_dispatch", 7) not in approving
+
+
+@each(OF_ARTIFACTS)
+def test_runs_about_an_artifact_wait_for_each_other_and_none_replaces_another(path: Path) -> None:
+    # Registries have no compare-and-swap, so two runs must not move one tag.
+    concurrency = yaml.safe_load(path.read_text())["concurrency"]
+    assert concurrency == {"group": "flux-upgrade-oci", "cancel-in-progress": False, "queue": "max"}
 
 
 @each_example
