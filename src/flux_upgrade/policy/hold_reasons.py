@@ -231,7 +231,7 @@ class HoldReason(StrEnum):
         "The version is written in a form that flux-upgrade cannot read or safely change, such as a variable, a template or an anchor.",
         "Write a plain version, or add the file to `ignore`. Other references of the cluster wait for it.",
         Effect(
-            exit_codes="0, or 19 if it is found while the file is changed",
+            exit_codes=f"0, or {errors.UnsupportedPin.exit_code} if it is found while the file is changed",
             raised=(errors.UnsupportedPin,),
             holds_cluster=True,
         ),

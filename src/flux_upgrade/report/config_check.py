@@ -51,6 +51,8 @@ def check_report(config: Config, title: str, matches: Mapping[str, Sequence[str]
     if config.dashboard:
         where = "one issue" if config.forge in ("", "github") else f"none, because it needs GitHub, not {config.forge}"
         lines.append(f"dashboard: {where}")
+    if config.accounts:
+        lines.append(f"accounts whose pull requests count as flux-upgrade's own: {', '.join(config.accounts)}")
     if config.forge:
         lines.append(f"Git host: {config.forge}")
     if config.allow_hosts:
