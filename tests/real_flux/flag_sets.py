@@ -103,7 +103,7 @@ FLAGS: Mapping[str, Values] = {
     "--watch-all-namespaces": _BOOLEANS,
     "--network-policy": _BOOLEANS,
     "--log-level": Values(
-        ("debug", "info", "error"), ("warn", "DEBUG", "", " info", "info ", "trace", "1", "debug,info")
+        ("debug", "info", "error"), ("warn", "DEBUG", "", " info", "info ", "trace", "1", "debug,info", "${LEVEL}")
     ),
     "--cluster-domain": Values(
         ("cluster.local", "k8s.internal", "example"),

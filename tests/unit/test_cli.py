@@ -34,6 +34,30 @@ def test_render_without_a_version_takes_the_newest(source: str) -> None:
     assert run("render", f"--release-source={source}")[1] == rendered(InstallOptions("v2.9.4"))
 
 
+@pytest.mark.parametrize(
+    ("flag", "refused"),
+    [
+        ("--namespace=${HOME}", "--namespace '${HOME}'"),
+        ("--namespace=$(HOME)", "--namespace '$(HOME)'"),
+        ("--log-level={{level}}", "--log-level '{{level}}'"),
+        ("--registry=${REGISTRY}", ""),
+        ("--image-pull-secret=${SECRET}", ""),
+        ("--cluster-domain=${DOMAIN}", ""),
+        ("--toleration-keys=${KEY}", ""),
+        ("--namespace=fleet", ""),
+    ],
+)
+def test_render_warns_of_a_variable_that_flux_refuses(source: str, flag: str, refused: str) -> None:
+    code, out, err = run("render", f"--release-source={source}", "--version=v2.8.8", flag)
+    assert code == 0
+    assert flag.partition("=")[2] in out
+    warning = (
+        f"flux-upgrade: warning: `flux install` refuses a variable in {refused}\n"
+        "  Try: replace it in the manifest before you apply it\n"
+    )
+    assert err == (warning if refused else "")
+
+
 def test_an_unverified_release_is_reported(tmp_path: Path) -> None:
     source = written_release.write_source(tmp_path / "source", ("v2.9.4",))
     (source / "v2.9.4" / "flux_2.9.4_checksums.txt").unlink()

@@ -6,7 +6,7 @@ from flux_upgrade.cli.options import RenderOptions
 from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.wiring import build_flux, build_regenerator, build_releases
 from flux_upgrade.config.environment import Environment
-from flux_upgrade.manifests.options import validate
+from flux_upgrade.manifests.options import validate, variables_refused_by_flux
 from flux_upgrade.manifests.plausible import require_plausible
 from flux_upgrade.manifests.render import rules_for
 
@@ -24,6 +24,11 @@ def run(options: RenderOptions, environment: Environment, console: Console) -> i
     validate(install, manifests.components)
     rules = rules_for(manifests, releases, build_flux(environment))
     text = rules.render(install)
+    if refused := variables_refused_by_flux(install):
+        console.warn(
+            f"`flux install` refuses a variable in {' and '.join(refused)}\n"
+            "replace it in the manifest before you apply it"
+        )
     if rules.evidence:
         console.err.write(f"flux-upgrade: {install.version} is newer than the rules, but {rules.evidence}\n")
     if rules.not_covered and install.changed():

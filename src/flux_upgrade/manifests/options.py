@@ -159,6 +159,12 @@ def validate(options: InstallOptions, known_components: Iterable[str] = COMPONEN
     refuse(problems, "see the values of each flag in `flux-upgrade render --help`")
 
 
+def variables_refused_by_flux(options: InstallOptions) -> tuple[str, ...]:
+    """Return the flags with a variable that ``flux install`` refuses. It takes any text for the other flags."""
+    checked = {"--namespace": options.namespace, "--log-level": options.log_level}
+    return tuple(f"{flag} '{value}'" for flag, value in checked.items() if re.fullmatch(_VARIABLE, value))
+
+
 def validate_recovered(options: InstallOptions, known_components: Iterable[str]) -> None:
     """Refuse what cannot stand in a rendered manifest; a value that Flux would refuse may stand in one.
 
