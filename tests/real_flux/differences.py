@@ -30,4 +30,5 @@ def assert_known(command: str, compared: int, found: Iterable[str], *, update: b
         f"{PAGE.name} has another number of comparisons than {compared}"
     )
     known = {row["case"]: int(row["times"]) for row in _ROW.finditer(table)}
-    assert dict(counts) == known, f"{PAGE.name} does not say this: {dict(counts.items() - known.items())}"
+    new, gone = dict(counts.items() - known.items()), dict(known.items() - counts.items())
+    assert dict(counts) == known, f"{PAGE.name} does not say this: {new}, but says: {gone}"

@@ -183,7 +183,8 @@ def test_an_overlay_with_patches(fleet: Fleet) -> None:
     fleet.merge("Patch", {str(listing.relative_to(fleet.clone)): listing.read_text() + patch})
     assert not fleet.reconcile()
     config(fleet, "before")
-    assert "1/1 patch still applies" in fleet.run("upgrade").well().out
+    upgraded = fleet.run("upgrade", "--details").well().out
+    assert f"  1/1 patch still applies ({CLUSTER}/flux-system/kustomization.yaml" in upgraded
     fleet.merge("Upgrade Flux")
     assert not fleet.reconcile()
     found = fleet.plane.get("apis/apps/v1/namespaces/flux-system/deployments/kustomize-controller")

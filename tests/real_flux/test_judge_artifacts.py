@@ -16,6 +16,7 @@ import requests
 
 from adapters.registries import run_registry
 from bootstrap.cli_runs import Laptop
+from flux_upgrade.model.oci.manifest import FLUX_SOURCE, VERSION
 from promotion.program import ACCEPT
 from real_flux import differences
 from real_flux.fleet import TIMING
@@ -83,6 +84,7 @@ ARTIFACTS = {
         push=(*OWN, "--annotations=org.example.team=platform", "--annotations=org.example.note=a b")
     ),
     "created": Artifact(push=(*OWN, "--annotations=org.opencontainers.image.created=2026-01-01T00:00:00Z")),
+    "of-flux": Artifact(push=(f"--source={FLUX_SOURCE}", f"--revision={BEFORE}")),
     "overlay": Artifact(files={"flux-system/kustomization.yaml": _PATCHED, "flux-system/patches/limits.yaml": _LIMITS}),
     "executable": Artifact(files={"bin/check.sh": "#!/bin/sh\n"}, modes={"bin/check.sh": 0o755}),
     "private-mode": Artifact(modes={MANIFEST: 0o600}),
@@ -199,6 +201,7 @@ def _of_manifests(was: Any, ours: Any, theirs: Any, *, is_dated: bool) -> Iterat
     if own["digest"] != their["digest"]:
         yield "digest of the layer"
     assert ours["annotations"].keys() >= was["annotations"].keys()
+    assert ours["annotations"][VERSION] == AFTER, "the release source does not tell the commit"
     for key in sorted(ours["annotations"].keys() | theirs["annotations"].keys()):
         is_now = key.endswith(".created") and not is_dated
         if not is_now and ours["annotations"].get(key) != theirs["annotations"].get(key):
