@@ -25,8 +25,9 @@ PICTURE = re.compile(r'\b(?:src|srcset)="([^"]+)"')
 COMMAND = re.compile(r"flux-upgrade ([a-z]+)((?:[^`\n|>#\\]|\\\n)*)")
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 VARIABLE = re.compile(
-    r"[\"']((?:BITBUCKET|CI|DOCKER|FLUX_UPGRADE|FORGEJO|GH|GIT|GITEA|GITHUB|GITLAB|HELM|INPUT|RUNNER|SSH|XDG)"
-    r"_[A-Z_]*|KUBECONFIG)[\"']"
+    r"[\"']((?:BITBUCKET|BUILD|BUILDKITE|CI|CIRCLE|CODEBUILD|DOCKER|DRONE|FLUX_UPGRADE|FORGEJO|GH|GIT|GITEA|GITHUB"
+    r"|GITLAB|HELM|INPUT|JENKINS|PROW|RUNNER|SSH|TEAMCITY|TF|TRAVIS|XDG)_[A-Z_]*"
+    r"|BUILDKITE|CI|CIRCLECI|DRONE|KUBECONFIG|SEMAPHORE|TRAVIS)[\"']"
 )
 NEVER_MET = (errors.DraftsUnavailable,)  # an issue is opened instead: it ends no run, and shares its code
 

@@ -62,7 +62,7 @@ def _perform(invocation: Invocation, where: Runner, log: RunnerLog) -> ActionRes
     assert isinstance(options, UpgradeOptions)  # noqa: S101 no input asks for another command
     event = read_event(where)
     if event is not None:
-        if reason := reason_to_pass(event, options):
+        if reason := reason_to_pass(event, options, environment):
             return ActionResult(f"nothing to do: {reason}\n", "", {"outcome": str(Outcome.NONE)})
         options = options._replace(request=options.request._replace(branch=event.branch))
     details = RunDetails(where.approve_command(options.repository), where.run_url)

@@ -65,7 +65,7 @@ def read_api_uses(
     Raises UsageError, InvalidConfig, ReleaseNotFound, SourceUnavailable.
     """
     scope = scope_of(options.path)
-    config = build_config(scope.place, governing=options.governing)
+    config = build_config(environment, scope.place, governing=options.governing)
     source = build_releases(environment, options.release_source)
     regenerator = build_regenerator(environment, source)
     served = ServedApis(regenerator)

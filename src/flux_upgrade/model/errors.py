@@ -123,6 +123,10 @@ class InvalidConfig(FluxUpgradeError, exit_code=18, slug="config"):
     """The config file has invalid keys or values, or `config check` found a group without a match."""
 
 
+class UntrustedConfig(InvalidConfig, exit_code=35, slug="untrusted-config"):
+    """The config file has a key that a run in CI uses only from the default branch, or with `--trust-config`."""
+
+
 class UnsupportedPin(FluxUpgradeError, exit_code=19, slug="unsupported-pin"):
     """A version is written in a form that flux-upgrade cannot change safely. It is unchanged."""
 
