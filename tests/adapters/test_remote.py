@@ -329,3 +329,16 @@ def test_a_login_in_an_address_that_two_parsers_read_differently_is_refused() ->
     for url in (r"https://a:b@evil.example\@git.example.com/a", "https://a:b@c@git.example.com/a"):
         with pytest.raises(UsageError, match="the remote's URL has a user, and"):
             without_login(url)
+
+
+@pytest.mark.parametrize("name", ["GIT_TRACE2", "GIT_TRACE2_EVENT", "GIT_TRACE2_PERF"])
+def test_git_traces_nothing(name: str, plain: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trace has arguments, and settings: both as the user's environment asks for it, and as a configuration does."""
+    trace, config = tmp_path / "trace", tmp_path / "gitconfig"
+    targets = "".join(f"\t{kind}Target = {trace}\n" for kind in ("normal", "event", "perf"))
+    config.write_text(f"[trace2]\n{targets}\tconfigParams = http.*\n")
+    monkeypatch.setenv(name, str(trace))
+    monkeypatch.setenv("GIT_TRACE2_CONFIG_PARAMS", "*")
+    more = {name: str(trace), "GIT_TRACE2_CONFIG_PARAMS": "*", "GIT_CONFIG_GLOBAL": str(config)}
+    plain.open(**more).push({SYNC: b"a: 1\n"}, "First")
+    assert not trace.exists()
