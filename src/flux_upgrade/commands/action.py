@@ -14,7 +14,6 @@ from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.read_action import read_event, read_invocation, reason_to_pass
 from flux_upgrade.commands.sinks import sink_of
 from flux_upgrade.commands.wiring import build_timing
-from flux_upgrade.config.environment import secrets_of
 from flux_upgrade.model.errors import known
 from flux_upgrade.planning.proposal import RunDetails
 from flux_upgrade.planning.write_tree import exit_code
@@ -22,21 +21,25 @@ from flux_upgrade.report.wording import Annotation, Level
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.model.masking import Mask
     from flux_upgrade.model.timing import Timing
 
 
-def run(env: Mapping[str, str], console: Console, timing: Timing | None = None) -> int:
+def run(env: Mapping[str, str], console: Console, mask: Mask, timing: Timing | None = None) -> int:
     """Log, annotations, outputs, summary, report file; then the exit code."""
     where = runner.runner_of(env)
     tokens = inputs.secrets(env, where)
+    mask.hide(tokens)
     for secret in tokens:
-        console.show("".join(f"{line}\n" for line in runner.mask(secret)))
-    log = RunnerLog(console, where, secrets_of(env))
+        # The runner has to know what it masks.
+        console._replace(mask=str).show("".join(f"{line}\n" for line in runner.mask(secret)))
+    log = RunnerLog(console, where)
     for warning in inputs.unknown(env):
         log.annotate(Annotation(Level.WARNING, warning))
     try:
         invocation = read_invocation(env, where, tokens, timing)
-        log.hide(invocation.secrets)
+        mask.hide(invocation.secrets)
+        invocation = invocation._replace(environment=invocation.environment._replace(mask=mask))
         result = _perform(invocation, where, log)
     except Exception as error:
         found = known(error)

@@ -194,7 +194,7 @@ def finish(options: ApiUsesOptions, found: ApiUsesReport, text: str, console: Co
         if others:
             more = Annotation(Level.WARNING, f"{counted(len(others), 'more use')}: see the log of this step")
             lines = (*lines, runner.annotation_command(more))
-        console.err.writelines(f"{line}\n" for line in lines)
+        console.tell("".join(f"{line}\n" for line in lines))
     for error in found.failures.values():
         console.fail(error.slug, error.message, error.hint)
     errors = [type(error) for error in found.failures.values()]

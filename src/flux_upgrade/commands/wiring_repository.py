@@ -56,13 +56,21 @@ def build_forge(environment: Environment, source: RepositorySource) -> Forge:
     is_runners = is_at(url, environment.github.server_url)
     token = environment.tokens.git or (environment.tokens.repository if is_runners else "")
     variables = {**environment.of_programs, **environment.git}
-    return GitForge(RemoteAccess(url, flavour, token), variables, build_timing(environment).now, checkout)
+    forge = GitForge(RemoteAccess(url, flavour, token), variables, build_timing(environment).now, checkout)
+    return masked_forge(environment, forge)
 
 
 def github_forge(environment: Environment, repository: str) -> Forge:
     from flux_upgrade.adapters.github.forge import GitHubForge
 
-    return GitHubForge(build_github(environment), repository, environment.tokens.repository)
+    return masked_forge(environment, GitHubForge(build_github(environment), repository, environment.tokens.repository))
+
+
+def masked_forge(environment: Environment, forge: Forge) -> Forge:
+    """One that is told no secret of the run."""
+    from flux_upgrade.adapters.masking import MaskingForge
+
+    return MaskingForge(forge, environment.mask)
 
 
 def build_github(environment: Environment) -> GitHubApi:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from flux_upgrade.model.ports import Progress
     from flux_upgrade.model.timing import Timing
 
@@ -34,7 +36,6 @@ _SECRETS = (
 )
 # A log shows a private key line by line. What is shorter than that is in many a text.
 _SHORTEST_LINE = 16
-_SHORTEST_SECRET = 4
 # The environment's names for it: fluxcd/flux2, cmd/flux/bootstrap_<provider>.go.
 _PROVIDERS_OWN = {
     "github": ("GITHUB_TOKEN", "GH_TOKEN"),
@@ -157,6 +158,8 @@ class Environment(NamedTuple):
     timing: Timing | None = None
     terminal: Terminal = Terminal()
     progress: Progress | None = None  # None: nobody is told
+    mask: Callable[[str], str] = str
+    """What takes secrets out of the texts that the run writes."""
     allow_hosts: tuple[str, ...] = ()
     """That the tree names, and that are asked though they are not public; empty: as the config file has it."""
     ci: Ci | None = None  # None: a person runs it
@@ -295,10 +298,3 @@ def secrets_of(env: Mapping[str, str]) -> tuple[str, ...]:
     found = [secret for name in _SECRETS if (secret := env.get(name, "").strip())]
     of_keys = [line for secret in found if len(secret.splitlines()) > 1 for line in secret.splitlines()]
     return (*found, *[line for line in of_keys if len(line) >= _SHORTEST_LINE and "--" not in line])
-
-
-def masked(text: str, secrets: Iterable[str]) -> str:
-    for secret in secrets:
-        # Fewer characters than any token has would be found in every other word.
-        text = text.replace(secret, "***") if len(secret) >= _SHORTEST_SECRET else text
-    return text
