@@ -14,6 +14,7 @@ import pytest
 from adapters.loopback import Loopback
 from cases_on_disk import write_tree
 from flux_upgrade import main
+from flux_upgrade.config.keys import PROTECTED, SHARED
 from flux_upgrade.model.timing import Timing
 from real_parts import require_program
 
@@ -309,6 +310,23 @@ def test_config_check_tells_what_a_run_does_not_use(server: Server, api: Loopbac
     assert api.seen == []
     asked(place, CIS["any"], api, "--trust-config", command="config check")
     assert is_read(api)
+
+
+def test_accounts_are_needed_for_pull_requests_only(server: Server, api: Loopback) -> None:
+    place = head_with_base(server)
+    (place / CONFIG).write_text("accounts: [mallory]\n")
+    source = f"--release-source={server.folder}"
+    err = asked(place, CIS["any"], api, source, command="plan . --pull-request")
+    assert "sets accounts, which this run does not use" in err
+    assert "[untrusted-config]" in err
+    assert "untrusted-config" not in asked(place, CIS["any"], api, source)
+    assert "untrusted-config" not in asked(place, CIS["any"], api, source, "--trust-config", "--pull-request")
+
+
+def test_no_shared_file_sets_such_a_key() -> None:
+    assert set(PROTECTED) == {"extends", "accounts", "allow-hosts", "bootstrap"}
+    assert not {key.name for key in SHARED.keys}.intersection(PROTECTED)
+    assert set(PROTECTED) <= SHARED.elsewhere.keys()
 
 
 def test_check_needs_none_of_these_keys(server: Server, api: Loopback) -> None:

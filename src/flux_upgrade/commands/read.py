@@ -46,8 +46,13 @@ if TYPE_CHECKING:
     from flux_upgrade.model.files import Tree
     from flux_upgrade.pins.context import UserPattern
 
-OF_UPGRADES = tuple(name for name in PROTECTED if name not in ("allow-hosts", "bootstrap"))
-"""Protected keys without which no upgrade is decided. A host that is not allowed is held by itself."""
+_OF_PULL_REQUESTS = ("accounts",)
+
+
+def used_keys(*, pull_requests: bool) -> tuple[str, ...]:
+    """Protected keys without which no upgrade is decided. A host that is not allowed is held by itself."""
+    others = ("allow-hosts", "bootstrap", *(() if pull_requests else _OF_PULL_REQUESTS))
+    return tuple(name for name in PROTECTED if name not in others)
 
 
 def read_inventory(options: UpgradeOptions, environment: Environment) -> Inventory:
@@ -57,7 +62,8 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
     """
     scope = scope_of(options.path)
     place, below = scope.place, scope.below
-    config = build_config(environment, place, options.config, options.governing, OF_UPGRADES)
+    uses = used_keys(pull_requests=options.pull_request)
+    config = build_config(environment, place, options.config, options.governing, uses)
     environment.say(f"reading {options.path}")
     also: tuple[UserPattern, ...] = ()
     if config.also:

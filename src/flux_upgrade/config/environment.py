@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from flux_upgrade.model.ports import Progress
-    from flux_upgrade.model.timing import Timing
+    from flux_upgrade.model.timing import LostTime, Timing
 
 GITHUB_SERVER = "https://github.com"
 GITHUB_API = "https://api.github.com"
@@ -156,6 +156,7 @@ class Environment(NamedTuple):
     cache_dir: str = ""
     ca_file: str = ""
     timing: Timing | None = None
+    lost: LostTime | None = None  # What the clients of the run share; None: each has its own
     terminal: Terminal = Terminal()
     progress: Progress | None = None  # None: nobody is told
     mask: Callable[[str], str] = str

@@ -6,15 +6,17 @@ import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from http import HTTPStatus
+from urllib.parse import quote
 
 from flux_upgrade.adapters.github import answers, branch_rules, refusals
 from flux_upgrade.adapters.github import query as queries
 from flux_upgrade.adapters.github.api import GitHubApi, json_object, owner_and_name, sensible
 from flux_upgrade.adapters.github.query import Json, Parts, Query
 from flux_upgrade.adapters.github.updated_branches import is_candidate, unmerged
+from flux_upgrade.adapters.github.who_may import JOBS_OWN, Accounts, Judge
 from flux_upgrade.adapters.http.client import Response
 from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, RepositoryUnfit
-from flux_upgrade.model.forge import Branch, Done, Question, Repository, Step, is_merged
+from flux_upgrade.model.forge import Branch, Done, Issue, Question, Repository, Step, is_merged
 from flux_upgrade.model.text import one_line
 
 _RECENT = 20  # headlines that tell the style of a history
@@ -24,7 +26,7 @@ _PERSONAL = ("ghp_", "github_pat_", "gho_")
 
 Source: https://docs.github.com/authentication/keeping-your-account-and-data-secure/about-authentication-to-github
 """
-_JOBS_OWN = "github-actions[bot]"
+_WRITERS = ("admin", "maintain", "write")
 _ENTERPRISE = "x-github-enterprise-version"
 """The header of GitHub Enterprise Server's answers, which github.com and ghe.com do not send."""
 _BINDING = ("never", "pull_requests_only")
@@ -41,7 +43,7 @@ class GitHubForge:
     Raises UsageError for what cannot be a repository.
     """
 
-    def __init__(self, github: GitHubApi, repository: str, token: str) -> None:
+    def __init__(self, github: GitHubApi, repository: str, token: str, accounts: Sequence[str] = ()) -> None:
         self._github = github
         self._who = owner_and_name(repository)
         self._parts = Parts()
@@ -49,6 +51,9 @@ class GitHubForge:
         self._reading = refusals.Attempt(f"read {one_line(repository)}", "contents: read")
         self._is_enterprise = False
         self._facts: Json | None = None
+        self._accounts = tuple(accounts)
+        self._may_write = cache(self._asked_permission)  # One call for each user
+        self._doubts: list[str] = []
         self._binds = cache(self._is_binding)  # one call for each ruleset
 
     @property
@@ -81,15 +86,21 @@ class GitHubForge:
                 answer = self._asked(partial(queries.more, self._who, question, merged, number))
                 merged = queries.joined(merged, answer)
                 files |= answer.get("object") or {}
-            branches = {name: answers.branch_of(merged, number, name) for number, name in enumerate(question.branches)}
-            branches |= self._behind_forks(merged, branches)
+            self._doubts = []
+            judge = Judge(Accounts(merged["viewer"], self._accounts), self._may_write, self._doubts)
+            branches = {
+                name: answers.branch_of(merged, number, name, judge) for number, name in enumerate(question.branches)
+            }
+            branches |= self._behind_others(merged, branches, judge)
             branches |= self._updated(merged, branches)
             branches |= self._blocked(question, merged, branches)
-            seen = self._repository(question, merged, files, branches)
+            seen = self._repository(question, merged, files, branches, answers.issues_of(merged, judge))
         self._facts = facts
         return seen
 
-    def _repository(self, question: Question, seen: Json, files: Json, branches: Mapping[str, Branch]) -> Repository:
+    def _repository(
+        self, question: Question, seen: Json, files: Json, branches: Mapping[str, Branch], issues: tuple[Issue, ...]
+    ) -> Repository:
         base, commit = seen["base"], seen["base"]["target"]
         refs = [base, *(seen[f"b{number}"] for number in range(len(question.branches)))]
         return Repository(
@@ -100,7 +111,7 @@ class GitHubForge:
             base_tree=commit["tree"]["oid"],
             files={path: answers.file_of(files, number) for number, path in enumerate(question.paths)},
             branches=branches,
-            issues=answers.issues_of(seen),
+            issues=issues,
             sees_statuses=self._parts.statuses,
             sees_issues=self._parts.issues,
             others=answers.others_of(seen, question),
@@ -110,11 +121,28 @@ class GitHubForge:
             recent=tuple(each["messageHeadline"] for each in commit["recent"]["nodes"][:_RECENT]),
             ancestry=tuple(each["oid"] for each in commit["recent"]["nodes"]),
             commits=answers.commits_of(commit, question),
-            warnings=(_UNSIGNED,) if self._is_personal and any(map(branch_rules.demands_signatures, refs)) else (),
+            warnings=(
+                *((_UNSIGNED,) if self._is_personal and any(map(branch_rules.demands_signatures, refs)) else ()),
+                *dict.fromkeys(self._doubts),
+            ),
         )
 
-    def _behind_forks(self, seen: Json, branches: Mapping[str, Branch]) -> dict[str, Branch]:
-        """Branches whose own pull requests may stand behind those of forks, completed."""
+    def _asked_permission(self, login: str) -> bool | None:
+        """Ask whether a user may write to the repository. None if GitHub does not tell, which is added to the doubts.
+
+        Source: https://docs.github.com/rest/collaborators/collaborators#get-repository-permissions-for-a-user
+        """
+        path = f"/repos/{'/'.join(self._who)}/collaborators/{quote(login, safe='')}/permission"
+        attempt = self._reading._replace(doing=f"ask for the permissions of {one_line(login)}")
+        try:
+            answer = self._github.found(path, attempt)
+            return answer is not None and json_object(answer, attempt).get("permission") in _WRITERS
+        except FluxUpgradeError as error:
+            self._doubts.append(error.message)
+            return None
+
+    def _behind_others(self, seen: Json, branches: Mapping[str, Branch], judge: Judge) -> dict[str, Branch]:
+        """Branches whose own pull requests may stand behind those of forks and strangers, completed."""
         names, base = list(branches), seen["base"]
         found: dict[str, Branch] = {}
         connections = {number: seen[f"q{number}"] for number in range(len(names))}
@@ -122,7 +150,7 @@ class GitHubForge:
             cursors = {
                 number: (names[number], cursor)
                 for number, connection in connections.items()
-                if (cursor := answers.cursor_of(connection))
+                if (cursor := answers.cursor_of(connection, judge))
                 and len(found.get(names[number], branches[names[number]]).pulls) < queries.MAX_PULLS
             }
             if not cursors:
@@ -131,8 +159,9 @@ class GitHubForge:
             connections = {number: answer[f"q{number}"] for number in cursors}
             for number, connection in connections.items():
                 known = found.get(names[number], branches[names[number]])
-                pulls = (*known.pulls, *answers.pulls_of(connection, base))[: queries.MAX_PULLS]
-                found[names[number]] = known._replace(pulls=pulls)
+                more, others = answers.pulls_of(connection, base, judge)
+                pulls = (*known.pulls, *more)[: queries.MAX_PULLS]
+                found[names[number]] = known._replace(pulls=pulls, others=(*known.others, *others))
         return found
 
     def _updated(self, seen: Json, branches: Mapping[str, Branch]) -> Iterator[tuple[str, Branch]]:
@@ -153,7 +182,7 @@ class GitHubForge:
         for number, branch in enumerate(branches.values()):
             ref = seen[f"b{number}"]
             # GITHUB_TOKEN can be exempted from rulesets only. Of any other token GitHub knows better.
-            is_frozen = seen["viewer"] == _JOBS_OWN and branch_rules.forbids_force(ref)
+            is_frozen = seen["viewer"] == JOBS_OWN and branch_rules.forbids_force(ref)
             is_frozen = is_frozen or any(map(self._binds, branch_rules.freezing_rulesets(ref)))
             other = "" if branch.head is not None else branch_rules.in_the_way(branch.name, others)
             if is_frozen or other:
