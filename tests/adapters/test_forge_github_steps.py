@@ -207,6 +207,28 @@ def test_addresses_without_a_prefix(on: World) -> None:
     assert on.apply(step).number == 1
 
 
+@pytest.mark.parametrize("name", ["http://127.0.0.1:1", "https://ghe.example", "http://ghe.example:8443"])
+def test_a_server_that_names_itself_otherwise_is_asked_where_it_is(on: World, name: str) -> None:
+    on.hub.named = name
+    on.fleet.settings.auto_merge = True
+    on.fleet.settings.required_contexts = ("ci",)
+    state = MarkerState("production", "patch", Version("v2.8.1"), given=(*EVERYTHING.names, "label:none"))
+    done = on.opened(extras=EVERYTHING, body=markers.block("Text", state))
+    assert (done.url, done.warnings) == (f"{name}/acme/fleet/pull/1", ())
+    for number in range(31):
+        on.fleet.comment(on.fleet.pulls[1], f"{number}\n", "alice")
+    on.apply(CommentPull(on.pull, "<!-- flux-upgrade:stopped 1 -->\nStopped.\n", "commented"))
+    assert len(on.fleet.pulls[1].comments) == 32
+    on.apply(on.updating(commit=on.remade(), title="T", extras=Extras(assignees=("alice",)), status=STATUS))
+    assert (on.pull.title, on.fleet.pulls[1].assignees) == ("T", ["bob", "alice"])
+
+
+def test_an_address_of_something_else_is_no_address_of_its_api(on: World) -> None:
+    on.hub.named = "http://127.0.0.1:1/elsewhere?"
+    (warning,) = on.opened(extras=Extras(reviewers=("bob",))).warnings
+    assert "/requested_reviewers is not an address of its API (check the API's URLs and any proxy" in warning
+
+
 # Updating and closing
 
 
