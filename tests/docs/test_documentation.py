@@ -28,7 +28,8 @@ VARIABLE = re.compile(
     r"[\"']((?:BITBUCKET|CI|DOCKER|FLUX_UPGRADE|FORGEJO|GH|GIT|GITEA|GITHUB|GITLAB|HELM|INPUT|RUNNER|SSH|XDG)"
     r"_[A-Z_]*|KUBECONFIG)[\"']"
 )
-NEVER_MET = (errors.DraftsUnavailable,)  # an issue is opened instead: it ends no run, and shares its code
+NEVER_MET = (errors.DraftsUnavailable, errors.LimitReached)
+"""An issue is opened instead, or a pull request is held as `limited`. Each shares the code of another class."""
 
 
 def rows(page: str) -> list[list[str]]:

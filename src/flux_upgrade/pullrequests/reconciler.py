@@ -184,7 +184,7 @@ class Reconciler:
         try:
             branch = self._forge.fetch(Question((idle.branch,), ())).branches[idle.branch]
         except FluxUpgradeError as error:
-            return idle._replace(action=Action.FAILED, error=error)
+            return self._allowance.excused(idle._replace(action=Action.FAILED, error=error))
         return self._take(reconcile_revert(failed, branch, self._repository), idle)
 
     def _take(self, reconciliation: Reconciliation, idle: Result, context: ProposalContext | None = None) -> Result:
@@ -211,7 +211,7 @@ class Reconciler:
             is_told = result is not idle or _is_refused(step, done)
             return taken._replace(action=result.action) if is_told else taken
 
-        return carry_out(reconciliation, idle, apply)
+        return self._allowance.excused(carry_out(reconciliation, idle, apply))
 
     def _unprepared(self, reconciliation: Reconciliation, idle: Result) -> Result | None:
         """Push what pins are to name before they name it. None: it is there."""

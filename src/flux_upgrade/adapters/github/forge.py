@@ -219,4 +219,4 @@ class GitHubForge:
             hint = "check the name, and that the token has read access to its contents"
             return ForbiddenByForge(message, hint=hint)
         attempt = self._reading._replace(permission=queries.permission_for(answer))
-        return refusals.error_of(refusal, attempt, self._github.timing.now())
+        return self._github.refused(refusal, attempt)

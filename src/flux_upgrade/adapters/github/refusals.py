@@ -18,6 +18,7 @@ from flux_upgrade.model.errors import (
     FluxUpgradeError,
     ForbiddenByForge,
     ForgeUnavailable,
+    LimitReached,
     Overtaken,
     RepositoryUnfit,
     SourceUnavailable,
@@ -90,11 +91,10 @@ _KNOWN: tuple[tuple[str, type[FluxUpgradeError], str], ...] = (
 
 _BROKEN = "something went wrong while executing your query"
 _TOKEN_DENIED = ("resource not accessible by", "must have push access", "must have admin rights")
+_LEAST_WAIT = 60.0
+"""Seconds to wait for a secondary limit without a time, at least: https://docs.github.com/rest/using-the-rest-api/
+rate-limits-for-the-rest-api#exceeding-the-rate-limit."""
 _DENIED_TYPES = ("FORBIDDEN", "INSUFFICIENT_SCOPES", "NOT_FOUND")
-
-
-class LimitReached(ForgeUnavailable):
-    """To ask again at once would make it worse."""
 
 
 class Attempt(NamedTuple):
@@ -147,10 +147,7 @@ def error_of(refusal: Refusal, attempt: Attempt, now: float) -> FluxUpgradeError
     text = refusal.text.lower()
     is_limited = "RATE_LIMITED" in refusal.kinds or "rate limit" in text
     if is_limited or failures.is_rate_limited(refusal.status, refusal.headers):
-        wait = failures.asked_wait({**refusal.headers, "x-ratelimit-remaining": "0"}, now)
-        until = "" if wait is None else f" until {failures.utc(now + wait)}"
-        hint = f"wait {'some minutes' if wait is None else 'until then'}; {_LATER}"
-        return LimitReached(f"GitHub's API rate limit is exceeded{until}", hint=hint)
+        return _limit(refusal, now, is_secondary="secondary" in text)
     message = f"GitHub refused to {attempt.doing}: {refusal.text or refusal.status}"
     for part, error, hint in _KNOWN:
         if part in text:
@@ -166,6 +163,15 @@ def error_of(refusal: Refusal, attempt: Attempt, now: float) -> FluxUpgradeError
     if is_denied or any(part in text for part in _TOKEN_DENIED):
         return ForbiddenByForge(message, hint=_permission_hint(text, attempt))
     return attempt.otherwise(message, hint=f"check GitHub's message; {_LATER}")
+
+
+def _limit(refusal: Refusal, now: float, *, is_secondary: bool) -> LimitReached:
+    """The error for a rate limit. A secondary one does not end when the hour of the primary one does."""
+    headers = refusal.headers if is_secondary else {**refusal.headers, "x-ratelimit-remaining": "0"}
+    wait = failures.asked_wait(headers, now)
+    until = now + (_LEAST_WAIT if wait is None else wait)
+    message = f"GitHub's API rate limit is exceeded until {failures.utc(until)}"
+    return LimitReached(message, hint=f"wait until then; {_LATER}", until=until)
 
 
 def _permission_hint(text: str, attempt: Attempt) -> str:

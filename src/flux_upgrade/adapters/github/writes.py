@@ -26,7 +26,14 @@ from flux_upgrade.adapters.github.extras import ExtrasGiver, Unacceptable
 from flux_upgrade.adapters.github.query import Json
 from flux_upgrade.adapters.github.transport import Transport
 from flux_upgrade.model import forge, markers
-from flux_upgrade.model.errors import DraftsUnavailable, FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken
+from flux_upgrade.model.errors import (
+    DraftsUnavailable,
+    FluxUpgradeError,
+    ForbiddenByForge,
+    ForgeUnavailable,
+    LimitReached,
+    Overtaken,
+)
 from flux_upgrade.model.forge import Done
 from flux_upgrade.model.markers import is_same, sealed
 
@@ -107,11 +114,11 @@ class GitHubWrites:
         # auto-merge is refused where nothing is waited for any more.
         done = self._extras(pull, head, step.extras, is_new=True)
         body = markers.without_given(step.body, done.refused)
-        if body != step.body:
+        if body != step.body and not self._github.is_limited:
             with self._telling("change the pull request", _PULLS):
                 pull.edit(body=body)
-        warnings = (*done.warnings, *self._status(head, step.status))
-        return Done(pull.number, pull.html_url, head, warnings, tuple(done.refused))
+        warnings = dict.fromkeys((*done.warnings, *self._status(head, step.status)))  # A rate limit is reported once
+        return Done(pull.number, pull.html_url, head, tuple(warnings), tuple(done.refused))
 
     def _update(self, step: forge.UpdatePull) -> Done:
         pull = self._pull(step.pull)
@@ -307,8 +314,7 @@ class GitHubWrites:
             except Overtaken:
                 break
             except FluxUpgradeError as error:
-                is_limit = isinstance(error, refusals.LimitReached)
-                may_pass = isinstance(error, ForgeUnavailable) and not is_limit
+                may_pass = isinstance(error, ForgeUnavailable) and not isinstance(error, LimitReached)
                 if is_last or not may_pass:
                     return error
                 self._github.timing.sleep(_AGAIN)
@@ -340,7 +346,7 @@ class GitHubWrites:
                 yield
         except GithubException as error:
             refusal = refusals.refusal_of(error.status, error.data, error.headers or {})
-            raise refusals.error_of(refusal, attempt, self._github.timing.now()) from None
+            raise self._github.refused(refusal, attempt) from None
 
 
 def _warned(error: FluxUpgradeError | None) -> tuple[str, ...]:
