@@ -6,17 +6,19 @@ import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from http import HTTPStatus
+from itertools import islice
 
 from flux_upgrade.adapters.github import answers, branch_rules, refusals
 from flux_upgrade.adapters.github import query as queries
 from flux_upgrade.adapters.github.api import GitHubApi, json_object, owner_and_name, sensible
-from flux_upgrade.adapters.github.query import Json, Parts, Query
+from flux_upgrade.adapters.github.query import Chunk, Json, Parts, Query
 from flux_upgrade.adapters.github.updated_branches import is_candidate, unmerged
 from flux_upgrade.adapters.http.client import Response
 from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, RepositoryUnfit
 from flux_upgrade.model.forge import Branch, Done, Question, Repository, Step, is_merged
 from flux_upgrade.model.text import one_line
 
+_AGAIN = 1.0  # seconds before a query that GitHub gave up on is sent again
 _RECENT = 20  # headlines that tell the style of a history
 _MAX_FURTHER = 5  # queries for pull requests that stand behind those of forks
 _PERSONAL = ("ghp_", "github_pat_", "gho_")
@@ -35,6 +37,14 @@ _UNSIGNED = (
 )
 
 
+class _TooHeavy(Exception):
+    """GitHub does not answer a query of this size."""
+
+    def __init__(self, error: FluxUpgradeError) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
 class GitHubForge:
     """The port Forge. ``token`` tells of which kind it is, and is not kept.
 
@@ -49,6 +59,7 @@ class GitHubForge:
         self._reading = refusals.Attempt(f"read {one_line(repository)}", "contents: read")
         self._is_enterprise = False
         self._facts: Json | None = None
+        self._most = queries.MAX_BRANCHES  # Of one query, as far as GitHub has answered queries of that size
         self._binds = cache(self._is_binding)  # one call for each ruleset
 
     @property
@@ -72,13 +83,13 @@ class GitHubForge:
         return GitHubWrites(self._github, self._facts or {}).apply(step)
 
     def fetch(self, question: Question) -> Repository:
-        """One call, and one more for each further 50 branches or 100 paths."""
+        """One call, and one more for each further 50 branches or 100 paths; fewer, if that is too much for GitHub."""
         with sensible(self._reading):
-            facts = self._asked(partial(queries.first, self._who, question))
+            chunk, facts = self._chunk(question, None, partial(queries.first, self._who, question))
             self._require_fit(facts, question.base)
             merged, files = facts, dict(facts["base"]["target"])
-            for number in range(1, queries.chunks(question)):
-                answer = self._asked(partial(queries.more, self._who, question, merged, number))
+            while not chunk.is_last(question):
+                chunk, answer = self._chunk(question, chunk, partial(queries.more, self._who, question, merged))
                 merged = queries.joined(merged, answer)
                 files |= answer.get("object") or {}
             branches = {name: answers.branch_of(merged, number, name) for number, name in enumerate(question.branches)}
@@ -88,6 +99,22 @@ class GitHubForge:
             seen = self._repository(question, merged, files, branches)
         self._facts = facts
         return seen
+
+    def _chunk(
+        self, question: Question, before: Chunk | None, build: Callable[[Chunk, Parts], Query]
+    ) -> tuple[Chunk, Json]:
+        """The chunk after ``before``, and the answer about it."""
+        while True:
+            chunk = Chunk.of(question, before, self._most)
+            try:
+                return chunk, self._asked(partial(build, chunk))
+            except _TooHeavy as heavy:
+                self._halve(chunk.half, heavy)
+
+    def _halve(self, most: int, heavy: _TooHeavy) -> None:
+        if not most:
+            raise heavy.error from None
+        self._most = most
 
     def _repository(self, question: Question, seen: Json, files: Json, branches: Mapping[str, Branch]) -> Repository:
         base, commit = seen["base"], seen["base"]["target"]
@@ -127,12 +154,25 @@ class GitHubForge:
             }
             if not cursors:
                 break
-            answer = self._asked(partial(queries.further_pulls, self._who, cursors))
-            connections = {number: answer[f"q{number}"] for number in cursors}
+            connections = self._further(cursors)
             for number, connection in connections.items():
                 known = found.get(names[number], branches[names[number]])
                 pulls = (*known.pulls, *answers.pulls_of(connection, base))[: queries.MAX_PULLS]
                 found[names[number]] = known._replace(pulls=pulls)
+        return found
+
+    def _further(self, cursors: Mapping[int, tuple[str, str]]) -> dict[int, Json]:
+        """The next page of pull requests of each branch."""
+        left, found = dict(cursors), dict[int, Json]()
+        while left:
+            chunk = dict(islice(left.items(), self._most))
+            try:
+                answer = self._asked(partial(queries.further_pulls, self._who, chunk))
+            except _TooHeavy as heavy:
+                self._halve(len(chunk) // 2, heavy)
+                continue
+            found |= {number: answer[f"q{number}"] for number in chunk}
+            left = {number: cursor for number, cursor in left.items() if number not in chunk}
         return found
 
     def _updated(self, seen: Json, branches: Mapping[str, Branch]) -> Iterator[tuple[str, Branch]]:
@@ -188,12 +228,16 @@ class GitHubForge:
         variables = {"owner": self._who[0], "name": self._who[1]}
         try:
             found = self._asked(lambda _: Query(queries.BRANCHES, variables))
-        except FluxUpgradeError:
+        except (FluxUpgradeError, _TooHeavy):
             return ()
         return [node["name"] for node in (found["refs"] or {"nodes": ()})["nodes"]]
 
     def _asked(self, build: Callable[[Parts], Query]) -> Json:
-        """The ``repository`` of an answer; parts that the token may not see are not asked for again."""
+        """The ``repository`` of an answer; parts that the token may not see are not asked for again.
+
+        Raises _TooHeavy.
+        """
+        is_again = False
         while True:
             response, answer = self._github.graphql(build(self._parts), self._reading)
             self._is_enterprise = _ENTERPRISE in response.headers
@@ -202,6 +246,14 @@ class GitHubForge:
             if not isinstance(answer, dict) or not isinstance(answer.get("errors", []), list):
                 raise refusals.nonsense(self._reading)
             repository, errors = (answer.get("data") or {}).get("repository"), answer.get("errors") or []
+            refusal = refusals.refusal_of(response.status, answer, response.headers)
+            # First of all: such an error may name a part, which the token may see all the same.
+            if refusals.is_too_heavy(refusal):
+                if is_again or not refusals.has_timed_out(refusal):
+                    raise _TooHeavy(self._refusal(response, answer))
+                is_again = True
+                self._github.timing.sleep(_AGAIN)
+                continue
             if not all(map(queries.is_about_parts, errors)):
                 raise self._refusal(response, answer)
             before, self._parts = self._parts, self._parts.without(errors)

@@ -89,7 +89,8 @@ _KNOWN: tuple[tuple[str, type[FluxUpgradeError], str], ...] = (
 )
 """What stands in a refusal, in lower case → error and hint; the first that fits."""
 
-_BROKEN = "something went wrong while executing your query"
+_BROKEN = ("something went wrong while executing your query", "timedout")
+_TOO_HEAVY = ("RESOURCE_LIMITS_EXCEEDED", "MAX_NODE_LIMIT_EXCEEDED")
 _TOKEN_DENIED = ("resource not accessible by", "must have push access", "must have admin rights")
 _LEAST_WAIT = 60.0
 """Seconds to wait for a secondary limit without a time, at least: https://docs.github.com/rest/using-the-rest-api/
@@ -142,6 +143,17 @@ def _sentence(error: object) -> str:
     return f"{where} {error.get('code', '')}"
 
 
+def is_too_heavy(refusal: Refusal) -> bool:
+    """Whether GitHub refuses a query for its size, or may have given up on it because of that."""
+    return not refusal.kinds.isdisjoint(_TOO_HEAVY) or has_timed_out(refusal)
+
+
+def has_timed_out(refusal: Refusal) -> bool:
+    """Whether GitHub gave up on a query, which it says with status 200, too."""
+    text = refusal.text.lower()
+    return any(part in text for part in _BROKEN)
+
+
 def error_of(refusal: Refusal, attempt: Attempt, now: float) -> FluxUpgradeError:
     """What to raise for it; ``now`` in epoch seconds, for the end of a rate limit."""
     text = refusal.text.lower()
@@ -152,7 +164,7 @@ def error_of(refusal: Refusal, attempt: Attempt, now: float) -> FluxUpgradeError
     for part, error, hint in _KNOWN:
         if part in text:
             return error(message, hint=hint)
-    if refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR or _BROKEN in text:
+    if refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR or is_too_heavy(refusal):
         what = f"GitHub returned status {refusal.status}" if refusal.status != HTTPStatus.OK else refusal.text
         return ForgeUnavailable(f"could not {attempt.doing}: {what}", hint=_LATER)
     if refusal.status == HTTPStatus.UNAUTHORIZED:
