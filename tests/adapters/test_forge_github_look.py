@@ -214,25 +214,29 @@ def _weighs_more_than(most: int) -> Callable[[Request], bool]:
 
 
 @pytest.mark.parametrize("fault", HEAVY)
-@pytest.mark.parametrize("most", [1, 7, 25])
-def test_a_query_that_is_too_much_is_asked_in_smaller_chunks(on: World, fault: str, most: int) -> None:
+@pytest.mark.parametrize(
+    ("most", "branches", "halvings", "calls"),
+    [(1, 6, 2, 6), (7, 60, 3, 10), (25, 60, 1, 3)],
+)
+def test_a_query_that_is_too_much_is_asked_in_smaller_chunks(
+    on: World, fault: str, most: int, branches: int, halvings: int, calls: int
+) -> None:
     on.opened()
     on.fleet.open_issue("Upgrade Flux to v2.9.0", "body", "alice").labels.append(markers.PENDING)
-    names, files = (*(f"none/{n}" for n in range(59)), BRANCH), (*(f"none/{n}" for n in range(99)), PATH)
+    names = (*(f"none/{n}" for n in range(branches - 1)), BRANCH)
+    files = (*(f"none/{n}" for n in range(2 * branches - 1)), PATH)
     asked = Question(names, files, prefix="flux-upgrade/")
     wanted = on.forge.fetch(asked)
     on.hub.forget()
     on.hub.fail(HEAVY[fault], _weighs_more_than(most), times=999)
     assert on.forge.fetch(asked) == wanted
-    sizes = {1: 1, 7: 6, 25: 25}
-    halvings = {1: 5, 7: 3, 25: 1}[most]
     tries = 2 if fault == "timeout" else 1
-    assert len(on.calls) == halvings * tries + -(-60 // sizes[most])
+    assert len(on.calls) == halvings * tries + calls
     assert on.clock.slept == [1.0] * (halvings * (tries - 1))
     # What was learned holds for the rest of the run.
     on.hub.forget()
     assert on.forge.fetch(asked) == wanted
-    assert len(on.calls) == -(-60 // sizes[most])
+    assert len(on.calls) == calls
 
 
 def test_a_timeout_that_passes_is_asked_again_as_it_is(on: World) -> None:

@@ -605,14 +605,14 @@ def test_issues_that_are_turned_off(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("at", "extras", "expected"),
     [
-        ("/statuses/", Extras(), ("set the status flux-upgrade/proof", "statuses: write")),
+        ("/statuses/", Extras(), ("set the status flux-upgrade/proof", "statuses: write", "'Commit statuses: read and write'")),
         ("/issues/1", Extras(labels=("a",), assignees=("bob",)), ("set the labels and assignees of the pull request", "pull-requests: write")),
         ("/requested_reviewers", Extras(reviewers=("bob",)), ("ask bob for a review", "pull-requests: write")),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("fault", ["403 permission", "403 primary limit", "422", "502", "reset"])
 def test_what_is_not_worth_failing_for(
-    on: World, at: str, extras: Extras, expected: tuple[str, str], fault: str
+    on: World, at: str, extras: Extras, expected: tuple[str, ...], fault: str
 ) -> None:
     step = on.opening(extras=extras)
     on.hub.fail(FAULTS[fault], lambda request: at in request.path, times=2)

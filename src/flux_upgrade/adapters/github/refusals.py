@@ -29,6 +29,8 @@ _LATER = "run flux-upgrade again: it continues where this run ended"
 _NETWORK = f"check the network, the proxy, the API's URL and the CA file; {_LATER}"
 _BLOCK = ("contents: write", "pull-requests: write", "issues: write", "statuses: write")
 """As examples/scheduled.yaml has it."""
+_NAMES = {"statuses": "Commit statuses"}
+"""Permissions that GitHub's pages about tokens and apps call otherwise than workflows do."""
 _ACTIONS_SETTING = (
     "tick Settings > Actions > General > 'Allow GitHub Actions to create and approve pull requests'; if it is "
     "disabled, use an app token"
@@ -196,7 +198,7 @@ def _permission_hint(text: str, attempt: Attempt) -> str:
     workflow = f"set `permissions: {{{', '.join(block)}}}` in the workflow's job"
     if level == "read":
         workflow = f"add `{attempt.permission}` to the `permissions` of the workflow's job"
-    right = f"{area.replace('-', ' ').capitalize()}: {'read and write' if level == 'write' else level}"
+    right = f"{_NAMES.get(area) or area.replace('-', ' ').capitalize()}: {'read and write' if level == 'write' else level}"
     personal = f"give the token '{right}' for this repository, or a classic token the scope `repo`"
     if "by integration" in text:
         return f"{workflow}, or give the app '{right}'"
