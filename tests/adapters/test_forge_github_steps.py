@@ -659,13 +659,22 @@ def test_one_unknown_name_costs_the_others_nothing(on: World) -> None:
     pull = on.fleet.pulls[1]
     assert (pull.labels, pull.assignees) == (["flux", "deps"], ["bob"])
     assert (pull.reviewers, pull.team_reviewers) == (["bob"], ["platform"])
-    assert done.refused == ("assignee:stranger", "reviewer:stranger", "reviewer:acme/nobody")
+    assert done.missing == ()
     assert ["stranger" in done.warnings[0], "stranger" in done.warnings[1], "acme/nobody" in done.warnings[2]]
     kept = markers.state_of(pull.body)
     assert kept is not None
-    assert set(kept.given) == set(extras.names) - set(done.refused)
-    again = on.apply(on.updating(extras=Extras(assignees=("stranger",))))
-    assert (again.refused, on.calls) == (("assignee:stranger",), ["POST /issues/1/assignees"])
+    assert set(kept.given) == set(extras.names)
+
+
+def test_what_fails_in_passing_is_left_to_the_next_run(on: World) -> None:
+    extras = Extras(labels=("flux",), reviewers=("bob",))
+    state = MarkerState("production", "patch", Version("v2.8.1"), given=extras.names)
+    step = on.opening(extras=extras, body=markers.block("Text", state))
+    on.hub.fail(FAULTS["502"], to("POST", "/requested_reviewers"), times=2)
+    assert on.apply(step).missing == ("reviewer:bob",)
+    kept = markers.state_of(on.fleet.pulls[1].body)
+    assert kept is not None
+    assert kept.given == ("label:flux",)
 
 
 # The edges of it

@@ -99,13 +99,15 @@ def _pull(pull: Any) -> dict[str, Any]:
 
 
 def without_extras(whole: Picture) -> Picture:
-    """Without labels, people and auto-merge: what a run does not fail for."""
+    """Without labels, people, auto-merge and statuses: what a run does not fail for."""
     extras = ("labels", "assignees", "reviewers", "auto_merge")
     pulls = {
         number: {name: value for name, value in pull.items() if name not in extras}
+        | {"body": markers.without_given(pull["body"], {markers.STATUS})}
         for number, pull in whole["pulls"].items()
     }
-    return {**whole, "pulls": pulls}
+    branches = {name: commit[:-1] for name, commit in whole["branches"].items()}
+    return {**whole, "branches": branches, "pulls": pulls}
 
 
 def difference(wanted: object, found: object, where: str = "") -> str:

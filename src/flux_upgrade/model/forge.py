@@ -292,4 +292,4 @@ class Done(NamedTuple):
     head: str = ""  # Oid of the branch's head now
     warnings: tuple[str, ...] = ()
     """What did not work and does not matter enough to fail: labels, reviewers, auto-merge, the status."""
-    refused: tuple[str, ...] = ()  # ``Extras.names`` that the forge did not take
+    missing: tuple[str, ...] = ()  # ``Extras.names`` that failed in passing: the next run gives them

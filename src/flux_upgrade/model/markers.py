@@ -35,6 +35,8 @@ SKIP = "skip"
 ACCEPT = "accept"  # The box by which people accept what breaks; its entry follows
 AUTO_MERGE, AUTO_MERGE_OFF = "auto-merge", "auto-merge:off"
 """Of ``MarkerState.given``: we turned it on; we turned it off again."""
+STATUS = "status"
+"""Of ``MarkerState.given``: the server refused the status of this commit, so that it is not tried again."""
 MIGRATED = "migrated"  # The box by which people say that `flux migrate` ran in the cluster
 PROOF = "flux-upgrade/proof"  # The context of the commit status
 PENDING = "flux-upgrade/pending"  # The label of the issues that stand in for drafts
@@ -78,7 +80,10 @@ class MarkerState(NamedTuple):
     config: str = ""  # The config file that it was made under; empty for the usual one
     moved: tuple[str, ...] = ()  # `content_entry` of each file whose resources are moved, as far as there is room
     given: tuple[str, ...] = ()
-    """`label:flux`: what it was given, see ``Extras.names``. What a person takes away later is not given again."""
+    """`label:flux`: what it was given, see ``Extras.names``. What a person takes away later is not given again.
+
+    Neither is what the server refused: it is here, too.
+    """
 
 
 def content_entry(path: str, content: bytes) -> str:
@@ -210,6 +215,15 @@ def without_given(body: str, names: Collection[str]) -> str:
         return body
     kept = tuple(each for each in state.given if each not in names)
     return replaced(body, block(text, state._replace(given=kept))) or body
+
+
+def with_given(body: str, name: str) -> str:
+    """``body``, whose state claims that ``name`` was given, too; as it is where it has no state."""
+    state, text = state_of(body), text_of(body)
+    if state is None or text is None or name in state.given:
+        return body
+    given = tuple(sorted((*state.given, name)))
+    return replaced(body, block(text, state._replace(given=given))) or body
 
 
 def is_same(body: str, other: str) -> bool:

@@ -156,7 +156,8 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
     extras = _wanted(desired, repository, is_draft=not is_mergeable or desired.make_draft)
     # If users removed our text, or the server does not show it, there is no place to remember what was given.
     is_kept = repository.lists_pulls and markers.state_of(pull.body) is not None
-    before = state_before(pull).given
+    # What the server refused for one commit may be accepted for the next.
+    before = tuple(name for name in state_before(pull).given if not (remake and name == markers.STATUS))
     merging = auto_merge.change(pull, before, repository.viewer, extras, makes_draft=desired.make_draft)
     missing = extras.without(before)._replace(auto_merge=merging.starts) if is_kept else Extras()
     body = desired.body(desired.state_on(pull, (*merging.given, *missing.names)))
@@ -171,6 +172,7 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
         make_ready=desired.make_ready,
         make_draft=desired.make_draft,
         status=status if remake or is_bare else None,
+    is_bare &= markers.STATUS not in before
         drop_labels=tuple(label for label in desired.answered if label in pull.labels),
         extras=missing if missing != Extras() else None,
     )

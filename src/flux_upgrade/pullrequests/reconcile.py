@@ -97,7 +97,7 @@ def reconcile_held(branch: Branch, hold: Hold, repository: Repository) -> Reconc
     # The branch has no commits of others: the box has nothing to discard, and must not discard what is pushed later.
     body = markers.unticked(text.held(pull.body, state._replace(held=held), hold), markers.REBASE)
     status = Status(markers.PROOF, "failure", f"held: {hold.reason}")
-    is_said = head.statuses.get(status.context) == status.state
+    is_said = head.statuses.get(status.context) == status.state or markers.STATUS in state.given
     step = UpdatePull(
         pull=pull,
         branch=branch.name,

@@ -68,7 +68,7 @@ def _is_refused(step: Step, done: Done) -> bool:
     """Whether nothing was changed: the status, a label or a person were to be set, no more, and could not be."""
     if not isinstance(step, UpdatePull) or not done.warnings:
         return False
-    body = step.pull.body if step.body is None else markers.without_given(step.body, done.refused)
+    body = step.pull.body if step.body is None else markers.without_given(step.body, done.missing)
     only = UpdatePull(step.pull, step.branch, step.before, status=step.status, extras=step.extras)
     return step._replace(body=None) == only and markers.is_same(body, step.pull.body)
 

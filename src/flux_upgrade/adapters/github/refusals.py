@@ -198,7 +198,9 @@ def _permission_hint(text: str, attempt: Attempt) -> str:
     workflow = f"set `permissions: {{{', '.join(block)}}}` in the workflow's job"
     if level == "read":
         workflow = f"add `{attempt.permission}` to the `permissions` of the workflow's job"
-    right = f"{_NAMES.get(area) or area.replace('-', ' ').capitalize()}: {'read and write' if level == 'write' else level}"
+    right = (
+        f"{_NAMES.get(area) or area.replace('-', ' ').capitalize()}: {'read and write' if level == 'write' else level}"
+    )
     personal = f"give the token '{right}' for this repository, or a classic token the scope `repo`"
     if "by integration" in text:
         return f"{workflow}, or give the app '{right}'"
