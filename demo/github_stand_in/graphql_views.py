@@ -119,6 +119,7 @@ class Views(GitViews):
             "url": f"{self.url}/pull/{pull.number}",
             "permalink": f"{self.url}/pull/{pull.number}",
             "isDraft": pull.is_draft,
+            "isInMergeQueue": pull.is_queued,
             "isCrossRepository": is_foreign,
             "baseRefName": pull.base,
             "baseRefOid": pull.base_sha,

@@ -154,6 +154,8 @@ class Pull(Issue):
     """The method, where it was enabled. Nothing is merged by itself here."""
     auto_merge_by: str = ""
     """Login of who enabled it."""
+    is_queued: bool = False
+    """It is in the merge queue. Nothing is merged by itself here."""
     reviewers: list[str] = field(default_factory=list)
     team_reviewers: list[str] = field(default_factory=list)
 

@@ -185,6 +185,7 @@ class Repository:
             self.close(pull)
 
     def _track(self, pull: Pull, head: str) -> None:
+        pull.is_queued = pull.is_queued and head == pull.head_sha
         pull.head_sha, pull.base_sha = head, self.head(pull.base)
         pull.updated_at = self.clock.text
         self.store.update_refs([(f"refs/pull/{pull.number}/head", None, head)])
@@ -259,6 +260,8 @@ class Repository:
         if issue.state == "open":
             issue.closings.append((by, self.clock.text))
             issue.state, issue.closed_at, issue.updated_at = "closed", self.clock.text, self.clock.text
+            if isinstance(issue, Pull):
+                issue.is_queued = False
 
     def reopen(self, issue: Issue) -> None:
         """Open it again. Raises Refused where that cannot be."""

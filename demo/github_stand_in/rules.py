@@ -205,6 +205,12 @@ RULES = (
         "Auto-merge is refused where the repository does not allow it, and where nothing is to be waited for.",
     ),
     Fact(
+        "merge-queue",
+        f"{_DOCS}pull-requests/collaborating-with-pull-requests/incorporating-changes-from-a-pull-request/"
+        "merging-a-pull-request-with-a-merge-queue",
+        "A pull request leaves the merge queue where its head moves, it is closed, or it becomes a draft.",
+    ),
+    Fact(
         "no-auto-merge-of-drafts",
         "https://github.com/reitermarkus/automerge/issues/1525",
         "Auto-merge is turned off for a draft, and cannot be turned on. To turn it off where it is off is refused.",

@@ -575,6 +575,31 @@ def test_a_draft_has_no_auto_merge(hub: StandIn, api: Api) -> None:
     assert enabled_by() is None
 
 
+@shows("merge-queue")
+@pytest.mark.parametrize("leaves", ["push", "close", "draft", "button"])
+def test_what_changes_leaves_the_merge_queue(hub: StandIn, api: Api, leaves: str) -> None:
+    people = hub.repositories["acme/fleet"].people
+    api.branch("up")
+    node = api.open_pull("up").json()["node_id"]
+
+    def is_queued() -> Any:
+        query = '{ repository(owner: "acme", name: "fleet") { pullRequest(number: 1) { isInMergeQueue } } }'
+        return api.query(query)["data"]["repository"]["pullRequest"]["isInMergeQueue"]
+
+    people.queue(1)
+    people.edit(1, body="Another one")
+    assert is_queued()
+    if leaves == "push":
+        people.push("up", {"more": b"more"})
+    elif leaves == "close":
+        people.close(1)
+    elif leaves == "draft":
+        assert "errors" not in api.mutate("convertPullRequestToDraft", pullRequestId=node)
+    else:
+        people.unqueue(1)
+    assert not is_queued()
+
+
 @shows("pagination")
 def test_connections_have_pages(api: Api) -> None:
     for number in range(5):

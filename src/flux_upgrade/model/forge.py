@@ -53,6 +53,7 @@ class PullRequest(NamedTuple):
     """Label → when it was put on, RFC 3339, UTC: of the last few that were, where the forge tells."""
     merges_for: str | None = None
     """Login of who turned on auto-merge, as ``CommitStatus.creator``; None: it is off, or unknown."""
+    is_queued: bool = False  # It is in the merge queue, which any change would remove it from
     is_rebase_asked: bool = False  # A box of the dashboard asks for what its own rebase box does
 
 

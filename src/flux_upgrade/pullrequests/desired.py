@@ -7,7 +7,7 @@ where the plan is another one, it conflicts, or a person asks for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import (
@@ -101,6 +101,15 @@ def reconcile_branch(desired: DesiredPull, repository: Repository) -> Reconcilia
     return reconciliation if blocked is None else Reconciliation(hold=blocked, pull=branch.open_pull)
 
 
+def unless_queued(reconciliation: Reconciliation) -> Reconciliation:
+    """Take no step about a pull request in the merge queue: a push, a draft or a close would remove it from there."""
+    pull = reconciliation.pull
+    if pull is None or not pull.is_queued or not reconciliation.steps:
+        return reconciliation
+    hold = Hold(HoldReason.IN_MERGE_QUEUE, "it is in GitHub's merge queue", "wait, or remove it from the queue")
+    return replace(reconciliation, steps=(), hold=reconciliation.hold or hold)
+
+
 def _reconciled(desired: DesiredPull, repository: Repository, branch: Branch) -> Reconciliation:
     if branch.elsewhere:
         return Reconciliation(hold=_taken(branch))
@@ -163,6 +172,7 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
     body = desired.body(desired.state_on(pull, (*merging.given, *missing.names)))
     status = desired.status
     is_bare = repository.sees_statuses and head.statuses.get(status.context) != status.state
+    is_bare &= markers.STATUS not in before
     idle = UpdatePull(pull=pull, branch=desired.branch, before=head.oid)
     step = idle._replace(
         commit=_commit(desired, repository) if remake else None,
@@ -172,7 +182,6 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
         make_ready=desired.make_ready,
         make_draft=desired.make_draft,
         status=status if remake or is_bare else None,
-    is_bare &= markers.STATUS not in before
         drop_labels=tuple(label for label in desired.answered if label in pull.labels),
         extras=missing if missing != Extras() else None,
     )

@@ -28,7 +28,7 @@ from flux_upgrade.planning.proposal import Action, Proposal, ProposalContext, Re
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import issue_of, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.pullrequests.desired import Reconciliation
+from flux_upgrade.pullrequests.desired import Reconciliation, unless_queued
 from flux_upgrade.pullrequests.limits import Allowance, Room, Subject
 from flux_upgrade.pullrequests.propose import (
     context_of,
@@ -188,6 +188,7 @@ class Reconciler:
         return self._take(reconcile_revert(failed, branch, self._repository), idle)
 
     def _take(self, reconciliation: Reconciliation, idle: Result, context: ProposalContext | None = None) -> Result:
+        reconciliation = unless_queued(reconciliation)
         if reconciliation.pull is not None:
             pull = reconciliation.pull
             idle = idle._replace(action=Action.UNCHANGED, number=pull.number, url=pull.url, is_draft=pull.is_draft)

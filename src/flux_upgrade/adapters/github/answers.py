@@ -147,6 +147,7 @@ def _pull(node: Json, base: Json) -> PullRequest:
         is_closed_by_bot=_is_closed_by_bot(node),
         is_outdated=branch_rules.is_outdated(base, node),
         labeled={each["label"]["name"]: each["createdAt"] for each in node["labeled"]["nodes"] if each},
+        is_queued=bool(node.get("isInMergeQueue")),
         merges_for=_login(node["autoMergeRequest"]["enabledBy"]) if node["autoMergeRequest"] else None,
     )
 

@@ -17,7 +17,7 @@ fragment Rules on Ref {
   }
   refUpdateRule @include(if: $rules) { requiresSignatures requiredStatusCheckContexts allowsForcePushes }
 }"""
-FIELDS = ("rules", "refUpdateRule", "mergeStateStatus")
+FIELDS = ("rules", "refUpdateRule", "mergeStateStatus", "isInMergeQueue")
 """What an error about these rules is about."""
 
 

@@ -42,6 +42,7 @@ fragment Pulls on PullRequestConnection {{
   nodes {{
     id number url state isDraft isCrossRepository baseRefName title body mergeable createdAt closedAt
     mergeStateStatus @include(if: $rules)
+    isInMergeQueue @include(if: $rules)
     labels(first: 50) {{ nodes {{ name }} }}
     autoMergeRequest {{ enabledBy {{ __typename login }} }}
     {_CLOSED}
