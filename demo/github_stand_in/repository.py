@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -312,7 +311,7 @@ class Repository:
 
     def is_outdated(self, pull: Pull) -> bool:
         """Whether a rule demands that it is up to date with its base, and it is not."""
-        rules = (rule for rule in self.settings.rules if fnmatchcase(pull.base, rule.branches))
+        rules = (rule for rule in self.settings.rules if rule.covers(pull.base))
         is_behind = not self.store.is_ancestor(self.head(pull.base), pull.head_sha)
         return is_behind and any(rule.is_strict for rule in rules)
 

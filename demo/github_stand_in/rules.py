@@ -148,6 +148,12 @@ RULES = (
         "A push that breaks a rule: 422, “Repository rule violations found”, and which.",
     ),
     Fact(
+        "branch-patterns",
+        f"{_DOCS}repositories/configuring-branches-and-merges-in-your-repository/managing-rulesets/"
+        "creating-rulesets-for-a-repository#using-fnmatch-syntax",
+        "In the patterns of rules, no wildcard matches a slash but that of a directory, **/.",
+    ),
+    Fact(
         "signed-by-github",
         f"{_DOCS}authentication/managing-commit-signature-verification/about-commit-signature-verification",
         "A commit made by an app's token without author and committer is signed; a personal token's is not.",

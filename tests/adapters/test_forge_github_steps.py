@@ -589,8 +589,8 @@ def test_archived_in_between(on: World) -> None:
 def test_a_rule_that_keeps_the_branch_from_being_replaced(on: World) -> None:
     on.opened()
     step = on.updating(commit=on.remade())
-    on.fleet.settings.rules = (Rule("NON_FAST_FORWARD", "flux-upgrade/*"),)
-    on.fleet.settings.rules += (Rule("UPDATE", "flux-upgrade/*"),)
+    on.fleet.settings.rules = (Rule("NON_FAST_FORWARD", "flux-upgrade/**/*"),)
+    on.fleet.settings.rules += (Rule("UPDATE", "flux-upgrade/**/*"),)
     with pytest.raises(ForbiddenByForge) as caught:
         on.apply(step)
     assert "Settings > Rules" in caught.value.hint

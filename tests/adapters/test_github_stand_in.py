@@ -359,6 +359,27 @@ def test_a_push_against_the_rules_is_refused(hub: StandIn, api: Api, kind: str, 
     assert api.query(query)["data"]["repository"]["ref"]["rules"] == {"nodes": []}
 
 
+@shows("branch-patterns")
+@pytest.mark.parametrize(
+    ("pattern", "covers"),
+    [("~ALL", True), ("up/*", False), ("up/**", False), ("up/**/*", True), ("up/*/now", True), ("**/n?w", True)],
+)
+def test_no_wildcard_of_a_rule_matches_a_slash(hub: StandIn, api: Api, pattern: str, *, covers: bool) -> None:
+    hub.repositories["acme/fleet"].settings.rules = (Rule("CREATION", pattern),)
+    ref = {"ref": "refs/heads/up/date/now", "sha": hub.repositories["acme/fleet"].head()}
+    assert api.post("/git/refs", ref).status_code == (422 if covers else 201)
+    query = """{ repository(owner: "acme", name: "fleet") { rulesets(first: 5) {
+      nodes { target enforcement conditions { refName { include exclude } } rules(first: 5) { nodes { type } } } } } }"""
+    (found,) = api.query(query)["data"]["repository"]["rulesets"]["nodes"]
+    include = [pattern if pattern == "~ALL" else f"refs/heads/{pattern}"]
+    assert found["conditions"] == {"refName": {"include": include, "exclude": []}}
+    assert (found["target"], found["enforcement"], found["rules"]["nodes"]) == (
+        "BRANCH",
+        "ACTIVE",
+        [{"type": "CREATION"}],
+    )
+
+
 def test_rules_of_both_kinds_are_reported(hub: StandIn, api: Api) -> None:
     signed = "REQUIRED_SIGNATURES"
     hub.repositories["acme/fleet"].settings.rules = (Rule(signed, "main", is_classic=True), Rule("UPDATE"))

@@ -241,9 +241,9 @@ def test_a_branch_whose_name_is_in_the_way_is_reported(name: str, opens: Opens) 
 
 
 FREEZING = (
-    Rule("NON_FAST_FORWARD", "flux-upgrade/*"),
-    Rule("UPDATE", "flux-upgrade/*"),
-    Rule("NON_FAST_FORWARD", "flux-upgrade/*", is_classic=True),
+    Rule("NON_FAST_FORWARD", "flux-upgrade/**/*"),
+    Rule("UPDATE", "flux-upgrade/**/*"),
+    Rule("NON_FAST_FORWARD", "flux-upgrade/**/*", is_classic=True),
 )
 
 

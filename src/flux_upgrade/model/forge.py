@@ -80,6 +80,8 @@ class Branch(NamedTuple):
     """Newest first, at most ten; those into the base alone, as far as the forge can tell."""
     in_the_way: str = ""  # Another branch because of which there can be none of this name, `a` for `a/b`
     is_frozen: bool = False  # The repository's rules keep us from replacing its head
+    forbids_creation: bool = False  # It does not exist, and the repository's rules keep us from creating it
+    needs_signature: bool = False  # The repository's rules require signed commits on it, and ours would not be
     elsewhere: str = ""  # Address of an open pull request of it into another base; empty where there is none
 
     @property

@@ -37,6 +37,7 @@ _UNFREEZE = (
     "exclude the branches of flux-upgrade from that rule (Settings > Rules or Branches), or add its token to the"
     " bypass list"
 )
+_SIGN = f"use GITHUB_TOKEN or the token of an app, or {_UNFREEZE}"
 _STOPPED = (
     "flux-upgrade no longer updates this pull request, because another user pushed to its branch. You can merge or "
     "close it as it is.\n\nTo have it updated again, tick **rebase** in the description or add the label "
@@ -257,6 +258,12 @@ def _blocked(branch: Branch, steps: Iterable[Step]) -> Hold | None:
     if commits and branch.in_the_way:
         fact = f"the branch {branch.in_the_way} exists, so Git cannot create {branch.name}"
         return Hold(HoldReason.BRANCH_BLOCKED, fact, "rename or delete it, or set another `branch-prefix`")
+    if commits and branch.forbids_creation:
+        fact = f"the repository's rules forbid the creation of {branch.name}"
+        return Hold(HoldReason.BRANCH_BLOCKED, fact, _UNFREEZE)
+    if commits and branch.needs_signature:
+        fact = f"the repository's rules require signed commits on {branch.name}, which this token cannot create"
+        return Hold(HoldReason.BRANCH_BLOCKED, fact, _SIGN)
     if branch.is_frozen and any(step.before for step in commits):
         fact = f"the repository's rules forbid force pushes or updates of {branch.name}"
         return Hold(HoldReason.BRANCH_BLOCKED, fact, _UNFREEZE)

@@ -11,6 +11,7 @@ from itertools import islice
 from flux_upgrade.adapters.github import answers, branch_rules, refusals
 from flux_upgrade.adapters.github import query as queries
 from flux_upgrade.adapters.github.api import GitHubApi, json_object, owner_and_name, sensible
+from flux_upgrade.adapters.github.blocked_branches import BOT, blocked
 from flux_upgrade.adapters.github.query import Chunk, Json, Parts, Query
 from flux_upgrade.adapters.github.updated_branches import is_candidate, unmerged
 from flux_upgrade.adapters.http.client import Response
@@ -21,12 +22,11 @@ from flux_upgrade.model.text import one_line
 _AGAIN = 1.0  # seconds before a query that GitHub gave up on is sent again
 _RECENT = 20  # headlines that tell the style of a history
 _MAX_FURTHER = 5  # queries for pull requests that stand behind those of forks
-_PERSONAL = ("ghp_", "github_pat_", "gho_")
-"""How tokens begin that act for a person.
+_PERSONAL = ("ghp_", "github_pat_", "gho_", "ghu_")
+"""How tokens begin that act for a person, also those that an app has from one.
 
 Source: https://docs.github.com/authentication/keeping-your-account-and-data-secure/about-authentication-to-github
 """
-_JOBS_OWN = "github-actions[bot]"
 _ENTERPRISE = "x-github-enterprise-version"
 """The header of GitHub Enterprise Server's answers, which github.com and ghe.com do not send."""
 _BINDING = ("never", "pull_requests_only")
@@ -95,7 +95,8 @@ class GitHubForge:
             branches = {name: answers.branch_of(merged, number, name) for number, name in enumerate(question.branches)}
             branches |= self._behind_forks(merged, branches)
             branches |= self._updated(merged, branches)
-            branches |= self._blocked(question, merged, branches)
+            existing = (*answers.parents_of(merged), *answers.others_of(merged, question))
+            branches |= blocked(merged, branches, existing, self._binds, signs=self._signs(merged))
             seen = self._repository(question, merged, files, branches)
         self._facts = facts
         return seen
@@ -118,7 +119,6 @@ class GitHubForge:
 
     def _repository(self, question: Question, seen: Json, files: Json, branches: Mapping[str, Branch]) -> Repository:
         base, commit = seen["base"], seen["base"]["target"]
-        refs = [base, *(seen[f"b{number}"] for number in range(len(question.branches)))]
         return Repository(
             name=seen["nameWithOwner"],
             url=seen["url"],
@@ -137,7 +137,7 @@ class GitHubForge:
             recent=tuple(each["messageHeadline"] for each in commit["recent"]["nodes"][:_RECENT]),
             ancestry=tuple(each["oid"] for each in commit["recent"]["nodes"]),
             commits=answers.commits_of(commit, question),
-            warnings=(_UNSIGNED,) if self._is_personal and any(map(branch_rules.demands_signatures, refs)) else (),
+            warnings=(_UNSIGNED,) if not self._signs(seen) and branch_rules.demands_signatures(base) else (),
         )
 
     def _behind_forks(self, seen: Json, branches: Mapping[str, Branch]) -> dict[str, Branch]:
@@ -187,17 +187,13 @@ class GitHubForge:
                 pulls = (p._replace(head=commit) if same else p for p, same in zip(branch.pulls, of_it, strict=True))
                 yield branch.name, branch._replace(head=commit, pulls=tuple(pulls))
 
-    def _blocked(self, question: Question, seen: Json, branches: Mapping[str, Branch]) -> Iterator[tuple[str, Branch]]:
-        """Branches that cannot be created, or whose commit cannot be replaced."""
-        others = (*answers.parents_of(seen), *answers.others_of(seen, question))
-        for number, branch in enumerate(branches.values()):
-            ref = seen[f"b{number}"]
-            # GITHUB_TOKEN can be exempted from rulesets only. Of any other token GitHub knows better.
-            is_frozen = seen["viewer"] == _JOBS_OWN and branch_rules.forbids_force(ref)
-            is_frozen = is_frozen or any(map(self._binds, branch_rules.freezing_rulesets(ref)))
-            other = "" if branch.head is not None else branch_rules.in_the_way(branch.name, others)
-            if is_frozen or other:
-                yield branch.name, branch._replace(in_the_way=other, is_frozen=is_frozen)
+    def _signs(self, seen: Json) -> bool:
+        """Whether GitHub signs the commits that we make: those of apps, and no person's.
+
+        Source: https://docs.github.com/authentication/managing-commit-signature-verification/
+        about-commit-signature-verification#signature-verification-for-bots
+        """
+        return str(seen["viewer"]).endswith(BOT) if seen["viewer"] else not self._is_personal
 
     def _is_binding(self, ruleset: int) -> bool:
         """Whether a ruleset binds the token. Where GitHub does not tell, the write will."""

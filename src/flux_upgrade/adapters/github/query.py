@@ -235,6 +235,8 @@ def first(who: Who, question: Question, chunk: Chunk, parts: Parts) -> Query:
     lists = PAGED if "/" in question.prefix else PAGED[:1]
     pages = "\n    ".join(builder.list(name, question) for name in lists)
     body = f"{_REPOSITORY}\n    {pages}\n    {_DASHBOARDS}\n    base: {field} {_BASE % files}\n    {branches}"
+    if branches:
+        body += f"\n    {branch_rules.RULESETS}"
     if question.prefix:
         body += f"\n    {_CLOSED_HEADS}"
     return builder.query(body, branch_rules.RULES + (_HEAD + _PULLS if branches else ""), builder.viewer)
