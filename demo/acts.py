@@ -12,7 +12,7 @@ from job import scheduled_job
 from pages import Done, calls_line, keep_pull_requests, results, state_of, writes
 from stage import Clone, Machine, Stage, Surprise
 
-CONFLICT = 9  # docs/reference/exit-codes.md
+CONFLICT = 3  # docs/reference/exit-codes.md
 SOURCE = "../releases"
 """The releases once more, in a directory, for whoever has a clone."""
 

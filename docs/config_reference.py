@@ -135,7 +135,7 @@ def reference() -> str:
             ),
             (
                 "`flux-upgrade config check` in a checkout lists what each group matches, and each pattern that "
-                "matches nothing. For a group that matches nothing, it ends with [18](exit-codes.md). Before the "
+                "matches nothing. For a group that matches nothing, it ends with [2](exit-codes.md). Before the "
                 "first installation, it only warns. In a sparse checkout, and for a file outside of a checkout, "
                 "groups are not compared with the repository."
             ),

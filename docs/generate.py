@@ -15,7 +15,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
-from enum import StrEnum
+from enum import Enum
 from functools import partial
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from flux_upgrade.impact.behaviour.rules import Span
 from flux_upgrade.impact.behaviour.table import BREAK_RULES
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model import errors
+from flux_upgrade.model.exit_code import ExitCode
 from flux_upgrade.model.markdown import code, plain
 from flux_upgrade.pins.objects import operator_table
 from flux_upgrade.policy.decision import ChangeKind
@@ -234,51 +235,58 @@ def _spelling(action: argparse.Action) -> str:
 
 
 def exit_codes_page() -> str:
-    """One line for each code: codes are distinct, an error class has exactly one."""
-    rows = [(each.exit_code, each.slug, str(inspect.getdoc(each))) for each in errors_with_codes()]
-    rows.append((129, "", "The terminal of the run was closed (SIGHUP)."))
-    rows.append((cli.INTERRUPTED, "", "You interrupted the run (Ctrl-C)."))
+    """The classes with the names in each, then one line for each name."""
+    every = errors_with_codes()
+    meanings = docstrings(ExitCode)
+    names = {code: ", ".join(f"`{each.slug}`" for each in every if each.exit_code is code) for code in ExitCode}
+    rows = [(int(code), meanings[code], names[code]) for code in ExitCode]
+    rows.append((129, "The terminal of the run was closed (SIGHUP).", ""))
+    rows.append((cli.INTERRUPTED, "You interrupted the run (Ctrl-C).", ""))
     rows.append(
-        (output.READER_GONE, "", "The program that reads the report stopped reading it, as `head` does (SIGPIPE).")
+        (output.READER_GONE, "The program that reads the report stopped reading it, as `head` does (SIGPIPE).", "")
     )
-    rows.append((143, "", "Another program stopped the run (SIGTERM)."))
+    rows.append((143, "Another program stopped the run (SIGTERM).", ""))
+    order = ", ".join(str(code) for code in ExitCode if code)
     return _page(
         [
             "# Exit codes",
             (
-                "This page is for you if a script or a pipeline decides by the exit code. It lists every code, its name "
-                "and its meaning."
+                "This page is for you if a script or a pipeline decides by the exit code. It lists every code, the names "
+                "of the errors in it, and their meanings."
             ),
             '```sh\nflux-upgrade upgrade || echo "exit code $?"\n```',
             (
-                "If several installations or pull "
-                "requests fail, flux-upgrade finishes the others and exits with the smallest code that is not 0. "
-                "An error is a line on stderr, `flux-upgrade: <what happened> [<name>]`. A line `Try: …` with the next "
-                "step follows. A config file has one line for each problem. A [hold](hold-reasons.md) exits "
-                "with 0 unless its row shows another code."
+                "An exit code is a class of errors. An error is a line on stderr, `flux-upgrade: <what happened> "
+                "[<name>]`. The name tells which error of the class it is. A line `Try: …` with the next step follows. A "
+                "config file has one line for each problem. A [hold](hold-reasons.md) exits with 0 unless its row shows "
+                "another code."
             ),
-            _table(
-                ("Code", "Name", "Meaning"),
-                [
-                    ("0", "", "The run succeeded, or there was nothing to do."),
-                    *((str(code), f"`{name}`" if name else "", text) for code, name, text in sorted(rows)),
-                ],
+            _table(("Code", "Meaning", "Names"), [(str(code), text, listed) for code, text, listed in sorted(rows)]),
+            (
+                "If several installations or pull requests fail, flux-upgrade finishes the others. It then exits with "
+                f"the first of these codes that applies: {order}."
             ),
             (
                 "`inspect` exits with 0 unless a file is unreadable or nothing is found. `plan` exits with 0 even if "
                 "it would hold an installation."
+            ),
+            "## Names",
+            _table(
+                ("Name", "Meaning", "Code"),
+                [(f"`{each.slug}`", str(inspect.getdoc(each)), str(each.exit_code)) for each in every],
             ),
         ]
     )
 
 
 def errors_with_codes() -> list[type[errors.FluxUpgradeError]]:
-    """The error classes that a user can meet."""
-    return [
+    """The error classes that a user can meet, by name."""
+    classes = [
         each
         for _, each in inspect.getmembers(errors, inspect.isclass)
         if issubclass(each, errors.FluxUpgradeError) and each not in (errors.FluxUpgradeError, *NEVER_MET)
     ]
+    return sorted(classes, key=lambda each: each.slug)
 
 
 def verification_results_page() -> str:
@@ -337,7 +345,7 @@ def _holds(*, is_wait: bool) -> str:
     )
 
 
-def docstrings(enum: type[StrEnum]) -> dict[StrEnum, str]:
+def docstrings(enum: type[Enum]) -> dict[Enum, str]:
     """Member → the docstring below it, which Python itself forgets."""
     (body,) = ast.parse(inspect.getsource(enum)).body
     assert isinstance(body, ast.ClassDef)

@@ -17,6 +17,7 @@ from flux_upgrade.model.forge import (
     CommentPull,
     Commit,
     CommitStatus,
+    DeleteBranch,
     Done,
     Issue,
     NewCommit,
@@ -25,6 +26,8 @@ from flux_upgrade.model.forge import (
     PullRequest,
     PullState,
     Question,
+    RecordAnswers,
+    RejectPull,
     Repository,
     RevertPull,
     Step,
@@ -107,18 +110,29 @@ class MemoryForge:
                 return self._open(step)
             case UpdatePull():
                 return self._update(step)
-            case ClosePull():
-                self._touch(step.pull.number, body=step.body)
-                self.close_pull(step.pull.number)
-                return Done(step.pull.number, step.pull.url)
-            case CommentPull():
-                self.comments.append((step.pull.number, step.comment))
-                self._touch(step.pull.number, body=step.body)
-                return Done(step.pull.number, step.pull.url)
             case RevertPull():
                 return self._revert(step)
             case OpenIssue() | UpdateIssue():
                 return self._on_issue(step)
+            case DeleteBranch():
+                return self._delete(step)
+            case ClosePull() | CommentPull() | RejectPull() | RecordAnswers():
+                return self._say(step)
+
+    def _delete(self, step: DeleteBranch) -> Done:
+        if self.heads.get(step.branch) != step.before:
+            raise Overtaken("the branch moved")
+        del self.heads[step.branch]
+        return Done()
+
+    def _say(self, step: ClosePull | CommentPull | RejectPull | RecordAnswers) -> Done:
+        if isinstance(step, CommentPull | RejectPull):
+            self.comments.append((step.pull.number, step.comment))
+        if not isinstance(step, RejectPull):
+            self._touch(step.pull.number, body=step.body)
+        if isinstance(step, ClosePull | RejectPull):
+            self.close_pull(step.pull.number)
+        return Done(step.pull.number, step.pull.url)
 
     def close(self) -> None:
         """See the port."""

@@ -66,4 +66,4 @@ def branch(*pulls: PullRequest, name: str = "flux-upgrade/staging/minor", head: 
 def issue(state: MarkerState | None = None, *labels: str, number: int = 9) -> Issue:
     """An issue that stands in for a draft."""
     body = markers.block("Text.", state) if state is not None else "By hand."
-    return Issue(number, f"https://github.com/acme/fleet/issues/{number}", "Upgrade Flux", body, labels)
+    return Issue(number, f"https://github.com/acme/fleet/issues/{number}", "Upgrade Flux", body, labels, is_own=True)

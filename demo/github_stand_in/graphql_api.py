@@ -118,20 +118,19 @@ class Root:
 
     def fields(self) -> View:
         """Names of the schema → functions."""
+        login = self.token.login
         return {
             "viewer": lambda _: {**actor(self.token.login, self.request.host), "login": self.token.login},
             "rateLimit": lambda _, **__: self.hub.limits.graphql(self.token),
             "node": lambda _, **a: self._node(a["id"]),
             "repository": lambda _, **a: self._repository(f"{a['owner']}/{a['name']}"),
             "updateRefs": lambda _, **a: self._update_refs(a["input"]),
-            "markPullRequestReadyForReview": self._on_pull(mutations.mark_ready, "contents"),
+            "markPullRequestReadyForReview": self._on_pull(partial(mutations.mark_ready, login), "contents"),
             "convertPullRequestToDraft": self._on_pull(mutations.to_draft, "contents"),
-            "enablePullRequestAutoMerge": self._on_pull(
-                partial(mutations.enable_auto_merge, self.token.login), "contents"
-            ),
+            "enablePullRequestAutoMerge": self._on_pull(partial(mutations.enable_auto_merge, login), "contents"),
             "disablePullRequestAutoMerge": self._on_pull(mutations.disable_auto_merge, "contents"),
-            "closePullRequest": self._on_pull(mutations.close),
-            "updatePullRequest": self._on_pull(mutations.update),
+            "closePullRequest": self._on_pull(partial(mutations.close, login)),
+            "updatePullRequest": self._on_pull(partial(mutations.update, login)),
             "revertPullRequest": lambda _, **a: self._revert(a["input"]),
         }
 

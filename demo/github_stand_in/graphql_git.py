@@ -86,6 +86,7 @@ class GitViews:
             "pattern": about["pattern"],
             "requiresSignatures": signed,
             "allowsForcePushes": forced,
+            "allowsDeletions": all(rule.type != "DELETION" for rule in classic),
             "requiredStatusCheckContexts": list(self.repository.settings.required_contexts) if checks else [],
         }
         return {

@@ -29,11 +29,11 @@ def compare_and_swap(repository: Repository, updates: Iterable[RefUpdate], token
         raise Refused(422, str(error)) from error
 
 
-def mark_ready(_: Repository, pull: Pull, __: View) -> None:
+def mark_ready(by: str, repository: Repository, pull: Pull, _: View) -> None:
     """MarkPullRequestReadyForReview."""
     if pull.state != "open":
         raise Refused(422, "Could not mark the pull request as ready for review: it is closed")
-    pull.is_draft = False
+    repository.mark_ready(pull, by)
 
 
 def to_draft(repository: Repository, pull: Pull, _: View) -> None:
@@ -84,17 +84,17 @@ def revert(repository: Repository, pull: Pull, arguments: View, author: str) -> 
     return repository.open_pull(branch, pull.base, title, body, author, is_draft=bool(arguments.get("draft")))
 
 
-def close(repository: Repository, pull: Pull, _: View) -> None:
+def close(by: str, repository: Repository, pull: Pull, _: View) -> None:
     """ClosePullRequest."""
-    repository.close(pull)
+    repository.close(pull, by)
 
 
-def update(repository: Repository, pull: Pull, arguments: View) -> None:
+def update(by: str, repository: Repository, pull: Pull, arguments: View) -> None:
     """UpdatePullRequest."""
     if arguments.get("state") == "OPEN" and pull.state != "open":
-        repository.reopen(pull)
-    repository.edit(pull, title=arguments.get("title"), body=arguments.get("body"))
+        repository.reopen(pull, by)
+    repository.edit(pull, by, title=arguments.get("title"), body=arguments.get("body"))
     if arguments.get("baseRefName"):
         repository.retarget(pull, arguments["baseRefName"])
     if arguments.get("state") == "CLOSED":
-        repository.close(pull)
+        repository.close(pull, by)

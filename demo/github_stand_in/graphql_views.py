@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from github_stand_in.graphql_git import GitViews, View, actor, connection, ruleset
@@ -78,6 +77,10 @@ class Views(GitViews):
             "body": issue.body,
             "author": actor(issue.author, self.web),
             "viewerDidAuthor": issue.author == self.token.login,
+            "editor": actor(issue.edits[-1][0], self.web) if issue.edits else None,
+            "lastEditedAt": issue.edits[-1][1] if issue.edits else None,
+            "includesCreatedEdit": bool(issue.edits),
+            "userContentEdits": connection("userContentEdits", lambda: _edits_of(issue), self._edit),
             "labels": connection("labels", lambda: names, lambda name: {"id": f"LA_{name}", "name": name}),
             "createdAt": issue.created_at,
             "updatedAt": issue.updated_at,
@@ -89,19 +92,28 @@ class Views(GitViews):
         """What happened to it, oldest first; only events of ``itemTypes``, if the query has any."""
 
         def resolve(parent: object, itemTypes: Sequence[str] = (), **arguments: Any) -> View:  # noqa: N803 GitHub's name
-            closed = [self._closing(login, at) for login, at in issue.closings]
-            events = sorted(
-                [*closed, *itertools.starmap(_labeling, issue.labelings)], key=lambda each: each["createdAt"]
-            )
+            events = sorted(self._events(issue), key=lambda each: each["createdAt"])
             wanted = [each for each in events if not itemTypes or _EVENTS[each["__typename"]] in itemTypes]
             page: View = connection("timelineItems", lambda: wanted, lambda each: each)(parent, **arguments)
             return page
 
         return resolve
 
-    def _closing(self, login: str, at: str) -> View:
-        actor_view = actor(login, self.web)
-        return {"__typename": "ClosedEvent", "id": f"CE_{number_of(login + at)}", "actor": actor_view, "createdAt": at}
+    def _events(self, issue: Issue) -> Iterator[View]:
+        yield from (self._event("ClosedEvent", *each) for each in issue.closings)
+        yield from (self._event("ReopenedEvent", *each) for each in issue.reopenings)
+        for name, login, at in issue.labelings:
+            yield {**self._event("LabeledEvent", login, at), "label": {"id": f"LA_{name}", "name": name}}
+        if isinstance(issue, Pull):
+            yield from (self._event("ReadyForReviewEvent", *each) for each in issue.readyings)
+
+    def _event(self, kind: str, login: str, at: str) -> View:
+        by = actor(login, self.web)
+        return {"__typename": kind, "id": f"{kind}_{number_of(login + at)}", "actor": by, "createdAt": at}
+
+    def _edit(self, edit: tuple[str, str]) -> View:
+        login, at = edit
+        return {"id": f"UCE_{number_of(login + at)}", "editor": actor(login, self.web), "editedAt": at}
 
     def _auto_merge(self, pull: Pull) -> View:
         return {"mergeMethod": pull.auto_merge.upper(), "enabledBy": actor(pull.auto_merge_by, self.web)}
@@ -143,12 +155,17 @@ class Views(GitViews):
         }
 
 
-_EVENTS = {"ClosedEvent": "CLOSED_EVENT", "LabeledEvent": "LABELED_EVENT"}
+_EVENTS = {
+    "ClosedEvent": "CLOSED_EVENT",
+    "LabeledEvent": "LABELED_EVENT",
+    "ReadyForReviewEvent": "READY_FOR_REVIEW_EVENT",
+    "ReopenedEvent": "REOPENED_EVENT",
+}
 
 
-def _labeling(name: str, at: str) -> View:
-    label = {"id": f"LA_{name}", "name": name}
-    return {"__typename": "LabeledEvent", "id": f"LE_{number_of(name + at)}", "createdAt": at, "label": label}
+def _edits_of(issue: Issue) -> list[tuple[str, str]]:
+    """Newest first, as GitHub has them. The first edit makes the text before it an entry of its own."""
+    return [*reversed(issue.edits), (issue.author, issue.created_at)] if issue.edits else []
 
 
 def _state(issue: Issue) -> str:

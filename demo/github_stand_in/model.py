@@ -93,6 +93,9 @@ class Settings:
     required_contexts: tuple[str, ...] = ()
     """Contexts of statuses without which the default branch accepts no merge."""
     collaborators: tuple[str, ...] = ("alice", "bob")
+    roles: dict[str, str] = field(default_factory=lambda: {"alice": "admin", "bob": "write"})
+    """Login → role: read, triage, write, maintain, admin; none, or gone for an account that was deleted.
+    Anybody else can read it, unless it is private."""
     teams: tuple[str, ...] = ("platform",)
     admins: tuple[str, ...] = ("alice",)
     """People who may change its deploy keys and its teams."""
@@ -141,8 +144,12 @@ class Issue:
     closings: list[tuple[str, str]] = field(default_factory=list)
     """Who closed it, and when."""
     comments: list[Comment] = field(default_factory=list)
-    labelings: list[tuple[str, str]] = field(default_factory=list)
-    """Which label was put on, and when."""
+    reopenings: list[tuple[str, str]] = field(default_factory=list)
+    """Who opened it again, and when."""
+    edits: list[tuple[str, str]] = field(default_factory=list)
+    """Who changed the body, and when."""
+    labelings: list[tuple[str, str, str]] = field(default_factory=list)
+    """Which label was put on, by whom, and when."""
 
 
 @dataclass
@@ -166,6 +173,8 @@ class Pull(Issue):
     """Login of who enabled it."""
     is_queued: bool = False
     """It is in the merge queue. Nothing is merged by itself here."""
+    readyings: list[tuple[str, str]] = field(default_factory=list)
+    """Who marked it as ready for review, and when."""
     reviewers: list[str] = field(default_factory=list)
     team_reviewers: list[str] = field(default_factory=list)
 

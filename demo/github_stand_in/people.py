@@ -93,11 +93,11 @@ class People:
 
     def reopen(self, number: int) -> None:
         """Open it again. Raises Refused where GitHub has no such button."""
-        self._repository.reopen(self._issue(number))
+        self._repository.reopen(self._issue(number), self._login)
 
     def mark_ready(self, number: int) -> None:
         """Press “Ready for review”."""
-        self._pull(number).is_draft = False
+        self._repository.mark_ready(self._pull(number), self._login)
 
     def to_draft(self, number: int) -> None:
         """Press “Convert to draft”."""
@@ -131,7 +131,7 @@ class People:
     def label(self, number: int, name: str) -> None:
         """Put a label on."""
         issue = self._issue(number)
-        self._repository.label(issue, [name])
+        self._repository.label(issue, [name], self._login)
 
     def unlabel(self, number: int, name: str) -> None:
         """Take a label off."""
@@ -140,7 +140,7 @@ class People:
     def edit(self, number: int, *, title: str | None = None, body: str | None = None) -> None:
         """Edit in the browser, which ends lines with CRLF."""
         text = None if body is None else re.sub(r"\r?\n", "\r\n", body)
-        self._repository.edit(self._issue(number), title=title, body=text)
+        self._repository.edit(self._issue(number), self._login, title=title, body=text)
 
     def tick(self, number: int, label: str) -> None:
         """Tick the box whose line holds ``label``: that changes this one character, and no line end."""
@@ -150,7 +150,7 @@ class People:
         if len(boxes) != 1:
             raise LookupError(f"{len(boxes)} open boxes say {label!r}")
         lines[boxes[0]] = lines[boxes[0]].replace("- [ ]", "- [x]", 1)
-        self._repository.edit(issue, body="".join(lines))
+        self._repository.edit(issue, self._login, body="".join(lines))
 
     # Git
 
@@ -189,7 +189,8 @@ class People:
         repository.push([RefUpdate(f"refs/heads/{branch or repository.default_branch}", repository.head(branch), made)])
         return made
 
-    def open_pull(self, head: str, title: str, body: str = "", *, is_draft: bool = False) -> Pull:
-        """Open a pull request into the default branch."""
+    def open_pull(self, head: str, title: str, body: str = "", *, base: str = "", is_draft: bool = False) -> Pull:
+        """Open a pull request into the default branch, or into ``base``."""
         repository = self._repository
-        return repository.open_pull(head, repository.default_branch, title, body, self._login, is_draft=is_draft)
+        into = base or repository.default_branch
+        return repository.open_pull(head, into, title, body, self._login, is_draft=is_draft)

@@ -232,10 +232,12 @@ class Repository:
         self.issues[issue.number] = issue
         return issue
 
-    def edit(self, issue: Issue, *, title: str | None = None, body: str | None = None) -> None:
+    def edit(self, issue: Issue, by: str, *, title: str | None = None, body: str | None = None) -> None:
         """Change title or body. Raises Refused."""
         require_text(issue.title if title is None else title, body or "")
         issue.title = issue.title if title is None else title
+        if body is not None and body != issue.body:
+            issue.edits.append((by, self.clock.text))
         issue.body = issue.body if body is None else body
         issue.updated_at = self.clock.text
 
@@ -246,13 +248,13 @@ class Repository:
         issue.comments.append(Comment(number, body, author, self.clock.text))
         return issue.comments[-1]
 
-    def label(self, issue: Issue, names: Iterable[str]) -> None:
+    def label(self, issue: Issue, names: Iterable[str], by: str) -> None:
         """Put labels on; those that the repository does not have yet are made."""
         for name in dict.fromkeys(names):
             self.labels.add(name)
             if name not in issue.labels:
                 issue.labels.append(name)
-                issue.labelings.append((name, self.clock.text))
+                issue.labelings.append((name, by, self.clock.text))
 
     def close(self, issue: Issue, by: str = "alice") -> None:
         """Close an issue or a pull request."""
@@ -262,7 +264,7 @@ class Repository:
             if isinstance(issue, Pull):
                 issue.is_queued = False
 
-    def reopen(self, issue: Issue) -> None:
+    def reopen(self, issue: Issue, by: str) -> None:
         """Open it again. Raises Refused where that cannot be."""
         if isinstance(issue, Pull) and issue.state != "open":
             if issue.merged_at:
@@ -274,7 +276,19 @@ class Repository:
             if self._open_from(issue.head_owner, issue.head, issue.base):
                 raise unchangeable("state cannot be changed. There is already an open pull request.")
             self._track(issue, self.head(issue.head))
+        if issue.state != "open":
+            issue.reopenings.append((by, self.clock.text))
         issue.state, issue.closed_at, issue.updated_at = "open", "", self.clock.text
+
+    def mark_ready(self, pull: Pull, by: str) -> None:
+        """Make it no draft any more."""
+        if pull.is_draft:
+            pull.readyings.append((by, self.clock.text))
+        pull.is_draft = False
+
+    def role(self, login: str) -> str:
+        """What a user may do here: none, read, triage, write, maintain or admin."""
+        return self.settings.roles.get(login, "none" if self.settings.is_private else "read")
 
     def retarget(self, pull: Pull, base: str) -> None:
         """Give a pull request another base. Raises Refused."""

@@ -77,8 +77,22 @@ def who(hub: Hub, request: Request) -> Response:
     return Response(200, account(request.token.login, request.api, request.host, hub.clock.text))
 
 
+_BASE_ROLES = {"maintain": "write", "triage": "read"}
+
+
+def read_permission(context: Context) -> Response:
+    """GET /collaborators/{username}/permission: an app is no user, and neither is an account that is gone."""
+    login = context.parameters["username"]
+    role = context.repository.role(login)
+    if login.endswith("[bot]") or role == "gone":
+        raise Refused(404, f"{login} is not a user")
+    user = {**context.shaped(ReleaseShapes).user(login), "role_name": role}
+    return Response(200, {"permission": _BASE_ROLES.get(role, role), "role_name": role, "user": user})
+
+
 _REPOSITORY = "/repos/{owner}/{repo}"
 ROUTES = (
+    Route("GET", f"{_REPOSITORY}/collaborators/{{username}}/permission", "metadata", read_permission),
     Route("GET", f"{_REPOSITORY}/releases", "contents", list_releases),
     Route("GET", f"{_REPOSITORY}/releases/tags/{{tag}}", "contents", read_release),
     Route("GET", _REPOSITORY, "metadata", read_repository),

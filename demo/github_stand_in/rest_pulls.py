@@ -76,9 +76,9 @@ def _change(context: Context, issue: Issue, body: dict[str, Any]) -> None:
     if body.get("state") not in (None, "open", "closed"):
         raise invalid("PullRequest", "state", "invalid")
     if body.get("state") == "open" and issue.state != "open":
-        context.repository.reopen(issue)
+        context.repository.reopen(issue, context.token.login)
     text = "" if "body" in body and body["body"] is None else body.get("body")
-    context.repository.edit(issue, title=body.get("title"), body=text)
+    context.repository.edit(issue, context.token.login, title=body.get("title"), body=text)
     if body.get("state") == "closed":
         context.repository.close(issue, context.token.login)
 
@@ -158,7 +158,7 @@ def _require_assignable(context: Context, logins: list[str]) -> None:
 def _put_labels(context: Context, issue: Issue, labels: list[Any]) -> None:
     """Labels that the repository does not have yet are made."""
     names = [each["name"] if isinstance(each, dict) else str(each) for each in labels]
-    context.repository.label(issue, names)
+    context.repository.label(issue, names, context.token.login)
 
 
 def list_comments(context: Context) -> Response:

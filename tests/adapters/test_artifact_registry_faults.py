@@ -136,10 +136,9 @@ def test_a_large_blob_that_breaks_off_in_the_middle(front: FaultyRegistry, fault
 def test_a_registry_that_is_slow(front: FaultyRegistry, faulty: OciArtifactRegistry, clients: Clients) -> None:
     hurried = OciArtifactRegistry(clients(timeout=0.2), front.host, PATH, NoCredentials(), plain_http=True)
     front.spoil("GET", "/manifests/", Fault(delay=0.5))
-    assert hurried.manifest(TAG) == faulty.manifest(TAG)
-    front.spoil("GET", "/manifests/", Fault(delay=0.5), times=-1)
-    with pytest.raises(RegistryUnavailable, match=r"did not answer within 0\.2 s"):
+    with pytest.raises(RegistryUnavailable, match=r"did not answer in full within 0\.2 s"):
         hurried.manifest(TAG)
+    assert faulty.manifest(TAG) is not None
 
 
 def test_a_tampered_blob_is_refused_at_once(front: FaultyRegistry, faulty: OciArtifactRegistry, clock: Clock) -> None:

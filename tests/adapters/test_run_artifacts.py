@@ -16,6 +16,7 @@ from github_stand_in.model import Artifact
 
 import written_fleet
 from adapters.loopback import Answer, Loopback
+from error_names import require_error
 from flux_upgrade import main
 from flux_upgrade.adapters.github import run_artifacts
 from flux_upgrade.adapters.github.run_artifacts import report_in
@@ -130,7 +131,7 @@ def test_a_repository_without_a_report_is_a_row(fields: Mapping[str, Any], why: 
     on.upload(OCTO[0], zipped({FILE: report(OCTO[0], "v2.9.4")}))
     on.upload(OCTO[1], zipped({FILE: report(OCTO[1], "v2.9.4")}), **fields)
     code, out, err = on.run(*(f"--repository={name}" for name in OCTO))
-    assert code == NoReport.exit_code
+    require_error(NoReport, code, err)
     first, second = json.loads(out)["rows"]
     assert (first["repository"], first["state"], second["state"]) == (OCTO[1], "no-report", "up-to-date")
     assert first["why"].startswith(why)
@@ -147,7 +148,7 @@ def test_a_token_that_may_not_read_is_a_row_with_the_permission(on: World) -> No
     on.upload(OCTO[0], zipped({FILE: report(OCTO[0], "v2.9.4")}))
     on.token = on.hub.token("app", {"actions": "read"}, repositories=(OCTO[0],))
     code, out, err = on.run(*(f"--repository={name}" for name in OCTO))
-    assert code == NoReport.exit_code
+    require_error(NoReport, code, err)
     assert {row["state"] for row in json.loads(out)["rows"]} == {"up-to-date", "no-report"}
     assert "actions: read" in err
 
@@ -162,7 +163,8 @@ def test_nothing_could_be_read(on: World) -> None:
 
 def test_without_a_token(on: World) -> None:
     out, err = io.BytesIO(), io.StringIO()
-    assert main.run(["fleet", f"--repository={OCTO[0]}"], {}, out, err) == UsageError.exit_code
+    code = main.run(["fleet", f"--repository={OCTO[0]}"], {}, out, err)
+    require_error(UsageError, code, err.getvalue())
     assert "set GITHUB_TOKEN" in err.getvalue()
     assert on.hub.calls == []
 
@@ -170,7 +172,7 @@ def test_without_a_token(on: World) -> None:
 def test_the_zip_is_larger_than_is_read(on: World) -> None:
     on.upload(OCTO[0], bytes(run_artifacts.MAX_ZIP + 1))
     code, _, err = on.run(f"--repository={OCTO[0]}")
-    assert code == NoReport.exit_code
+    require_error(NoReport, code, err)
     assert f"returned more than {run_artifacts.MAX_ZIP} bytes" in err
     assert "hush-hush" not in err
 

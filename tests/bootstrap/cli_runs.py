@@ -17,7 +17,9 @@ from jsonschema import Draft202012Validator
 
 import flux_upgrade
 from adapters.conftest import NOW, Clock
+from error_names import require_error
 from flux_upgrade import main
+from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.timing import Timing
 from git_servers import PERSON, git
 
@@ -61,9 +63,9 @@ class Done:
         assert self.code == 0, self.out + self.err
         return self
 
-    def refused(self, code: int, *words: str) -> Done:
+    def refused(self, error: type[FluxUpgradeError], *words: str) -> Done:
         """One clear error with a hint, and nothing else."""
-        assert self.code == code, self.out + self.err
+        require_error(error, self.code, self.err)
         lines = self.err.splitlines()
         assert len([line for line in lines if line.startswith("flux-upgrade: ")]) == 1, self.err
         assert any(line.startswith("  ") and line.strip() for line in lines), self.err

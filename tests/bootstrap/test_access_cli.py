@@ -14,6 +14,7 @@ from bootstrap.mounted_secret import made_key, secret_of
 from cluster import api_servers
 from cluster.driving import TIMING
 from flux_upgrade.adapters.local.ssh_keys import generate
+from flux_upgrade.model.errors import UsageError
 
 PATH = "--path=clusters/staging"
 OPEN = "open sesame"
@@ -37,7 +38,7 @@ def test_an_encrypted_key_and_its_passphrase(laptop: Laptop, checkout: Path, sec
         f"--private-key-file={made_key(tmp_path / 'users', OPEN)}",
         f"--secret-file={secret}",
     ]
-    laptop.bootstrap(checkout, *flags).refused(2, "GIT_PASSWORD")
+    laptop.bootstrap(checkout, *flags).refused(UsageError, "GIT_PASSWORD")
     done = laptop.bootstrap(checkout, *flags, env={"GIT_PASSWORD": OPEN}).well()
     assert secret_of(secret)["password"] == OPEN
     assert OPEN not in done.out + done.err
@@ -47,7 +48,7 @@ def test_an_encrypted_key_and_its_passphrase(laptop: Laptop, checkout: Path, sec
 def test_a_key_that_is_not_there(laptop: Laptop, checkout: Path, secret: Path, tmp_path: Path, *, place: bool) -> None:
     flags = [*of_gitlab(tmp_path), f"--private-key-file={tmp_path}/none"]
     flags += [f"--secret-file={secret}"] if place else []
-    laptop.bootstrap(checkout, *flags).refused(2, "--private-key-file")
+    laptop.bootstrap(checkout, *flags).refused(UsageError, "--private-key-file")
     assert list(files_of(checkout)) == ["README.md"]
 
 
@@ -66,9 +67,9 @@ def test_credentials_that_cannot_be(laptop: Laptop, checkout: Path, secret: Path
     key.write_text("no key at all\n")
     place = ["--provider=github", "--owner=octo", "--repository=fleet", PATH, f"--secret-file={secret}"]
     app = ["--app-id=1", "--app-installation-id=2", f"--app-private-key={key}"]
-    laptop.bootstrap(checkout, *place, *app).refused(2, "GitHub App is not in PEM format")
+    laptop.bootstrap(checkout, *place, *app).refused(UsageError, "GitHub App is not in PEM format")
     env = {"FLUX_UPGRADE_SYNC_TOKEN": "two words"}
-    laptop.bootstrap(checkout, *place, "--token-auth", env=env).refused(2, "the token for Flux")
+    laptop.bootstrap(checkout, *place, "--token-auth", env=env).refused(UsageError, "the token for Flux")
     assert list(files_of(checkout)) == ["README.md"]
     assert not secret.exists()
 
@@ -77,7 +78,7 @@ def test_credentials_that_cannot_be(laptop: Laptop, checkout: Path, secret: Path
 def test_a_cluster_takes_its_secret_itself(laptop: Laptop, checkout: Path, place: str) -> None:
     flags = ["--provider=github", "--owner=octo", "--repository=fleet", PATH, "--kubeconfig=none", place]
     laptop.bootstrap(checkout, *flags).refused(
-        2, "--kubeconfig cannot be combined with --secret-file or --actions-secret"
+        UsageError, "--kubeconfig cannot be combined with --secret-file or --actions-secret"
     )
 
 
@@ -90,7 +91,7 @@ def test_a_cluster_that_would_wait_for_credentials_that_nobody_has(laptop: Lapto
         host = url.partition("://")[2]
         flags = ["--source=oci", f"--url=oci://{host}/org/flux:production", "--allow-insecure-http"]
         flags += [f"--kubeconfig={server.kubeconfig}", "--timeout=1s"]
-        done = laptop.bootstrap(tmp_path / "files", *flags).refused(2, "has no Secret flux-system/flux-system")
+        done = laptop.bootstrap(tmp_path / "files", *flags).refused(UsageError, "has no Secret flux-system/flux-system")
         assert "FLUX_UPGRADE_CLUSTER_PASSWORD" in done.err
         assert server.stand_in is not None
         assert server.stand_in.writes("flux-upgrade") == []
@@ -156,7 +157,7 @@ def test_a_secret_of_actions_beside_a_key_that_is_registered_already(
 def test_a_sealed_token_is_put_there_once(laptop: Laptop, hub: StandIn, tmp_path: Path) -> None:
     here = clone_with(tmp_path / "here", f"{hub.url}/octo/fleet.git")
     laptop, flags = on_github(laptop, hub), [PATH, "--token-auth", "--actions-secret=FLUX", "--json"]
-    laptop.bootstrap(here, *flags).refused(2, "can do more than that", "set FLUX_UPGRADE_SYNC_TOKEN")
+    laptop.bootstrap(here, *flags).refused(UsageError, "can do more than that", "set FLUX_UPGRADE_SYNC_TOKEN")
     assert hub.writes == []
     own = {"FLUX_UPGRADE_SYNC_TOKEN": "github_pat_that_reads"}
     laptop.bootstrap(here, *flags, env=own).well()

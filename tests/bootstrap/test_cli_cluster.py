@@ -21,6 +21,8 @@ from bootstrap.watched_runs import killing_at, writes
 from cluster import api_servers
 from cluster.api_servers import Server
 from cluster.driving import TIMING, Driven
+from error_names import require_error
+from flux_upgrade.model.errors import AlreadyBootstrapped, ClusterUnavailable, ClusterUnfit, NotReady, UsageError
 from git_servers import PERSON, READ, WRITE, Bare, HttpHost, git
 from real_parts import require_program
 
@@ -180,7 +182,7 @@ def test_a_cluster_that_is_too_old(site: Site, flags: tuple[str, ...]) -> None:
     assert site.driven.server.stand_in is not None
     site.driven.server.stand_in.version = "v1.24.0"
     before = site.bare.refs()
-    site.run(*flags).refused(25, "1.24", "--version")
+    site.run(*flags).refused(ClusterUnfit, "1.24", "--version")
     assert site.bare.refs() == before
     assert site.writes() == []
 
@@ -188,7 +190,7 @@ def test_a_cluster_that_is_too_old(site: Site, flags: tuple[str, ...]) -> None:
 def test_a_path_that_is_synced_from_elsewhere(site: Site) -> None:
     site.run().well()
     before, written = site.bare.refs(), len(site.writes())
-    site.run("--path=clusters/other").refused(23, "clusters/staging")
+    site.run("--path=clusters/other").refused(AlreadyBootstrapped, "clusters/staging")
     assert site.bare.refs() == before and len(site.writes()) == written
 
 
@@ -232,7 +234,7 @@ def test_a_pull_request_first_and_the_cluster_once_it_is_merged(site: Site) -> N
 
 def test_what_is_not_ready_is_reported_with_its_reasons(site: Site) -> None:
     site.driven.controllers.broken["source-controller"] = "Back-off pulling image"
-    done = site.run("--timeout=1s").refused(26, "source-controller")
+    done = site.run("--timeout=1s").refused(NotReady, "source-controller")
     assert "ImagePullBackOff" in done.err and "Back-off pulling image" in done.err
     assert not site.is_ready()
     site.driven.controllers.broken.clear()
@@ -243,7 +245,7 @@ def test_what_is_not_ready_is_reported_with_its_reasons(site: Site) -> None:
 def test_a_token_that_flux_cannot_read_with(site: Site) -> None:
     site.laptop.env = {**site.laptop.env, "FLUX_UPGRADE_SYNC_TOKEN": "expired-token-99"}
     done = site.run("--timeout=1s")
-    assert done.code == 26, done.err
+    require_error(NotReady, done.code, done.err)
     assert "GitRepository flux-system/flux-system" in done.err
     assert "failed to checkout and determine revision" in done.err
     assert "expired-token" not in done.out + done.err
@@ -258,7 +260,7 @@ def test_a_token_that_flux_cannot_read_with(site: Site) -> None:
 )
 def test_a_cluster_that_cannot_be_found(site: Site, flag: str, word: str) -> None:
     before = site.bare.refs()
-    site.run(flag).refused(2, word)
+    site.run(flag).refused(UsageError, word)
     assert site.bare.refs() == before
 
 
@@ -266,7 +268,7 @@ def test_a_cluster_that_does_not_answer(site: Site) -> None:
     assert site.driven.server.stand_in is not None
     site.driven.server.stand_in.faults.append(lambda _, path: 503 if path.startswith("/version") else None)
     before = site.bare.refs()
-    site.run().refused(24)
+    site.run().refused(ClusterUnavailable)
     assert site.bare.refs() == before
 
 
@@ -277,7 +279,7 @@ def test_without_the_extra(site: Site, tmp_path: Path) -> None:
     before = site.bare.refs()
     process = site.laptop.process(site.folder, *site.flags, env={"PYTHONPATH": str(tmp_path / "without")})
     out, err = process.communicate(timeout=60)
-    Done(process.returncode, out, err).refused(25, "flux-upgrade[cluster]")
+    Done(process.returncode, out, err).refused(ClusterUnfit, "flux-upgrade[cluster]")
     assert site.bare.refs() == before
 
 
@@ -349,7 +351,7 @@ def test_a_kustomization_with_patches_is_built(site: Site, tmp_path: Path) -> No
     for name in ("git", "env"):
         (nothing / name).symlink_to(require_program(name))
     site.laptop.env = {**site.laptop.env, "PATH": str(nothing)}
-    site.run().refused(25, "kustomize")
+    site.run().refused(ClusterUnfit, "kustomize")
     assert (site.bare.refs(), site.writes()) == (before, [])
     built = nothing / "kustomize"
     built.write_text(

@@ -18,6 +18,7 @@ from loopback_server import LoopbackServer
 
 from bootstrap.cli_runs import Laptop, clone_with, files_of
 from bootstrap.mounted_secret import secret_of
+from flux_upgrade.model.errors import InvalidConfig, UsageError
 from git_servers import WRITE, Bare, HttpHost, git
 
 CONFIG = """\
@@ -131,7 +132,7 @@ def test_one_of_them(laptop: Laptop, checkout: Path) -> None:
 
 
 def test_a_cluster_that_is_not_there(laptop: Laptop, checkout: Path) -> None:
-    laptop.bootstrap(checkout, "--cluster=stagin").refused(2, "stagin", "did you mean", "staging")
+    laptop.bootstrap(checkout, "--cluster=stagin").refused(UsageError, "stagin", "did you mean", "staging")
     assert not (checkout / "clusters").exists()
 
 
@@ -171,7 +172,7 @@ def test_each_cluster_has_a_key_of_its_own(laptop: Laptop, checkout: Path, tmp_p
 
 
 def test_a_kubeconfig_is_of_one_cluster(laptop: Laptop, checkout: Path, tmp_path: Path) -> None:
-    laptop.bootstrap(checkout, f"--kubeconfig={tmp_path}/none").refused(2, "--cluster")
+    laptop.bootstrap(checkout, f"--kubeconfig={tmp_path}/none").refused(UsageError, "--cluster")
 
 
 WRONG = """\
@@ -191,7 +192,7 @@ bootstrap:
 
 def test_all_that_is_wrong_in_the_file_with_its_lines(laptop: Laptop, checkout: Path) -> None:
     (checkout / ".github" / "flux-upgrade.yaml").write_text(WRONG)
-    done = laptop.bootstrap(checkout).refused(18, "interval")
+    done = laptop.bootstrap(checkout).refused(InvalidConfig, "interval")
     for line, word in ((2, "gitlub"), (5, "intervall"), (9, "network-policy"), (10, "bad name")):
         assert any(f"{line}:" in each or f"line {line}" in each for each in done.err.splitlines() if word in each), (
             done.err
@@ -216,7 +217,7 @@ def test_clusters_that_get_in_each_others_way(laptop: Laptop, checkout: Path, ca
     old, new, message = BETWEEN[case]
     config = checkout / ".github" / "flux-upgrade.yaml"
     config.write_text(config.read_text().replace(old, new))
-    laptop.bootstrap(checkout).refused(2, message)
+    laptop.bootstrap(checkout).refused(UsageError, message)
     assert not (checkout / "clusters").exists()
 
 

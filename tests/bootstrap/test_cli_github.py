@@ -17,6 +17,7 @@ from bootstrap.mounted_secret import secret_of
 from bootstrap.watched_runs import killing_at, writes
 from cluster import api_servers
 from cluster.driving import TIMING, Driven
+from flux_upgrade.model.errors import ClusterUnfit, ForbiddenByForge, RepositoryUnfit
 from git_servers import PERSON
 from stand_in.checked import checked
 
@@ -148,7 +149,7 @@ def test_a_cluster_that_is_too_old_costs_nothing(site: Site, driven: Driven) -> 
     site.hub.create_repository("acme/fleet", {"README.md": b"# Fleet\n"})
     head = site.fleet.head()
     for how in ("--push", "--pull-request"):
-        site.run(f"--kubeconfig={driven.server.kubeconfig}", how).refused(25, "1.24")
+        site.run(f"--kubeconfig={driven.server.kubeconfig}", how).refused(ClusterUnfit, "1.24")
     assert site.fleet.head() == head
     assert site.fleet.deploy_keys == [] and not site.hub.writes
     assert writes(driven.server.stand_in) == []
@@ -185,10 +186,10 @@ def test_a_pull_request(site: Site) -> None:
 def test_without_a_token(site: Site, how: str) -> None:
     site.hub.create_repository("acme/fleet", {"README.md": b"# Fleet\n"})
     site.laptop.env = {**site.laptop.env, "GITHUB_TOKEN": ""}
-    site.run(how).refused(14, "GITHUB_TOKEN")
+    site.run(how).refused(ForbiddenByForge, "GITHUB_TOKEN")
     assert list(site.fleet.files()) == ["README.md"] and not site.hub.writes
 
 
 def test_a_repository_that_is_not_there(site: Site) -> None:
-    site.run("--push").refused(15, "--create-repository")
+    site.run("--push").refused(RepositoryUnfit, "--create-repository")
     assert not site.hub.writes

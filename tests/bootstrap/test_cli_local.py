@@ -11,6 +11,7 @@ import pytest
 from adapters.test_files import an_ordinary_user, open_folder
 from bootstrap.cli_runs import COMPONENTS, FILES, FOLDER, GITHUB, LISTING, SYNC, Laptop, clone_with, files_of
 from config_files import load
+from flux_upgrade.model.errors import AlreadyBootstrapped, Downgrade, ReleaseNotFound, UsageError, WriteFailed
 from git_servers import git
 
 __all__ = ["open_folder"]
@@ -80,7 +81,7 @@ NO_PLACE = {
 def test_a_remote_that_gives_no_address_is_refused(laptop: Laptop, tmp_path: Path, case: str) -> None:
     remote, message = NO_PLACE[case]
     checkout = clone_with(tmp_path / "fleet", remote)
-    done = laptop.bootstrap(checkout, PATH).refused(2, message)
+    done = laptop.bootstrap(checkout, PATH).refused(UsageError, message)
     assert "sesame" not in done.err
     assert list(files_of(checkout)) == ["README.md"]
 
@@ -88,7 +89,7 @@ def test_a_remote_that_gives_no_address_is_refused(laptop: Laptop, tmp_path: Pat
 def test_a_folder_without_git(laptop: Laptop, tmp_path: Path) -> None:
     folder = tmp_path / "plain"
     folder.mkdir()
-    laptop.bootstrap(folder, PATH).refused(2, "--owner is missing; --repository is missing")
+    laptop.bootstrap(folder, PATH).refused(UsageError, "--owner is missing; --repository is missing")
     laptop.bootstrap(folder, PATH, "--owner=octo", "--repository=fleet").well()
     assert sorted(files_of(folder)) == FILES
     again = laptop.bootstrap(folder, PATH, "--repository=octo/fleet", "--json").well()
@@ -103,7 +104,7 @@ def test_the_checkout_that_one_is_in(laptop: Laptop, checkout: Path, monkeypatch
 
 
 def test_there_is_no_such_checkout(laptop: Laptop, tmp_path: Path) -> None:
-    laptop.bootstrap(tmp_path / "nowhere", PATH, "--repository=octo/fleet").refused(2, "nowhere")
+    laptop.bootstrap(tmp_path / "nowhere", PATH, "--repository=octo/fleet").refused(UsageError, "nowhere")
     assert not (tmp_path / "nowhere").exists()
 
 
@@ -158,13 +159,13 @@ def test_a_dry_run_writes_nothing(laptop: Laptop, checkout: Path) -> None:
 def test_a_version_that_is_there_stays(laptop: Laptop, checkout: Path) -> None:
     laptop.bootstrap(checkout, PATH, "--version=v2.8.7").well()
     assert laptop.bootstrap(checkout, PATH, "--json").well().cluster["version"] == "v2.8.7"
-    laptop.bootstrap(checkout, PATH, "--version=v2.6.4").refused(10, "v2.6.4")
+    laptop.bootstrap(checkout, PATH, "--version=v2.6.4").refused(Downgrade, "v2.6.4")
     done = laptop.bootstrap(checkout, PATH, "--version=v2.9.4", "--json").well()
     assert done.cluster["differences"] == [{"flag": "version", "old": "v2.8.7", "new": "v2.9.4"}]
 
 
 def test_a_version_that_does_not_exist(laptop: Laptop, checkout: Path) -> None:
-    laptop.bootstrap(checkout, PATH, "--version=v2.9.99").refused(3, "v2.9.99")
+    laptop.bootstrap(checkout, PATH, "--version=v2.9.99").refused(ReleaseNotFound, "v2.9.99")
     assert list(files_of(checkout)) == ["README.md"]
 
 
@@ -192,7 +193,7 @@ def test_a_file_that_cannot_be_made_leaves_nothing_half_written(
     load("", "x.yaml")  # for an ordinary user who cannot read this interpreter's modules
     with an_ordinary_user():
         done = Laptop(source, {"HOME": str(open_folder)}).bootstrap(*asked)
-    done.refused(12, "clusters/production", "could not be created")
+    done.refused(WriteFailed, "clusters/production", "could not be created")
     assert sorted(str(path) for path in checkout.rglob("*")) == before
 
 
@@ -204,7 +205,7 @@ def test_links_out_of_the_checkout_are_not_written_through(
     outside.mkdir()
     (checkout / where).parent.mkdir(parents=True, exist_ok=True)
     (checkout / where).symlink_to(outside)
-    laptop.bootstrap(checkout, PATH).refused(12, "leads out of the directory")
+    laptop.bootstrap(checkout, PATH).refused(WriteFailed, "leads out of the directory")
     assert not list(outside.rglob("*"))
 
 
@@ -214,7 +215,7 @@ def test_a_file_that_is_a_link_is_not_replaced(laptop: Laptop, checkout: Path, t
     outside.write_text("mine\n")
     (checkout / FOLDER).mkdir(parents=True)
     (checkout / FOLDER / name).symlink_to(outside)
-    assert laptop.bootstrap(checkout, PATH).code == 12
+    laptop.bootstrap(checkout, PATH).refused(WriteFailed)
     assert outside.read_text() == "mine\n"
     assert [path.name for path in (checkout / FOLDER).iterdir()] == [name]
 
@@ -260,7 +261,7 @@ def test_what_is_no_manifest_of_flux_is_refused(laptop: Laptop, checkout: Path) 
 
 def test_another_flux_at_the_same_path_is_refused(laptop: Laptop, checkout: Path) -> None:
     laptop.bootstrap(checkout, PATH).well()
-    laptop.bootstrap(checkout, PATH, "--namespace=flux-two").refused(23, SYNC)
+    laptop.bootstrap(checkout, PATH, "--namespace=flux-two").refused(AlreadyBootstrapped, SYNC)
     assert not (checkout / "clusters" / "staging" / "flux-two").exists()
 
 

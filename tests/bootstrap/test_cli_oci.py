@@ -25,6 +25,8 @@ from bootstrap.cli_runs import Done, Laptop, files_of
 from bootstrap.mounted_secret import secret_of
 from cluster import api_servers
 from cluster.driving import TIMING, Driven
+from error_names import error_names
+from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByRegistry, RegistryUnavailable, UsageError
 from process_arguments import seen_arguments
 from promotion.program import Seen
 
@@ -159,7 +161,8 @@ def test_an_own_kustomization(site: Site, registry_url: str, tmp_path: Path) -> 
 
 def test_a_kustomization_that_is_not_there(site: Site, proxy: FaultyRegistry, tmp_path: Path) -> None:
     done = site.run(f"--kustomization={tmp_path / 'none.yaml'}")
-    assert done.code in (2, 8), done.err
+    (name,) = error_names(done.err)
+    assert (done.code, name) in ((2, "usage"), (3, "unreadable")), done.err
     assert "none.yaml" in done.err
     assert writes(proxy) == [] and files_of(site.folder) == {}
 
@@ -213,17 +216,19 @@ def test_no_argument_of_a_process_has_a_password(guarded: Site, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("flags", "stdin", "code"),
+    ("flags", "stdin", "error"),
     [
-        ((), "", 21),
-        ((f"--username={USERNAME}", "--password-stdin"), "wrong\n", 21),
-        (push_flags(), "", 2),
-        (("--password-stdin",), "horse\n", 2),
+        ((), "", ForbiddenByRegistry),
+        ((f"--username={USERNAME}", "--password-stdin"), "wrong\n", ForbiddenByRegistry),
+        (push_flags(), "", UsageError),
+        (("--password-stdin",), "horse\n", UsageError),
     ],
     ids=["none", "wrong", "empty-stdin", "no-user"],
 )
-def test_credentials_that_do_not_push(guarded: Site, flags: tuple[str, ...], stdin: str, code: int) -> None:
-    guarded.run(*flags, stdin=stdin).refused(code)
+def test_credentials_that_do_not_push(
+    guarded: Site, flags: tuple[str, ...], stdin: str, error: type[FluxUpgradeError]
+) -> None:
+    guarded.run(*flags, stdin=stdin).refused(error)
     assert files_of(guarded.folder) == {}
     answer = requests.get(f"{guarded.url}/v2/{guarded.path}/flux/tags/list", auth=(USERNAME, PASSWORD), timeout=5)
     assert answer.status_code == 404
@@ -267,13 +272,13 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_flags_that_do_not_fit(site: Site, case: str) -> None:
     flags, message = REFUSED[case]
-    site.laptop.bootstrap(site.folder, "--source=oci", *flags).refused(2, message)
+    site.laptop.bootstrap(site.folder, "--source=oci", *flags).refused(UsageError, message)
     assert files_of(site.folder) == {}
 
 
 def test_a_registry_that_is_down(site: Site) -> None:
     flux = f"--url=oci://127.0.0.1:{closed_port()}/org/flux:production"
-    site.laptop.bootstrap(site.folder, "--source=oci", flux, "--allow-insecure-http").refused(20)
+    site.laptop.bootstrap(site.folder, "--source=oci", flux, "--allow-insecure-http").refused(RegistryUnavailable)
     assert files_of(site.folder) == {}
 
 
@@ -313,7 +318,7 @@ def test_clusters_with_the_same_artifact_of_their_own(site: Site, registry_url: 
 def test_one_artifact_cannot_hold_two_fluxes(site: Site, proxy: FaultyRegistry) -> None:
     fleet = f"cluster-url: '{site.fleet}'"
     config = config_of(site, fleet, f"{fleet}, network-policy: false")
-    site.laptop.bootstrap(site.folder, config).refused(2, "one artifact", "staging", "production")
+    site.laptop.bootstrap(site.folder, config).refused(UsageError, "one artifact", "staging", "production")
     assert writes(proxy) == []
 
 

@@ -10,6 +10,7 @@ import written_release
 
 from bootstrap.cli_runs import SYNC, Laptop, clone_with, files_of
 from bootstrap.mounted_secret import git_error, made_key, mounted, secret_of
+from flux_upgrade.model.errors import UsageError
 from git_servers import Bare, SshHost, git
 from process_arguments import seen_arguments
 
@@ -130,7 +131,7 @@ def test_host_keys_that_are_not_known(laptop: Laptop, ssh: SshHost, bare: Bare, 
         f"--secret-file={secret}",
         *given,
         env=env,
-    ).refused(2, "known-hosts")
+    ).refused(UsageError, "known-hosts")
     assert bare.refs() == before and not secret.exists()
 
 
@@ -158,7 +159,7 @@ def test_places_that_are_no_place_for_a_secret(laptop: Laptop, checkout: Path, t
     }
     env = {"FLUX_UPGRADE_SYNC_TOKEN": TOKEN}
     done = laptop.bootstrap(checkout, PATH, "--token-auth", f"--secret-file={paths[where]}", env=env)
-    done.refused(2, {"missing-folder": "mkdir", "open-to-all": "chmod 600"}.get(where, "--secret-file"))
+    done.refused(UsageError, {"missing-folder": "mkdir", "open-to-all": "chmod 600"}.get(where, "--secret-file"))
     assert TOKEN not in done.out + done.err
     assert list(files_of(checkout)) == ["README.md"]
 
@@ -179,7 +180,9 @@ def test_a_token_for_flux(laptop: Laptop, checkout: Path, secret: Path) -> None:
 
 
 def test_a_token_that_is_missing(laptop: Laptop, checkout: Path, secret: Path) -> None:
-    laptop.bootstrap(checkout, PATH, "--token-auth", f"--secret-file={secret}").refused(2, "FLUX_UPGRADE_SYNC_TOKEN")
+    laptop.bootstrap(checkout, PATH, "--token-auth", f"--secret-file={secret}").refused(
+        UsageError, "FLUX_UPGRADE_SYNC_TOKEN"
+    )
     assert list(files_of(checkout)) == ["README.md"] and not secret.exists()
 
 
@@ -238,7 +241,7 @@ APP_REFUSED = {
 @pytest.mark.parametrize("case", APP_REFUSED)
 def test_a_github_app_that_cannot_be(laptop: Laptop, checkout: Path, case: str) -> None:
     flags, message = APP_REFUSED[case]
-    laptop.bootstrap(checkout, PATH, *flags).refused(2, message)
+    laptop.bootstrap(checkout, PATH, *flags).refused(UsageError, message)
     assert list(files_of(checkout)) == ["README.md"]
 
 
@@ -247,7 +250,7 @@ def test_an_older_flux_that_is_there_has_no_github_app(checkout: Path, tmp_path:
     laptop = Laptop(written_release.write_source(tmp_path / "releases", ("v2.4.0", "v2.9.4")))
     laptop.bootstrap(checkout, PATH, "--version=v2.4.0").well()
     before = files_of(checkout)
-    laptop.bootstrap(checkout, PATH, *APP).refused(2, "v2.4.0", "GitHub App")
+    laptop.bootstrap(checkout, PATH, *APP).refused(UsageError, "v2.4.0", "GitHub App")
     assert files_of(checkout) == before
     done = laptop.bootstrap(checkout, PATH, *APP, "--version=v2.9.4", "--json").well()
     assert {"version", "url"} <= {each["flag"] for each in done.cluster["differences"]}

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from bootstrap.cli_runs import COMPONENTS, FILES, SYNC, Done, Laptop, clone_with, files_of
+from error_names import error_names, require_error
+from flux_upgrade.model.errors import ForbiddenByForge, ForgeUnavailable, Overtaken, RepositoryUnfit, UsageError
 from git_servers import READ, WRITE, Bare, HttpHost, SshHost, git
 
 PATH = "--path=clusters/staging"
@@ -179,7 +181,7 @@ def test_a_token_that_is_not_taken(laptop: Laptop, host: HttpHost, nowhere: Path
     env = {TOKENS[provider]: token} if token else {}
     for how in ("--push", "--pull-request"):
         done = laptop.bootstrap(nowhere, *asked(provider, host), how, env=env)
-        assert done.code == 14, done.out + done.err
+        require_error(ForbiddenByForge, done.code, done.err)
         if token:
             assert token not in done.out + done.err
     assert bare.refs() == before
@@ -196,7 +198,8 @@ def test_a_token_goes_to_its_own_host_alone(laptop: Laptop, host: HttpHost, nowh
     with HttpHost(tmp_path / "other") as other:
         host.redirect = other.url
         moved = laptop.bootstrap(nowhere, *asked("gitlab", host), "--push", "--interval=9m", env=env)
-        assert moved.code in (13, 14), moved.err
+        assert error_names(moved.err) <= {ForgeUnavailable.slug, ForbiddenByForge.slug}, moved.err
+        assert moved.code in (ForgeUnavailable.exit_code, ForbiddenByForge.exit_code), moved.err
         assert other.seen == []
 
 
@@ -235,7 +238,7 @@ def test_somebody_is_faster(laptop: Laptop, host: HttpHost, bare: Bare, nowhere:
     )
     env = {"GITLAB_TOKEN": WRITE}
     done = laptop.bootstrap(nowhere, *asked("gitlab", host), "--push", "--json", env=env)
-    assert done.code == 17, done.err
+    require_error(Overtaken, done.code, done.err)
     assert [each["slug"] for each in done.value["failures"]] == ["overtaken"]
     assert done.value["commit"] is None
     assert git("rev-parse", "main", at=bare.folder) == second
@@ -250,7 +253,7 @@ def test_a_protected_branch(laptop: Laptop, host: HttpHost, bare: Bare, nowhere:
     bare.hook(f"echo '{refusal}' >&2; exit 1")
     env = {"GITLAB_TOKEN": WRITE}
     done = laptop.bootstrap(nowhere, *asked("gitlab", host), "--push", env=env)
-    done.refused(14, "protected branches")
+    done.refused(ForbiddenByForge, "protected branches")
     assert "--pull-request" in done.err
     assert bare.refs() == before
 
@@ -259,14 +262,14 @@ def test_a_branch_that_is_not_there(laptop: Laptop, host: HttpHost, bare: Bare, 
     begun(bare, tmp_path / "ann")
     env = {"GITLAB_TOKEN": WRITE}
     done = laptop.bootstrap(nowhere, *asked("gitlab", host), "--push", "--branch=production", env=env)
-    done.refused(15, "production")
+    done.refused(RepositoryUnfit, "production")
     assert list(bare.refs()) == ["refs/heads/main"]
 
 
 def test_a_server_that_is_down(laptop: Laptop, host: HttpHost, bare: Bare, nowhere: Path) -> None:
     host.status = 503
     env = {"GITLAB_TOKEN": WRITE}
-    done = laptop.bootstrap(nowhere, *asked("gitlab", host), "--push", env=env).refused(13)
+    done = laptop.bootstrap(nowhere, *asked("gitlab", host), "--push", env=env).refused(ForgeUnavailable)
     assert WRITE not in done.err + done.out
     assert bare.refs() == {}
 
@@ -279,7 +282,7 @@ def test_a_job_s_token_is_no_token_for_the_cluster(
     done = laptop.bootstrap(
         nowhere, *asked("gitlab", host), "--push", "--token-auth", f"--secret-file={secret}", env=env
     )
-    done.refused(2, "FLUX_UPGRADE_SYNC_TOKEN")
+    done.refused(UsageError, "FLUX_UPGRADE_SYNC_TOKEN")
     assert "ghs_1234" not in done.err
     assert bare.refs() == {} and not secret.exists()
 
@@ -305,5 +308,5 @@ def test_a_key_that_may_not(laptop: Laptop, ssh: SshHost, nowhere: Path, tmp_pat
     bare = Bare.make(tmp_path / "infra.git")
     begun(bare, tmp_path / "ann")
     before = bare.refs()
-    by_ssh(laptop, ssh, key, bare, nowhere, "--push").refused(14)
+    by_ssh(laptop, ssh, key, bare, nowhere, "--push").refused(ForbiddenByForge)
     assert bare.refs() == before

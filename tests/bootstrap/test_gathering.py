@@ -15,6 +15,7 @@ from flux_upgrade.bootstrap.components import RenderedComponents
 from flux_upgrade.bootstrap.options import Provider, Source
 from flux_upgrade.commands.wiring import build_regenerator, build_releases
 from flux_upgrade.config.environment import Environment
+from flux_upgrade.model.errors import Downgrade, ForgeUnavailable, UsageError
 from git_servers import WRITE, Bare, HttpHost
 from parsed_flags import parse_flags
 
@@ -26,15 +27,19 @@ def test_a_token_for_github_is_kept_from_a_server_that_a_flag_names(laptop: Lapt
     words = (PATH, "--hostname=github.example.com", "--repository=o/r", way)
     done = laptop.bootstrap(checkout, *words, env={"GITHUB_TOKEN": "hush"})
     done.refused(
-        2, "GITHUB_TOKEN is for https://github.com, but the repository is on github.example.com", "--provider=github"
+        UsageError,
+        "GITHUB_TOKEN is for https://github.com, but the repository is on github.example.com",
+        "--provider=github",
     )
     assert "hush" not in done.err
     laptop.bootstrap(checkout, *words[:-1], env={"GITHUB_TOKEN": "hush"}).well()
 
 
 def test_a_folder_that_is_not_there_is_not_its_parent(laptop: Laptop, checkout: Path) -> None:
-    laptop.bootstrap(checkout / "clustres", PATH).refused(2, "there is no directory", "pass the directory of a clone")
-    laptop.bootstrap(checkout / "README.md", PATH).refused(2, "there is no directory")
+    laptop.bootstrap(checkout / "clustres", PATH).refused(
+        UsageError, "there is no directory", "pass the directory of a clone"
+    )
+    laptop.bootstrap(checkout / "README.md", PATH).refused(UsageError, "there is no directory")
     assert list(files_of(checkout)) == ["README.md"]
 
 
@@ -43,16 +48,16 @@ def test_the_value_of_a_boolean_is_no_checkout(
     laptop: Laptop, checkout: Path, word: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(checkout)
-    laptop.bootstrap(PATH, "--network-policy", word).refused(2, f"--network-policy={word}")
+    laptop.bootstrap(PATH, "--network-policy", word).refused(UsageError, f"--network-policy={word}")
     assert list(files_of(checkout)) == ["README.md"]
 
 
 def test_an_authority_that_is_not_there_is_missed_early(laptop: Laptop, checkout: Path) -> None:
-    laptop.bootstrap(checkout, PATH, "--ca-file=/nowhere/ca.pem").refused(2, "/nowhere/ca.pem cannot be read")
+    laptop.bootstrap(checkout, PATH, "--ca-file=/nowhere/ca.pem").refused(UsageError, "/nowhere/ca.pem cannot be read")
     config = checkout / "c.yaml"
     config.write_text("bootstrap: {flags: {path: a, ca-file: /nowhere/of-the-file.pem}}\n")
     done = laptop.bootstrap(checkout, f"--config={config}")
-    done.refused(2, "/nowhere/of-the-file.pem cannot be read")
+    done.refused(UsageError, "/nowhere/of-the-file.pem cannot be read")
 
 
 def test_the_newest_is_taken_where_it_is_asked_for(laptop: Laptop, checkout: Path) -> None:
@@ -84,7 +89,7 @@ def test_a_downgrade_is_refused_with_flags_of_a_bootstrap(laptop: Laptop, checko
     file = checkout / COMPONENTS
     image = re.compile("source-controller:v[0-9.]+")
     file.write_text(image.sub(image.findall(newest)[0], file.read_text()))
-    done = laptop.bootstrap(checkout, PATH, "--log-level=debug").refused(10, "upgrade with --version=v2.")
+    done = laptop.bootstrap(checkout, PATH, "--log-level=debug").refused(Downgrade, "upgrade with --version=v2.")
     assert "--to" not in done.err
 
 
@@ -105,7 +110,7 @@ def test_an_authority_of_ones_own_is_trusted_by_git_too(
         config = tmp_path / "c.yaml"
         config.write_text(f"bootstrap: {{flags: {{path: a{f', ca-file: {file}' if is_in_a_file else ''}}}}}\n")
         given = () if is_in_a_file else (f"--ca-file={file}",)
-        laptop.bootstrap(*words, "--path=a", env={"GIT_PASSWORD": WRITE}).refused(13, "certificate")
+        laptop.bootstrap(*words, "--path=a", env={"GIT_PASSWORD": WRITE}).refused(ForgeUnavailable, "certificate")
         laptop.bootstrap(*words, f"--config={config}", *given, env={"GIT_PASSWORD": WRITE}).well()
         assert list(bare.refs()) == ["refs/heads/main"]
 
@@ -143,5 +148,5 @@ def test_a_config_file_alone_gives_nobody_a_token(laptop: Laptop, tmp_path: Path
     )
     secrets = {"GITLAB_TOKEN": WRITE, "GIT_PASSWORD": WRITE}
     done = laptop.bootstrap(tmp_path, f"--config={config}", "--push", env=secrets)
-    done.refused(2, "only the config file says that the token is for 127.0.0.1", "--hostname or --url")
+    done.refused(UsageError, "only the config file says that the token is for 127.0.0.1", "--hostname or --url")
     assert host.seen == []

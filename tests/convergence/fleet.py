@@ -23,16 +23,39 @@ from convergence.fork_server import ForkServer
 from convergence.pictures import Picture, Snapshot
 from convergence.runs import NAME, Ran, kept_by, name_of, require_no_secret, validation
 from e2e.runner import pairs
+from error_names import error_names
 from flux_upgrade import main
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.model.timing import Timing
+from flux_upgrade.model.errors import (
+    ForeignCheckout,
+    HostNotAllowed,
+    ImplausibleRelease,
+    NoReport,
+    NoResources,
+    OutputFailed,
+    SharedConfigUnusable,
+)
+from flux_upgrade.model.exit_code import ExitCode
+from flux_upgrade.model.timing import Patience, Timing
 from memory import WrittenReleases, regenerator
 
 PATH = "clusters/production/flux-system/gotk-components.yaml"
 PATCH, MINOR = "flux-upgrade/clusters.production/patch", "flux-upgrade/clusters.production/minor"
 CONFIG = ".github/flux-upgrade.yaml"
-EXIT_CODES = frozenset((0, *range(2, 28)))
-"""Those of docs/reference/exit-codes.md, but for 1: a defect."""
+EXIT_CODES = frozenset(ExitCode) - {ExitCode.DEFECT}
+NEVER_MET = {
+    error.slug
+    for error in (
+        ForeignCheckout,
+        HostNotAllowed,
+        ImplausibleRelease,
+        NoReport,
+        NoResources,
+        OutputFailed,
+        SharedConfigUnusable,
+    )
+}
+"""Errors of the same classes for which a run here gives no cause."""
 Event = str | Mapping[str, Any]
 """The name of an event; or of ``pull_request_target`` or ``issues`` the payload."""
 _KUSTOMIZATION = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [{}]\n"
@@ -71,6 +94,8 @@ class Fleet:
     token: Token = field(init=False)
     second: Token = field(init=False)
     """Of a run at the same time."""
+    patience: Patience = field(default_factory=Patience)
+    """How long its runs wait for servers."""
     _runs: int = 0
 
     def __post_init__(self) -> None:
@@ -90,7 +115,7 @@ class Fleet:
     def timing(self) -> Timing:
         """The stand-in's clock: to sleep is to move it."""
         clock = self.hub.clock
-        return Timing(clock.now.timestamp, lambda seconds: clock.advance(seconds=seconds), lambda: 0.5)
+        return Timing(clock.now.timestamp, lambda seconds: clock.advance(seconds=seconds), lambda: 0.5, self.patience)
 
     def run(
         self,
@@ -191,6 +216,7 @@ class Fleet:
         written = {path.name: path.read_text() for path in temp.iterdir()}
         made = [call for call in self.hub.log[first:] if call.is_api]
         assert code in EXIT_CODES, f"{code}: {err.getvalue()}"
+        assert not error_names(log + err.getvalue()) & NEVER_MET, log + err.getvalue()
         assert "Traceback" not in err.getvalue(), err.getvalue()
         self._require_secrecy(variables, [log, err.getvalue(), *written.values()])
         validation().require()

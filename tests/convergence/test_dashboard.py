@@ -71,6 +71,7 @@ def test_it_follows_what_changes(fleet: Fleet) -> None:
 
 def test_text_around_it_stays(fleet: Fleet) -> None:
     fleet.people.edit(_ISSUE, body=f"Ask the platform team.\n\n{dashboard(fleet).body}\nThanks.\n")
+    assert fleet.run().writes == _EDIT[1:], "that all who edited it may write is recorded"
     require_rest(fleet)
     newer(fleet)
     fleet.run()

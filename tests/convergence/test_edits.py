@@ -23,7 +23,9 @@ from convergence.asking import (
     state_of,
 )
 from convergence.fleet import CONFIG, MINOR, PATCH, PATH, Fleet, fleet_at, installation, manifest
+from error_names import require_error
 from flux_upgrade.model import markers
+from flux_upgrade.model.errors import ForbiddenByForge
 
 # Texts
 
@@ -46,6 +48,7 @@ def test_a_title_of_ours_follows_the_target(patch: Fleet) -> None:
 def test_text_outside_the_markers_stays_as_the_browser_sends_it(patch: Fleet) -> None:
     body = patch.repository.pulls[1].body
     patch.people.edit(1, body=f"Before.\n\n{body}\n\nAfter, wait for Bob.\n")
+    assert patch.run().writes == ("PATCH /pulls/1",), "that all who edited it may write is recorded"
     require_rest(patch)
     newer(patch)
     patch.run()
@@ -542,7 +545,8 @@ def test_a_locked_conversation_is_a_warning(draft: Fleet) -> None:
 def test_a_run_that_ends_between_comment_and_note_does_not_repeat_it(draft: Fleet) -> None:
     draft.people.push(MINOR, {"NOTES.md": b"mine\n"})
     draft.hub.fail(FAULTS["403 permission"], to("PATCH", "/pulls/"))
-    assert draft.run().code == 14
+    ran = draft.run()
+    require_error(ForbiddenByForge, ran.code, ran.log)
     draft.undisturbed()
     draft.run()
     assert len(draft.repository.pulls[1].comments) == 1

@@ -13,6 +13,7 @@ from convergence.events import answered, payload_of
 from convergence.fleet import PATH, Fleet, fleet_at
 
 _LOOK = "GRAPHQL query"
+_ASK = "GET /collaborators/alice/permission"
 _EDIT = ("GET /pulls/1", "PATCH /pulls/1")
 _READY = "GRAPHQL markPullRequestReadyForReview"
 _TAGS = ("v2.8.8", "v2.9.3")
@@ -52,7 +53,7 @@ def _reopen(fleet: Fleet) -> None:
 
 def _draft_again(fleet: Fleet) -> None:
     fleet.people.mark_ready(_PRODUCTION)
-    assert answered(fleet, _PRODUCTION, "ready_for_review").calls == (_LOOK, *_EDIT)
+    assert answered(fleet, _PRODUCTION, "ready_for_review").calls == (_LOOK, _ASK, *_EDIT)
     fleet.people.to_draft(_PRODUCTION)
 
 
@@ -66,15 +67,15 @@ def _unlabel(fleet: Fleet) -> None:
     [
         pytest.param(
             *(_label, "labeled"),
-            (_LOOK, _READY, *_EDIT, "DELETE /issues/1/labels/flux-upgrade%2Fapproved"),
+            (_LOOK, _ASK, _READY, *_EDIT, "DELETE /issues/1/labels/flux-upgrade%2Fapproved"),
             ("open", False, "2.9"),
             id="labeled",
         ),
         pytest.param(_unlabel, "unlabeled", (_LOOK,), ("open", True, ""), id="unlabeled"),
-        pytest.param(_skip, "edited", (_LOOK, *_EDIT), ("closed", True, ""), id="edited"),
+        pytest.param(_skip, "edited", (_LOOK, _ASK, *_EDIT), ("closed", True, ""), id="edited"),
         pytest.param(_close, "closed", (_LOOK,), ("closed", True, ""), id="closed"),
-        pytest.param(_reopen, "reopened", (_LOOK,), ("open", True, ""), id="reopened"),
-        pytest.param(_ready, "ready_for_review", (_LOOK, *_EDIT), ("open", False, "2.9"), id="ready_for_review"),
+        pytest.param(_reopen, "reopened", (_LOOK, _ASK, *_EDIT), ("open", True, ""), id="reopened"),
+        pytest.param(_ready, "ready_for_review", (_LOOK, _ASK, *_EDIT), ("open", False, "2.9"), id="ready_for_review"),
         pytest.param(_draft_again, "converted_to_draft", (_LOOK, *_EDIT), ("open", True, ""), id="converted_to_draft"),
     ],
 )
@@ -114,7 +115,8 @@ def test_after_a_merge_the_group_goes_on(tmp_path: Path) -> None:
         fleet.people.merge(minor)
         ran = answered(fleet, minor, "closed")
         patch = numbers["flux-upgrade/clusters.production/patch"]
-        assert (ran.code, ran.writes) == (0, (f"PATCH /pulls/{patch}",)), ran.log
+        assert (ran.code, ran.writes) == (0, (f"PATCH /pulls/{patch}", "GRAPHQL updateRefs")), ran.log
+        assert "flux-upgrade/clusters.production/minor" not in fleet.repository.store.refs("refs/heads/"), "merged"
         assert set(open_in(fleet)) == set(numbers.values()) - {minor, patch}
 
 
@@ -202,4 +204,4 @@ def test_a_dry_run_writes_nothing(drafts: Fleet) -> None:
     _label(drafts)
     payload = payload_of(drafts, drafts.repository.pulls[_PRODUCTION], "labeled")
     ran = drafts.run(event=payload, dry_run="true")
-    assert (ran.outcome, ran.calls) == ("held", (_LOOK,))
+    assert (ran.outcome, ran.calls) == ("held", (_LOOK, _ASK))

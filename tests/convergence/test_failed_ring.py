@@ -60,4 +60,5 @@ def test_a_draft_that_is_held_and_that_a_user_has_edited_is_not_written_again(tm
         (held,) = [each for each in fleet.repository.pulls.values() if each.state == "open"]
         assert "**Do not merge this now** (`group-reverted`)" in held.body
         fleet.people.edit(held.number, body=f"Wait for the next release.\n\n{held.body}")
+        assert fleet.run().writes == (f"PATCH /pulls/{held.number}",), "that all who edited it may write is recorded"
         assert fleet.run().writes == ()

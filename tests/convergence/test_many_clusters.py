@@ -17,8 +17,8 @@ FLEET = [
     ("new patches of both minors", 100, 0, 20, 20, 380),
     ("a new minor", 50, 0, 10, 20, 380),
     ("idle run after it", 0, 0, 0, 20, 380),
-    # The drafts of these four clusters begin at another release now.
-    ("four were merged", 40, 4, 4, 20, 376),
+    # The drafts of these four clusters begin at another release now. Their merged branches are deleted.
+    ("four were merged", 44, 4, 4, 20, 376),
 ]
 
 

@@ -8,7 +8,9 @@ from github_stand_in.people import People
 
 from convergence.asking import SUMMARY, Opens, held_by, newer, open_in, reasons, require_rest, state_of
 from convergence.fleet import CONFIG, MINOR, PATCH, PATH, Fleet, manifest
+from error_names import require_error
 from flux_upgrade.model import markers
+from flux_upgrade.model.errors import ForbiddenByForge, UsageError
 
 # Approval
 
@@ -66,7 +68,8 @@ def test_an_approval_by_dispatch_can_name_the_cluster(approve: str, draft: Fleet
 
 def test_an_approval_for_a_cluster_that_is_not_there_changes_nothing(draft: Fleet) -> None:
     ran = draft.run(approve="prodution=2.9", event="workflow_dispatch")
-    assert (ran.code, ran.writes) == (2, ())
+    require_error(UsageError, ran.code, ran.log)
+    assert ran.writes == ()
     assert "there is no group or cluster 'prodution', did you mean 'production'?" in ran.log
     assert draft.repository.pulls[1].is_draft
 
@@ -250,6 +253,7 @@ def test_a_pull_request_that_is_opened_again_counts_again(patch: Fleet) -> None:
     patch.people.close(1)
     assert reasons(patch)["v2.8.7"] == "closed-by-human"
     patch.people.reopen(1)
+    assert patch.run().writes == ("PATCH /pulls/1",), "who reopened it is recorded"
     require_rest(patch)
     assert open_in(patch) == [1]
 
@@ -389,7 +393,8 @@ def test_a_revert_is_respected_until_it_is_approved(method: str, is_deleted: obj
 def test_a_revert_is_of_what_was_merged_whatever_the_body_says(patch: Fleet) -> None:
     newer(patch)
     patch.hub.fail(FAULTS["403 permission"], to("PATCH", "/pulls/"))
-    assert patch.run().code == 14
+    ran = patch.run()
+    require_error(ForbiddenByForge, ran.code, ran.log)
     assert (held_by(patch, PATCH), state_of(patch).target) == (manifest("v2.8.8"), "v2.8.7")
     patch.people.revert(patch.people.merge(1, "squash"))
     assert reasons(patch)["v2.8.8"] == "reverted"

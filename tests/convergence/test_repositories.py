@@ -9,6 +9,8 @@ import pytest
 
 from convergence.asking import OLD, SUMMARY, Opens, installations, newer, open_in, reasons, require_rest
 from convergence.fleet import PATCH, PATH, Fleet, fleet_at, git, installation, manifest
+from error_names import require_error
+from flux_upgrade.model.errors import CheckoutDiffers, ForbiddenByForge, RepositoryUnfit, Unverified
 from pinned import terraform
 
 # Other writers, groups, checkouts
@@ -65,6 +67,7 @@ def test_staging_goes_before_production(tmp_path: Path) -> None:
         staging = "flux-upgrade/clusters.staging/patch"
         assert heads.keys() == {staging, PATCH}
         fleet.people.merge(heads[staging])
+        assert fleet.run().writes == ("GRAPHQL updateRefs",), "the merged branch is deleted"
         require_rest(fleet)
         assert open_in(fleet) == [heads[PATCH]]
         fleet.people.close(heads[PATCH])
@@ -78,7 +81,8 @@ def test_a_checkout_that_is_behind_is_reported_and_nothing_written(patch: Fleet)
     patch.people.push("main", {PATH: manifest("v2.8.6") + b"# mine\n"}, "Edit\n")
     newer(patch)
     ran = patch.run(checkout=behind)
-    assert (ran.code, ran.writes, ran.outcome) == (16, (), "failed")
+    require_error(CheckoutDiffers, ran.code, ran.log)
+    assert (ran.writes, ran.outcome) == ((), "failed")
     assert "checkout" in ran.log
 
 
@@ -87,7 +91,8 @@ def test_a_checkout_that_is_dirty_is_reported_and_nothing_written(patch: Fleet, 
     shutil.copytree(patch.checkout(), dirty)
     (dirty / PATH).write_bytes(manifest("v2.8.6").replace(b"memory: 1Gi", b"memory: 3Gi"))
     ran = patch.run(checkout=dirty)
-    assert (ran.code, ran.writes) == (16, ())
+    require_error(CheckoutDiffers, ran.code, ran.log)
+    assert ran.writes == ()
     assert "uncommitted changes" in ran.log
 
 
@@ -96,7 +101,8 @@ def test_an_upgrade_that_is_not_committed_closes_nothing(patch: Fleet, tmp_path:
     shutil.copytree(patch.checkout(), dirty)
     (dirty / PATH).write_bytes(manifest("v2.8.7"))
     ran = patch.run(checkout=dirty)
-    assert (ran.code, ran.writes, open_in(patch)) == (16, (), [1])
+    require_error(CheckoutDiffers, ran.code, ran.log)
+    assert (ran.writes, open_in(patch)) == ((), [1])
 
 
 def test_a_checkout_that_is_ahead_closes_nothing(patch: Fleet, tmp_path: Path) -> None:
@@ -106,7 +112,8 @@ def test_a_checkout_that_is_ahead_closes_nothing(patch: Fleet, tmp_path: Path) -
     who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
     git("-C", str(ahead), *who, "commit", "--quiet", "--all", "--message=Local")
     ran = patch.run(checkout=ahead)
-    assert (ran.code, ran.writes) == (16, ())
+    require_error(CheckoutDiffers, ran.code, ran.log)
+    assert ran.writes == ()
     assert open_in(patch) == [1]
 
 
@@ -143,14 +150,16 @@ def test_an_archived_repository(patch: Fleet) -> None:
     patch.repository.settings.is_archived = True
     newer(patch)
     ran = patch.run()
-    assert (ran.code, ran.writes, ran.outcome) == (15, (), "failed")
+    require_error(RepositoryUnfit, ran.code, ran.log)
+    assert (ran.writes, ran.outcome) == ((), "failed")
     assert "archived" in ran.log
 
 
 def test_a_base_that_is_not_there(opens: Opens) -> None:
     fleet = opens()
     ran = fleet.run(base="mian")
-    assert (ran.code, ran.writes) == (15, ())
+    require_error(RepositoryUnfit, ran.code, ran.log)
+    assert ran.writes == ()
     assert "did you mean main?" in ran.log
 
 
@@ -162,7 +171,8 @@ def test_an_empty_repository(tmp_path: Path) -> None:
             (checkout / path).parent.mkdir(parents=True, exist_ok=True)
             (checkout / path).write_bytes(content)
         ran = fleet.run(checkout=checkout)
-        assert (ran.code, ran.writes) == (15, ())
+        require_error(RepositoryUnfit, ran.code, ran.log)
+        assert ran.writes == ()
         assert "empty" in ran.log
 
 
@@ -184,7 +194,8 @@ def test_a_missing_permission_is_answered_with_the_thing_to_change(
 ) -> None:
     fleet = opens(config=SUMMARY)
     ran = fleet.run(token=fleet.hub.token(kind, permissions))
-    assert (ran.code, ran.outcome, open_in(fleet)) == (14, "failed", [])
+    require_error(ForbiddenByForge, ran.code, ran.log)
+    assert (ran.outcome, open_in(fleet)) == ("failed", [])
     assert says in ran.log, ran.log
     assert fleet.run().code == 0
     assert open_in(fleet) == [1]
@@ -194,7 +205,7 @@ def test_a_missing_permission_is_answered_with_the_thing_to_change(
 def test_a_classic_token_without_scope(opens: Opens) -> None:
     fleet = opens(config=SUMMARY)
     ran = fleet.run(token=fleet.hub.token("classic", scopes=()))
-    assert ran.code == 14
+    require_error(ForbiddenByForge, ran.code, ran.log)
     assert "the scope `repo`" in ran.log, ran.log
 
 
@@ -211,7 +222,8 @@ def test_every_kind_of_token_can_do_it(kind: str, opens: Opens) -> None:
 def test_the_setting_that_everybody_meets_first(opens: Opens) -> None:
     fleet = opens(config=SUMMARY, actions_may_open=False)
     ran = fleet.run()
-    assert (ran.code, open_in(fleet)) == (14, [])
+    require_error(ForbiddenByForge, ran.code, ran.log)
+    assert open_in(fleet) == []
     assert "Allow GitHub Actions to create and approve pull requests" in ran.log
     fleet.repository.settings.actions_may_open = True
     fleet.run()
@@ -223,14 +235,16 @@ def test_a_token_that_has_expired(patch: Fleet) -> None:
     token = patch.hub.token("fine-grained")
     patch.hub.revoke(token)
     ran = patch.run(token=token)
-    assert (ran.code, ran.writes) == (14, ())
+    require_error(ForbiddenByForge, ran.code, ran.log)
+    assert ran.writes == ()
     assert "expired" in ran.log
 
 
 def test_a_repository_that_the_token_must_not_see(opens: Opens) -> None:
     fleet = opens(is_private=True)
     ran = fleet.run(token=fleet.hub.token("fine-grained", repositories=("acme/other",)))
-    assert (ran.code, ran.writes) == (14, ())
+    require_error(ForbiddenByForge, ran.code, ran.log)
+    assert ran.writes == ()
 
 
 @pytest.mark.parametrize("is_private", [True, False])
@@ -267,7 +281,8 @@ def test_when_the_running_release_is_withdrawn_a_newer_one_is_proposed(tags: tup
 def test_a_source_that_cannot_tell_about_the_running_release_is_red(tags: tuple[str, ...], opens: Opens) -> None:
     """It ends before that release, as a mirror does that lags behind, or has none of its minor."""
     ran = opens("v2.8.7", SUMMARY, tags).run()
-    assert (ran.code, ran.writes) == (11, ())
+    require_error(Unverified, ran.code, ran.log)
+    assert ran.writes == ()
 
 
 def test_a_withdrawn_release_with_edits_is_red(opens: Opens) -> None:
@@ -275,4 +290,5 @@ def test_a_withdrawn_release_with_edits_is_red(opens: Opens) -> None:
     edited = manifest("v2.8.7").replace(b"replicas: 1", b"replicas: 2")
     fleet.people.push("main", {PATH: edited}, "Edit\n")
     ran = fleet.run()
-    assert (ran.code, ran.writes) == (11, ())
+    require_error(Unverified, ran.code, ran.log)
+    assert ran.writes == ()

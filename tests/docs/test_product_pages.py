@@ -60,8 +60,32 @@ def test_every_exit_code_has_a_first_step() -> None:
         int(code)
         for code in re.findall(r"^\| (\d+) \|", (DOCS / "reference" / "exit-codes.md").read_text(), re.MULTILINE)
     }
-    assert every - listed == {12, 19, 130}, "neither needs more than its own message"
+    assert every - listed == {130}, "it needs no more than its own message"
     assert listed <= every
+
+
+def test_every_name_of_an_error_has_a_first_step_with_its_exit_code() -> None:
+    steps = [(name, code) for code, names, *_ in rows("troubleshooting.md", "Code") for name in QUOTED.findall(names)]
+    text = (DOCS / "reference" / "exit-codes.md").read_text()
+    assert sorted(steps) == sorted(re.findall(r"^\| `([a-z-]+)` \|.*\| (\d+) \|$", text, re.MULTILINE))
+
+
+def test_pages_show_an_error_with_its_exit_code() -> None:
+    codes = dict(
+        re.findall(
+            r"^\| `([a-z-]+)` \|.*\| (\d+) \|$", (DOCS / "reference" / "exit-codes.md").read_text(), re.MULTILINE
+        )
+    )
+    shown = [
+        pair
+        for page in (*DOCS.glob("*.md"), *DOCS.glob("how-to/*.md"))
+        for name, code, other, back in re.findall(
+            r"`([a-z-]+)`, exit code (\d+)|\b(\d+)(?:\]\([^)]*\))?, `([a-z-]+)`", page.read_text()
+        )
+        for pair in [(name or back, code or other)]
+    ]
+    assert len(codes.keys() & {name for name, _ in shown}) > 5
+    assert [pair for pair in shown if codes.get(pair[0], pair[1]) != pair[1]] == []
 
 
 def test_the_versions_that_are_tested_are_those_of_the_tests() -> None:

@@ -32,6 +32,7 @@ def test_the_table_has_everybody_who_could_try_something() -> None:
     assert list(dict.fromkeys(who for who, *_ in rows())) == [
         "A fork",
         "A contributor with write access",
+        "A user without write access",
         "A shared config repository",
         "A repository of a fleet",
         "A mirror or release source",

@@ -14,6 +14,7 @@ from github_stand_in import Rule
 from adapters.registries import running_registry
 from e2e.fleet import PERMISSIONS, WHERE, Fleet, everything, git, image_of, plain
 from e2e.runner import Result
+from error_names import require_error
 from flows import fleet, manifest, path_in
 from flux_upgrade.action.action_yml import OUTPUTS, REPORT_FILE
 from flux_upgrade.model.errors import (
@@ -154,7 +155,7 @@ def test_the_image_does_what_a_process_does(request: pytest.FixtureRequest, tmp_
             outputs = {name: plain(value) for name, value in done.outputs.items()}
             bodies = {number: plain(each.body) for number, each in on.repository.pulls.items()}
             left.append((plain(done.log).replace(on.token.value, "TOKEN"), plain(done.summary), outputs, bodies))
-            assert done.exit_code == EditConflict.exit_code
+            require_error(EditConflict, done.exit_code, done.log)
     assert left[0] == left[1]
 
 
@@ -238,7 +239,7 @@ def test_a_config_file_with_many_mistakes_is_one_annotation(tmp_path: Path) -> N
     with Fleet(tmp_path, files) as on:
         done = on.run()
         (annotation,) = done.annotations
-        assert done.exit_code == InvalidConfig.exit_code
+        require_error(InvalidConfig, done.exit_code, done.log)
         assert ".github/flux-upgrade.yaml:1: unknown key 'polcy'" in annotation.message
         assert "flux-upgrade.yaml:2: range" in annotation.message
 
@@ -345,14 +346,16 @@ def test_what_is_held_ends_green(tmp_path: Path) -> None:
 def test_what_fails_ends_red_after_all_else_was_done(tmp_path: Path) -> None:
     with Fleet(tmp_path, _everything()) as on:
         done = on.run()
-        assert (done.exit_code, done.outputs["outcome"]) == (EditConflict.exit_code, "failed")
+        require_error(EditConflict, done.exit_code, done.log)
+        assert done.outputs["outcome"] == "failed"
         assert on.opened() == {"flux-upgrade/clusters.a/minor": True}
         (annotation,) = done.annotations
         assert annotation.message.startswith(f"{path_in('clusters/b')}: v2.9.4 changes or removes")
         assert [each["slug"] for each in json.loads(done.outputs["report"])["failures"]] == ["edit-conflict"]
         # Again, all but the failure is as it should be.
         again = on.run()
-        assert (again.exit_code, again.outputs["outcome"], on.written()) == (9, "failed", [])
+        require_error(EditConflict, again.exit_code, again.log)
+        assert (again.outputs["outcome"], on.written()) == ("failed", [])
 
 
 def test_what_has_no_room_in_annotations_stands_in_the_summary(tmp_path: Path) -> None:
@@ -371,14 +374,16 @@ def test_a_checkout_that_is_behind_the_base_is_red_where_it_matters(tmp_path: Pa
         on.check_out()
         on.repository.people.push("", {path_in("clusters/a"): manifest("v2.9.3")})
         done = on.run(is_checked_out=True)
-        assert (done.exit_code, done.outputs["outcome"]) == (CheckoutDiffers.exit_code, "failed")
+        require_error(CheckoutDiffers, done.exit_code, done.log)
+        assert done.outputs["outcome"] == "failed"
         assert on.opened() == {"flux-upgrade/clusters.b/minor": True}
 
 
 def test_a_setting_of_the_repository_is_named(fleet_on: Fleet) -> None:
     fleet_on.repository.settings.actions_may_open = False
     done = fleet_on.run()
-    assert (done.exit_code, done.outputs["outcome"]) == (ForbiddenByForge.exit_code, "failed")
+    require_error(ForbiddenByForge, done.exit_code, done.log)
+    assert done.outputs["outcome"] == "failed"
     assert {each.level for each in done.annotations} == {"error"}
     assert "Allow GitHub Actions to create and approve pull requests" in done.annotations[0].message
 
@@ -387,7 +392,7 @@ def test_a_setting_of_the_repository_is_named(fleet_on: Fleet) -> None:
 def test_a_permission_is_named(fleet_on: Fleet, lacking: str) -> None:
     fleet_on.token = fleet_on.hub.token("actions", {**PERMISSIONS, lacking: "read"})
     done = fleet_on.run()
-    assert done.exit_code == ForbiddenByForge.exit_code
+    require_error(ForbiddenByForge, done.exit_code, done.log)
     assert "permissions:" in done.annotations[0].message
     assert f"{lacking}: write" in done.annotations[0].message
     assert fleet_on.token.value not in everything(done)
@@ -415,7 +420,7 @@ def test_a_token_in_another_input_is_shown_nowhere(fleet_on: Fleet) -> None:
     assert secret not in everything(done)
 
     done = fleet_on.run({"base": f"{secret}_", "mode": "plan"})
-    assert done.exit_code == RepositoryUnfit.exit_code
+    require_error(RepositoryUnfit, done.exit_code, done.log)
     assert "has no branch ***_" in done.summary.replace("\\", "")
     assert secret not in everything(done).replace("\\", "")
 

@@ -13,6 +13,7 @@ from e2e.bootstraps import ACTION, NAME, Site, assert_fits, bodies, everything_i
 from e2e.example_jobs import ROOT, app_permissions, given, permissions
 from e2e.fleet import WHERE, everything, git, image_of
 from e2e.runner import Result
+from error_names import require_error
 from flux_upgrade.model.errors import UsageError
 from process_arguments import seen_arguments
 
@@ -189,7 +190,8 @@ def test_host_keys_that_a_server_does_not_publish_come_from_a_file(site: Site) -
     repository = site.hub.create_repository(NAME, {"README.md": b"Fleet\n"})
     token = of_the_app(site)
     lacking = site.bootstrap({"actions-secret": "FLUX"}, token=token)
-    assert (lacking.exit_code, site.written()) == (UsageError.exit_code, []), lacking.log
+    require_error(UsageError, lacking.exit_code, lacking.log)
+    assert site.written() == []
     assert "input `known-hosts`" in lacking.annotations[0].message
 
     line = "127.0.0.1 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGdpdGh1YidzIHN0YW5kLWluLCBlZDI1NTE5ICE"

@@ -9,6 +9,7 @@ import pytest
 
 from e2e.bootstraps import ACTION, FOLDER, NAME, Site, opened
 from e2e.fleet import everything
+from error_names import require_error
 from flux_upgrade.bootstrap.workflow_file import PATH as WORKFLOW
 from flux_upgrade.bootstrap.workflow_file import workflow_text
 from flux_upgrade.model.errors import (
@@ -190,5 +191,5 @@ def test_a_secret_is_shown_nowhere(site: Site) -> None:
     secret = "ghp_aTokenThatFluxIsToHave"
     for env in ({"FLUX_UPGRADE_SYNC_TOKEN": secret}, {"FLUX_UPGRADE_APP_PRIVATE_KEY": secret}):
         done = site.bootstrap({"flags": f"token-auth=true branch={secret}"}, env=env)
-        assert done.exit_code == RepositoryUnfit.exit_code, done.log
+        require_error(RepositoryUnfit, done.exit_code, done.log)
         assert secret not in everything(done)

@@ -90,7 +90,7 @@ def test_a_revert_is_respected(acts: dict[str, str]) -> None:
 
 def test_a_conflict_is_held_and_ends_red(acts: dict[str, str]) -> None:
     assert "hold v2.9.4 · edit-conflict" in acts["6"]
-    assert "exit code 9" in acts["6"]
+    assert "exit code 3" in acts["6"]
     assert states(acts["6"]) == ["open", "merged", "open", "merged"]
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from e2e.fleet import Fleet, git
 from e2e.runner import pairs
+from error_names import require_error
 from flows import fleet, path_in
 from flux_upgrade import main
 from flux_upgrade.action.action_yml import REPORT_FILE
@@ -48,7 +49,7 @@ def committed(on: Fleet, files: Mapping[str, bytes]) -> None:
 def test_a_directory_whose_name_is_not_utf8(fleet_on: Fleet) -> None:
     committed(fleet_on, fleet({"clusters/caf\udce9": "v2.8.7"}))
     done = fleet_on.run()
-    assert done.exit_code == Unreadable.exit_code, done.log
+    require_error(Unreadable, done.exit_code, done.log)
     assert fleet_on.opened() == STAGING
     assert "Traceback" not in done.log
     (error,) = (each for each in done.annotations if each.level == "error")
@@ -67,7 +68,7 @@ def test_a_name_is_shown_and_commands_nothing(fleet_on: Fleet, name: str) -> Non
         {**fleet({f"clusters/{name}": "v2.8.8", f"broken/{name}": "v2.8.8"}), path_in(f"broken/{name}"): b"a: b\n"},
     )
     done = fleet_on.run()
-    assert done.exit_code == Unreadable.exit_code, done.log
+    require_error(Unreadable, done.exit_code, done.log)
     assert {**fleet_on.opened(), **STAGING}.items() >= STAGING.items()
     assert len(fleet_on.opened()) == 3, "a minor of the other, too"
     (error,) = (each for each in done.annotations if each.level == "error")
@@ -81,7 +82,7 @@ def test_a_name_is_shown_and_commands_nothing(fleet_on: Fleet, name: str) -> Non
 @pytest.mark.parametrize("device", ["/dev/full", "/sys/kernel/none", "/"])
 def test_a_file_of_the_runner_that_cannot_be_written(fleet_on: Fleet, broken: str, device: str) -> None:
     done = fleet_on.run(env={broken: device})
-    assert done.exit_code == WriteFailed.exit_code, done.log
+    require_error(WriteFailed, done.exit_code, done.log)
     assert fleet_on.opened() == STAGING
     assert f"flux-upgrade: {device} could not be written" in done.log
     assert "Traceback" not in done.log
@@ -98,7 +99,7 @@ def test_a_log_that_is_full(fleet_on: Fleet) -> None:
             [sys.executable, "-P", "-m", "flux_upgrade", "action"],
             cwd=fleet_on.workspace, env=env, stdout=full, stderr=subprocess.PIPE, check=False, timeout=60,
         )  # fmt: skip
-    assert done.returncode == OutputFailed.exit_code, done.stderr
+    require_error(OutputFailed, done.returncode, done.stderr.decode())
     assert dict(pairs(output.read_text()))["outcome"] == "opened"
     assert fleet_on.opened() == STAGING
 

@@ -13,7 +13,9 @@ import pytest
 
 from adapters.loopback import Answer, Loopback, closed_port
 from cases_on_disk import write_tree
+from error_names import require_error
 from flux_upgrade import main
+from flux_upgrade.model.errors import ForbiddenByForge, ForgeUnavailable, SourceUnavailable, UsageError
 from flux_upgrade.model.timing import Timing
 from git_servers import git
 from real_parts import require_program
@@ -134,14 +136,16 @@ def test_a_token_that_is_refused(server: Loopback, tmp_path: Path, written_sourc
         server.route("/api/graphql", Answer(b'{"message": "Bad credentials"}', 401))
         root = checkout(tmp_path, f"{server.url}/acme/fleet.git")
         ran = run(root, "plan", "--pull-request", f"--release-source={written_source}", env=at(server.host, "ghp_old"))
-    assert (ran.code, ran.out) == (14, "")
+    require_error(ForbiddenByForge, ran.code, ran.err)
+    assert ran.out == ""
     assert "Bad credentials [forbidden]" in ran.err
     assert "ghp_old" not in ran.err
 
 
 def test_a_checkout_that_says_no_git_host(tmp_path: Path, written_source: Path) -> None:
     ran = run(checkout(tmp_path, ""), "plan", "--pull-request", f"--release-source={written_source}")
-    assert (ran.code, ran.out) == (2, "")
+    require_error(UsageError, ran.code, ran.err)
+    assert ran.out == ""
     assert "the checkout has no remote `origin`" in ran.err
 
 
@@ -149,7 +153,8 @@ def test_releases_that_are_out_of_reach(tmp_path: Path) -> None:
     host = f"127.0.0.1:{closed_port()}"
     root = checkout(tmp_path, f"http://{host}/acme/fleet.git")
     ran = run(root, "plan", "--pull-request", f"--release-source=http://{host}", env=at(host))
-    assert (ran.code, ran.out) == (4, "")
+    require_error(SourceUnavailable, ran.code, ran.err)
+    assert ran.out == ""
 
 
 def test_what_would_be_opened(tmp_path: Path, written_source: Path) -> None:
@@ -157,5 +162,6 @@ def test_what_would_be_opened(tmp_path: Path, written_source: Path) -> None:
     root = checkout(tmp_path, f"http://{host}/acme/fleet.git")
     arguments = ("upgrade", "--pull-request", "--dry-run", f"--release-source={written_source}")
     ran = run(root, *arguments, env=at(host, "ghp_mine"))
-    assert (ran.code, ran.out) == (13, "")
+    require_error(ForgeUnavailable, ran.code, ran.err)
+    assert ran.out == ""
     assert "[forge-unavailable]" in ran.err

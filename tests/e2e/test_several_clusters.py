@@ -9,6 +9,7 @@ from pathlib import Path
 
 from convergence.fleet import fleet_at, git
 from e2e.fleet import plain
+from error_names import require_error
 from flows import fleet, path_in
 from flux_upgrade.model.errors import EditConflict
 from written_proposals import edited
@@ -47,7 +48,8 @@ def test_the_others_of_a_group_are_upgraded(tmp_path: Path, *, update_golden: bo
         on.hub.clock.set("2026-08-20T06:00:00Z")
         git("clone", "--quiet", f"file://{on.repository.git}", str(tmp_path / "checkout"))  # with its history
         ran = on.run(checkout=tmp_path / "checkout")
-        assert (ran.code, ran.outcome) == (EditConflict.exit_code, "failed"), ran.log + ran.err
+        require_error(EditConflict, ran.code, ran.log + ran.err)
+        assert ran.outcome == "failed"
         (pull,) = (each for each in on.repository.pulls.values() if each.head == GROUP)
         assert pull.is_draft
         texts = {"pull_request.md": f"<!-- {pull.title} -->\n{pull.body}", "summary.md": ran.summary}

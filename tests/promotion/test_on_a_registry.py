@@ -13,6 +13,7 @@ import pytest
 
 from adapters.faulty_registry import Fault, FaultyRegistry
 from adapters.registries import PASSWORD, USERNAME, push_manifest
+from error_names import require_error
 from flows import manifest
 from flux_upgrade.model.errors import (
     ForbiddenByRegistry,
@@ -142,7 +143,7 @@ def test_a_rollback_without_a_way_back_says_where_to_go(site: Site, seen: Seen) 
 
     ran = site.run("rollback")
 
-    assert ran.exit_code == NoWayBack.exit_code
+    require_error(NoWayBack, ran.exit_code, ran.err)
     assert "--to" in ran.err
     assert seen.tags() == before
 
@@ -154,7 +155,7 @@ def test_a_tag_that_never_moves_is_not_moved(site: Site, seen: Seen) -> None:
 
     for command in ("upgrade", "plan", "rollback"):
         ran = Site(site.url, site.source, site.path, tag=kept).run(command)
-        assert ran.exit_code == UsageError.exit_code, ran.out
+        require_error(UsageError, ran.exit_code, ran.err)
         assert "follow" in ran.err
 
     assert seen.tags() == before
@@ -166,7 +167,8 @@ def test_a_dry_run_and_a_plan_write_nothing(site: Site, seen: Seen) -> None:
     for command in (("upgrade", "--dry-run"), ("plan",), ("plan", "--json")):
         ran = site.run(*command)
         assert ran.exit_code == 0, ran.err
-    assert site.run("rollback", "--dry-run", "--to=production").exit_code == NoWayBack.exit_code
+    ran = site.run("rollback", "--dry-run", "--to=production")
+    require_error(NoWayBack, ran.exit_code, ran.err)
 
     assert seen.tags() == before
 
@@ -210,7 +212,7 @@ def test_a_tag_that_moves_in_between_is_left_alone(site: Site, seen: Seen) -> No
 
         ran = between.run("upgrade")
 
-    assert ran.exit_code == Overtaken.exit_code
+    require_error(Overtaken, ran.exit_code, ran.err)
     assert "another user or run moved" in ran.err
     assert seen.digest() == theirs
 
@@ -237,7 +239,8 @@ def test_a_password_on_stdin_opens_a_registry_and_is_shown_nowhere(site: Site, p
     wrong = there.run("upgrade", f"--username={USERNAME}", "--password-stdin", stdin="wrong-horse\n")
     right = there.run("upgrade", f"--username={USERNAME}", "--password-stdin", stdin=f"{PASSWORD}\n")
 
-    assert refused.exit_code == wrong.exit_code == ForbiddenByRegistry.exit_code
+    for ran in (refused, wrong):
+        require_error(ForbiddenByRegistry, ran.exit_code, ran.err)
     assert right.exit_code == 0, right.err
     assert "promoted: production" in right.out
     for ran in (refused, wrong, right):
@@ -267,7 +270,7 @@ def test_what_may_only_pull_is_refused_before_anything_moved(site: Site, tmp_pat
 
         ran = there.run("upgrade", f"--username={USERNAME}", "--password-stdin", stdin=f"{PASSWORD}\n")
 
-    assert ran.exit_code == ForbiddenByRegistry.exit_code
+    require_error(ForbiddenByRegistry, ran.exit_code, ran.err)
     assert "push" in ran.err
     assert "promoted" not in ran.out
 
@@ -279,14 +282,14 @@ def test_an_artifact_that_was_tampered_with_is_refused(site: Site, seen: Seen) -
 
         ran = Site(proxy.url, site.source, site.path).run("upgrade")
 
-    assert ran.exit_code == UntrustedArchive.exit_code
+    require_error(UntrustedArchive, ran.exit_code, ran.err)
     assert seen.tags() == before
 
 
 def test_an_artifact_that_is_not_there_is_said(site: Site) -> None:
     ran = Site(site.url, site.source, "org/nothing").run("upgrade")
 
-    assert ran.exit_code == NothingFound.exit_code
+    require_error(NothingFound, ran.exit_code, ran.err)
     assert "the artifact " in ran.err
 
 

@@ -11,6 +11,7 @@ import pytest
 from adapters.faulty_registry import Fault, FaultyRegistry
 from convergence.fleet import Fleet, fleet_at, installation
 from convergence.runs import Ran
+from error_names import require_error
 from flux_upgrade.model.errors import ForbiddenByRegistry
 from promotion.program import Seen, Site
 
@@ -162,6 +163,6 @@ def test_a_registry_that_takes_nothing_fails_the_proposal_and_opens_nothing(
 
         ran = run(fleet, Site(proxy.url, site.source, site.path))
 
-    assert ran.code == ForbiddenByRegistry.exit_code, ran.err
+    require_error(ForbiddenByRegistry, ran.code, ran.err)
     assert not fleet.repository.pulls
     assert not [tag for tag in seen.tags() if tag.startswith("v2.8.8-")]

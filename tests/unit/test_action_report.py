@@ -18,6 +18,7 @@ from flux_upgrade.model.errors import (
     Overtaken,
     Unreadable,
 )
+from flux_upgrade.model.exit_code import ExitCode
 from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.planning.proposal import Action, Round
 from flux_upgrade.planning.write_tree import exit_code
@@ -132,14 +133,15 @@ def test_what_fails_without_writing_is_a_failure() -> None:
         ([NEWEST], [], 0),
         ([ORPHAN], [], 0),
         ([ORPHAN, CONFLICT], [], EditConflict.exit_code),
-        ([CONFLICT, UNREADABLE, DIFFERS], [], Unreadable.exit_code),
+        ([CONFLICT, UNREADABLE, DIFFERS], [], ExitCode.NEEDS_YOU),
         ([DIFFERS], [], CheckoutDiffers.exit_code),
         ([], [ForbiddenByForge("no")], ForbiddenByForge.exit_code),
-        ([], [Overtaken("x"), ForbiddenByForge("no"), ForgeUnavailable("x")], ForgeUnavailable.exit_code),
+        ([], [ForgeUnavailable("x"), Overtaken("x"), ForbiddenByForge("no")], ExitCode.REFUSED),
+        ([DIFFERS], [ForgeUnavailable("x")], ExitCode.SOURCE),
         ([DIFFERS], [ForbiddenByForge("no")], ForbiddenByForge.exit_code),
     ],
 )
-def test_the_gravest_decides_how_a_run_ends(
+def test_the_class_that_takes_precedence_decides_how_a_run_ends(
     holds: Sequence[Hold], errors: Sequence[ForbiddenByForge], code: int
 ) -> None:
     teams = [holding(hold, path=f"clusters/{at}") for at, hold in enumerate(holds)]

@@ -52,8 +52,8 @@ def test_an_unverified_release_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("argv", "code", "message"),
     [
-        (["render", "--version=v2.9.9"], 3, "release-not-found"),
-        (["render", "--version=../../etc"], 3, "release-not-found"),
+        (["render", "--version=v2.9.9"], 4, "release-not-found"),
+        (["render", "--version=../../etc"], 4, "release-not-found"),
         (["render", "--version=v2.9.4", "--components=helm-controler"], 2, "did you mean 'helm-controller'?"),
         (["render", "--version=v2.6.4", "--components-extra=source-watcher"], 2, "source-watcher"),
         (["render", "--version=v2.9.4", "--namespace=true"], 2, "not a string in YAML"),
@@ -79,7 +79,7 @@ def test_a_tampered_archive(tmp_path: Path) -> None:
     archive = source / "v2.9.4" / "manifests.tar.gz"
     archive.write_bytes(written_release.archive(written_release.files("v2.9.3")))
     code, out, err = run("render", f"--release-source={source}", "--version=v2.9.4")
-    assert (code, out) == (5, "")
+    assert (code, out) == (4, "")
     assert "untrusted-archive" in err
 
 
@@ -87,11 +87,11 @@ def test_nothing_found(tmp_path: Path, source: str) -> None:
     (tmp_path / "a.yaml").write_text("a: b\n")
     for path in (tmp_path, tmp_path / "a.yaml"):
         code, out, err = run("upgrade", str(path), f"--release-source={source}")
-        assert (code, out) == (7, "")
+        assert (code, out) == (6, "")
         assert "nothing-found" in err
     code, out, _ = run("inspect", "--json", str(tmp_path), f"--release-source={source}")
     report = json.loads(out)
-    assert (code, report["installations"], report["pins"], set(report["counts"].values())) == (7, [], [], {0})
+    assert (code, report["installations"], report["pins"], set(report["counts"].values())) == (6, [], [], {0})
 
 
 def test_an_unexpected_error_is_one_line_without_the_token(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from error_names import error_names
 from flux_upgrade import main
 from flux_upgrade.cli.flags import SHELLS
 from real_parts import require_program
@@ -139,4 +140,5 @@ def test_flags_without_a_use_are_not_completed(shell: str) -> None:
 def test_another_shell_is_refused() -> None:
     out, err = io.BytesIO(), io.StringIO()
     assert main.run(["completion", "tcsh"], {}, out, err) == 2
+    assert error_names(err.getvalue()) == {"usage"}
     assert "fish" in err.getvalue()

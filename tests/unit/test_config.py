@@ -323,6 +323,8 @@ all installations: a pull request each
   minimum age: patch 0, minor 7d
 branches: flux-upgrade/…
 limits: open 10, new 5, drafts 10, new-drafts 5, minutes 7
+note: if strangers can read the repository on GitHub, let only collaborators create pull requests \
+(Settings > General > Pull requests)
 """
     )
 

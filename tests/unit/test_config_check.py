@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from error_names import require_error
 from flows import fleet
 from flux_upgrade import main
 from flux_upgrade.model.errors import InvalidConfig, UsageError
@@ -28,7 +29,7 @@ def check(root: Path, files: Mapping[str, bytes], file: str = ".github/flux-upgr
 
 def test_any_file_in_the_checkout_is_compared_with_its_root(tmp_path: Path) -> None:
     code, out, err = check(tmp_path, FLEET, "ci/flux.yaml")
-    assert code == InvalidConfig.exit_code
+    require_error(InvalidConfig, code, err)
     assert "  matches nothing (nearest directory: clusters/production)\n" in out
     assert f'{tmp_path}/ci/flux.yaml:2: group "production" matches nothing' in err
 
@@ -146,7 +147,8 @@ def test_the_file_of_the_checkout_is_read_from_a_directory_below(
 
 def test_a_file_that_is_named_must_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code, out, err = in_checkout(tmp_path, monkeypatch, FLEET, "no.yaml")
-    assert (code, out) == (UsageError.exit_code, "")
+    require_error(UsageError, code, err)
+    assert out == ""
     assert "no.yaml cannot be read" in err
     assert "omit it" in err
 

@@ -172,6 +172,7 @@ def test_what_loosens_runs_or_names_a_place_is_never_shared() -> None:
     assert {
         *(
             "auto-merge",
+            "accounts",
             "allow-hosts",
             "also",
             "flags",

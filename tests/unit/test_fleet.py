@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from cases_on_disk import case_named, write_tree
+from error_names import require_error
 from flux_upgrade import main
 from flux_upgrade.action.runner import SUMMARY_LIMIT
 from flux_upgrade.fleet.fleet import Fleet, Lag, Source, fleet_of
@@ -557,9 +558,9 @@ def test_without_a_report_there_is_one_clear_error(tmp_path: Path) -> None:
     )
     code, err = run(str(tmp_path))
     assert (code, err.splitlines()[0]) == (NoReport.exit_code, "flux-upgrade: no report could be read [no-report]")
-    assert run(str(tmp_path / "none.json"))[0] == UsageError.exit_code
-    assert run("a.json", "--max-age=0")[0] == UsageError.exit_code
-    assert run(f"--repositories={tmp_path / 'none'}")[0] == UsageError.exit_code
+    require_error(UsageError, *run(str(tmp_path / "none.json")))
+    require_error(UsageError, *run("a.json", "--max-age=0"))
+    require_error(UsageError, *run(f"--repositories={tmp_path / 'none'}"))
 
 
 def test_a_page_is_made_if_no_report_can_be_read(tmp_path: Path) -> None:
@@ -574,7 +575,7 @@ def test_a_page_is_made_if_no_report_can_be_read(tmp_path: Path) -> None:
     damaged = write(tmp_path / "reports" / "a.json", b"{")
     assert [(row["state"], row["repository"]) for row in rows_of(damaged)] == [("no-report", damaged)]
     assert rows_of(str(tmp_path / "reports")) != []
-    assert run(damaged)[0] == NoReport.exit_code
+    require_error(NoReport, *run(damaged))
 
 
 PLAN = report("", [installation(CLUSTER, "v2.9.4")], created_at=None)

@@ -205,7 +205,7 @@ def test_one_fails_and_the_others_go_on() -> None:
     assert [outcome.errors for outcome in done] == [(WriteFailed,), (), (Unreadable,)]
     assert tree.files["a/gotk-components.yaml"] == good
     assert tree.files["b/gotk-components.yaml"] != good
-    assert exit_code(errors(done)) == Unreadable.exit_code
+    assert exit_code(errors(done)) == Unreadable.exit_code == WriteFailed.exit_code
 
 
 def test_no_outcome_no_error() -> None:

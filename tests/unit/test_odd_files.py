@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 import written_release
 
+from error_names import require_error
 from flux_upgrade import main
 from flux_upgrade.adapters.local.worktree import DirectoryWorktree
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.proof import Proof, Verdict
-from flux_upgrade.model.errors import WriteFailed
+from flux_upgrade.model.errors import ReleaseNotFound, UnsupportedRelease, Unverified, WriteFailed
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.gotk_components.prove import prove
 from flux_upgrade.pins.regenerate import Regenerator
@@ -247,10 +248,8 @@ def test_a_damaged_archive_of_one_installation_does_not_stop_the_others(tmp_path
         (tmp_path / "tree" / name).mkdir(parents=True)
         (tmp_path / "tree" / name / "gotk-components.yaml").write_text(rendered(InstallOptions(tag)))
     out, err = io.BytesIO(), io.StringIO()
-    assert (
-        main.run(["upgrade", "--policy=minor", str(tmp_path / "tree"), f"--release-source={source}"], {}, out, err)
-        == 11
-    )
+    code = main.run(["upgrade", "--policy=minor", str(tmp_path / "tree"), f"--release-source={source}"], {}, out, err)
+    require_error(Unverified, code, err.getvalue())
     assert "failed verification" in err.getvalue()
     assert (tmp_path / "tree/b/gotk-components.yaml").read_text() == rendered(InstallOptions("v2.9.4"))
 
@@ -263,7 +262,7 @@ def test_a_release_whose_manifests_are_not_there_yet(tmp_path: Path) -> None:
     argv = ["upgrade", str(tmp_path / "gotk-components.yaml"), f"--release-source={source}"]
     assert main.run(argv, {}, out, err) == 0
     assert "Run again later" in out.getvalue().decode()
-    assert main.run([*argv, "--to=v2.9.4"], {}, out, err) == 3
+    require_error(ReleaseNotFound, main.run([*argv, "--to=v2.9.4"], {}, out, err), err.getvalue())
 
 
 def test_a_file_that_changed_while_the_run_was_going(tmp_path: Path) -> None:
@@ -317,7 +316,8 @@ def test_releases_outside_the_rules(version: str, reason: str, tmp_path: Path) -
     source = written_release.write_source(tmp_path / "releases", ("v2.9.4",))
     written_release.write_release(source, version, written_release.files("v2.10.0"))
     out, err = io.BytesIO(), io.StringIO()
-    assert main.run(["render", f"--version={version}", f"--release-source={source}"], {}, out, err) == 6
+    code = main.run(["render", f"--version={version}", f"--release-source={source}"], {}, out, err)
+    require_error(UnsupportedRelease, code, err.getvalue())
     assert reason in err.getvalue()
 
 

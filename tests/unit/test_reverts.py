@@ -143,7 +143,7 @@ def test_by_default_there_is_a_comment_alone() -> None:
     assert not state.way_back
     before = one.forge.calls
     assert one.later(hours=1) == {STAGING: "updated", PRODUCTION: "updated"}
-    assert one.forge.calls == before + 3, "it looks for no revert"
+    assert one.forge.calls == before + 4, "it looks for no revert, and deletes the merged branch"
     assert reverts(one) == []
     assert "Fix the problem, or revert this pull request." in one.forge.comments[0][1]
 

@@ -107,7 +107,7 @@ def test_what_it_does_not_serve_fails_with_the_line(
     plant(tmp_path, {"a.yaml": resource(), "b.txt": "text\n"})
     code, output = checked(tmp_path, installed, written_source)
     assert code == 1
-    assert f"- hook id: {HOOK}\n- exit code: 27\n" in output
+    assert f"- hook id: {HOOK}\n- exit code: 7\n" in output
     assert "a.yaml:1: GitRepository/podinfo: source.toolkit.fluxcd.io/v1beta2 is not served by v2.9.4" in output
     # All of the repository once, whatever is in the commit; and nothing where no manifest is.
     assert checked(tmp_path, installed, written_source, "--files", ".pre-commit-config.yaml")[0] == 1

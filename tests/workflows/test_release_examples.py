@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,8 @@ FOLDERS = ("docs", "examples", "src", ".github/scripts")
 PLACEHOLDER = re.compile(
     r"\bOWNER/|flux-upgrade(?:/\S+)?@v?0|COMMIT=0|rev: 0|frozen: v0|\bv0\.0\.0$|# v0\.0\.0", re.MULTILINE
 )
+FIRST_COMMAND = ("README.md", "docs/get-started.md")
+"""Pages that begin with the installation."""
 GH = '#!/bin/sh\necho "$*" >> "$0.calls"\n[ "$2" != list ] || cat "$0.open"\n'
 
 
@@ -84,6 +87,24 @@ def texts(tree: Path) -> dict[str, str]:
     return {path.relative_to(tree).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 
 
+def first_command(page: str) -> str:
+    return page.partition("```sh\n")[2].partition("\n")[0]
+
+
+@pytest.mark.parametrize("page", FIRST_COMMAND)
+def test_the_first_command_installs_a_clone_until_there_is_a_release(page: str, tree: Path) -> None:
+    """It is run as pipx runs it, but with the build program of this environment and without dependencies."""
+    command = shlex.split(first_command((ROOT / page).read_text()), comments=True)
+    assert command[:2] == ["pipx", "install"]
+    for name in ("pyproject.toml", "LICENSE"):
+        shutil.copy(ROOT / name, tree)
+    offline = ("--quiet", "--no-index", "--no-deps", "--no-build-isolation", f"--target={tree.parent / 'installed'}")
+    subprocess.run([sys.executable, "-m", "pip", *command[1:], *offline], cwd=tree, check=True)  # noqa: S603 of the page
+    assert (tree.parent / "installed" / "bin" / "flux-upgrade").is_file()
+    text = (ROOT / page).read_text()
+    assert "no release yet" in text.partition("<!-- until the first release -->")[2].partition("<!-- /until")[0]
+
+
 def test_all_name_one_release_by_its_commit_or_its_version() -> None:
     assert re.fullmatch(r"[\w-]+/flux-upgrade@[0-9a-f]{40} # v\d+\.\d+\.\d+", ACTION)
     named, _, version = ACTION.partition(" # ")
@@ -104,11 +125,15 @@ def test_a_release_is_named_everywhere_by_commit_and_version(tree: Path) -> None
     assert f"      - uses: octo-org/flux-upgrade@{commit} # v1.2.3\n" in after["examples/scheduled.yaml"]
     check = f"run: pipx run --spec git+https://github.com/octo-org/flux-upgrade@{commit} flux-upgrade check"
     assert re.search(rf"{re.escape(check)}.* # v1\.2\.3\n", after["examples/check-api-versions.yaml"])
-    assert "git+https://github.com/octo-org/flux-upgrade@v1.2.3 " in after["README.md"]
+    for page in FIRST_COMMAND:
+        assert first_command(after[page]) == (
+            "pipx install git+https://github.com/octo-org/flux-upgrade@v1.2.3   # or: uv tool install; Python 3.11 or later"
+        )
+        assert "until the first release" not in after[page]
+        assert "no release yet" not in after[page]
     assert f'"octo-org/flux-upgrade@{commit} # v1.2.3"' in after["src/flux_upgrade/bootstrap/workflow_file.py"]
     assert f"COMMIT={commit} VERSION=v1.2.3 " in after["docs/how-to/verify.md"]
     assert f"    rev: {commit} # frozen: v1.2.3\n" in after["docs/how-to/configure-checks.md"]
-    assert "no release yet" not in after["docs/releases.md"]
     changed = git(tree, "diff", "--name-only").splitlines()
     assert not [path for path in changed if path.startswith((".github/", "action.yml"))]
 
@@ -143,6 +168,8 @@ def test_the_next_release_takes_its_place_and_twice_is_once(tree: Path) -> None:
         after = texts(tree)
         assert not [path for path, text in after.items() if first in text or "upgrade@v1.2.3" in text]
         assert f"uses: octo-org/flux-upgrade@{second} # v1.3.0\n" in after["examples/scheduled.yaml"]
+        for page in FIRST_COMMAND:
+            assert "/octo-org/flux-upgrade@v1.3.0 " in first_command(after[page])
     removed = [line for line in git(tree, "diff", "--unified=0").splitlines() if re.match(r"-(?!--)", line)]
     assert removed
     assert all("v1.2.3" in line for line in removed)

@@ -73,11 +73,13 @@ class RecordingForge:
         match step:
             case forge.UpdatePull():
                 return Done(step.pull.number, step.pull.url, step.before)
-            case forge.ClosePull() | forge.CommentPull():
+            case forge.ClosePull() | forge.CommentPull() | forge.RecordAnswers():
                 return Done(step.pull.number, step.pull.url)
             case forge.UpdateIssue():
                 return Done(step.issue.number, step.issue.url)
-            case forge.OpenPull() | forge.OpenIssue() | forge.RevertPull():
+            case forge.RejectPull():
+                return Done(warnings=(f"closed {step.pull.url}, which {step.pull.author} opened",))
+            case forge.OpenPull() | forge.OpenIssue() | forge.RevertPull() | forge.DeleteBranch():
                 return Done()
 
 

@@ -8,7 +8,7 @@ from flux_upgrade.cli.flag_kinds import declare, declare_under, hosts_of, list_o
 from flux_upgrade.cli.options import ReportForm
 from flux_upgrade.cli.sections import NETWORK, OUTPUT, PLACES
 from flux_upgrade.manifests.options import COMPONENTS, DEFAULT_COMPONENTS, LOG_LEVELS, InstallOptions
-from flux_upgrade.model.errors import NoReport
+from flux_upgrade.model.errors import ApiRemoved, InvalidConfig, NoReport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _policy() -> Arguments:
 def declare_check(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Find every manifest on an API version that a Flux version no longer serves. Writes nothing. The exit "
-        "code is 27 if there is one."
+        f"code is {ApiRemoved.exit_code} if there is one."
     )
     form = {
         "choices": [*ReportForm],
@@ -203,7 +203,7 @@ def declare_check(parser: argparse.ArgumentParser) -> None:
 def declare_migrate(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Migrate manifests from API versions that a Flux version no longer serves, renamed fields included. "
-        "The exit code is 27 if a manifest needs a manual change."
+        f"The exit code is {ApiRemoved.exit_code} if a manifest needs a manual change."
     )
     declare(parser, {**_api_uses("Flux version that must serve the result"), **DRY_RUN}, "What to migrate")
 
@@ -242,7 +242,8 @@ def declare_rollback(parser: argparse.ArgumentParser) -> None:
 def declare_config(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Check the config file and explain its settings. Without a config file, show the defaults. In a checkout, "
-        "list the files that each group matches. The exit code is 18 if a group matches nothing."
+        "list the files that each group matches. "
+        f"The exit code is {InvalidConfig.exit_code} if a group matches nothing."
     )
     arguments = {
         "check": {"choices": ("check",), "metavar": "check", "help": "check the file, and explain it"},

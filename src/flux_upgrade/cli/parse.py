@@ -25,6 +25,7 @@ from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.oci.reference import Address, parse_address
+from flux_upgrade.model.timing import LostTime
 from flux_upgrade.model.versions import Version, is_tag
 
 TYPE_CHECKING = False
@@ -110,7 +111,8 @@ def parse_command(argv: Sequence[str], env: Mapping[str, str], timing: Timing | 
     environment = environment_of(env)
     registry = environment.registry._replace(docker_config=getattr(args, "docker_config", ""))
     registry = _of_artifact(registry, args) if hasattr(args, "plain_http") else registry
-    environment = environment._replace(timing=timing, ca_file=getattr(args, "ca_file", ""), registry=registry)
+    environment = environment._replace(timing=timing, lost=LostTime(), registry=registry)
+    environment = environment._replace(ca_file=getattr(args, "ca_file", ""))
     environment = environment._replace(allow_hosts=tuple(getattr(args, "allow_hosts", ())))
     options: Options | None = None
     match command:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from flux_upgrade.cli.options import OutputOptions, UpgradeOptions
 from flux_upgrade.config.environment import Environment, Terminal
 from flux_upgrade.model.errors import OutputFailed
+from flux_upgrade.model.exit_code import ExitCode
 from flux_upgrade.model.text import printable_lines
 from flux_upgrade.model.values import NamedTuple
 
@@ -68,7 +69,7 @@ def output_lost(error: OSError, code: int, err: IO[str]) -> int:
         f"the report could not be printed: {what}", hint="write it to a file on a disk with free space, or to a pipe"
     )
     err.write(failure(lost.slug, lost.message, lost.hint))
-    return code or lost.exit_code
+    return ExitCode.of_run((code, lost.exit_code))
 
 
 def failure(slug: str, message: str, hint: str) -> str:

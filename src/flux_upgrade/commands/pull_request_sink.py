@@ -33,8 +33,8 @@ class PullRequestSink:
     forge: Forge = field(init=False)
 
     def decide(self, inventory: Inventory) -> FetchedPlans:
-        options = self.options
-        repository = RepositorySource(options.path, options.repository, inventory.config.forge)
+        options, config = self.options, inventory.config
+        repository = RepositorySource(options.path, options.repository, config.forge, config.accounts)
         forge = build_forge(self.environment, repository)
         forge = forge if options.request.writes else RecordingForge(forge)
         self.forge = self.stack.enter_context(closing(forge))

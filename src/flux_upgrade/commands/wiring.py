@@ -6,6 +6,7 @@ from flux_upgrade.cli.flags import DEFAULT_SOURCE
 from flux_upgrade.config.environment import GITHUB_API, Environment
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.oci import SCHEME
+from flux_upgrade.model.timing import LostTime, Timing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from flux_upgrade.model.files import Tree, Worktree
     from flux_upgrade.model.oci.reference import Address
     from flux_upgrade.model.ports import ArtifactRegistry, Artifacts, Charts, FluxCli, Releases
-    from flux_upgrade.model.timing import Timing
     from flux_upgrade.pins.context import PinContext
     from flux_upgrade.pins.regenerate import Regenerator
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _API_REPOSITORY = "/repos/"
 _MAX_CONFIG = 1 << 20
 _ELSEWHERE = "; or use a directory as --release-source"
+_SOURCE = "the source of Flux releases"
 
 
 def build_releases(environment: Environment, source: str) -> Releases:
@@ -62,14 +63,14 @@ def _build_remote(environment: Environment, source: str) -> Releases:
     if not marked or repository.count("/") != 1:
         from flux_upgrade.adapters.releases.http import HttpReleases
 
-        return HttpReleases(source, build_client(environment, advice=_ELSEWHERE), cache)
+        return HttpReleases(source, build_client(environment, charged_to=_SOURCE, advice=_ELSEWHERE), cache)
     from flux_upgrade.adapters.releases.http import GitHubReleases
     from flux_upgrade.adapters.releases.registry import FluxManifestsRegistry
 
     # An Enterprise Server has raw files below /raw; github.com has a host for them.
     raw = "https://raw.githubusercontent.com" if api == GITHUB_API else f"{api.removesuffix('/api/v3')}/raw"
     return GitHubReleases(
-        build_client(environment, api, environment.tokens.releases, advice=_ELSEWHERE),
+        build_client(environment, api, environment.tokens.releases, charged_to=_SOURCE, advice=_ELSEWHERE),
         cache,
         FluxManifestsRegistry(build_client(environment), credentials=build_credentials(environment)),
         repository=repository,
@@ -180,18 +181,35 @@ def build_chart_credentials(environment: Environment) -> ChartCredentials:
     )
 
 
-def build_client(
-    environment: Environment, origin: str = "", token: str = "", *, egress: Egress | None = None, advice: str = ""
+def build_client(  # noqa: PLR0913 all but the first have a default
+    environment: Environment,
+    origin: str = "",
+    token: str = "",
+    *,
+    charged_to: str | None = "",
+    egress: Egress | None = None,
+    advice: str = "",
 ) -> Client:
-    """An http client whose token goes to one origin alone. ``egress``: for hosts that the tree names."""
+    """An http client whose token goes to one origin alone.
+
+    ``charged_to``: who pays for failed requests; empty: their hosts; None: nobody, so that there is no limit.
+    ``egress``: for hosts that the tree names.
+    """
+    from flux_upgrade.adapters.http.budget import Budget
     from flux_upgrade.adapters.http.cache import EtagCache
     from flux_upgrade.adapters.http.client import Client, Credential
 
-    credential = Credential(origin, token) if token else None
-    etags, ca_file = EtagCache(environment.cache_dir or None), environment.ca_file or None
-    timing, progress = build_timing(environment), environment.progress
+    timing, lost = build_timing(environment), environment.lost or LostTime()
     return Client(
-        timing, credential=credential, etags=etags, ca_file=ca_file, progress=progress, egress=egress, advice=advice
+        timing,
+        credential=Credential(origin, token) if token else None,
+        etags=EtagCache(environment.cache_dir or None),
+        ca_file=environment.ca_file or None,
+        timeout=timing.patience.request,
+        budget=None if charged_to is None else Budget(lost, timing.patience.host, charged_to),
+        progress=environment.progress,
+        egress=egress,
+        advice=advice,
     )
 
 
@@ -201,8 +219,6 @@ def build_timing(environment: Environment) -> Timing:
         return environment.timing
     import random
     import time
-
-    from flux_upgrade.model.timing import Timing
 
     return Timing(now=time.time, sleep=time.sleep, jitter=random.random)
 

@@ -27,6 +27,7 @@ class RepositorySource(NamedTuple):
     path: str  # In the checkout
     repository: str  # As `--repository`; empty: the checkout's remote `origin`
     forge: str  # As the config file has it; empty: the remote's host decides
+    accounts: tuple[str, ...] = ()  # Logins that flux-upgrade acted as before, as the config file has them
 
     @property
     def is_name(self) -> bool:
@@ -43,14 +44,14 @@ class RepositorySource(NamedTuple):
 def build_forge(environment: Environment, source: RepositorySource) -> Forge:
     """Raises UsageError."""
     if source.is_name:
-        return github_forge(environment, source.repository)
+        return github_forge(environment, source.repository, source.accounts)
     from flux_upgrade.adapters.git.remotes import RemoteAccess, is_at, repository_of
 
     checkout = build_checkout(environment, find(source.path))
     url = source.repository or checkout.remote_url()
     flavour = source.flavour(url, environment)
     if flavour == _GITHUB:
-        return github_forge(environment, repository_of(url))
+        return github_forge(environment, repository_of(url), source.accounts)
     from flux_upgrade.adapters.git.forge import GitForge
 
     # Gitea's and Forgejo's runners say where they are in GitHub's words, and their token is for that server.
@@ -60,17 +61,17 @@ def build_forge(environment: Environment, source: RepositorySource) -> Forge:
     return GitForge(RemoteAccess(url, flavour, token), variables, build_timing(environment).now, checkout)
 
 
-def github_forge(environment: Environment, repository: str) -> Forge:
+def github_forge(environment: Environment, repository: str, accounts: tuple[str, ...] = ()) -> Forge:
     from flux_upgrade.adapters.github.forge import GitHubForge
 
-    return GitHubForge(build_github(environment), repository, environment.tokens.repository)
+    return GitHubForge(build_github(environment), repository, environment.tokens.repository, accounts)
 
 
 def build_github(environment: Environment) -> GitHubApi:
     from flux_upgrade.adapters.github.api import GitHubApi
 
     github = environment.github
-    client = build_client(environment, github.api_url, environment.tokens.repository)
+    client = build_client(environment, github.api_url, environment.tokens.repository, charged_to=None)
     timing = build_timing(environment)
     return GitHubApi(client, timing, api_url=github.api_url, graphql_url=github.graphql_url)
 

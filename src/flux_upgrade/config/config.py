@@ -140,6 +140,7 @@ class Config(NamedTuple):
     name: str = ""  # Of the file, from the repository's root; empty for the usual one
     limits: Limits = Limits()
     allow_hosts: tuple[str, ...] = ()  # That the tree names, and that are asked though they are not public
+    accounts: tuple[str, ...] = ()  # Logins whose pull requests count as those of the token's account
     dashboard: bool = False  # Whether an issue shows everything
     also: tuple[Also, ...] = ()
     extends: str = ""  # As it is written; empty: the file extends no other

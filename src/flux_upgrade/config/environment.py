@@ -10,7 +10,7 @@ from flux_upgrade.model.values import NamedTuple
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.model.ports import Progress
-    from flux_upgrade.model.timing import Timing
+    from flux_upgrade.model.timing import LostTime, Timing
 
 GITHUB_SERVER = "https://github.com"
 GITHUB_API = "https://api.github.com"
@@ -126,6 +126,7 @@ class Environment(NamedTuple):
     cache_dir: str = ""
     ca_file: str = ""
     timing: Timing | None = None
+    lost: LostTime | None = None  # What the clients of the run share; None: each has its own
     terminal: Terminal = Terminal()
     progress: Progress | None = None  # None: nobody is told
     allow_hosts: tuple[str, ...] = ()

@@ -128,6 +128,7 @@ def _commit_of(text: str) -> str:
 
 _LABEL = TextShape("a label (at most 50 characters, no comma)", r"(?!\s|.*\s$)[^,\x00-\x1f\x7f-\x9f]+", longest=50)
 _PERSON = TextShape("a login, without @", _LOGIN, longest=100)
+_CREATOR = TextShape("a login, without @", rf"{_LOGIN}(?:\[bot\])?", longest=100)
 _REVIEWER = TextShape("a login or org/team, without @", f"{_LOGIN}(?:/{_LOGIN})?", longest=200)
 PATTERN = TextShape(
     "a pattern as in .gitignore, relative to the repository's root",
@@ -330,6 +331,14 @@ _OWN = (
         "[share a config file](../how-to/share-a-config.md). The keys of the file that extends it win.",
     ),
     Key(
+        "accounts",
+        ListShape(_CREATOR),
+        "Logins that flux-upgrade used before you gave it another token: `alice`, `fleet-upgrades[bot]`. Their pull "
+        "requests count as its own. In a run for a pull request, flux-upgrade ignores this key. See "
+        "[Who may answer](../how-to/act-on-answers.md#who-may-answer).",
+        "[]",
+    ),
+    Key(
         "allow-hosts",
         ListShape(HOST),
         "Hosts that your files name and that flux-upgrade contacts although they have no public address or use plain "
@@ -397,7 +406,6 @@ GROUP_NAME = TextShape(
 _CONTEXT = TextShape(
     "the context of a commit status, in which `*` matches any text", r"(?!\s|.*\s$)[^\x00-\x1f\x7f-\x9f]+", longest=255
 )
-_CREATOR = TextShape("a login, without @", rf"{_LOGIN}(?:\[bot\])?", longest=100)
 HEALTHY = MappingShape(
     (
         Key(

@@ -1,4 +1,4 @@
-"""Every error that a user can meet: one class, one exit code, one remedy each.
+"""Every error that a user can meet: one class, one name, one remedy each.
 
 A message is a single line that says what is wrong; ``hint`` says what to do about it. ``main`` prints both
 on stderr and exits with ``exit_code``. ``docs/reference/exit-codes.md`` is made from these classes and
@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 from itertools import islice
 
+from flux_upgrade.model.exit_code import ExitCode
 from flux_upgrade.model.text import one_line
 
 LIMITS = {
@@ -25,10 +26,10 @@ _LONGEST = 500  # Characters of it
 class FluxUpgradeError(Exception):
     """The base of all."""
 
-    exit_code = 1
+    exit_code = ExitCode.DEFECT
     slug = "error"
 
-    def __init_subclass__(cls, *, exit_code: int = 0, slug: str = "") -> None:
+    def __init_subclass__(cls, *, exit_code: ExitCode = ExitCode.DONE, slug: str = "") -> None:
         """Without an exit code of its own, a class has that of its base."""
         cls.exit_code, cls.slug = exit_code or cls.exit_code, slug or cls.slug
 
@@ -38,31 +39,31 @@ class FluxUpgradeError(Exception):
         self.hint = hint
 
 
-class Unexpected(FluxUpgradeError, exit_code=1, slug="unexpected"):
+class Unexpected(FluxUpgradeError, exit_code=ExitCode.DEFECT, slug="unexpected"):
     """An unexpected error: a bug in flux-upgrade."""
 
 
-class UsageError(FluxUpgradeError, exit_code=2, slug="usage"):
+class UsageError(FluxUpgradeError, exit_code=ExitCode.USAGE, slug="usage"):
     """A flag, value or path is not valid."""
 
 
-class ReleaseNotFound(FluxUpgradeError, exit_code=3, slug="release-not-found"):
+class ReleaseNotFound(FluxUpgradeError, exit_code=ExitCode.SOURCE, slug="release-not-found"):
     """The release source does not have the Flux release."""
 
 
-class SourceUnavailable(FluxUpgradeError, exit_code=4, slug="source-unavailable"):
+class SourceUnavailable(FluxUpgradeError, exit_code=ExitCode.SOURCE, slug="source-unavailable"):
     """The release source is unreachable or denies access, or its rate limit is exceeded."""
 
 
-class UntrustedArchive(FluxUpgradeError, exit_code=5, slug="untrusted-archive"):
+class UntrustedArchive(FluxUpgradeError, exit_code=ExitCode.SOURCE, slug="untrusted-archive"):
     """A release archive does not match its checksum, is damaged, or has unexpected content."""
 
 
-class ImplausibleRelease(UntrustedArchive, exit_code=30, slug="implausible-release"):
+class ImplausibleRelease(UntrustedArchive, exit_code=ExitCode.SOURCE, slug="implausible-release"):
     """The release source has the content of another release under this version."""
 
 
-class UnsupportedRelease(FluxUpgradeError, exit_code=6, slug="unsupported-release"):
+class UnsupportedRelease(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="unsupported-release"):
     """The release is newer than this flux-upgrade supports, and could not be verified."""
 
     def __init__(self, message: str, *, hint: str = "", pending: bool = False) -> None:
@@ -71,31 +72,31 @@ class UnsupportedRelease(FluxUpgradeError, exit_code=6, slug="unsupported-releas
         self.pending = pending
 
 
-class NothingFound(FluxUpgradeError, exit_code=7, slug="nothing-found"):
+class NothingFound(FluxUpgradeError, exit_code=ExitCode.NOTHING_FOUND, slug="nothing-found"):
     """The given path has no Flux installation."""
 
 
-class Unreadable(FluxUpgradeError, exit_code=8, slug="unreadable"):
+class Unreadable(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="unreadable"):
     """A file is damaged: conflict markers, invalid YAML, two manifests in one file, or a stub."""
 
 
-class EditConflict(FluxUpgradeError, exit_code=9, slug="edit-conflict"):
+class EditConflict(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="edit-conflict"):
     """The release changes or removes a field that you edited manually. Nothing was written."""
 
 
-class Downgrade(FluxUpgradeError, exit_code=10, slug="downgrade"):
+class Downgrade(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="downgrade"):
     """The installation, or one of its controllers, is newer than the requested version."""
 
 
-class Unverified(FluxUpgradeError, exit_code=11, slug="unverified"):
+class Unverified(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="unverified"):
     """The manifest could not be verified (Flux v0, a development build, an unknown release)."""
 
 
-class WriteFailed(FluxUpgradeError, exit_code=12, slug="write-failed"):
+class WriteFailed(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="write-failed"):
     """A file could not be written. Its previous content is unchanged."""
 
 
-class ForgeUnavailable(FluxUpgradeError, exit_code=13, slug="forge-unavailable"):
+class ForgeUnavailable(FluxUpgradeError, exit_code=ExitCode.SOURCE, slug="forge-unavailable"):
     """Your Git host is unreachable or returns an error, or its rate limit is exceeded."""
 
 
@@ -107,87 +108,87 @@ class LimitReached(ForgeUnavailable):
         self.until = until
 
 
-class ForbiddenByForge(FluxUpgradeError, exit_code=14, slug="forbidden"):
+class ForbiddenByForge(FluxUpgradeError, exit_code=ExitCode.REFUSED, slug="forbidden"):
     """Your Git host denies access: the token or a repository setting does not allow the action."""
 
 
-class RepositoryUnfit(FluxUpgradeError, exit_code=15, slug="repository-unfit"):
+class RepositoryUnfit(FluxUpgradeError, exit_code=ExitCode.REFUSED, slug="repository-unfit"):
     """The repository cannot have pull requests: it is empty or archived, or the base branch is missing."""
 
 
-class CheckoutDiffers(FluxUpgradeError, exit_code=16, slug="checkout-differs"):
+class CheckoutDiffers(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="checkout-differs"):
     """A file that flux-upgrade would change differs between the checkout and the base branch."""
 
 
-class Overtaken(FluxUpgradeError, exit_code=17, slug="overtaken"):
+class Overtaken(FluxUpgradeError, exit_code=ExitCode.REFUSED, slug="overtaken"):
     """Another user or run changed the branch, pull request or tag during the run."""
 
 
-class DraftsUnavailable(FluxUpgradeError, exit_code=14, slug="drafts-unavailable"):
+class DraftsUnavailable(FluxUpgradeError, exit_code=ExitCode.REFUSED, slug="drafts-unavailable"):
     """The repository does not support draft pull requests."""
 
 
-class InvalidConfig(FluxUpgradeError, exit_code=18, slug="config"):
+class InvalidConfig(FluxUpgradeError, exit_code=ExitCode.USAGE, slug="config"):
     """The config file has invalid keys or values, or `config check` found a group without a match."""
 
 
-class UnsupportedPin(FluxUpgradeError, exit_code=19, slug="unsupported-pin"):
+class UnsupportedPin(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="unsupported-pin"):
     """A version is written in a form that flux-upgrade cannot change safely. It is unchanged."""
 
 
-class RegistryUnavailable(SourceUnavailable, exit_code=20, slug="registry-unavailable"):
+class RegistryUnavailable(SourceUnavailable, exit_code=ExitCode.SOURCE, slug="registry-unavailable"):
     """The registry is unreachable or returns an error, or its rate limit is exceeded."""
 
 
-class ForbiddenByRegistry(SourceUnavailable, exit_code=21, slug="forbidden-by-registry"):
+class ForbiddenByRegistry(SourceUnavailable, exit_code=ExitCode.REFUSED, slug="forbidden-by-registry"):
     """The registry denies access: the credentials or a repository rule do not allow the action."""
 
 
-class NoWayBack(FluxUpgradeError, exit_code=22, slug="no-way-back"):
+class NoWayBack(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="no-way-back"):
     """The tag has no previous digest to roll back to."""
 
 
-class AlreadyBootstrapped(FluxUpgradeError, exit_code=23, slug="already-bootstrapped"):
+class AlreadyBootstrapped(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="already-bootstrapped"):
     """Another Flux already reconciles the path or the cluster. Nothing was written."""
 
 
-class ClusterUnavailable(FluxUpgradeError, exit_code=24, slug="cluster-unavailable"):
+class ClusterUnavailable(FluxUpgradeError, exit_code=ExitCode.SOURCE, slug="cluster-unavailable"):
     """The cluster is unreachable, denies access, or rejects the objects to apply."""
 
 
-class ClusterUnfit(FluxUpgradeError, exit_code=25, slug="cluster-unfit"):
+class ClusterUnfit(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="cluster-unfit"):
     """The cluster does not support this Flux release, or its kustomization does not build."""
 
 
-class NotReady(FluxUpgradeError, exit_code=26, slug="not-ready"):
+class NotReady(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="not-ready"):
     """Flux was applied to the cluster but did not become ready before the timeout."""
 
 
-class ApiRemoved(FluxUpgradeError, exit_code=27, slug="api-removed"):
+class ApiRemoved(FluxUpgradeError, exit_code=ExitCode.API_REMOVED, slug="api-removed"):
     """Manifests use API versions that the release no longer serves and that were not migrated."""
 
 
-class ForeignCheckout(FluxUpgradeError, exit_code=28, slug="foreign-checkout"):
+class ForeignCheckout(FluxUpgradeError, exit_code=ExitCode.USAGE, slug="foreign-checkout"):
     """Another user owns the checkout, and Git does not trust it, or its configuration is not used."""
 
 
-class HostNotAllowed(SourceUnavailable, exit_code=29, slug="host-not-allowed"):
+class HostNotAllowed(SourceUnavailable, exit_code=ExitCode.USAGE, slug="host-not-allowed"):
     """The repository names a host that flux-upgrade does not contact unless you allow it."""
 
 
-class SharedConfigUnusable(FluxUpgradeError, exit_code=33, slug="shared-config"):
+class SharedConfigUnusable(FluxUpgradeError, exit_code=ExitCode.USAGE, slug="shared-config"):
     """The config file that `extends` names cannot be read or is not valid. Nothing was changed."""
 
 
-class OutputFailed(FluxUpgradeError, exit_code=31, slug="output-failed"):
+class OutputFailed(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="output-failed"):
     """The report could not be printed: standard output is closed, or its disk is full. The run did its work."""
 
 
-class NoResources(FluxUpgradeError, exit_code=32, slug="no-resources"):
+class NoResources(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="no-resources"):
     """The machine has too few open files, processes, memory or disk space for the run."""
 
 
-class NoReport(FluxUpgradeError, exit_code=34, slug="no-report"):
+class NoReport(FluxUpgradeError, exit_code=ExitCode.NOTHING_FOUND, slug="no-report"):
     """A repository has no report for `flux-upgrade fleet`, or its report cannot be read. The page shows it."""
 
 

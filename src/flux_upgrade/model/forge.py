@@ -32,8 +32,21 @@ class Commit(NamedTuple):
     """Oid of the base's commit that the forge itself merged into it since: then ``oid`` is that of the merge."""
 
 
+class Answers(NamedTuple):
+    """Which answers to a pull request or an issue count, by who gave them.
+
+    Approvals and lifts count only from users who may write to the repository. A refusal counts from anybody.
+    """
+
+    ready: bool | None = True  # Whether a user who may write marked it ready; None if nobody did
+    reopened: bool = True  # Whether a user who may write reopened it, or nobody did
+    body: bool = True  # Whether all who edited the body since flux-upgrade wrote it may write
+    labels: tuple[str, ...] = ()  # Labels of flux-upgrade that another user added; ``labels`` leaves them out
+    record: tuple[str, ...] = ()  # ``MarkerState.answers`` with what this run asked the Git host
+
+
 class PullRequest(NamedTuple):
-    """A pull request whose head is in the repository itself."""
+    """A pull request that an account of flux-upgrade opened from a branch of the repository itself."""
 
     number: int
     id: str  # GraphQL's node id; empty where the forge has none
@@ -55,6 +68,8 @@ class PullRequest(NamedTuple):
     """Login of who turned on auto-merge, as ``CommitStatus.creator``; None: it is off, or unknown."""
     is_queued: bool = False  # It is in the merge queue, which any change would remove it from
     is_rebase_asked: bool = False  # A box of the dashboard asks for what its own rebase box does
+    author: str = ""  # Login of who opened it, as ``CommitStatus.creator``
+    answers: Answers = Answers()
 
 
 class Issue(NamedTuple):
@@ -68,7 +83,8 @@ class Issue(NamedTuple):
     is_open: bool = True
     closed_at: str = ""  # RFC 3339, UTC; of a closed one
     is_closed_by_bot: bool = False  # As of a pull request
-    is_own: bool = False  # The account that the token acts as has opened it
+    is_own: bool = False  # An account of flux-upgrade opened it
+    answers: Answers = Answers()
 
 
 class Branch(NamedTuple):
@@ -83,6 +99,9 @@ class Branch(NamedTuple):
     forbids_creation: bool = False  # It does not exist, and the repository's rules keep us from creating it
     needs_signature: bool = False  # The repository's rules require signed commits on it, and ours would not be
     elsewhere: str = ""  # Address of an open pull request of it into another base; empty where there is none
+    others: tuple[PullRequest, ...] = ()
+    """Pull requests of it into the base that other accounts opened. They answer nothing, and are never updated."""
+    is_kept: bool = False  # The repository's rules forbid deleting it
 
     @property
     def open_pull(self) -> PullRequest | None:
@@ -90,8 +109,8 @@ class Branch(NamedTuple):
 
 
 def is_merged(branch: Branch) -> bool:
-    """Whether its head was merged as it is."""
-    merged = (pull.head for pull in branch.pulls if pull.state is PullState.MERGED)
+    """Whether its head was merged as it is, by whoever opened the pull request."""
+    merged = (pull.head for pull in (*branch.pulls, *branch.others) if pull.state is PullState.MERGED)
     return any(each is not None and branch.head is not None and each.oid == branch.head.oid for each in merged)
 
 
@@ -245,6 +264,30 @@ class ClosePull(NamedTuple):
     body: str
 
 
+class RejectPull(NamedTuple):
+    """Close a pull request that another account opened from a branch of ours, and say why in a comment, once.
+
+    The first line of ``comment`` is a marker, as in ``CommentPull``.
+    """
+
+    pull: PullRequest
+    comment: str
+
+
+class RecordAnswers(NamedTuple):
+    """Write ``Answers.record`` into the body of a pull request, whatever its state."""
+
+    pull: PullRequest
+    body: str
+
+
+class DeleteBranch(NamedTuple):
+    """Delete a merged branch of ours, if its head still is ``before``."""
+
+    branch: str
+    before: str
+
+
 class CommentPull(NamedTuple):
     """Comment on a pull request, once: ``body`` remembers it.
 
@@ -286,7 +329,18 @@ class UpdateIssue(NamedTuple):
     reopen: bool = False
 
 
-Step = OpenPull | UpdatePull | ClosePull | CommentPull | RevertPull | OpenIssue | UpdateIssue
+Step = (
+    OpenPull
+    | UpdatePull
+    | ClosePull
+    | RejectPull
+    | RecordAnswers
+    | DeleteBranch
+    | CommentPull
+    | RevertPull
+    | OpenIssue
+    | UpdateIssue
+)
 
 
 class Done(NamedTuple):

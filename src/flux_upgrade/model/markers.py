@@ -39,6 +39,8 @@ STATUS = "status"
 """Of ``MarkerState.given``: the server refused the status of this commit, so that it is not tried again."""
 MIGRATED = "migrated"  # The box by which people say that `flux migrate` ran in the cluster
 PROOF = "flux-upgrade/proof"  # The context of the commit status
+APPROVED_LABEL = "flux-upgrade/approved"  # Approves an upgrade
+REBASE_LABEL = "flux-upgrade/rebase"  # Has an edited branch recreated
 PENDING = "flux-upgrade/pending"  # The label of the issues that stand in for drafts
 DASHBOARD = "flux-upgrade/dashboard"  # The label of the issue that is the dashboard
 _TRAILER = re.compile(r"^(Flux-Upgrade-[A-Za-z]+): (.+)$", re.MULTILINE)
@@ -84,6 +86,7 @@ class MarkerState(NamedTuple):
 
     Neither is what the server refused: it is here, too.
     """
+    answers: tuple[str, ...] = ()  # Answers whose authors the Git host was asked about, as ``AnswerRecord`` writes them
 
 
 def content_entry(path: str, content: bytes) -> str:
@@ -149,9 +152,22 @@ def block(text: str, state: MarkerState) -> str:
     return _framed(text, {key: value for key, value in state._asdict().items() if value})
 
 
-def dashboard_block(text: str, scope: str) -> str:
+def dashboard_block(text: str, scope: str, answers: tuple[str, ...] = ()) -> str:
     """As ``block``, for the dashboard. ``scope``: what it is about, should a repository have several."""
-    return _framed(text, {"dashboard": scope})
+    return _framed(text, {"dashboard": scope, **({"answers": answers} if answers else {})})
+
+
+def answers_of(body: str) -> tuple[str, ...]:
+    """Return ``MarkerState.answers`` of a pull request, an issue or a dashboard."""
+    return _texts((_content(body) or {}).get("answers"))
+
+
+def with_answers(body: str, answers: tuple[str, ...]) -> str | None:
+    """Return ``body`` with another ``MarkerState.answers``; None if it has no block, or that changes nothing."""
+    begin, content = _BEGIN.search(body), _content(body)
+    if begin is None or content is None or answers_of(body) == answers:
+        return None
+    return body[: begin.start()] + _begin({**content, "answers": answers}) + body[begin.end() :]
 
 
 def dashboard_scope(body: str) -> str | None:
@@ -162,10 +178,17 @@ def dashboard_scope(body: str) -> str | None:
 
 
 def _framed(text: str, state: Mapping[str, object]) -> str:
+    return f"{_begin(state)}{text.strip()}\n{_END}\n"
+
+
+def _begin(state: Mapping[str, object]) -> str:
     content = json.dumps(state)
     # A comment ends at the first `-->`, whatever stands in the JSON.
     safe = content.replace("<", "\\u003c").replace(">", "\\u003e").replace("--", "-\\u002d")
-    return f"<!-- flux-upgrade {safe} -->\n{text.strip()}\n{_END}\n"
+    return f"<!-- flux-upgrade {safe} -->\n"
+
+
+_LISTS = ("paths", "stored", "moved", "given", "answers")
 
 
 def state_of(body: str) -> MarkerState | None:
@@ -174,14 +197,16 @@ def state_of(body: str) -> MarkerState | None:
     if content is None:
         return None
     known = {name: content[name] for name in MarkerState._fields if name in content}
-    paths, stored, moved, given = (known.pop(name, []) for name in ("paths", "stored", "moved", "given"))
+    lists = [known.pop(name, []) for name in _LISTS]
+    paths, *_ = lists
     kinds: dict[str, type] = {"pending": bool, "stopped": bool}
     if not {"group", "subject", "target"} <= set(known) or not isinstance(paths, list):
         return None
     if any(not isinstance(value, kinds.get(name, str)) for name, value in known.items()):
         return None
     known["target"] = Version(known["target"])
-    return MarkerState(**known, paths=_texts(paths), stored=_texts(stored), moved=_texts(moved), given=_texts(given))
+    known |= {name: _texts(value) for name, value in zip(_LISTS, lists, strict=True)}
+    return MarkerState(**known)
 
 
 def _content(body: str) -> dict[str, Any] | None:
@@ -246,6 +271,11 @@ def checkbox(name: str, text: str, *, is_ticked: bool = False) -> str:
 def unticked(body: str, *names: str) -> str:
     """``body`` with boxes open again: a tick is about the pull request as it was then."""
     return _BOX.sub(lambda found: f"{found[1]}[ ]{found[2]}" if found[3] in names else found[0], body)
+
+
+def without_ticks(body: str, *kept: str) -> str:
+    """Return ``body`` with all boxes open but those named ``kept``."""
+    return _BOX.sub(lambda found: found[0] if found[3] in kept else f"{found[1]}[ ]{found[2]}", body)
 
 
 def accepted(body: str) -> list[str]:

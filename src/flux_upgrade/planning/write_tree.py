@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from flux_upgrade.model.errors import FluxUpgradeError, known
+from flux_upgrade.model.exit_code import ExitCode
 from flux_upgrade.model.files import Worktree
 from flux_upgrade.planning.plan import Plan, files_after, files_before
 
@@ -66,5 +67,5 @@ def _write(plans: Sequence[Plan], worktree: Worktree) -> FluxUpgradeError | None
 
 
 def exit_code(errors: Iterable[type[FluxUpgradeError]]) -> int:
-    """0, or the code of the most severe: the smallest."""
-    return min((error.exit_code for error in errors), default=0)
+    """Return the exit code of a run that met these errors."""
+    return ExitCode.of_run(error.exit_code for error in errors)

@@ -1,7 +1,8 @@
 """Approvals and rejections of earlier proposals, read from pull requests and issues.
 
 A closed pull request, a deleted branch (GitHub closes its pull request) and a reverted
-merge are rejections. A draft that was marked ready and our label are approvals.
+merge are rejections. A draft that was marked ready and our label are approvals. Approvals count only
+from users who may write to the repository, see ``forge.Answers``; rejections from anybody.
 """
 
 from __future__ import annotations
@@ -9,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from flux_upgrade.model import markers
-from flux_upgrade.model.forge import Branch, Issue, PullRequest, PullState, Repository
+from flux_upgrade.model.forge import Branch, Commit, Issue, PullRequest, PullState, Repository
 from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.decision import BumpKind, Feedback, Rejection
 from flux_upgrade.policy.hold_reasons import HoldReason
 
-APPROVED = "flux-upgrade/approved"  # The label that approves a bump; a reviewer sets it
-REBASE = "flux-upgrade/rebase"  # The label that has an edited branch recreated; a reviewer sets it
+APPROVED, REBASE = markers.APPROVED_LABEL, markers.REBASE_LABEL
 
 
 def feedback_of(  # noqa: PLR0913 three sources, and the four facts that select from them
@@ -54,7 +54,7 @@ def feedback_of(  # noqa: PLR0913 three sources, and the four facts that select 
             given += () if is_older else _approvals(state, pull, path)
             if _proposed(state, path) not in reopened:
                 rejections += _refusals(state, pull, path, current)
-            if pull.state is PullState.OPEN:
+            if _is_open(pull):
                 # It was opened, or opened again, after all that was said of what it proposes. The merge of an older
                 # patch may be reverted later.
                 reopened.add(_proposed(state, path))
@@ -78,7 +78,7 @@ def feedback_of(  # noqa: PLR0913 three sources, and the four facts that select 
         unmigrated,
         tuple(stored),
         tuple(entry for state in moved for entry in state.moved),
-        tuple(entry for pull, _ in all_pulls if pull.state is PullState.OPEN for entry in markers.accepted(pull.body)),
+        tuple(entry for pull, _ in all_pulls if pull.state is PullState.OPEN for entry in accepted(pull)),
         tuple(dict.fromkeys(state.target for state in moved if state.subject == BumpKind.MIGRATION)),
     )
 
@@ -96,8 +96,8 @@ def _pulls_of(branch: Branch, former: Iterable[Branch], path: str) -> list[tuple
         for each in former
         if each.name.rpartition("/")[2] == kind
         for pull in each.pulls
-        # One without paths may be about any file.
-        if (state := state_of(pull)) and state.paths and markers.target_of(state, path)
+        # One without paths may be about any file: it counts only if a stranger may have changed them.
+        if (state := state_of(pull)) and (state.paths or not pull.answers.body) and markers.target_of(state, path)
     ]
     return sorted([*own, *theirs], key=lambda each: each[0].number, reverse=True) if theirs else own
 
@@ -136,7 +136,7 @@ def _migrated(
         target = markers.target_of(state, path)
         if not target or not state.migrate:
             continue
-        if markers.is_ticked(pull.body, markers.MIGRATED):
+        if has_confirmed(pull, markers.MIGRATED):
             tags = state.migrate.split(",")
             migrated += tags
             since += tags if pull.state is PullState.OPEN or pull.closed_at > max(moved, default="") else ()
@@ -154,7 +154,7 @@ def _newest(issues: Iterable[Issue], group: str, path: str) -> Iterable[tuple[Is
     """The newest issue for each kind of bump: of an update group, or about a file that had another group."""
     found: dict[str, tuple[Issue, markers.MarkerState]] = {}
     for issue in sorted(issues, key=lambda issue: issue.number):
-        state = markers.state_of(issue.body)
+        state = state_of(issue) if issue.is_own else None
         if state is None or state.subject not in set(BumpKind):
             continue
         # A run about an artifact has groups of its own, see ``clusters.groups.of_artifact``.
@@ -185,23 +185,71 @@ def _cut_off(branch: Branch) -> Iterator[str]:
     head = branch.head
     if head is None or not markers.is_ours(head):
         return
-    if all(pull.head is None or pull.head.oid != head.oid for pull in branch.pulls):
+    if all(pull.head is None or pull.head.oid != head.oid for pull in (*branch.pulls, *branch.others)):
         approval = markers.trailers(head.message).get(markers.OPENING, "")
         if approval:
             yield approval
 
 
-def state_of(pull: PullRequest) -> markers.MarkerState | None:
-    """What we wrote into the pull request; from its commit, should the body have lost it."""
-    state = markers.state_of(pull.body)
-    if state is not None or pull.head is None:
+def state_of(answered: PullRequest | Issue) -> markers.MarkerState | None:
+    """Return what we wrote into a pull request or an issue.
+
+    It is read from the commit if the body lost it, or if a user without write access edited the body.
+    """
+    state = markers.state_of(answered.body)
+    head = answered.head if isinstance(answered, PullRequest) else None
+    if state is not None and answered.answers.body:
         return state
-    trailers = markers.trailers(pull.head.message)
+    committed = _committed(head) if head is not None else None
+    return committed if state is None else _doubted(state, committed or state)
+
+
+def _committed(head: Commit) -> markers.MarkerState | None:
+    trailers = markers.trailers(head.message)
     names = (markers.GROUP, markers.SUBJECT, markers.TARGET, markers.APPROVAL)
     group, subject, target, approval = (trailers.get(name, "") for name in names)
     if not (group and subject and target):
         return None
     return markers.MarkerState(group, subject, Version(target), approval=approval)
+
+
+def _doubted(state: markers.MarkerState, known: markers.MarkerState) -> markers.MarkerState:
+    """Return what may be believed of a state that a stranger may have written: what makes no decision less careful.
+
+    Without paths, it is about all files of its group.
+    ``known``: what the commit says, or the state itself for want of a commit.
+    """
+    doubted = markers.MarkerState(known.group, known.subject, known.target)
+    return doubted._replace(
+        approval=known.approval if known is not state else "",
+        title=state.title,
+        stopped=state.stopped,
+        failed=state.failed,
+        migrate=state.migrate,
+        held=state.held,
+        config=state.config,
+        given=tuple(sorted({*state.given, markers.AUTO_MERGE})),  # What merges by itself is not turned on again
+    )
+
+
+def believed_body(answered: PullRequest | Issue) -> str:
+    """Return the body. If a stranger may have ticked boxes in it, only the one that refuses stays ticked."""
+    return answered.body if answered.answers.body else markers.without_ticks(answered.body, markers.SKIP)
+
+
+def accepted(pull: PullRequest) -> list[str]:
+    """Return the entries of ticked boxes that accept a break, if only users who may write edited the body."""
+    return markers.accepted(pull.body) if pull.answers.body else []
+
+
+def has_confirmed(pull: PullRequest, box: str) -> bool:
+    """Whether a box that makes a decision less careful is ticked, and only users who may write edited the body."""
+    return pull.answers.body and markers.is_ticked(pull.body, box)
+
+
+def _is_open(pull: PullRequest) -> bool:
+    """Whether it is open, and was not reopened by a user whose answer does not count."""
+    return pull.state is PullState.OPEN and pull.answers.reopened
 
 
 def issue_of(repository: Repository, slug: str, bump_kind: str) -> Issue | None:
@@ -211,7 +259,7 @@ def issue_of(repository: Repository, slug: str, bump_kind: str) -> Issue | None:
 
 def issues_of(repository: Repository, slug: str, bump_kind: str) -> tuple[Issue, ...]:
     """Those that are open, oldest first: two runs at once make two, for issues may be alike."""
-    states = ((issue, markers.state_of(issue.body)) for issue in repository.issues)
+    states = ((issue, state_of(issue)) for issue in repository.issues if issue.is_own)
     found = (
         issue
         for issue, state in states
@@ -234,7 +282,7 @@ def _proposed(state: markers.MarkerState, path: str) -> str:
 
 
 def _approvals(state: markers.MarkerState, pull: PullRequest, path: str) -> Iterator[str]:
-    if pull.state is not PullState.OPEN or markers.is_ticked(pull.body, markers.SKIP):
+    if not _is_open(pull) or markers.is_ticked(pull.body, markers.SKIP):
         return
     proposed = _proposed(state, path)
     is_patch = state.subject == BumpKind.PATCH
@@ -244,7 +292,7 @@ def _approvals(state: markers.MarkerState, pull: PullRequest, path: str) -> Iter
     is_mute = markers.state_of(pull.body) is None and not is_patch
     if APPROVED in pull.labels:
         yield proposed
-    elif not pull.is_draft and not state.held and (state.pending or given or is_mute):
+    elif not pull.is_draft and not state.held and (given or (pull.answers.ready and (state.pending or is_mute))):
         # Marked ready by a person, or by us once a person had approved; or whoever took our block
         # out of the body saw what is ready.
         yield given or proposed
@@ -282,7 +330,7 @@ def _refusals(state: markers.MarkerState, pull: PullRequest, path: str, current:
         if target is not None and own is not None and own < target:
             # When it was reverted nobody tells; `closed_at` is when it was merged.
             yield Rejection(bump_kind, target, HoldReason.REVERTED, "", pull.url)
-    elif pull.state is PullState.CLOSED:
+    elif pull.state is PullState.CLOSED or (pull.state is PullState.OPEN and not pull.answers.reopened):
         if _is_refused(state, pull):
             yield _closed(bump_kind, state.target, pull)
     elif markers.is_ticked(pull.body, markers.SKIP):

@@ -85,7 +85,7 @@ class HoldReason(StrEnum):
     CLOSED_BY_HUMAN = (
         "closed-by-human",
         "You or another user closed the pull request, deleted its branch, or ticked **skip**. A patch is skipped for that version only, a minor for all its versions.",
-        "Reopen the pull request, or approve the version.",
+        "Reopen the pull request, or approve the version. You need [write access](../how-to/act-on-answers.md#who-may-answer) to do either.",
         Effect(is_approvable=True, is_wait=True, verb="declined"),
     )
     REVERTED = (
@@ -195,8 +195,8 @@ class HoldReason(StrEnum):
     )
     BRANCH_BLOCKED = (
         "branch-blocked",
-        "Another branch or a rule of the repository keeps flux-upgrade from writing to its branch.",
-        "Rename or delete the branch shown, or exempt the branches of flux-upgrade from the rule.",
+        "Another branch, a pull request of another account, or a rule of the repository blocks the branch of flux-upgrade.",
+        "Rename or delete the branch shown, close the pull request shown, or exempt the branches of flux-upgrade from the rule.",
     )
     OWNED_BY_TERRAFORM = (
         "owned-by-terraform",
@@ -237,7 +237,7 @@ class HoldReason(StrEnum):
         "The version is written in a form that flux-upgrade cannot read or safely change, such as a variable, a template or an anchor.",
         "Write a plain version, or add the file to `ignore`. Other references of the cluster wait for it.",
         Effect(
-            exit_codes="0, or 19 if it is found while the file is changed",
+            exit_codes=f"0, or {errors.UnsupportedPin.exit_code} if it is found while the file is changed",
             raised=(errors.UnsupportedPin,),
             holds_cluster=True,
         ),

@@ -110,6 +110,7 @@ def reconcile_pull_requests(
             _told((number, Reconciler(inventory, forge, run, at.repository, allowance)) for number, at in seen_at)
         )
         done.extend(reconciler.close_stale(warn))
+        reconciler.tidy(results.values(), names, warn)
     except Exception as error:  # noqa: BLE001 all else was done, and is reported
         errors.append(known(error))
     dashboard = _dashboard(given, forge, current, results.values(), warn)

@@ -19,6 +19,8 @@ from flux_upgrade.model.forge import (
     NewCommit,
     OpenPull,
     PullRequest,
+    PullState,
+    RejectPull,
     Repository,
     Status,
     Step,
@@ -28,7 +30,7 @@ from flux_upgrade.model.forge import (
 from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.versions import NO_VERSION
 from flux_upgrade.policy.decision import Hold
-from flux_upgrade.policy.feedback import REBASE, state_of
+from flux_upgrade.policy.feedback import REBASE, believed_body, has_confirmed, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.pullrequests import auto_merge
 
@@ -38,6 +40,12 @@ _UNFREEZE = (
     " bypass list"
 )
 _SIGN = f"use GITHUB_TOKEN or the token of an app, or {_UNFREEZE}"
+_REJECTED = (
+    "<!-- flux-upgrade:rejected -->\nflux-upgrade closes this pull request, because another account opened it from a "
+    "branch of flux-upgrade. Only pull requests that flux-upgrade opened itself count: "
+    "if the upgrade is still needed, it opens its own.\n\n"
+    "If flux-upgrade ran with this account's token before, add the account to `accounts` in the config file.\n"
+)
 _STOPPED = (
     "flux-upgrade no longer updates this pull request, because another user pushed to its branch. You can merge or "
     "close it as it is.\n\nTo have it updated again, tick **rebase** in the description or add the label "
@@ -85,13 +93,18 @@ class DesiredPull:
         ``given``: what it has been given by then, ``MarkerState.given``; None: what it had before.
         """
         before = state_before(pull)
-        state = self.state._replace(given=_sorted(before.given if given is None else given))
+        state = recorded(self.state._replace(given=_sorted(before.given if given is None else given)), pull)
         return state if _is_titled_by_us(pull) else state._replace(title=before.title)
 
 
 def state_before(pull: PullRequest) -> MarkerState:
     """What an earlier run has written down; nothing but defaults where it cannot be read."""
     return state_of(pull) or MarkerState("", "", NO_VERSION)
+
+
+def recorded(state: MarkerState, pull: PullRequest) -> MarkerState:
+    """Add what this run asked about the answers to ``pull``."""
+    return state._replace(answers=pull.answers.record or state_before(pull).answers)
 
 
 def reconcile_branch(desired: DesiredPull, repository: Repository) -> Reconciliation:
@@ -119,7 +132,7 @@ def _reconciled(desired: DesiredPull, repository: Repository, branch: Branch) ->
     # A branch without an open pull request is ours, or was merged as it is.
     if branch.head is not None and not markers.is_ours(branch.head) and not is_merged(branch):
         return Reconciliation(hold=_edited(f"the branch {branch.name}", "delete the branch to discard these commits"))
-    return Reconciliation((_open(desired, repository),))
+    return Reconciliation((*rejections(branch), _open(desired, repository)))
 
 
 def _open(desired: DesiredPull, repository: Repository) -> OpenPull:
@@ -145,9 +158,14 @@ def _open(desired: DesiredPull, repository: Repository) -> OpenPull:
     )
 
 
+def rejections(branch: Branch) -> tuple[RejectPull, ...]:
+    """Close the pull requests that other accounts opened from a branch of ours into the base."""
+    return tuple(RejectPull(pull, _REJECTED) for pull in branch.others if pull.state is PullState.OPEN)
+
+
 def asks_for_rebase(pull: PullRequest) -> bool:
     """Whether a user allows us to discard what others pushed to the branch."""
-    return REBASE in pull.labels or pull.is_rebase_asked or markers.is_ticked(pull.body, markers.REBASE)
+    return REBASE in pull.labels or pull.is_rebase_asked or has_confirmed(pull, markers.REBASE)
 
 
 def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> Reconciliation:
@@ -183,7 +201,7 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
         make_ready=desired.make_ready,
         make_draft=desired.make_draft,
         status=status if remake or is_bare else None,
-        drop_labels=tuple(label for label in desired.answered if label in pull.labels),
+        drop_labels=(*(label for label in desired.answered if label in pull.labels), *pull.answers.labels),
         extras=missing if missing != Extras() else None,
     )
     if step == idle._replace(status=status) and status.context not in head.statuses and not head.merged:
@@ -237,12 +255,12 @@ _IN_A_PULL = f"merge or close it; to discard these commits, tick its rebase box 
 
 def _stopped(pull: PullRequest, head: Commit, repository: Repository) -> Iterator[CommentPull]:
     """One comment, for those who subscribed: nothing else in the pull request says why it is no longer updated."""
-    state = markers.state_of(pull.body)
-    text = markers.text_of(pull.body)
+    state = state_of(pull)
+    text = markers.text_of(believed_body(pull))
     # Where people have taken our text away, they have taken it over.
     if state is None or text is None or state.stopped or not repository.lists_pulls:
         return
-    body = markers.replaced(pull.body, markers.block(text, state._replace(stopped=True)))
+    body = markers.replaced(pull.body, markers.block(text, recorded(state._replace(stopped=True), pull)))
     if body is not None:
         yield CommentPull(pull, f"<!-- flux-upgrade:stopped {head.oid} -->\n{_STOPPED}\n", body)
 

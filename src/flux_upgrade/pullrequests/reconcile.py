@@ -27,7 +27,7 @@ from flux_upgrade.model.forge import (
 from flux_upgrade.planning.plan import files_after
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.decision import BumpKind, Hold
-from flux_upgrade.policy.feedback import APPROVED, REBASE, issues_of, state_of
+from flux_upgrade.policy.feedback import APPROVED, REBASE, accepted, believed_body, issues_of, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump
 from flux_upgrade.pullrequests import text
@@ -37,6 +37,8 @@ from flux_upgrade.pullrequests.desired import (
     asks_for_rebase,
     new_body,
     reconcile_branch,
+    recorded,
+    rejections,
     state_before,
 )
 from flux_upgrade.pullrequests.text.commit import state_for
@@ -52,7 +54,8 @@ def reconcile(proposal: Proposal, context: ProposalContext, repository: Reposito
     pull = branch.open_pull
     issues = issues_of(repository, proposal.slug, proposal.bump_kind)
     if issues and proposal.is_pending and pull is None and not branch.elsewhere:
-        steps = (*_kept_issue(proposal, context, issues[0]), *_closed(issues[1:], *_TWICE))
+        kept = (*_kept_issue(proposal, context, issues[0]), *_closed(issues[1:], *_TWICE))
+        steps = (*rejections(branch), *kept)
         return Reconciliation(steps, issue=issues[0])
     waits = context.is_outside and pull is not None and _would_be_ready_by_itself(proposal, pull)
     proposal = proposal._replace(waits_for_schedule=waits)
@@ -76,7 +79,7 @@ def reconcile_without(branch: Branch, issue: Issue | None, closed: str, why: str
         is_given_up = closed == markers.SKIP or asks_for_rebase(pull)
         if not is_given_up and (pull.head is None or not markers.is_ours(pull.head)):
             return Reconciliation(hold=_touched(pull), pull=pull)
-        body = text.closing(pull.body, state._replace(closed=closed), why)
+        body = text.closing(believed_body(pull), recorded(state._replace(closed=closed), pull), why)
         # Whoever opens it again wants it to stay, and what is pushed to it until then.
         steps = (ClosePull(pull, markers.unticked(body, markers.SKIP, markers.REBASE)),)
     issues = () if issue is None else (issue,)
@@ -86,16 +89,19 @@ def reconcile_without(branch: Branch, issue: Issue | None, closed: str, why: str
 def reconcile_held(branch: Branch, hold: Hold, repository: Repository) -> Reconciliation:
     """What is open, and would break something if it were merged now: a draft that says so.
 
-    It is made a draft once: whoever marks it ready all the same is not argued with.
+    Convert it to a draft once. If a user who may write marks it ready again, leave it.
     """
     pull, head = branch.open_pull, branch.head
     # Where people have taken our text away, or nobody can read it, there is no place to say so.
-    state = markers.state_of(pull.body) if pull is not None and repository.lists_pulls else None
+    has_place = pull is not None and markers.state_of(pull.body) is not None and repository.lists_pulls
+    state = state_of(pull) if pull is not None and has_place else None
     if pull is None or head is None or state is None or not markers.is_ours(head):
         return Reconciliation(pull=pull)
+    is_argued = pull.answers.ready is False  # Who marked it ready may not write
     held = state.held or ("said" if pull.is_draft else _MADE_DRAFT)
     # The branch has no commits of others: the box has nothing to discard, and must not discard what is pushed later.
-    body = markers.unticked(text.held(pull.body, state._replace(held=held), hold), markers.REBASE)
+    said = text.held(believed_body(pull), recorded(state._replace(held=held), pull), hold)
+    body = markers.unticked(said, markers.REBASE)
     status = Status(markers.PROOF, "failure", f"held: {hold.reason}")
     is_said = head.statuses.get(status.context) == status.state or markers.STATUS in state.given
     step = UpdatePull(
@@ -103,7 +109,7 @@ def reconcile_held(branch: Branch, hold: Hold, repository: Repository) -> Reconc
         branch=branch.name,
         before=head.oid,
         body=None if markers.is_same(body, pull.body) else body,
-        make_draft=not state.held and not pull.is_draft,
+        make_draft=not pull.is_draft and (not state.held or is_argued),
         status=status if repository.sees_statuses and not is_said else None,
     )
     idle = UpdatePull(pull=pull, branch=step.branch, before=step.before)
@@ -153,7 +159,7 @@ def _has_waited(draft: PullRequest) -> bool:
 
 def _would_be_ready_by_itself(proposal: Proposal, pull: PullRequest) -> bool:
     """Whether it is a draft whose wait is over, and no user asks for it now: by dispatch, label or box."""
-    is_asked = proposal.is_asked or APPROVED in pull.labels or bool(markers.accepted(pull.body))
+    is_asked = proposal.is_asked or APPROVED in pull.labels or bool(accepted(pull))
     return pull.is_draft and not proposal.is_draft and _has_waited(pull) and not is_asked
 
 
@@ -176,15 +182,15 @@ def _with_approval(step: Step, desired: DesiredPull) -> Iterator[Step]:
 
 def _closed(issues: Iterable[Issue], closed: str, why: str) -> Iterator[UpdateIssue]:
     for issue in issues:
-        state = markers.state_of(issue.body)
+        state = state_of(issue)
         if state is not None:
-            body = text.closing(issue.body, state._replace(closed=closed), why)
+            body = text.closing(believed_body(issue), state._replace(closed=closed), why)
             yield UpdateIssue(issue, body, close=True)
 
 
 def _kept_issue(proposal: Proposal, context: ProposalContext, issue: Issue) -> tuple[Step, ...]:
     _, ours = text.issue(proposal, context, state_for(proposal, context))
-    body = new_body(issue.body, ours)
+    body = new_body(issue.body, markers.with_answers(ours, issue.answers.record) or ours)
     return () if body is None else (UpdateIssue(issue, body),)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from flux_upgrade.clusters.groups import UpdateGroup, branch_name, is_chosen
 from flux_upgrade.model import markers
-from flux_upgrade.model.errors import DraftsUnavailable, FluxUpgradeError
+from flux_upgrade.model.errors import DraftsUnavailable, FluxUpgradeError, Overtaken
 from flux_upgrade.model.forge import (
     Done,
     OpenIssue,
@@ -118,11 +118,14 @@ class Reconciler:
         branch, bump_kind = self._repository.branches[idle.branch], idle.bump_kind
         issue = issue_of(self._repository, planned.update_group.slug, bump_kind)
         pull = branch.open_pull
-        if pull is None and issue is None:
+        if pull is None and issue is None and not branch.others:
             return idle
         # Late: as above.
+        from flux_upgrade.pullrequests.desired import rejections
         from flux_upgrade.pullrequests.reconcile import reconcile_held, reconcile_without
 
+        if pull is None and issue is None:
+            return self._take(Reconciliation(rejections(branch)), idle)
         state = state_of(pull) if pull is not None else None
         listed = {release.tag for release in self._inventory.releases}
         target = state.target if state is not None else NO_VERSION
@@ -154,6 +157,21 @@ class Reconciler:
         except FluxUpgradeError as error:
             # All else was done, and the next run sees to this.
             warn(f"open pull requests of former installations could not be read: {error.message}")
+
+    def tidy(self, results: Collection[Result], names: Collection[str], warn: Callable[[str], None]) -> None:
+        """Record answers, and delete merged branches. What fails is only a warning, since the next run tries again."""
+        # Late: nearly every run has nothing to tidy.
+        from flux_upgrade.pullrequests.tidying import tidying
+
+        for step in tidying(self._repository, results, names):
+            if self._forge.exhausted:
+                return
+            try:
+                self._forge.apply(step)
+            except Overtaken:
+                continue
+            except FluxUpgradeError as error:
+                warn(f"{error.message} ({error.hint})")
 
     def tell_failures(self) -> Iterator[Result]:
         """Comment on merged upgrades after which Flux reports a failure, and open their reverts where that is wanted.
@@ -209,7 +227,7 @@ class Reconciler:
                 is_draft=_is_draft(step, result) and not is_issue,
             )
             # The first step tells what was done.
-            is_told = result is not idle or _is_refused(step, done)
+            is_told = result.action is not idle.action or _is_refused(step, done)
             return taken._replace(action=result.action) if is_told else taken
 
         return self._allowance.excused(carry_out(reconciliation, idle, apply))

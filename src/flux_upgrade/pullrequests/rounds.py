@@ -5,19 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, Self, TypeVar
 
-from flux_upgrade.model.errors import FluxUpgradeError, ForgeUnavailable, LimitReached, Overtaken, known
+from flux_upgrade.model.errors import (
+    FluxUpgradeError,
+    ForbiddenByForge,
+    ForgeUnavailable,
+    LimitReached,
+    Overtaken,
+    known,
+)
 from flux_upgrade.model.forge import (
     ClosePull,
     CommentPull,
+    DeleteBranch,
     Done,
     OpenIssue,
     OpenPull,
+    RecordAnswers,
+    RejectPull,
     RevertPull,
     Step,
     UpdateIssue,
     UpdatePull,
 )
 from flux_upgrade.planning.proposal import Action
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.pullrequests.desired import Reconciliation
 
 _ROUNDS = 3  # Somebody who is faster three times in a row is at work on the same branch
@@ -31,6 +43,10 @@ ACTIONS: dict[type[Step], Action] = {
     CommentPull: Action.UPDATED,
     UpdateIssue: Action.UPDATED,
     ClosePull: Action.CLOSED,
+    # What is done besides is told in warnings, or needs no telling.
+    RejectPull: Action.NONE,
+    RecordAnswers: Action.NONE,
+    DeleteBranch: Action.NONE,
 }
 """What a step that was applied has done."""
 
@@ -100,6 +116,10 @@ def carry_out(reconciliation: Reconciliation, idle: _Result, apply: Callable[[St
     for step in reconciliation.steps:
         try:
             result = apply(step, result)
+        except ForbiddenByForge as error:
+            if not isinstance(step, RejectPull):
+                return result._replace(action=Action.FAILED, error=error, attempted=ACTIONS[type(step)])
+            return result._replace(action=Action.HELD, hold=_not_rejected(step, error))
         except Exception as error:  # noqa: BLE001 what came of the steps before it is reported, whatever this one meets
             return result._replace(action=Action.FAILED, error=known(error), attempted=ACTIONS[type(step)])
         if result.action is Action.HELD:
@@ -107,8 +127,16 @@ def carry_out(reconciliation: Reconciliation, idle: _Result, apply: Callable[[St
     return result if hold is None else result._replace(action=Action.HELD, hold=hold)
 
 
+def _not_rejected(step: RejectPull, error: ForbiddenByForge) -> Hold:
+    """What the pull request of another account keeps from being opened: there is one for a branch and a base."""
+    fact = f"{step.pull.author} opened {step.pull.url} from this branch, and GitHub refuses to close it"
+    return Hold(HoldReason.BRANCH_BLOCKED, f"{fact}: {error.message}", "close it")
+
+
 def after(step: Step, done: Done, result: _Result) -> _Result:
     """``result``, once ``step`` was applied."""
+    if ACTIONS[type(step)] is Action.NONE:
+        return result._replace(warnings=(*result.warnings, *done.warnings))
     return result._replace(
         action=ACTIONS[type(step)],
         number=result.number or done.number,

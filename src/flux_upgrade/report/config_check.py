@@ -30,6 +30,12 @@ _MIGRATIONS: dict[Migrate, list[str]] = {
 }
 
 
+_LIMIT_CREATION = (
+    "note: if strangers can read the repository on GitHub, let only collaborators create pull requests "
+    "(Settings > General > Pull requests)"
+)
+
+
 def check_report(config: Config, title: str, matches: Mapping[str, Sequence[str]]) -> str:
     """A summary of a config file. ``matches``: by group, lines about what it matches; empty: unknown."""
     lines = [title]
@@ -51,6 +57,8 @@ def check_report(config: Config, title: str, matches: Mapping[str, Sequence[str]
     if config.dashboard:
         where = "one issue" if config.forge in ("", "github") else f"none, because it needs GitHub, not {config.forge}"
         lines.append(f"dashboard: {where}")
+    if config.accounts:
+        lines.append(f"accounts whose pull requests count as flux-upgrade's own: {', '.join(config.accounts)}")
     if config.forge:
         lines.append(f"Git host: {config.forge}")
     if config.allow_hosts:
@@ -58,6 +66,8 @@ def check_report(config: Config, title: str, matches: Mapping[str, Sequence[str]
     if config.bootstrap is not None:
         names = ", ".join(name for name, _ in config.bootstrap.clusters)
         lines.append(f"bootstrap: {names or 'one cluster'}")
+    if config.forge in ("", "github"):
+        lines.append(_LIMIT_CREATION)
     lines += _origin_lines(config)
     return "".join(f"{line}\n" for line in lines)
 

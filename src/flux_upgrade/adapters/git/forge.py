@@ -80,10 +80,10 @@ class GitForge:
                 return self._update(step)
             case forge.ClosePull():
                 return self._close(step)
-            case forge.CommentPull() | forge.RevertPull():
+            case forge.CommentPull() | forge.RevertPull() | forge.RejectPull() | forge.RecordAnswers():
                 return Done(step.pull.number, step.pull.url)  # a Git server shows no pull requests: none to ask for
-            case forge.OpenIssue():
-                return Done(warnings=(_NO_ISSUES,))
+            case forge.OpenIssue() | forge.DeleteBranch():  # nor those that were merged
+                return Done(warnings=(_NO_ISSUES,) if isinstance(step, forge.OpenIssue) else ())
             case forge.UpdateIssue():
                 return Done(step.issue.number, step.issue.url, warnings=(_NO_ISSUES,))
 

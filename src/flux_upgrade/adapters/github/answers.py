@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 
 from flux_upgrade.adapters.github import branch_rules
 from flux_upgrade.adapters.github.query import Json
+from flux_upgrade.adapters.github.who_may import Judge, login_of
 from flux_upgrade.model.forge import (
+    Answers,
     BaseCommit,
     BaseFile,
     Branch,
@@ -47,62 +49,77 @@ def commits_of(commit: Json, question: Question) -> tuple[BaseCommit, ...]:
 def _base_commit(node: Json, question: Question) -> BaseCommit:
     files = {path: node[f"f{number}"] for number, path in enumerate(question.watched)}
     statuses = {
-        each["context"]: CommitStatus(each["state"].lower(), _login(each["creator"]))
+        each["context"]: CommitStatus(each["state"].lower(), login_of(each["creator"]))
         for each in (node.get("status") or {"contexts": ()})["contexts"]
     }
     moment = datetime.fromisoformat(node["committedDate"]).astimezone(UTC).isoformat().replace("+00:00", "Z")
     return BaseCommit(node["oid"], moment, {path: file["oid"] for path, file in files.items() if file}, statuses)
 
 
-def _login(actor: Json | None) -> str:
-    """As REST has it: GraphQL leaves ``[bot]`` out. Empty for an account that is gone."""
-    if actor is None:
-        return ""
-    return f"{actor['login']}[bot]" if actor["__typename"] == "Bot" else str(actor["login"])
-
-
-def branch_of(repository: Json, number: int, name: str) -> Branch:
+def branch_of(repository: Json, number: int, name: str, judge: Judge) -> Branch:
     """A branch and its pull requests into the base."""
-    base = repository["base"]
     ref, connection = repository[f"b{number}"], repository[f"q{number}"]
     head = None if ref is None else _commit(ref["target"])
-    elsewhere = (n["url"] for n in _own(connection) if n["state"] == "OPEN" and n["baseRefName"] != base["name"])
-    return Branch(name, head, pulls_of(connection, base), elsewhere=next(elsewhere, ""))
+    pulls, others = pulls_of(connection, repository["base"], judge)
+    return Branch(
+        name,
+        head,
+        pulls,
+        elsewhere=_elsewhere(connection, repository["base"], judge),
+        others=others,
+        is_kept=branch_rules.forbids_deletion(ref),
+    )
 
 
-def pulls_of(connection: Json, base: Json) -> tuple[PullRequest, ...]:
-    """Those into ``base`` whose head is in the repository itself."""
-    return tuple(_pull(node, base) for node in _own(connection) if node["baseRefName"] == base["name"])
+def pulls_of(connection: Json, base: Json, judge: Judge) -> tuple[tuple[PullRequest, ...], tuple[PullRequest, ...]]:
+    """Those into ``base`` whose head is in the repository itself: opened by an account of ours, and by others."""
+    nodes = [node for node in _own(connection) if node["baseRefName"] == base["name"]]
+    ours = [node for node in nodes if judge.accounts.opened(node)]
+    others = (_pull(node, base, Answers()) for node in nodes if node not in ours)
+    return tuple(_pull(node, base, judge.answers_of(node)) for node in ours), tuple(others)
+
+
+def _elsewhere(connection: Json, base: Json, judge: Judge) -> str:
+    """The address of an open pull request into another base, which another configuration of ours may have opened.
+
+    A user's has no effect there. A bot's may be ours under another token.
+    """
+    nodes = (n for n in _own(connection) if n["state"] == "OPEN" and n["baseRefName"] != base["name"])
+    bots = (n["url"] for n in nodes if judge.accounts.opened(n) or login_of(n["author"]).endswith("[bot]"))
+    return next(bots, "")
 
 
 def _own(connection: Json) -> Iterator[Json]:
     return (node for node in connection["nodes"] if not node["isCrossRepository"])
 
 
-def cursor_of(connection: Json) -> str:
+def cursor_of(connection: Json, judge: Judge) -> str:
     """Where to go on, should some have been dropped and more be there; empty: all is known."""
     page, nodes = connection["pageInfo"], connection["nodes"]
-    dropped = any(node["isCrossRepository"] for node in nodes)
+    dropped = any(node["isCrossRepository"] or not judge.accounts.opened(node) for node in nodes)
     return page["endCursor"] if dropped and page["hasNextPage"] else ""
 
 
-def issues_of(repository: Json) -> tuple[Issue, ...]:
+def issues_of(repository: Json, judge: Judge) -> tuple[Issue, ...]:
     """Those in place of drafts, newest first, and the dashboards, oldest first; none where they cannot be seen."""
     lists = (repository.get(name) or {"nodes": ()} for name in ("issues", "dashboards"))
-    return tuple(
-        Issue(
-            n["number"],
-            n["url"],
-            n["title"],
-            n["body"],
-            _labels(n),
-            is_open=n["state"] == "OPEN",
-            closed_at=n["closedAt"] or "",
-            is_closed_by_bot=_is_closed_by_bot(n),
-            is_own=n["viewerDidAuthor"],
-        )
-        for found in lists
-        for n in found["nodes"]
+    return tuple(_issue(node, judge) for found in lists for node in found["nodes"])
+
+
+def _issue(node: Json, judge: Judge) -> Issue:
+    is_own = judge.accounts.opened(node)
+    answers = judge.answers_of(node) if is_own else Answers()
+    return Issue(
+        node["number"],
+        node["url"],
+        node["title"],
+        node["body"],
+        _labels(node, answers),
+        is_open=node["state"] == "OPEN",
+        closed_at=node["closedAt"] or "",
+        is_closed_by_bot=_is_closed_by_bot(node),
+        is_own=is_own,
+        answers=answers,
     )
 
 
@@ -129,7 +146,7 @@ def _name(ref: Json) -> str:
     return f"{ref['prefix']}{ref['name']}".removeprefix("refs/heads/")
 
 
-def _pull(node: Json, base: Json) -> PullRequest:
+def _pull(node: Json, base: Json, answers: Answers) -> PullRequest:
     commits = node["commits"]["nodes"]
     return PullRequest(
         number=node["number"],
@@ -139,7 +156,7 @@ def _pull(node: Json, base: Json) -> PullRequest:
         is_draft=node["isDraft"],
         title=node["title"],
         body=node["body"],
-        labels=_labels(node),
+        labels=_labels(node, answers),
         head=_commit(commits[-1]["commit"]) if commits else None,
         is_conflicting=node["mergeable"] == "CONFLICTING",
         created_at=node["createdAt"],
@@ -148,7 +165,9 @@ def _pull(node: Json, base: Json) -> PullRequest:
         is_outdated=branch_rules.is_outdated(base, node),
         labeled={each["label"]["name"]: each["createdAt"] for each in node["labeled"]["nodes"] if each},
         is_queued=bool(node.get("isInMergeQueue")),
-        merges_for=_login(node["autoMergeRequest"]["enabledBy"]) if node["autoMergeRequest"] else None,
+        merges_for=login_of(node["autoMergeRequest"]["enabledBy"]) if node["autoMergeRequest"] else None,
+        author=login_of(node["author"]),
+        answers=answers,
     )
 
 
@@ -158,8 +177,9 @@ def _is_closed_by_bot(node: Json) -> bool:
     return bool(events) and ((events[-1] or {}).get("actor") or {}).get("__typename") == "Bot"
 
 
-def _labels(node: Json) -> tuple[str, ...]:
-    return tuple(label["name"] for label in (node["labels"] or {"nodes": ()})["nodes"])
+def _labels(node: Json, answers: Answers) -> tuple[str, ...]:
+    names = (label["name"] for label in (node["labels"] or {"nodes": ()})["nodes"])
+    return tuple(name for name in names if name not in answers.labels)
 
 
 def _commit(node: Json) -> Commit:

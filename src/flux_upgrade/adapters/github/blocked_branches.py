@@ -9,9 +9,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 from flux_upgrade.adapters.github import branch_rules
 from flux_upgrade.adapters.github.query import Json
+from flux_upgrade.adapters.github.who_may import JOBS_OWN
 from flux_upgrade.model.forge import Branch
 
-JOBS_OWN, BOT = "github-actions[bot]", "[bot]"
+BOT = "[bot]"
 
 
 def blocked(

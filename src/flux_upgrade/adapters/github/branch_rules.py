@@ -16,7 +16,9 @@ fragment Rules on Ref {
       repositoryRuleset { databaseId }
     }
   }
-  refUpdateRule @include(if: $rules) { requiresSignatures requiredStatusCheckContexts allowsForcePushes }
+  refUpdateRule @include(if: $rules) {
+    requiresSignatures requiredStatusCheckContexts allowsForcePushes allowsDeletions
+  }
 }"""
 RULESETS = """rulesets(first: 100) @include(if: $rules) {
       nodes {
@@ -110,6 +112,12 @@ def forbids_force(ref: Json | None) -> bool:
     """Whether branch protection refuses force pushes. Of those whom it exempts only administrators are told."""
     protection = (ref or {}).get("refUpdateRule") or {}
     return protection.get("allowsForcePushes") is False
+
+
+def forbids_deletion(ref: Json | None) -> bool:
+    """Whether a ruleset or branch protection keeps a branch from being deleted, even if some may bypass it."""
+    protection = (ref or {}).get("refUpdateRule") or {}
+    return protection.get("allowsDeletions") is False or any(rule["type"] == "DELETION" for rule in _rules(ref))
 
 
 def parents_of(branches: Iterable[str]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from http import HTTPStatus
 from itertools import islice
+from urllib.parse import quote
 
 from flux_upgrade.adapters.github import answers, branch_rules, refusals
 from flux_upgrade.adapters.github import query as queries
@@ -14,9 +15,10 @@ from flux_upgrade.adapters.github.api import GitHubApi, json_object, owner_and_n
 from flux_upgrade.adapters.github.blocked_branches import BOT, blocked
 from flux_upgrade.adapters.github.query import Chunk, Json, Parts, Query
 from flux_upgrade.adapters.github.updated_branches import is_candidate, unmerged
+from flux_upgrade.adapters.github.who_may import Accounts, Judge
 from flux_upgrade.adapters.http.client import Response
 from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, RepositoryUnfit
-from flux_upgrade.model.forge import Branch, Done, Question, Repository, Step, is_merged
+from flux_upgrade.model.forge import Branch, Done, Issue, Question, Repository, Step, is_merged
 from flux_upgrade.model.text import one_line
 
 _AGAIN = 1.0  # seconds before a query that GitHub gave up on is sent again
@@ -27,6 +29,7 @@ _PERSONAL = ("ghp_", "github_pat_", "gho_", "ghu_")
 
 Source: https://docs.github.com/authentication/keeping-your-account-and-data-secure/about-authentication-to-github
 """
+_WRITERS = ("admin", "maintain", "write")
 _ENTERPRISE = "x-github-enterprise-version"
 """The header of GitHub Enterprise Server's answers, which github.com and ghe.com do not send."""
 _BINDING = ("never", "pull_requests_only")
@@ -51,7 +54,7 @@ class GitHubForge:
     Raises UsageError for what cannot be a repository.
     """
 
-    def __init__(self, github: GitHubApi, repository: str, token: str) -> None:
+    def __init__(self, github: GitHubApi, repository: str, token: str, accounts: Sequence[str] = ()) -> None:
         self._github = github
         self._who = owner_and_name(repository)
         self._parts = Parts()
@@ -60,6 +63,9 @@ class GitHubForge:
         self._is_enterprise = False
         self._facts: Json | None = None
         self._most = queries.MAX_BRANCHES  # Of one query, as far as GitHub has answered queries of that size
+        self._accounts = tuple(accounts)
+        self._may_write = cache(self._asked_permission)  # One call for each user
+        self._doubts: list[str] = []
         self._binds = cache(self._is_binding)  # one call for each ruleset
 
     @property
@@ -92,12 +98,16 @@ class GitHubForge:
                 chunk, answer = self._chunk(question, chunk, partial(queries.more, self._who, question, merged))
                 merged = queries.joined(merged, answer)
                 files |= answer.get("object") or {}
-            branches = {name: answers.branch_of(merged, number, name) for number, name in enumerate(question.branches)}
-            branches |= self._behind_forks(merged, branches)
+            self._doubts = []
+            judge = Judge(Accounts(merged["viewer"], self._accounts), self._may_write, self._doubts)
+            branches = {
+                name: answers.branch_of(merged, number, name, judge) for number, name in enumerate(question.branches)
+            }
+            branches |= self._behind_others(merged, branches, judge)
             branches |= self._updated(merged, branches)
             existing = (*answers.parents_of(merged), *answers.others_of(merged, question))
             branches |= blocked(merged, branches, existing, self._binds, signs=self._signs(merged))
-            seen = self._repository(question, merged, files, branches)
+            seen = self._repository(question, merged, files, branches, answers.issues_of(merged, judge))
         self._facts = facts
         return seen
 
@@ -117,7 +127,9 @@ class GitHubForge:
             raise heavy.error from None
         self._most = most
 
-    def _repository(self, question: Question, seen: Json, files: Json, branches: Mapping[str, Branch]) -> Repository:
+    def _repository(
+        self, question: Question, seen: Json, files: Json, branches: Mapping[str, Branch], issues: tuple[Issue, ...]
+    ) -> Repository:
         base, commit = seen["base"], seen["base"]["target"]
         return Repository(
             name=seen["nameWithOwner"],
@@ -127,7 +139,7 @@ class GitHubForge:
             base_tree=commit["tree"]["oid"],
             files={path: answers.file_of(files, number) for number, path in enumerate(question.paths)},
             branches=branches,
-            issues=answers.issues_of(seen),
+            issues=issues,
             sees_statuses=self._parts.statuses,
             sees_issues=self._parts.issues,
             others=answers.others_of(seen, question),
@@ -137,11 +149,28 @@ class GitHubForge:
             recent=tuple(each["messageHeadline"] for each in commit["recent"]["nodes"][:_RECENT]),
             ancestry=tuple(each["oid"] for each in commit["recent"]["nodes"]),
             commits=answers.commits_of(commit, question),
-            warnings=(_UNSIGNED,) if not self._signs(seen) and branch_rules.demands_signatures(base) else (),
+            warnings=(
+                *((_UNSIGNED,) if not self._signs(seen) and branch_rules.demands_signatures(base) else ()),
+                *dict.fromkeys(self._doubts),
+            ),
         )
 
-    def _behind_forks(self, seen: Json, branches: Mapping[str, Branch]) -> dict[str, Branch]:
-        """Branches whose own pull requests may stand behind those of forks, completed."""
+    def _asked_permission(self, login: str) -> bool | None:
+        """Ask whether a user may write to the repository. None if GitHub does not tell, which is added to the doubts.
+
+        Source: https://docs.github.com/rest/collaborators/collaborators#get-repository-permissions-for-a-user
+        """
+        path = f"/repos/{'/'.join(self._who)}/collaborators/{quote(login, safe='')}/permission"
+        attempt = self._reading._replace(doing=f"ask for the permissions of {one_line(login)}")
+        try:
+            answer = self._github.found(path, attempt)
+            return answer is not None and json_object(answer, attempt).get("permission") in _WRITERS
+        except FluxUpgradeError as error:
+            self._doubts.append(error.message)
+            return None
+
+    def _behind_others(self, seen: Json, branches: Mapping[str, Branch], judge: Judge) -> dict[str, Branch]:
+        """Branches whose own pull requests may stand behind those of forks and strangers, completed."""
         names, base = list(branches), seen["base"]
         found: dict[str, Branch] = {}
         connections = {number: seen[f"q{number}"] for number in range(len(names))}
@@ -149,7 +178,7 @@ class GitHubForge:
             cursors = {
                 number: (names[number], cursor)
                 for number, connection in connections.items()
-                if (cursor := answers.cursor_of(connection))
+                if (cursor := answers.cursor_of(connection, judge))
                 and len(found.get(names[number], branches[names[number]]).pulls) < queries.MAX_PULLS
             }
             if not cursors:
@@ -157,8 +186,9 @@ class GitHubForge:
             connections = self._further(cursors)
             for number, connection in connections.items():
                 known = found.get(names[number], branches[names[number]])
-                pulls = (*known.pulls, *answers.pulls_of(connection, base))[: queries.MAX_PULLS]
-                found[names[number]] = known._replace(pulls=pulls)
+                more, others = answers.pulls_of(connection, base, judge)
+                pulls = (*known.pulls, *more)[: queries.MAX_PULLS]
+                found[names[number]] = known._replace(pulls=pulls, others=(*known.others, *others))
         return found
 
     def _further(self, cursors: Mapping[int, tuple[str, str]]) -> dict[int, Json]:

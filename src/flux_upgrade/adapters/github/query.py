@@ -17,6 +17,7 @@ from flux_upgrade.model.markers import DASHBOARD, PENDING, PROOF
 MAX_BRANCHES = 50  # of one query: more of them would come near GitHub's limits of cost and time
 _PATHS = 2  # for each branch of it
 MAX_PULLS = 10  # of one branch, newest first
+MAX_EDITS = 10  # of one body, newest first
 MAX_LOOKUPS = 1000  # of files in the last commits
 _LEAST_COMMITS = 10
 PAGED = ("issues", "refs")
@@ -35,6 +36,16 @@ fragment Head on Commit {
   signature { isValid wasSignedByGitHub }
   status @include(if: $statuses) { context(name: $context) { state } }
 }"""
+_WHO = "{ __typename login }"
+_EDITS = f"""author {_WHO} viewerDidAuthor lastEditedAt
+    userContentEdits(first: {MAX_EDITS}) {{ totalCount nodes {{ editedAt editor {_WHO} }} }}
+    reopened: timelineItems(last: 1, itemTypes: [REOPENED_EVENT]) {{
+      nodes {{ ... on ReopenedEvent {{ createdAt actor {_WHO} }} }}
+    }}
+    labeled: timelineItems(last: 10, itemTypes: [LABELED_EVENT]) {{
+      nodes {{ ... on LabeledEvent {{ createdAt actor {_WHO} label {{ name }} }} }}
+    }}"""
+"""Who opened and edited a pull request or an issue, and who answered it: see ``who_may``."""
 _CLOSED = "timelineItems(last: 1, itemTypes: [CLOSED_EVENT]) { nodes { ... on ClosedEvent { actor { __typename } } } }"
 _PULLS = f"""
 fragment Pulls on PullRequestConnection {{
@@ -46,8 +57,9 @@ fragment Pulls on PullRequestConnection {{
     labels(first: 50) {{ nodes {{ name }} }}
     autoMergeRequest {{ enabledBy {{ __typename login }} }}
     {_CLOSED}
-    labeled: timelineItems(last: 10, itemTypes: [LABELED_EVENT]) {{
-      nodes {{ ... on LabeledEvent {{ createdAt label {{ name }} }} }}
+    {_EDITS}
+    readied: timelineItems(last: 1, itemTypes: [READY_FOR_REVIEW_EVENT]) {{
+      nodes {{ ... on ReadyForReviewEvent {{ createdAt actor {_WHO} }} }}
     }}
     commits(last: 1) {{ nodes {{ commit {{ ...Head }} }} }}
   }}
@@ -55,7 +67,7 @@ fragment Pulls on PullRequestConnection {{
 _NEWEST = "{field: CREATED_AT, direction: DESC}"
 _REPOSITORY = """
     id nameWithOwner url isArchived isEmpty viewerDefaultMergeMethod"""
-_ISSUE = f"number url state closedAt title body viewerDidAuthor labels(first: 50) {{ nodes {{ name }} }} {_CLOSED}"
+_ISSUE = f"number url state closedAt title body labels(first: 50) {{ nodes {{ name }} }} {_CLOSED} {_EDITS}"
 _ISSUES = f"""issues(first: 100, labels: ["{PENDING}"], orderBy: {_NEWEST}%s) @include(if: $issues) {{
       pageInfo {{ hasNextPage endCursor }}
       nodes {{ {_ISSUE} }}

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import assert_never
+from typing import Any, assert_never
 from urllib.parse import quote
 
 from github.Commit import Commit
@@ -40,6 +40,9 @@ from flux_upgrade.model.markers import is_same, sealed
 MAX_INLINE = 5 * 1024 * 1024
 """Bytes of contents in one request to make a tree: https://docs.github.com/rest/git/trees#create-a-tree."""
 _CONTENTS, _PULLS, _STATUSES, _ISSUES = ("contents: write", "pull-requests: write", "statuses: write", "issues: write")
+_NO_OBJECT = (
+    "0" * 40
+)  # As the new oid of a ref, it deletes the ref: https://docs.github.com/graphql/reference/mutations#updaterefs
 _AGAIN = 1.0  # seconds before something that may be repeated is
 
 
@@ -85,17 +88,33 @@ class GitHubWrites:
                 return self._open(step)
             case forge.UpdatePull():
                 return self._update(step)
-            case forge.ClosePull():
-                self._edit("close the pull request", step.pull, body=step.body, state="closed")
-                return Done(step.pull.number, step.pull.url)
-            case forge.CommentPull():
-                return self._comment(step)
+            case forge.ClosePull() | forge.RecordAnswers() | forge.CommentPull() | forge.RejectPull():
+                return self._write_text(step)
+            case forge.DeleteBranch():
+                self._update_ref(f"delete the branch {step.branch}", step.branch, step.before, _NO_OBJECT)
+                return Done()
             case forge.RevertPull():
                 return self._revert(step)
             case forge.OpenIssue() | forge.UpdateIssue():
                 return self._on_issue(step)
             case _:
                 assert_never(step)
+
+    def _write_text(self, step: forge.ClosePull | forge.RecordAnswers | forge.CommentPull | forge.RejectPull) -> Done:
+        pull, done = step.pull, Done(step.pull.number, step.pull.url)
+        if isinstance(step, forge.ClosePull):
+            self._edit("close the pull request", pull, {"body": step.body, "state": "closed"})
+        elif isinstance(step, forge.RecordAnswers):
+            self._edit("record answers in the pull request", pull, {"body": step.body})
+        elif (refused := self._say(pull, step.comment)) is not None and isinstance(step, forge.CommentPull):
+            # The conversation may be locked. The report says the same in every run.
+            return done._replace(warnings=_warned(refused))
+        elif isinstance(step, forge.CommentPull):
+            self._edit("change the pull request", pull, {"body": step.body})
+        else:
+            self._edit("close the pull request", pull, {"state": "closed"}, otherwise=ForbiddenByForge)
+            return Done(warnings=(f"closed {pull.url}, which {pull.author} opened", *_warned(refused)))
+        return done
 
     def _on_issue(self, step: forge.OpenIssue | forge.UpdateIssue) -> Done:
         if isinstance(step, forge.OpenIssue):
@@ -156,7 +175,8 @@ class GitHubWrites:
             body = _noted(markers.without_given(step.pull.body if new is None else new, missing), error)
             new = None if is_same(body, step.pull.body) else body
         if step.title is not None or new is not None:
-            self._edit("change the pull request", step.pull, title=step.title, body=new)
+            changes = {"title": step.title, "body": new}
+            self._edit("change the pull request", step.pull, {k: v for k, v in changes.items() if v is not None})
         # Last: a label that asked for this is gone only once all of it was done.
         for label in step.drop_labels:
             warnings += self._dropped(step.pull.number, label)
@@ -174,12 +194,13 @@ class GitHubWrites:
             self._issue(seen.number).edit(body=body, state=state)
         return Done(seen.number, seen.url)
 
-    def _comment(self, step: forge.CommentPull) -> Done:
-        """GitHub takes a comment twice: of those that two runs wrote at the same time, the first stays.
+    def _say(self, pull: forge.PullRequest, comment: str) -> ForbiddenByForge | None:
+        """Comment once. Return why GitHub refuses the comment, or None.
 
-        Others may write the mark, too. Only what our own account wrote is deleted; the answer to our comment names it.
+        GitHub takes a comment twice: of those that two runs wrote at the same time, the first stays. Others may write
+        the mark, too. Only what our own account wrote is deleted; the answer to our comment names it.
         """
-        issue, mark = self._issue(step.pull.number), step.comment.partition("\n")[0]
+        issue, mark = self._issue(pull.number), comment.partition("\n")[0]
 
         def found() -> list[IssueComment]:
             return [each for each in issue.get_comments() if each.body.startswith(mark)]
@@ -188,14 +209,12 @@ class GitHubWrites:
         try:
             with self._telling(doing, _PULLS, otherwise=ForbiddenByForge):
                 if not found():
-                    own = issue.create_comment(step.comment).user.login
+                    own = issue.create_comment(comment).user.login
                     for each in [each for each in found() if each.user.login == own][1:]:
                         self._tried(doing, _PULLS, each.delete)  # the other run may have done that
         except ForbiddenByForge as error:
-            # The conversation may be locked. The report says the same in every run.
-            return Done(step.pull.number, step.pull.url, warnings=(f"{error.message} ({error.hint})",))
-        self._edit("change the pull request", step.pull, body=step.body)
-        return Done(step.pull.number, step.pull.url)
+            return error
+        return None
 
     def _revert(self, step: forge.RevertPull) -> Done:
         """GitHub makes the revert of whatever was merged, and signs it."""
@@ -214,25 +233,20 @@ class GitHubWrites:
         self,
         doing: str,
         seen: forge.PullRequest,
-        *,
-        body: str | None,
-        title: str | None = None,
-        state: str | None = None,
+        changes: Mapping[str, Any],
+        otherwise: type[FluxUpgradeError] = ForgeUnavailable,
     ) -> None:
         """Change a pull request that nobody else has changed since it was looked at. Raises Overtaken.
 
-        GitHub cannot compare and swap these: what is left is the time between two calls.
+        ``changes``: of title, body and state. GitHub cannot compare and swap these: what is left is the time between
+        two calls.
         """
-        with self._telling(doing, _PULLS):
+        with self._telling(doing, _PULLS, otherwise=otherwise):
             _, now = self._transport.requestJsonAndCheck("GET", f"{self._url}/pulls/{seen.number}")
             is_as_seen = (now.get("title"), now.get("body") or "") == (seen.title, seen.body)
             if now.get("state") != ("open" if seen.state is forge.PullState.OPEN else "closed") or not is_as_seen:
                 raise Overtaken(f"another user or run changed {seen.url}")
-            self._pull(seen).edit(
-                title=NotSet if title is None else title,
-                body=NotSet if body is None else body,
-                state=NotSet if state is None else state,
-            )
+            self._pull(seen).edit(**changes)
 
     # Git
 
@@ -241,16 +255,22 @@ class GitHubWrites:
         if commit is None:
             return before
         made = self._commit(commit)
-        doing = f"replace the branch {branch}" if before else f"make the branch {branch}"
-        with self._telling(doing, _CONTENTS, commit, otherwise=Overtaken if before else ForgeUnavailable):
-            if before:
-                update = {"name": f"refs/heads/{branch}", "beforeOid": before, "afterOid": made, "force": True}
-                self._transport.graphql_named_mutation(
-                    "updateRefs", {"repositoryId": self._facts["id"], "refUpdates": [update]}, "clientMutationId"
-                )
-            else:
+        if before:
+            self._update_ref(f"replace the branch {branch}", branch, before, made, commit)
+        else:
+            with self._telling(f"make the branch {branch}", _CONTENTS, commit):
                 self._repository.create_git_ref(f"refs/heads/{branch}", made)
         return made
+
+    def _update_ref(
+        self, doing: str, branch: str, before: str, after: str, commit: forge.NewCommit | None = None
+    ) -> None:
+        """Compare and swap a branch. Raises Overtaken."""
+        update = {"name": f"refs/heads/{branch}", "beforeOid": before, "afterOid": after, "force": True}
+        with self._telling(doing, _CONTENTS, commit, otherwise=Overtaken):
+            self._transport.graphql_named_mutation(
+                "updateRefs", {"repositoryId": self._facts["id"], "refUpdates": [update]}, "clientMutationId"
+            )
 
     def _commit(self, commit: forge.NewCommit) -> str:
         """Without author and committer, GitHub signs it for apps and GITHUB_TOKEN."""

@@ -10,11 +10,13 @@ import requests
 from urllib3.exceptions import HTTPError
 
 from flux_upgrade.adapters.http import failures, origins
+from flux_upgrade.adapters.http.budget import Budget
 from flux_upgrade.adapters.http.cache import CachedResponse, EtagCache
+from flux_upgrade.adapters.http.connections import Deadline, bounded_by
 from flux_upgrade.adapters.http.session import Session, Sink, TooLong, drain, read_body
 from flux_upgrade.model.errors import SourceUnavailable, UsageError
 from flux_upgrade.model.ports import Progress
-from flux_upgrade.model.timing import Timing
+from flux_upgrade.model.timing import Patience, Timing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ class RequestOptions:
     conditional: bool = False  # send the ETag that is kept, keep the new one
     verbatim: bool = False  # take the body's bytes as they are sent, without decoding a Content-Encoding
     keeps_plain_host: bool = False  # Follow no redirect to another host over plain http, though this one is asked so
+    charged_to: str = ""  # The host whose budget a failure is charged to; empty: that of the URL
     method: str = "GET"  # set by the client; none but GET and HEAD follow a redirect
     body: bytes | BinaryIO | None = field(default=None, repr=False)
     """What to send, a file from where it stands; JSON unless ``headers`` say otherwise. Set by the client."""
@@ -88,9 +91,10 @@ class BodyTooLarge(SourceUnavailable):
 
 
 class Client:
-    """http and https: timeouts, retries, redirects, ETags, one token for one origin.
+    """http and https: deadlines, retries, redirects, ETags, one token for one origin.
 
-    ``timeout`` is in seconds, to connect and between two reads. ``ca_file`` is a
+    ``timeout``: the seconds for a request, its redirects included; see ``Deadline``. ``budget``: what requests that
+    fail may cost; None: there is no limit. ``ca_file`` is a
     PEM file with authorities to trust besides the usual ones. Proxies are
     those that requests finds in its environment; ``~/.netrc`` is not read.
     ``egress``: which hosts it may ask; None: all, since you named them yourself.
@@ -104,7 +108,8 @@ class Client:
         credential: Credential | None = None,
         etags: EtagCache | None = None,
         ca_file: str | None = None,
-        timeout: float = 30.0,
+        timeout: float = Patience().request,
+        budget: Budget | None = None,
         progress: Progress | None = None,
         egress: Egress | None = None,
         advice: str = "",
@@ -115,6 +120,7 @@ class Client:
         self._credential = credential
         self._etags = etags or EtagCache(None)
         self._timeout = timeout
+        self._budget = budget
         self.sent = 0  # requests so far, those of retries and redirects included
         self._session = Session(ca_file, None if egress is None else egress.adapter)
 
@@ -127,7 +133,7 @@ class Client:
         Raises SourceUnavailable (its message names the host, never a query or a
         token), BodyTooLarge.
         """
-        return self.persist(lambda: self._tried(url, lambda: self._exchange(url, options)))
+        return self.persist(lambda: self._tried(url, options, self._exchange))
 
     def query(self, url: str, body: bytes, options: RequestOptions = PLAIN) -> Response:
         """The answer to a POST of JSON that only reads, as in GraphQL: tried again like a GET.
@@ -141,8 +147,7 @@ class Client:
 
         Raises SourceUnavailable, BodyTooLarge; then nobody knows whether it was done.
         """
-        sent = replace(options, method=method, body=body)
-        outcome = self._tried(url, lambda: self._follow(url, sent, None))
+        outcome = self._tried(url, replace(options, method=method, body=body), self._follow)
         if isinstance(outcome, Response):
             return outcome
         raise outcome.error
@@ -151,11 +156,7 @@ class Client:
         self, method: str, url: str, body: bytes | BinaryIO | None, options: RequestOptions = PLAIN
     ) -> Response | failures.FailedAttempt:
         """As ``send``, for a step of ``persist``: a failure that may pass is returned, not raised."""
-        sent = replace(options, method=method, body=body)
-        outcome = self._tried(url, lambda: self._follow(url, sent, None))
-        if isinstance(outcome, Response) and failures.is_worth_retrying(outcome.status, outcome.headers):
-            return self._refusal(outcome)
-        return outcome
+        return self._tried(url, replace(options, method=method, body=body), self._step)
 
     def persist(self, step: Callable[[], _Result | failures.FailedAttempt]) -> _Result:
         """What ``step`` comes to, tried again after the usual waits. Raises the error of the last attempt."""
@@ -166,24 +167,50 @@ class Client:
             if not isinstance(outcome, failures.FailedAttempt):
                 return outcome
             wait = failures.backoff(attempt, self._timing.jitter()) if outcome.wait is None else outcome.wait
-            if outcome.is_final or attempt >= failures.ATTEMPTS or waited + wait > failures.MAX_WAIT:
+            is_over = outcome.is_final or attempt >= outcome.attempts or waited + wait > failures.MAX_WAIT
+            if is_over or not (self._budget is None or self._budget.allows(outcome.host, wait)):
                 raise _after(outcome.error, attempt)
             if self._progress is not None:
                 self._progress.waiting(
-                    f"{outcome.error.message}; trying again in {wait:.0f} s ({attempt} of {failures.ATTEMPTS - 1})"
+                    f"{outcome.error.message}; trying again in {wait:.0f} s ({attempt} of {outcome.attempts - 1})"
                 )
+            self._charge(outcome.host, wait)
             self._timing.sleep(wait)
             waited += wait
 
     def _tried(
-        self, url: str, exchange: Callable[[], Response | failures.FailedAttempt]
+        self,
+        url: str,
+        options: RequestOptions,
+        exchange: Callable[[str, RequestOptions], Response | failures.FailedAttempt],
     ) -> Response | failures.FailedAttempt:
+        """What ``exchange`` comes to within the deadline. A failure is charged to the host."""
+        host, deadline = options.charged_to or origins.host(url), Deadline(self._timeout, options.limit)
+        given_up = None if self._budget is None else self._budget.given_up(host)
+        if given_up is not None:
+            return failures.FailedAttempt(given_up, attempts=1).advised(self._advice)
         try:
-            return exchange()
+            with bounded_by(deadline):
+                outcome = exchange(url, options)
         except SourceUnavailable as error:
-            return failures.FailedAttempt(error, is_final=True)
+            outcome = failures.FailedAttempt(error, is_final=True)
         except (OSError, ValueError, HTTPError) as error:
-            return failures.on_the_way(url, error, self._timeout).advised(self._advice)
+            overdue = deadline.seconds if deadline.is_missed else None
+            outcome = failures.on_the_way(url, error, overdue).advised(self._advice)
+        if isinstance(outcome, Response):
+            return outcome
+        self._charge(host, deadline.elapsed)
+        return outcome._replace(host=host)
+
+    def _charge(self, host: str, seconds: float) -> None:
+        if self._budget is not None:
+            self._budget.charge(host, seconds)
+
+    def _step(self, url: str, options: RequestOptions) -> Response | failures.FailedAttempt:
+        response = self._follow(url, options)
+        if failures.is_worth_retrying(response.status, response.headers):
+            return self._refusal(response)
+        return response
 
     def _exchange(self, url: str, options: RequestOptions) -> Response | failures.FailedAttempt:
         # What a password was needed for is kept for that password.
@@ -207,7 +234,7 @@ class Client:
         failed = failures.refusal(response.url, response.status, response.headers, now, had_token=had_token)
         return failed.advised(self._advice)
 
-    def _follow(self, url: str, options: RequestOptions, kept: CachedResponse | None) -> Response:
+    def _follow(self, url: str, options: RequestOptions, kept: CachedResponse | None = None) -> Response:
         target = url
         for _ in range(_MAX_REDIRECTS + 1):
             self.sent += 1
@@ -259,7 +286,7 @@ class Client:
         # The limit is that of what was asked for, not of what is said in its place.
         limit = options.limit if into is options.into else MAX_BODY
         try:
-            body = read_body(answer, self._timing.now, limit, verbatim=options.verbatim, into=into)
+            body = read_body(answer, limit, verbatim=options.verbatim, into=into)
         except TooLong:
             raise BodyTooLarge(
                 f"{origins.host(url)} returned more than {limit} bytes",

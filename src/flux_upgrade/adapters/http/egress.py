@@ -15,11 +15,9 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_netw
 from typing import Any, NamedTuple
 
 from requests.utils import select_proxy
-from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
 
 from flux_upgrade.adapters.http import origins
+from flux_upgrade.adapters.http.connections import Connection, TlsConnection, pool_classes, resolved
 from flux_upgrade.adapters.http.session import TrustingAdapter
 from flux_upgrade.model.errors import HostNotAllowed
 from flux_upgrade.model.text import one_line
@@ -59,7 +57,7 @@ _NOT_PUBLIC = tuple(
     )
 )
 _LEGACY_IPV4 = re.compile(r"(?:0[xX])?[0-9A-Fa-f]+(?:\.(?:0[xX])?[0-9A-Fa-f]+){0,3}")
-_MOST_ADDRESSES = 3  # That are tried one after the other, each with the timeout of the client
+_MOST_ADDRESSES = 3  # That are tried one after the other
 _HTTPS = "https"
 
 
@@ -106,12 +104,6 @@ def _within(address: _Address) -> tuple[IPv4Address, ...]:
 
 def _is_isatap(address: _Address) -> bool:
     return isinstance(address, IPv6Address) and (int(address) >> 32) & 0xFFFFFFFF in _ISATAP
-
-
-def resolved(host: str, port: int) -> tuple[str, ...]:
-    """What the machine's resolver says of a name; of an address, itself."""
-    found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
-    return tuple(dict.fromkeys(str(where[0]) for *_, where in found))
 
 
 class Egress(NamedTuple):
@@ -188,49 +180,11 @@ class GuardedAdapter(TrustingAdapter):
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
         super().init_poolmanager(*args, **options)
-        self.poolmanager.pool_classes_by_scheme = {
-            "http": _guarded(HTTPConnectionPool, _Connection, self._egress),
-            "https": _guarded(HTTPSConnectionPool, _TlsConnection, self._egress),
-        }
+        judged = {"addresses": lambda _, host, port: self._egress.addresses(host, port)}
+        self.poolmanager.pool_classes_by_scheme = pool_classes(
+            type("GuardedConnection", (Connection,), judged), type("GuardedTlsConnection", (TlsConnection,), judged)
+        )
 
     def send(self, request: Any, *args: Any, **options: Any) -> Any:
         self._egress.require(request.url, is_proxied=bool(select_proxy(request.url, options.get("proxies"))))
         return super().send(request, *args, **options)
-
-
-class _Connection(HTTPConnection):
-    """Only where the socket leads is another: the name stays for TLS and for the header ``Host``."""
-
-    egress: Egress
-    _dns_host: str
-
-    def _new_conn(self) -> socket.socket:
-        name = self._dns_host
-        try:
-            addresses = self.egress.addresses(name, self.port)
-        except OSError as error:
-            raise NewConnectionError(self, "its name is unknown") from error
-        failure: Exception = NewConnectionError(self, "it has no address")
-        for address in addresses:
-            self._dns_host = address
-            try:
-                connected = super()._new_conn()
-            except (NewConnectionError, ConnectTimeoutError) as error:
-                failure = error
-                continue
-            finally:
-                self._dns_host = name
-            if connected.getpeername()[0] in addresses:
-                return connected
-            connected.close()
-        raise failure
-
-
-class _TlsConnection(_Connection, HTTPSConnection):
-    pass
-
-
-def _guarded(pool: type[HTTPConnectionPool], connection: type[_Connection], egress: Egress) -> Any:
-    """A class of pools that connect to no address but one that was judged."""
-    made = type(connection.__name__, (connection,), {"egress": egress})
-    return type(pool.__name__, (pool,), {"ConnectionCls": made})

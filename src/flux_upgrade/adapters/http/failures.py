@@ -6,6 +6,7 @@ stands in them; ours name the host and the path.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -17,6 +18,7 @@ from flux_upgrade.model.errors import SourceUnavailable
 from flux_upgrade.model.text import one_line
 
 ATTEMPTS = 5
+_ATTEMPTS_TO_RESOLVE = 2  # A name that is unknown rarely becomes known within seconds
 MAX_WAIT = 60.0  # seconds that one call waits in all, between its attempts
 
 _FIRST_WAIT = 0.5
@@ -100,6 +102,8 @@ class FailedAttempt(NamedTuple):
     error: SourceUnavailable
     wait: float | None = None  # seconds that the server asks for
     is_final: bool = False  # trying again would give the same
+    attempts: int = ATTEMPTS  # How often such a request is sent
+    host: str = ""  # Whose budget it is charged to
 
     def advised(self, advice: str) -> FailedAttempt:
         """With ``advice`` after the hint, where a host may be out of reach for good."""
@@ -127,8 +131,8 @@ def refusal(url: str, status: int, headers: Mapping[str, str], now: float, *, ha
     return FailedAttempt(SourceUnavailable(message, hint=hint), wait, is_final=is_final)
 
 
-def on_the_way(url: str, error: Exception, timeout: float) -> FailedAttempt:
-    """A request without an answer, or with half of one; ``timeout`` in seconds."""
+def on_the_way(url: str, error: Exception, overdue: float | None = None) -> FailedAttempt:
+    """A request without an answer, or with half of one. ``overdue``: the seconds of its deadline, if it missed it."""
     causes = _causes(error)
     if any("CERTIFICATE_VERIFY_FAILED" in str(cause) for cause in causes):
         hint = "set --ca-file to a file with its CA certificate"
@@ -144,11 +148,14 @@ def on_the_way(url: str, error: Exception, timeout: float) -> FailedAttempt:
             SourceUnavailable(f"the URL of {origins.host(url)} is not valid", hint=hint), is_final=True
         )
     hint = "check the network, the proxy and the host name"
-    if any("Timeout" in type(cause).__name__ for cause in causes):
-        return FailedAttempt(SourceUnavailable(f"{origins.host(url)} did not answer within {timeout:g} s", hint=hint))
+    if overdue is not None:
+        message = f"{origins.host(url)} did not answer in full within {round(overdue, 2):g} s"
+        return FailedAttempt(SourceUnavailable(message, hint=hint), attempts=1)
     words = [cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror]
     why = one_line(words[-1]) if words else "the connection was lost"
-    return FailedAttempt(SourceUnavailable(f"{origins.host(url)} is unreachable: {why}", hint=hint))
+    is_unresolved = any(isinstance(cause, socket.gaierror) for cause in causes)
+    attempts = _ATTEMPTS_TO_RESOLVE if is_unresolved else ATTEMPTS
+    return FailedAttempt(SourceUnavailable(f"{origins.host(url)} is unreachable: {why}", hint=hint), attempts=attempts)
 
 
 def _causes(error: BaseException) -> tuple[BaseException, ...]:

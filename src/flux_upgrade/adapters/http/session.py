@@ -14,11 +14,11 @@ from urllib3.exceptions import HTTPError
 from urllib3.util.ssl_ import create_urllib3_context
 
 from flux_upgrade.adapters.http import origins
+from flux_upgrade.adapters.http.connections import pool_classes
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.text import one_line
 
 _CHUNK = 16 * 1024
-_MAX_TRANSFER = 300.0  # seconds: one body may not drip in for ever
 
 
 class Session(requests.Session):
@@ -38,11 +38,8 @@ class Session(requests.Session):
         self.auth = lambda request: request
         self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         context = None if ca_file is None else _context(ca_file)
-        if guarded is not None:
-            for scheme in ("https://", "http://"):
-                self.mount(scheme, guarded(context))
-        elif context is not None:
-            self.mount("https://", TrustingAdapter(context))
+        for scheme in ("https://", "http://"):
+            self.mount(scheme, (guarded or TrustingAdapter)(context))
 
     def merge_environment_settings(self, url: Any, *others: Any) -> Any:
         """Without a proxy for plain http on the loopback interface.
@@ -75,7 +72,7 @@ def _context(ca_file: str) -> ssl.SSLContext:
 
 
 class TrustingAdapter(HTTPAdapter):
-    """Connections, also by way of a proxy, that share one TLS context; with None, each has its own."""
+    """Bounded connections, also by way of a proxy, that share one TLS context; with None, each has its own."""
 
     def __init__(self, context: ssl.SSLContext | None) -> None:
         self._shared: dict[str, Any] = {} if context is None else {"ssl_context": context}
@@ -83,9 +80,14 @@ class TrustingAdapter(HTTPAdapter):
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
         super().init_poolmanager(*args, **{**self._shared, **options})
+        self.poolmanager.pool_classes_by_scheme = pool_classes()
 
     def proxy_manager_for(self, proxy: Any, **options: Any) -> Any:
-        return super().proxy_manager_for(proxy, **self._shared, **options)
+        if proxy.lower().startswith("socks"):
+            return super().proxy_manager_for(proxy, **self._shared, **options)
+        manager = super().proxy_manager_for(proxy, **self._shared, **options)
+        manager.pool_classes_by_scheme = pool_classes()
+        return manager
 
 
 class Sink(Protocol):
@@ -102,15 +104,12 @@ class TooLong(Exception):
     """There is more of it than is taken."""
 
 
-def read_body(
-    answer: requests.Response, now: Callable[[], float], limit: int, *, verbatim: bool, into: Sink | None
-) -> bytes:
+def read_body(answer: requests.Response, limit: int, *, verbatim: bool, into: Sink | None) -> bytes:
     """The body, or nothing where it went ``into`` a sink.
 
     Raises TooLong for more than ``limit`` bytes, and what requests and urllib3 raise for a body that
-    breaks off; ``now`` is the clock, in seconds.
+    breaks off.
     """
-    deadline = now() + _MAX_TRANSFER
     body, length = bytearray(), 0
     if into is not None:
         into.restart()
@@ -122,8 +121,6 @@ def read_body(
             body += chunk
         else:
             into.write(chunk)
-        if now() > deadline:
-            raise TimeoutError
     declared = answer.headers.get("content-length", "")
     has_body = answer.request.method != "HEAD"
     if has_body and declared.isdigit() and answer.raw.tell() < int(declared):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 from urllib.parse import urlencode
 
@@ -133,8 +134,8 @@ class RegistryLogin:
         return token
 
     def _given(self, realm: str, parameters: Mapping[str, str]) -> Response:
-        credential = self._credential
-        options = RequestOptions(accept_status=REFUSALS)
+        credential, host = self._credential, origins.host(self._base)
+        options = RequestOptions(accept_status=REFUSALS, charged_to=host)
         if credential is not None and credential.identity_token:
             form = {
                 "grant_type": "refresh_token",
@@ -143,13 +144,13 @@ class RegistryLogin:
                 "refresh_token": credential.identity_token,
             }
             headers = {"Content-Type": "application/x-www-form-urlencoded"}
-            exchange = RequestOptions(headers, accept_status=REFUSALS)
+            exchange = RequestOptions(headers, accept_status=REFUSALS, charged_to=host)
             given = self._client.query(realm, urlencode(form).encode(), exchange)
             # A service that does not know the POST may still take the password, where there is one.
             if given.status not in _NO_SUCH_METHOD or not credential.password:
                 return given
         if credential is not None and credential.password:
-            options = RequestOptions({"Authorization": credential.basic}, accept_status=REFUSALS)
+            options = replace(options, headers={"Authorization": credential.basic})
         url = f"{realm}{'&' if '?' in realm else '?'}{urlencode(parameters)}"
         return self._client.get(url, options)
 

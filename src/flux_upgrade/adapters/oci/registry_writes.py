@@ -84,7 +84,8 @@ class RegistryWrites:
             if body is not None and not isinstance(body, bytes):
                 body.seek(0)
             is_ours = origins.origin(url) == origins.origin(self._repository.url)
-            options = RequestOptions({**headers, **(authorization if is_ours else {})})
+            host = origins.host(self._repository.url)
+            options = RequestOptions({**headers, **(authorization if is_ours else {})}, charged_to=host)
             return self._client.attempt(method, url, body, options)
 
         response = self._repository.login.ask(send, writes=True)

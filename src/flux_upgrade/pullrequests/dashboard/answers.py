@@ -48,7 +48,9 @@ def ticked_of(inventory: Inventory, repository: Repository) -> frozenset[str]:
     if not inventory.config.dashboard or inventory.all_paths is None:
         return frozenset()
     found = dashboards_of(inventory, repository)
-    return markers.ticked(found[0].body) if found and found[0].is_open else frozenset()
+    main = found[0] if found else None
+    # A box that a user without write access may have ticked asks for nothing.
+    return markers.ticked(main.body) if main is not None and main.is_open and main.answers.body else frozenset()
 
 
 def answered(inventory: Inventory, repository: Repository, ticked: Collection[str]) -> tuple[Inventory, Repository]:

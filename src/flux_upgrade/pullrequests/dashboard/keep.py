@@ -102,7 +102,7 @@ def dashboard_steps(
     room = LIMIT - LIMIT // _SPARE - max(around, len(markers.dashboard_block("", scope)))
     ticked = ticked_of(inventory, repository) - frozenset(obeyed)
     text = dashboard_text(shown_of(plans, inventory.config, repository), repository, ticked, room)
-    ours = markers.dashboard_block(text, scope)
+    ours = markers.dashboard_block(text, scope, main.answers.record if main is not None else ())
     if main is None:
         yield OpenIssue(TITLE, ours, (markers.DASHBOARD,))
         return

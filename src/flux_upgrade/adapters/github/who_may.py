@@ -1,0 +1,171 @@
+"""Decide which answers to pull requests and issues count, by who gave them. Pure, but for asking who may write.
+
+GitHub lets users without write access do more to a pull request than its documentation says. So an approval counts
+only from a user whom the server, asked at the time of the run, calls one who may write. What was asked is recorded in
+the body of the pull request, and counts as long as only users who may write have edited it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from flux_upgrade.adapters.github.query import Json
+from flux_upgrade.model import markers
+from flux_upgrade.model.forge import Answers
+
+MayWrite = Callable[[str], bool | None]
+"""Login → whether the user may write to the repository; None if GitHub does not tell."""
+
+JOBS_OWN = "github-actions[bot]"  # The account of GITHUB_TOKEN, which all workflows of a repository share
+_LABELS = (markers.APPROVED_LABEL, markers.REBASE_LABEL)
+_BOT = "[bot]"
+_NOBODY = "an account that GitHub does not name"
+
+
+class Event(NamedTuple):
+    kind: str
+    at: str  # RFC 3339, UTC
+    actor: str  # Login as `login_of` returns it
+
+    def record(self, *, may_write: bool) -> str:
+        return f"{self.kind} {self.at} {self.actor} {'yes' if may_write else 'no'}"
+
+
+def login_of(actor: Json | None) -> str:
+    """Return a login as the REST API writes it: GraphQL leaves ``[bot]`` out. Empty for an account that is gone."""
+    if actor is None:
+        return ""
+    return f"{actor['login']}{_BOT}" if actor["__typename"] == "Bot" else str(actor["login"])
+
+
+class Accounts(NamedTuple):
+    """The accounts that flux-upgrade acts as: the token's, GITHUB_TOKEN's, and those of the config file."""
+
+    viewer: str  # Login that the token acts as; empty if GitHub does not tell
+    configured: tuple[str, ...] = ()
+
+    def opened(self, node: Json) -> bool:
+        """Whether one of them opened a pull request or an issue."""
+        return bool(node["viewerDidAuthor"]) or self.has(login_of(node["author"]))
+
+    def has(self, login: str) -> bool:
+        known = {name.lower() for name in (self.viewer, JOBS_OWN, *self.configured) if name}
+        return login.lower() in known
+
+    def acts_as(self, login: str) -> bool:
+        """Whether what ``login`` did is what flux-upgrade or its token's owner did.
+
+        A configured user is asked about like any other: they may have left.
+        """
+        is_viewer = bool(login) and login.lower() == self.viewer.lower()
+        return is_viewer or (login.endswith(_BOT) and self.has(login))
+
+
+class Judge(NamedTuple):
+    """``doubts``: collects a sentence for each answer that newly does not count."""
+
+    accounts: Accounts
+    may_write: MayWrite
+    doubts: list[str]
+
+    def answers_of(self, node: Json) -> Answers:
+        """Judge the answers to a pull request or an issue that an account of ours opened."""
+        body, fresh, doubts = str(node["body"]), list[str](), list[str]()
+        is_trusted = self._is_trusted(node, body, fresh, doubts)
+        known = markers.answers_of(body) if is_trusted else ()
+
+        def counts(event: Event, deed: str) -> bool:
+            allowed = self._allowed(event, known, fresh)
+            if not allowed and event.record(may_write=False) not in known:
+                doubts.append(f"{event.actor or _NOBODY} {deed}")
+            return allowed
+
+        is_open = node["state"] == "OPEN"
+        ready = _last(node, "readied", "ready") if is_open and not node.get("isDraft") else None
+        reopened = _last(node, "reopened", "reopened") if is_open else None
+        answers = Answers(
+            ready=None if ready is None else counts(ready, "marked it ready for review"),
+            reopened=reopened is None or counts(reopened, "reopened it"),
+            body=is_trusted,
+            labels=tuple(
+                event.kind for event in _labelings(node) if not counts(event, f"added the label {event.kind}")
+            ),
+        )
+        record = (*_kept(known, fresh), *fresh)
+        self.doubts.extend(f"{doubt} in {node['url']}, but may not write to the repository" for doubt in doubts)
+        return answers._replace(record=record)
+
+    def _is_trusted(self, node: Json, body: str, fresh: list[str], doubts: list[str]) -> bool:
+        """Whether all who edited the body since we wrote it may write. Without our block there is nothing to trust."""
+        if node["lastEditedAt"] is None or markers.text_of(body) is None:
+            return True
+        verdicts = {editor: self._asked(editor) for editor in _editors(node, self._accounts_of(node))}
+        if verdicts and None not in verdicts.values():
+            # This changes the body, so that our own edit becomes the newest: nobody is asked about twice.
+            fresh.append(f"edited {node['lastEditedAt']}")
+        doubts += [f"{editor or _NOBODY} edited its text" for editor, may_write in verdicts.items() if not may_write]
+        return all(verdicts.values())
+
+    def _accounts_of(self, node: Json) -> Accounts:
+        if self.accounts.viewer or not node["viewerDidAuthor"]:
+            return self.accounts
+        return self.accounts._replace(viewer=login_of(node["author"]))
+
+    def _allowed(self, event: Event, known: Iterable[str], fresh: list[str]) -> bool:
+        if self.accounts.acts_as(event.actor):
+            return True
+        for verdict in (True, False):
+            if event.record(may_write=verdict) in known:
+                return verdict
+        allowed = self._asked(event.actor)
+        if allowed is not None:
+            fresh.append(event.record(may_write=allowed))
+        return bool(allowed)
+
+    def _asked(self, login: str) -> bool | None:
+        # Apps are no collaborators, and an account that is gone cannot be asked about.
+        return False if not login or login.endswith(_BOT) else self.may_write(login)
+
+
+def _editors(node: Json, accounts: Accounts) -> Iterator[str]:
+    """Yield who edited the body since an account of ours did; empty for those whom GitHub does not list."""
+    edits = node["userContentEdits"] or {"totalCount": 0, "nodes": ()}
+    newest = sorted(edits["nodes"], key=lambda edit: str(edit["editedAt"]), reverse=True)
+    if not newest or newest[0]["editedAt"] != node["lastEditedAt"]:
+        yield ""
+        return
+    for edit in newest:
+        login = login_of(edit["editor"])
+        if accounts.acts_as(login):
+            return
+        yield login
+    if edits["totalCount"] > len(newest):
+        yield ""
+
+
+def _last(node: Json, alias: str, kind: str) -> Event | None:
+    events = [each for each in (node.get(alias) or {"nodes": ()})["nodes"] if each]
+    return Event(kind, events[-1]["createdAt"], login_of(events[-1]["actor"])) if events else None
+
+
+def _labelings(node: Json) -> Iterator[Event]:
+    """Yield when labels that answer something were added: those on an open one, and approvals of a closed one."""
+    names = {label["name"] for label in (node["labels"] or {"nodes": ()})["nodes"]}
+    for label in _LABELS:
+        event = _labeled(node, label)
+        is_late = node["state"] == "CLOSED" and label == markers.APPROVED_LABEL and event.at > (node["closedAt"] or "")
+        if label in names and (node["state"] == "OPEN" or is_late):
+            yield event
+
+
+def _labeled(node: Json, label: str) -> Event:
+    events = [each for each in node["labeled"]["nodes"] if each and each["label"]["name"] == label]
+    # A label whose event is no longer among those that are listed was added by anybody.
+    return Event(label, events[-1]["createdAt"], login_of(events[-1]["actor"])) if events else Event(label, "", "")
+
+
+def _kept(known: Iterable[str], fresh: Iterable[str]) -> tuple[str, ...]:
+    """Return the records that no newer one of the same kind replaces."""
+    replaced = {record.partition(" ")[0] for record in fresh}
+    return tuple(record for record in known if record.partition(" ")[0] not in replaced)

@@ -1,0 +1,64 @@
+"""What remains once all pull requests are as they should be: record answers, and delete merged branches. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from flux_upgrade.model import markers
+from flux_upgrade.model.forge import (
+    Branch,
+    DeleteBranch,
+    Issue,
+    PullRequest,
+    PullState,
+    RecordAnswers,
+    Repository,
+    UpdateIssue,
+    is_merged,
+)
+from flux_upgrade.planning.proposal import Action, Result
+from flux_upgrade.policy.feedback import believed_body, state_of
+
+Tidying = RecordAnswers | UpdateIssue | DeleteBranch
+
+
+def tidying(repository: Repository, results: Iterable[Result], names: Collection[str]) -> Iterator[Tidying]:
+    """Yield the steps for the branches in ``names``, and for issues. ``results``: of this run.
+
+    What this run wrote to is left to the next one, which looks at it again.
+    """
+    written = {result.number for result in results if result.action not in (Action.NONE, Action.UNCHANGED, Action.HELD)}
+    busy = {result.branch for result in results if result.action is not Action.NONE}
+    branches = [branch for name, branch in repository.branches.items() if name in names]
+    for branch in (*branches, *repository.former):
+        for pull in branch.pulls:
+            body = _recorded(pull)
+            if body is not None and pull.number not in written:
+                yield RecordAnswers(pull, body)
+    for issue in repository.issues:
+        body = _recorded(issue)
+        if issue.is_own and body is not None and issue.number not in written and not _is_dashboard(issue):
+            yield UpdateIssue(issue, body)
+    for branch in branches:
+        if branch.name not in busy and branch.head is not None and _is_finished(branch):
+            yield DeleteBranch(branch.name, branch.head.oid)
+
+
+def _recorded(answered: PullRequest | Issue) -> str | None:
+    """Return the body with a new record of its answers, or None. What a stranger wrote is not taken over."""
+    state, text, record = state_of(answered), markers.text_of(believed_body(answered)), answered.answers.record
+    if state is None or text is None or not record or record == markers.answers_of(answered.body):
+        return None
+    return markers.replaced(answered.body, markers.block(text, state._replace(answers=record)))
+
+
+def _is_dashboard(issue: Issue) -> bool:
+    return markers.DASHBOARD in issue.labels
+
+
+def _is_finished(branch: Branch) -> bool:
+    """Whether a branch holds nothing but a commit of ours that was merged. A closed pull request may be reopened."""
+    pulls = (*branch.pulls, *branch.others)
+    is_open = bool(branch.elsewhere) or any(pull.state is PullState.OPEN for pull in pulls)
+    is_ours = branch.head is not None and markers.is_ours(branch.head)
+    return is_ours and is_merged(branch) and not is_open and not branch.is_kept
