@@ -103,11 +103,20 @@ def without_extras(whole: Picture) -> Picture:
     extras = ("labels", "assignees", "reviewers", "auto_merge")
     pulls = {
         number: {name: value for name, value in pull.items() if name not in extras}
-        | {"body": markers.without_given(pull["body"], {markers.STATUS})}
+        | {"body": _without_refusals(pull["body"])}
         for number, pull in whole["pulls"].items()
     }
     branches = {name: commit[:-1] for name, commit in whole["branches"].items()}
     return {**whole, "branches": branches, "pulls": pulls}
+
+
+def _without_refusals(body: str) -> str:
+    """A body as if what was refused had been given."""
+    state, text = markers.state_of(body), markers.text_of(body)
+    if state is None or text is None:
+        return body
+    given = {name.removeprefix(markers.REFUSED) for name in state.given} - {markers.STATUS}
+    return markers.replaced(body, markers.block(text, state._replace(given=tuple(sorted(given))))) or body
 
 
 def difference(wanted: object, found: object, where: str = "") -> str:

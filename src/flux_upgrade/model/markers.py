@@ -36,7 +36,9 @@ ACCEPT = "accept"  # The box by which people accept what breaks; its entry follo
 AUTO_MERGE, AUTO_MERGE_OFF = "auto-merge", "auto-merge:off"
 """Of ``MarkerState.given``: we turned it on; we turned it off again."""
 STATUS = "status"
-"""Of ``MarkerState.given``: the server refused the status of this commit, so that it is not tried again."""
+REFUSED = "refused:"
+"""Of ``MarkerState.given``: the server refused the name that follows, or the status, and gets it again with the next
+commit."""
 MIGRATED = "migrated"  # The box by which people say that `flux migrate` ran in the cluster
 PROOF = "flux-upgrade/proof"  # The context of the commit status
 APPROVED_LABEL = "flux-upgrade/approved"  # Approves an upgrade
@@ -82,10 +84,7 @@ class MarkerState(NamedTuple):
     config: str = ""  # The config file that it was made under; empty for the usual one
     moved: tuple[str, ...] = ()  # `content_entry` of each file whose resources are moved, as far as there is room
     given: tuple[str, ...] = ()
-    """`label:flux`: what it was given, see ``Extras.names``. What a person takes away later is not given again.
-
-    Neither is what the server refused: it is here, too.
-    """
+    """`label:flux`: what it was given, see ``Extras.names``. What a person takes away later is not given again."""
     answers: tuple[str, ...] = ()  # Answers whose authors the Git host was asked about, as ``AnswerRecord`` writes them
 
 
@@ -242,13 +241,13 @@ def without_given(body: str, names: Collection[str]) -> str:
     return replaced(body, block(text, state._replace(given=kept))) or body
 
 
-def with_given(body: str, name: str) -> str:
-    """``body``, whose state claims that ``name`` was given, too; as it is where it has no state."""
+def with_refused(body: str, names: Collection[str]) -> str:
+    """``body``, whose state records that the server refused ``names``; as it is where it has no state."""
     state, text = state_of(body), text_of(body)
-    if state is None or text is None or name in state.given:
+    if state is None or text is None or not names:
         return body
-    given = tuple(sorted((*state.given, name)))
-    return replaced(body, block(text, state._replace(given=given))) or body
+    given = {*state.given} - {*names} | {REFUSED + name for name in names}
+    return replaced(body, block(text, state._replace(given=tuple(sorted(given))))) or body
 
 
 def is_same(body: str, other: str) -> bool:

@@ -184,14 +184,16 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
     extras = _wanted(desired, repository, is_draft=not is_mergeable or desired.make_draft)
     # If users removed our text, or the server does not show it, there is no place to remember what was given.
     is_kept = repository.lists_pulls and markers.state_of(pull.body) is not None
-    # What the server refused for one commit may be accepted for the next.
-    before = tuple(name for name in state_before(pull).given if not (remake and name == markers.STATUS))
+    before = state_before(pull).given
+    if remake:  # What the server refused before, it may accept by now.
+        before = tuple(name for name in before if not name.startswith(markers.REFUSED))
+    tried = {name.removeprefix(markers.REFUSED) for name in before}
     merging = auto_merge.change(pull, before, repository.viewer, extras, makes_draft=desired.make_draft)
-    missing = extras.without(before)._replace(auto_merge=merging.starts) if is_kept else Extras()
+    missing = extras.without(tried)._replace(auto_merge=merging.starts) if is_kept else Extras()
     body = desired.body(desired.state_on(pull, (*merging.given, *missing.names)))
     status = desired.status
     is_bare = repository.sees_statuses and head.statuses.get(status.context) != status.state
-    is_bare &= markers.STATUS not in before
+    is_bare &= markers.STATUS not in tried
     idle = UpdatePull(pull=pull, branch=desired.branch, before=head.oid)
     step = idle._replace(
         commit=_commit(desired, repository) if remake else None,

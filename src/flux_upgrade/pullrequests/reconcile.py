@@ -103,7 +103,7 @@ def reconcile_held(branch: Branch, hold: Hold, repository: Repository) -> Reconc
     said = text.held(believed_body(pull), recorded(state._replace(held=held), pull), hold)
     body = markers.unticked(said, markers.REBASE)
     status = Status(markers.PROOF, "failure", f"held: {hold.reason}")
-    is_said = head.statuses.get(status.context) == status.state or markers.STATUS in state.given
+    is_said = head.statuses.get(status.context) == status.state or markers.REFUSED + markers.STATUS in state.given
     step = UpdatePull(
         pull=pull,
         branch=branch.name,

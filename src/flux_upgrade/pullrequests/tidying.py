@@ -33,7 +33,7 @@ def tidying(repository: Repository, results: Iterable[Result], names: Collection
     for branch in (*branches, *repository.former):
         for pull in branch.pulls:
             body = _recorded(pull)
-            if body is not None and pull.number not in written:
+            if body is not None and pull.number not in written and not pull.is_queued:
                 yield RecordAnswers(pull, body)
     for issue in repository.issues:
         body = _recorded(issue)

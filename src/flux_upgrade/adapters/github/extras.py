@@ -22,15 +22,16 @@ Failure = Callable[[str, Callable[[], object]], FluxUpgradeError | None]
 
 
 class ExtrasGiver:
-    """Gives them to one pull request. ``warnings`` tell what did not work, ``missing`` what may work later.
+    """Gives them to one pull request. ``warnings`` tell what did not work.
 
-    GitHub refuses a person who does not exist each time: such names are not in ``missing`` (as ``Extras.names``).
+    As ``Extras.names``, ``refused`` has what GitHub does not take, and ``missing`` what failed in passing.
     """
 
     def __init__(self, pull: PullRequest, issue: Issue, failure: Failure) -> None:
         self._pull, self._issue, self._failure = pull, issue, failure
         self.warnings: list[str] = []
         self.missing: list[str] = []
+        self.refused: list[str] = []
 
     def give(self, extras: Extras, *, is_new: bool) -> None:
         """``is_new``: it has no labels or people yet that an edit could replace."""
@@ -78,12 +79,13 @@ class ExtrasGiver:
     def _settle(self, extras: Extras, error: FluxUpgradeError | None) -> None:
         if error is not None:
             self.warnings.append(f"{error.message} ({error.hint})")
-            self.missing += () if isinstance(error, ForbiddenByForge) else extras.names
+            (self.refused if isinstance(error, ForbiddenByForge) else self.missing).extend(extras.names)
             return
         # Whoever cannot be assigned is left out without a word: https://docs.github.com/rest/issues/assignees.
         there = {assignee.login.lower() for assignee in self._issue.assignees} if extras.assignees else set()
         for login in _missing(extras.assignees, there):
             self.warnings.append(f"GitHub did not assign {login} (check the login, and that it has access)")
+            self.refused += Extras(assignees=(login,)).names
 
 
 def _missing(logins: Iterable[str], there: set[str]) -> list[str]:

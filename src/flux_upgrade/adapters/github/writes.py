@@ -132,10 +132,10 @@ class GitHubWrites:
         # The status comes last: where it is missing, a run was cut off, and the next one completes it. And
         # auto-merge is refused where nothing is waited for any more.
         done = self._extras(pull, head, step.extras, is_new=True)
-        body = markers.without_given(step.body, done.missing)
+        body = markers.with_refused(markers.without_given(step.body, done.missing), done.refused)
         self._note(pull, step.body, body)
         error = self._status(head, step.status)
-        self._note(pull, body, _noted(body, error))
+        self._note(pull, body, markers.with_refused(body, _refused_status(error)))
         warnings = dict.fromkeys((*done.warnings, *_warned(error)))  # A rate limit is reported once
         return Done(pull.number, pull.html_url, head, tuple(warnings), tuple(done.missing))
 
@@ -158,7 +158,7 @@ class GitHubWrites:
                 pull.convert_to_draft()
         head = self._moved(step.branch, step.before, step.commit)
         error = None if step.status is None else self._status(head, step.status)
-        warnings, missing = _warned(error), tuple[str, ...]()
+        warnings, missing, refused = _warned(error), tuple[str, ...](), [*_refused_status(error)]
         new = step.body
         # The body will say that it waits for nobody: until it is ready, that is not true.
         if step.make_ready:
@@ -171,8 +171,10 @@ class GitHubWrites:
             else:
                 done = self._extras(pull, head, step.extras, is_new=False)
                 warnings, missing = (*warnings, *done.warnings), tuple(done.missing)
+                refused += done.refused
         if step.extras is not None or error is not None:
-            body = _noted(markers.without_given(step.pull.body if new is None else new, missing), error)
+            body = markers.without_given(step.pull.body if new is None else new, missing)
+            body = markers.with_refused(body, refused)
             new = None if is_same(body, step.pull.body) else body
         if step.title is not None or new is not None:
             changes = {"title": step.title, "body": new}
@@ -376,9 +378,8 @@ class GitHubWrites:
             raise self._github.refused(refusal, attempt) from None
 
 
-def _noted(body: str, error: FluxUpgradeError | None) -> str:
-    """``body``, with a note if the server refused the status: that is not tried again before the next commit."""
-    return markers.with_given(body, markers.STATUS) if isinstance(error, ForbiddenByForge) else body
+def _refused_status(error: FluxUpgradeError | None) -> tuple[str, ...]:
+    return (markers.STATUS,) if isinstance(error, ForbiddenByForge) else ()
 
 
 def _warned(error: FluxUpgradeError | None) -> tuple[str, ...]:
