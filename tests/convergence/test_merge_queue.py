@@ -37,10 +37,6 @@ def _gone(fleet: Fleet) -> None:
     fleet.people.push("main", {**files, **installation("v2.8.7", "clusters/other")}, "Move\n")
 
 
-def _unreadable(fleet: Fleet) -> None:
-    fleet.people.push("main", {PATH: manifest("v2.8.6").replace(b"kind:", b"kind", 1)}, "Break it\n")
-
-
 def _pushed(fleet: Fleet) -> None:
     fleet.people.push(PATCH, {"NOTES.md": b"mine\n"})
     fleet.people.queue(1)

@@ -52,6 +52,7 @@ _BOX = re.compile(r"^([ \t]*- )\[[xX]\]( <!-- flux-upgrade:([a-z0-9.-]+) -->)", 
 _ACCEPTED = re.compile(rf"^[ \t]*- \[[xX]\] <!-- flux-upgrade:{ACCEPT}-([0-9a-f]+) -->", re.MULTILINE)
 _TICKED = re.compile(r"^[ \t]*- \[[xX]\] <!-- flux-upgrade:([a-z0-9.-]+) -->", re.MULTILINE)
 _END = "<!-- /flux-upgrade -->"
+_COMMENT = re.compile(r"<!-- /?flux-upgrade[^<>\n]*-->")
 
 
 class WayBack(StrEnum):
@@ -230,6 +231,15 @@ def replaced(body: str, ours: str) -> str | None:
         return None
     after = body[end + len(_END) :]
     return body[: begin.start()] + ours.rstrip("\n") + after
+
+
+def restored(body: str, ours: str) -> str:
+    """``body`` with our block, below the text of a person if there is no whole block.
+
+    What is left of an earlier one becomes text like any other.
+    """
+    new = replaced(body, ours)
+    return "\n\n".join(filter(None, (_COMMENT.sub("", body).rstrip(), ours))) if new is None else new
 
 
 def without_given(body: str, names: Collection[str]) -> str:

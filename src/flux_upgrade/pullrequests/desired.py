@@ -182,7 +182,7 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
     remake = asked or pull.is_conflicting or is_outdated or not is_planned(head.message, desired.digest)
     remake |= desired.is_forgotten(pull, head)
     extras = _wanted(desired, repository, is_draft=not is_mergeable or desired.make_draft)
-    # If users removed our text, or the server does not show it, there is no place to remember what was given.
+    # If users removed our text, or the server does not show it, nobody knows what was given.
     is_kept = repository.lists_pulls and markers.state_of(pull.body) is not None
     before = state_before(pull).given
     if remake:  # What the server refused before, it may accept by now.
@@ -190,7 +190,7 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
     tried = {name.removeprefix(markers.REFUSED) for name in before}
     merging = auto_merge.change(pull, before, repository.viewer, extras, makes_draft=desired.make_draft)
     missing = extras.without(tried)._replace(auto_merge=merging.starts) if is_kept else Extras()
-    body = desired.body(desired.state_on(pull, (*merging.given, *missing.names)))
+    body = desired.body(desired.state_on(pull, (*merging.given, *(missing if is_kept else extras).names)))
     status = desired.status
     is_bare = repository.sees_statuses and head.statuses.get(status.context) != status.state
     is_bare &= markers.STATUS not in tried
@@ -199,7 +199,7 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
         commit=_commit(desired, repository) if remake else None,
         title=desired.title if _is_titled_by_us(pull) and desired.title != pull.title else None,
         # A server that cannot be asked for its pull requests gets everything with each push.
-        body=body if remake and not repository.lists_pulls else new_body(pull.body, body),
+        body=new_body(pull.body, body) if repository.lists_pulls else body if remake else None,
         make_ready=desired.make_ready,
         make_draft=desired.make_draft,
         status=status if remake or is_bare else None,
@@ -238,9 +238,9 @@ def _commit(desired: DesiredPull, repository: Repository, opening: str = "") -> 
 
 
 def new_body(body: str, ours: str) -> str | None:
-    """The body with our block replaced; None where that changes nothing, or a person has removed it."""
-    new = markers.replaced(body, ours)
-    return None if new is None or markers.is_same(new, body) else new
+    """The body with our block replaced, or put below if a person has removed it; None where that changes nothing."""
+    new = markers.restored(body, ours)
+    return None if markers.is_same(new, body) else new
 
 
 def is_planned(message: str, digest: str) -> bool:
@@ -249,7 +249,11 @@ def is_planned(message: str, digest: str) -> bool:
 
 
 def _is_titled_by_us(pull: PullRequest) -> bool:
-    return state_before(pull).title == markers.digest_of(pull.title)
+    """Whether it has the title that we gave it. If the body was lost, that is the first line of our commit."""
+    known = state_before(pull).title
+    if known or pull.head is None or not markers.is_ours(pull.head):
+        return known == markers.digest_of(pull.title)
+    return pull.title == pull.head.message.partition("\n")[0]
 
 
 _IN_A_PULL = f"merge or close it; to discard these commits, tick its rebase box or add the label {REBASE}"

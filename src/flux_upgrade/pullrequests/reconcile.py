@@ -92,9 +92,8 @@ def reconcile_held(branch: Branch, hold: Hold, repository: Repository) -> Reconc
     Convert it to a draft once. If a user who may write marks it ready again, leave it.
     """
     pull, head = branch.open_pull, branch.head
-    # Where people have taken our text away, or nobody can read it, there is no place to say so.
-    has_place = pull is not None and markers.state_of(pull.body) is not None and repository.lists_pulls
-    state = state_of(pull) if pull is not None and has_place else None
+    # If the server does not show the text, there is no place to say so.
+    state = state_of(pull) if pull is not None and repository.lists_pulls else None
     if pull is None or head is None or state is None or not markers.is_ours(head):
         return Reconciliation(pull=pull)
     is_argued = pull.answers.ready is False  # Who marked it ready may not write
