@@ -43,6 +43,7 @@ class Answers(NamedTuple):
     body: bool = True  # Whether all who edited the body since flux-upgrade wrote it may write
     labels: tuple[str, ...] = ()  # Labels of flux-upgrade that another user added; ``labels`` leaves them out
     record: tuple[str, ...] = ()  # ``MarkerState.answers`` with what this run asked the Git host
+    is_unknown: bool = False  # The Git host did not tell about somebody: nothing counts, and nothing is undone
 
 
 class PullRequest(NamedTuple):

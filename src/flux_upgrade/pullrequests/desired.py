@@ -169,6 +169,8 @@ def asks_for_rebase(pull: PullRequest) -> bool:
 
 
 def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> Reconciliation:
+    if pull.answers.is_unknown:
+        return Reconciliation(pull=pull)
     asked = asks_for_rebase(pull)
     head = repository.branches[desired.branch].head
     if head is None:

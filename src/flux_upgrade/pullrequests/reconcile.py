@@ -94,7 +94,7 @@ def reconcile_held(branch: Branch, hold: Hold, repository: Repository) -> Reconc
     pull, head = branch.open_pull, branch.head
     # If the server does not show the text, there is no place to say so.
     state = state_of(pull) if pull is not None and repository.lists_pulls else None
-    if pull is None or head is None or state is None or not markers.is_ours(head):
+    if pull is None or head is None or state is None or not markers.is_ours(head) or pull.answers.is_unknown:
         return Reconciliation(pull=pull)
     is_argued = pull.answers.ready is False  # Who marked it ready may not write
     held = state.held or ("said" if pull.is_draft else _MADE_DRAFT)
@@ -189,6 +189,8 @@ def _closed(issues: Iterable[Issue], closed: str, why: str) -> Iterator[UpdateIs
 
 def _kept_issue(proposal: Proposal, context: ProposalContext, issue: Issue) -> tuple[Step, ...]:
     _, ours = text.issue(proposal, context, state_for(proposal, context))
+    if issue.answers.is_unknown:
+        return ()
     body = new_body(issue.body, markers.with_answers(ours, issue.answers.record) or ours)
     return () if body is None else (UpdateIssue(issue, body),)
 

@@ -47,7 +47,13 @@ def tidying(repository: Repository, results: Iterable[Result], names: Collection
 def _recorded(answered: PullRequest | Issue) -> str | None:
     """Return the body with a new record of its answers, or None. What a stranger wrote is not taken over."""
     state, text, record = state_of(answered), markers.text_of(believed_body(answered)), answered.answers.record
-    if state is None or text is None or not record or record == markers.answers_of(answered.body):
+    if (
+        state is None
+        or text is None
+        or answered.answers.is_unknown
+        or not record
+        or record == markers.answers_of(answered.body)
+    ):
         return None
     return markers.replaced(answered.body, markers.block(text, state._replace(answers=record)))
 

@@ -54,22 +54,25 @@ def check_report(config: Config, title: str, matches: Mapping[str, Sequence[str]
         lines.append(f"also: {', '.join(each.files)} has the version of {'the Flux CLI' if each.is_cli else of}")
     if config.moves_operator:
         lines.append("flux-operator: its own version is updated in the same pull request")
-    if config.dashboard:
-        where = "one issue" if config.forge in ("", "github") else f"none, because it needs GitHub, not {config.forge}"
-        lines.append(f"dashboard: {where}")
-    if config.accounts:
-        lines.append(f"accounts whose pull requests count as flux-upgrade's own: {', '.join(config.accounts)}")
-    if config.forge:
-        lines.append(f"Git host: {config.forge}")
-    if config.allow_hosts:
-        lines.append(f"hosts that are contacted although they are not public: {', '.join(config.allow_hosts)}")
+    lines += _host_lines(config)
     if config.bootstrap is not None:
         names = ", ".join(name for name, _ in config.bootstrap.clusters)
         lines.append(f"bootstrap: {names or 'one cluster'}")
-    if config.forge in ("", "github"):
-        lines.append(_LIMIT_CREATION)
+    lines += [_LIMIT_CREATION] if config.forge in ("", "github") else []
     lines += _origin_lines(config)
     return "".join(f"{line}\n" for line in lines)
+
+
+def _host_lines(config: Config) -> Iterator[str]:
+    if config.dashboard:
+        where = "one issue" if config.forge in ("", "github") else f"none, because it needs GitHub, not {config.forge}"
+        yield f"dashboard: {where}"
+    if config.accounts:
+        yield f"accounts whose pull requests count as flux-upgrade's own: {', '.join(config.accounts)}"
+    if config.forge:
+        yield f"Git host: {config.forge}"
+    if config.allow_hosts:
+        yield f"hosts that are contacted although they are not public: {', '.join(config.allow_hosts)}"
 
 
 def _origin_lines(config: Config) -> Iterator[str]:

@@ -71,56 +71,64 @@ class Judge(NamedTuple):
 
     def answers_of(self, node: Json) -> Answers:
         """Judge the answers to a pull request or an issue that an account of ours opened."""
-        body, fresh, doubts = str(node["body"]), list[str](), list[str]()
-        is_trusted = self._is_trusted(node, body, fresh, doubts)
-        known = markers.answers_of(body) if is_trusted else ()
-
-        def counts(event: Event, deed: str) -> bool:
-            allowed = self._allowed(event, known, fresh)
-            if not allowed and event.record(may_write=False) not in known:
-                doubts.append(f"{event.actor or _NOBODY} {deed}")
-            return allowed
-
+        accounts = self.accounts
+        if not accounts.viewer and node["viewerDidAuthor"]:
+            accounts = accounts._replace(viewer=login_of(node["author"]))
+        case = _Case(node, accounts, self.may_write, [], [])
+        is_trusted = case.is_trusted()
+        known = markers.answers_of(str(node["body"])) if is_trusted else ()
         is_open = node["state"] == "OPEN"
         ready = _last(node, "readied", "ready") if is_open and not node.get("isDraft") else None
         reopened = _last(node, "reopened", "reopened") if is_open else None
         answers = Answers(
-            ready=None if ready is None else counts(ready, "marked it ready for review"),
-            reopened=reopened is None or counts(reopened, "reopened it"),
+            ready=None if ready is None else case.counts(ready, known, "marked it ready for review"),
+            reopened=reopened is None or case.counts(reopened, known, "reopened it"),
             body=is_trusted,
             labels=tuple(
-                event.kind for event in _labelings(node) if not counts(event, f"added the label {event.kind}")
+                event.kind
+                for event in _labelings(node)
+                if not case.counts(event, known, f"added the label {event.kind}")
             ),
         )
-        record = (*_kept(known, fresh), *fresh)
-        self.doubts.extend(f"{doubt} in {node['url']}, but may not write to the repository" for doubt in doubts)
-        return answers._replace(record=record)
+        if None in case.fresh:
+            return answers._replace(is_unknown=True)
+        fresh = [record for record in case.fresh if record]
+        self.doubts.extend(f"{doubt} in {node['url']}, but may not write to the repository" for doubt in case.doubts)
+        return answers._replace(record=(*_kept(known, fresh), *fresh))
 
-    def _is_trusted(self, node: Json, body: str, fresh: list[str], doubts: list[str]) -> bool:
+
+class _Case(NamedTuple):
+    """One pull request or issue."""
+
+    node: Json
+    accounts: Accounts
+    may_write: MayWrite
+    fresh: list[str | None]  # What is to be recorded; None for what GitHub did not tell
+    doubts: list[str]
+
+    def is_trusted(self) -> bool:
         """Whether all who edited the body since we wrote it may write. Without our block there is nothing to trust."""
-        if node["lastEditedAt"] is None or markers.text_of(body) is None:
+        edited = self.node["lastEditedAt"]
+        if edited is None or markers.text_of(str(self.node["body"])) is None:
             return True
-        verdicts = {editor: self._asked(editor) for editor in _editors(node, self._accounts_of(node))}
-        if verdicts and None not in verdicts.values():
+        verdicts = {editor: self._asked(editor) for editor in _editors(self.node, self.accounts)}
+        if verdicts:
             # This changes the body, so that our own edit becomes the newest: nobody is asked about twice.
-            fresh.append(f"edited {node['lastEditedAt']}")
-        doubts += [f"{editor or _NOBODY} edited its text" for editor, may_write in verdicts.items() if not may_write]
+            self.fresh.append(None if None in verdicts.values() else f"edited {edited}")
+        self.doubts.extend(f"{editor or _NOBODY} edited its text" for editor, may in verdicts.items() if not may)
         return all(verdicts.values())
 
-    def _accounts_of(self, node: Json) -> Accounts:
-        if self.accounts.viewer or not node["viewerDidAuthor"]:
-            return self.accounts
-        return self.accounts._replace(viewer=login_of(node["author"]))
-
-    def _allowed(self, event: Event, known: Iterable[str], fresh: list[str]) -> bool:
+    def counts(self, event: Event, known: Iterable[str], deed: str) -> bool:
+        """Whether who gave an answer may write. ``known``: what was recorded before."""
         if self.accounts.acts_as(event.actor):
             return True
         for verdict in (True, False):
             if event.record(may_write=verdict) in known:
                 return verdict
         allowed = self._asked(event.actor)
-        if allowed is not None:
-            fresh.append(event.record(may_write=allowed))
+        self.fresh.append(None if allowed is None else event.record(may_write=allowed))
+        if not allowed:
+            self.doubts.append(f"{event.actor or _NOBODY} {deed}")
         return bool(allowed)
 
     def _asked(self, login: str) -> bool | None:

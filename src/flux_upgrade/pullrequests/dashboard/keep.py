@@ -98,6 +98,8 @@ def dashboard_steps(
         yield from (_closed(each, scope, _OFF) for each in found if each.is_open)
         return
     main = found[0] if found else None
+    if main is not None and main.answers.is_unknown:
+        return
     around = len(main.body) - len(markers.text_of(main.body) or "") if main is not None else 0
     room = LIMIT - LIMIT // _SPARE - max(around, len(markers.dashboard_block("", scope)))
     ticked = ticked_of(inventory, repository) - frozenset(obeyed)
