@@ -75,9 +75,9 @@ class Views(GitViews):
             "state": _state(issue),
             "title": issue.title,
             "body": issue.body,
-            "author": actor(issue.author, self.web),
+            "author": self._actor(issue.author),
             "viewerDidAuthor": issue.author == self.token.login,
-            "editor": actor(issue.edits[-1][0], self.web) if issue.edits else None,
+            "editor": self._actor(issue.edits[-1][0]) if issue.edits else None,
             "lastEditedAt": issue.edits[-1][1] if issue.edits else None,
             "includesCreatedEdit": bool(issue.edits),
             "userContentEdits": connection("userContentEdits", lambda: _edits_of(issue), self._edit),
@@ -108,15 +108,19 @@ class Views(GitViews):
             yield from (self._event("ReadyForReviewEvent", *each) for each in issue.readyings)
 
     def _event(self, kind: str, login: str, at: str) -> View:
-        by = actor(login, self.web)
+        by = self._actor(login)
         return {"__typename": kind, "id": f"{kind}_{number_of(login + at)}", "actor": by, "createdAt": at}
+
+    def _actor(self, login: str) -> View | None:
+        """Who did something; nobody once the account is deleted."""
+        return None if self.repository.role(login) == "gone" else actor(login, self.web)
 
     def _edit(self, edit: tuple[str, str]) -> View:
         login, at = edit
-        return {"id": f"UCE_{number_of(login + at)}", "editor": actor(login, self.web), "editedAt": at}
+        return {"id": f"UCE_{number_of(login + at)}", "editor": self._actor(login), "editedAt": at}
 
     def _auto_merge(self, pull: Pull) -> View:
-        return {"mergeMethod": pull.auto_merge.upper(), "enabledBy": actor(pull.auto_merge_by, self.web)}
+        return {"mergeMethod": pull.auto_merge.upper(), "enabledBy": self._actor(pull.auto_merge_by)}
 
     def pull(self, issue: Issue) -> View:
         """A pull request."""

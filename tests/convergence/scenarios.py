@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from github_stand_in.people import People
+
 from convergence.dashboards import tick
 from convergence.events import payload_of
 from convergence.fleet import CONFIG, MINOR, PATCH, PATH, Event, Fleet, fleet_at, installation, manifest
@@ -35,6 +37,7 @@ _HISTORY = (_LOOK, "GET /git/blobs/{sha}")
 _COMMIT = ("POST /git/trees", "POST /git/commits")
 _OPEN = ("POST /git/refs", "POST /pulls")
 _UPDATE = (*_COMMIT, "GRAPHQL updateRefs", "POST /statuses/{sha}")
+_ASK = "GET /collaborators/alice/permission"
 _READY = "GRAPHQL markPullRequestReadyForReview"
 _COMMENTS = "GET /issues/1/comments"
 _EDIT = ("GET /pulls/1", "PATCH /pulls/1")
@@ -176,6 +179,30 @@ def _no_dashboard(fleet: Fleet) -> None:
     fleet.people.push("main", {CONFIG: _SUMMARY.encode()}, "Switch off\n")
 
 
+def _opened_by_a_stranger(fleet: Fleet) -> None:
+    """A program closed ours, and a user without write access opened one from its branch, with its text."""
+    _proposed(fleet)
+    People(fleet.repository, "stale[bot]").close(1)
+    People(fleet.repository, "mallory").open_pull(PATCH, "Upgrade Flux", fleet.repository.pulls[1].body)
+
+
+def _marked_ready_by_a_stranger(fleet: Fleet) -> None:
+    _proposed(fleet)
+    fleet.repository.settings.roles["carol"] = "triage"
+    People(fleet.repository, "carol").mark_ready(1)
+
+
+def _merged(fleet: Fleet) -> None:
+    _proposed(fleet)
+    fleet.people.merge(1, "squash")
+
+
+def _reopened(fleet: Fleet) -> None:
+    _proposed(fleet)
+    fleet.people.close(1)
+    fleet.people.reopen(1)
+
+
 def _done_by_hand(fleet: Fleet) -> None:
     _proposed(fleet)
     fleet.people.push("main", {PATH: manifest("v2.8.8")}, "Upgrade Flux by hand\n")
@@ -233,16 +260,16 @@ SCENARIOS = (
         "approving by label",
         "v2.8.8",
         _labelled,
-        (_LOOK, _READY, *_EDIT, "DELETE /issues/1/labels/flux-upgrade%2Fapproved"),
+        (_LOOK, _ASK, _READY, *_EDIT, "DELETE /issues/1/labels/flux-upgrade%2Fapproved"),
     ),
     Scenario(
         "answering a label",
         "v2.8.8",
         _labelled,
-        (_LOOK, _READY, *_EDIT, "DELETE /issues/1/labels/flux-upgrade%2Fapproved"),
+        (_LOOK, _ASK, _READY, *_EDIT, "DELETE /issues/1/labels/flux-upgrade%2Fapproved"),
         answer="labeled",
     ),
-    Scenario("rebasing", "v2.8.8", _rebase_asked, (_LOOK, *_UPDATE, *_EDIT)),
+    Scenario("rebasing", "v2.8.8", _rebase_asked, (_LOOK, _ASK, *_UPDATE, *_EDIT)),
     Scenario(
         "giving labels and people later",
         "v2.8.7",
@@ -302,6 +329,28 @@ SCENARIOS = (
         config=RINGS,
         clusters=_TWO,
     ),
+    Scenario(
+        "replacing what a stranger opened",
+        "v2.8.7",
+        _opened_by_a_stranger,
+        (
+            *(_LOOK, "GET /issues/2/comments", "POST /issues/2/comments", "GET /issues/2/comments"),
+            *("GET /pulls/2", "PATCH /pulls/2", "POST /pulls", "POST /statuses/{sha}"),
+        ),
+        PATCH,
+        "v2.8.8",
+        config=_SUMMARY,
+    ),
+    Scenario(
+        "undoing what may not be approved",
+        "v2.8.8",
+        _marked_ready_by_a_stranger,
+        (_LOOK, "GET /collaborators/carol/permission", "GRAPHQL convertPullRequestToDraft"),
+    ),
+    Scenario("recording who reopened", "v2.8.7", _reopened, (_LOOK, _ASK, *_EDIT), PATCH, "v2.8.8", config=_SUMMARY),
+    Scenario(
+        "deleting a merged branch", "v2.8.7", _merged, (_LOOK, "GRAPHQL updateRefs"), PATCH, "v2.8.8", config=_SUMMARY
+    ),
     Scenario("closing", "v2.8.7", _done_by_hand, (_LOOK, *_EDIT), PATCH, "v2.8.8", config=_SUMMARY),
     Scenario(
         "an issue for a draft",
@@ -314,7 +363,7 @@ SCENARIOS = (
         "opening in place of the issue",
         "v2.8.8",
         _labelled,
-        (_LOOK, "POST /pulls", "POST /statuses/{sha}", *_edit_issue(1)),
+        (_LOOK, _ASK, "POST /pulls", "POST /statuses/{sha}", *_edit_issue(1)),
         settings=_NO_DRAFTS,
     ),
     Scenario(
@@ -353,7 +402,7 @@ SCENARIOS = (
         "approving by a box of the dashboard",
         "v2.8.8",
         _box_ticked,
-        (_LOOK, _READY, *_EDIT, _LOOK, *_edit_issue(2)),
+        (_LOOK, _ASK, _READY, *_EDIT, _LOOK, *_edit_issue(2)),
         config=_DASHBOARD_AND_DRAFTS,
     ),
     Scenario(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import written_release
 from jsonschema import Draft202012Validator
 
 from cases_on_disk import PATHS, case_named, read_case, run_in, staged, write_tree
@@ -55,6 +56,17 @@ def test_every_case_is_valid(path: Path, written_source: Path, tmp_path: Path) -
         assert not ran.out, "what cannot be planned has no plan"
     else:
         assert list(VALIDATOR.iter_errors(json.loads(ran.out))) == []
+
+
+def test_a_release_with_the_files_of_the_one_in_use(tmp_path: Path) -> None:
+    source = written_release.write_source(tmp_path / "source", ("v2.8.7",))
+    written_release.write_release(source, "v2.8.8", written_release.files("v2.8.7"))
+    (source / "releases.json").unlink()
+    tree = write_tree(tmp_path / "tree", {"gotk-components.yaml": rendered(InstallOptions("v2.8.7")).encode()})
+    report = json.loads(run_in(tree, source, ["plan", "--json"]).out)
+    assert list(VALIDATOR.iter_errors(report)) == []
+    (decision,) = report["installations"][0]["decisions"]
+    assert decision["impact"]["identical-to"] == "v2.8.7"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +148,9 @@ def test_every_enumeration_is_the_programs() -> None:
 def test_every_object_of_ours_is_closed_and_asks_for_all_of_its_fields() -> None:
     for name in OURS:
         assert DEFINITIONS[name]["additionalProperties"] is False
-        assert DEFINITIONS[name]["required"] == list(DEFINITIONS[name]["properties"]), name
+        at_times = ("identical-to",) if name == "impact" else ()
+        always = [each for each in DEFINITIONS[name]["properties"] if each not in at_times]
+        assert DEFINITIONS[name]["required"] == always, name
 
 
 def _with(**fields: Any) -> Callable[[Any], Any]:

@@ -15,6 +15,8 @@ from flux_upgrade.commands.artifact_sinks import artifact_sink
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.versions import Version
+from flux_upgrade.policy.feedback import APPROVED
 from parsed_options import parsed
 
 OURS = PullRequestEvent(7, "flux-upgrade/clusters.a/patch", "acme/fleet", is_by_bot=False)
@@ -56,8 +58,9 @@ DASHBOARD = DashboardEvent(9, is_dashboard=True, is_ticked=True, is_by_bot=False
 BODY = markers.dashboard_block(markers.checkbox("rebase-1", "text", is_ticked=True), "")
 
 
-def edited(body: str | None = BODY, label: str = markers.DASHBOARD, sender: str = "User") -> str:
-    issue = {"number": 9, "body": body, "labels": [{"name": label}], "title": "::error::owned"}
+def edited(body: str | None = BODY, *labels: str, sender: str = "User") -> str:
+    names = [{"name": label} for label in labels or [markers.DASHBOARD]]
+    issue = {"number": 9, "body": body, "labels": names, "title": "::error::owned"}
     return json.dumps({"issue": issue, "sender": {"type": sender}})
 
 
@@ -65,7 +68,7 @@ def edited(body: str | None = BODY, label: str = markers.DASHBOARD, sender: str 
     ("text", "wanted", "reason"),
     [
         (edited(), DASHBOARD, ""),
-        (edited(label="bug"), DASHBOARD._replace(is_dashboard=False), "issue #9 is not the dashboard"),
+        (edited(BODY, "bug"), DASHBOARD._replace(is_dashboard=False), "issue #9 is not the dashboard"),
         (edited("- [x] <!-- flux-upgrade:rebase-1 -->"), None, "issue #9 is not the dashboard"),
         (edited(None), None, "issue #9 is not the dashboard"),
         (edited(sender="Bot"), DASHBOARD._replace(is_by_bot=True), "a bot changed the dashboard #9"),
@@ -80,6 +83,24 @@ def test_only_a_box_that_a_user_ticked_in_a_dashboard_starts_a_run(
     assert (reason in found.left_alone("acme/fleet", "flux-upgrade/")) and bool(reason) == bool(
         found.left_alone("acme/fleet", "flux-upgrade/")
     )
+
+
+PENDING = markers.block("text", markers.MarkerState("clusters.a", "minor", Version("v2.9.4"), pending=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (edited(PENDING, markers.PENDING, APPROVED), ""),
+        (edited(PENDING, markers.PENDING), "issue #9 does not have the label flux-upgrade/approved"),
+        (edited(PENDING, markers.PENDING, APPROVED, sender="Bot"), "a bot changed issue #9"),
+        (edited("text", markers.PENDING, APPROVED), "issue #9 is not the dashboard"),
+        (edited(PENDING, APPROVED), "issue #9 is not the dashboard"),
+    ],
+)
+def test_the_label_that_approves_a_pending_issue_starts_a_run(text: str, reason: str) -> None:
+    found = event_of(text, ISSUES).left_alone("acme/fleet", "flux-upgrade/")
+    assert (reason in found) and bool(reason) == bool(found)
 
 
 @pytest.mark.parametrize("text", ["", "{}", json.dumps({"sender": {"type": "User"}, "issue": {"number": "x"}})])

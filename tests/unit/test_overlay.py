@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,57 @@ def test_kustomizations_that_list_each_other() -> None:
     found = overlay(files)
     assert found is not None
     assert {(each.verdict, each.fails, each.holds) for each in found.findings} == {(OverlayVerdict.BREAKS, True, False)}
+
+
+class CountingTree(MemoryTree):
+    """Counts how often a kustomization is read: once for each entry that names its folder."""
+
+    reads = 0
+
+    def read(self, path: str) -> bytes:
+        self.reads += path.endswith("/kustomization.yaml")
+        return super().read(path)
+
+
+def folders(count: int, kustomization: Callable[[int], str]) -> CountingTree:
+    """Kustomizations in folders 0 to ``count``, the first of which is listed at the root, after the manifest."""
+    files = {f"{place}/kustomization.yaml": kustomization(place).encode() for place in range(count)}
+    root = {"kustomization.yaml": LISTS[:-2] + b", '0']\n", "gotk-components.yaml": OLD}
+    return CountingTree({**files, **root})
+
+
+def evaluation_of(tree: CountingTree) -> tuple[OverlayFinding, ...]:
+    found = check_overlay(tree, "gotk-components.yaml", OLD, NEW, None)
+    assert found is not None
+    return found.findings
+
+
+@pytest.mark.parametrize("field", ["resources", "components"])
+@pytest.mark.parametrize("more", ["", "commonAnnotations: {place: 'PLACE'}\n"], ids=["lists", "changes"])
+def test_kustomizations_that_all_list_each_other_are_evaluated_once(field: str, more: str) -> None:
+    def all_others(place: int) -> str:
+        others = "".join(f"- ../{other}\n" for other in range(9) if other != place)
+        return f"{field}:\n{others}{more.replace('PLACE', str(place))}"
+
+    tree = folders(9, all_others)
+    found = evaluation_of(tree)
+    assert tree.reads <= 9 * 9
+    assert all(each.fails and not each.holds for each in found)
+    places = [(each.path, each.line) for each in found]
+    assert len(places) == len(set(places)) == 9 * 8 / 2
+
+
+@pytest.mark.parametrize("field", ["resources", "components"])
+@pytest.mark.parametrize("more", ["", "commonAnnotations: {place: 'PLACE'}\n"], ids=["lists", "changes"])
+def test_a_kustomization_that_is_listed_twice_at_each_level_does_not_multiply(field: str, more: str) -> None:
+    def twice_the_next(place: int) -> str:
+        listed = f"{field}: [../{place + 1}, ../{place + 1}]\n" if place < 17 else "resources: [one.yaml]\n"
+        return listed + more.replace("PLACE", str(place))
+
+    tree = folders(18, twice_the_next)
+    tree.files["17/one.yaml"] = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"
+    evaluation_of(tree)
+    assert tree.reads <= 2 * 18 + 2_000
 
 
 def test_what_was_broken_or_idle_before_holds_nothing() -> None:

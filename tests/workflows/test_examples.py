@@ -88,11 +88,30 @@ def test_an_example_runs_daily_by_approval_and_one_at_a_time(path: Path) -> None
     assert workflow["permissions"] == {}
 
 
-@each([path for path in OF_UPGRADES if path != ANSWERS])
-def test_runs_of_an_example_wait_for_each_other(path: Path) -> None:
-    # One that waits is dropped where another of its group comes: what is about an artifact has its own.
-    group = "flux-upgrade-oci" if path.name.startswith("oci-") else "flux-upgrade"
-    assert yaml.safe_load(path.read_text())["concurrency"]["group"] == group
+def group_of(path: Path, event: str, run: int, approve: str = "") -> str:
+    """The concurrency group of a run. Of several that wait in one group, GitHub keeps the newest."""
+    given: dict[str, Any] = contexts(event, {"sender": {"type": "User"}, "pull_request": NO_PULL, "issue": NO_ISSUE})
+    given["github"] |= {"run_id": run}
+    given["github"]["event"]["schedule"] = "17 5 * * *" if event == "schedule" else None
+    given["inputs"]["approve"] = approve
+    return str(example_jobs.evaluated(yaml.safe_load(path.read_text())["concurrency"]["group"], given))
+
+
+@each([path for path in [*OF_UPGRADES, REUSABLE] if path not in OF_ARTIFACTS])
+def test_no_run_replaces_one_that_waits_with_an_approval(path: Path) -> None:
+    approvals = enumerate(("2.9", "2.9", "2.8"), 1)
+    approving = [group_of(path, "workflow_dispatch", run, approve) for run, approve in approvals]
+    others = {group_of(path, "schedule", 8), group_of(path, "schedule", 9)}
+    assert len(others) == 1
+    assert len({*approving, *others}) == 4
+    assert group_of(path, "workflow_dispatch", 7) not in approving
+
+
+@each(OF_ARTIFACTS)
+def test_runs_about_an_artifact_wait_for_each_other_and_none_replaces_another(path: Path) -> None:
+    # Registries have no compare-and-swap, so two runs must not move one tag.
+    concurrency = yaml.safe_load(path.read_text())["concurrency"]
+    assert concurrency == {"group": "flux-upgrade-oci", "cancel-in-progress": False, "queue": "max"}
 
 
 @each_example
@@ -222,9 +241,14 @@ def test_an_example_that_checks_runs_on_pull_requests_and_may_only_read(path: Pa
 # The one that a pull request starts
 
 
-def answering(sender: str = "User", head: str = "acme/fleet", ref: str = "flux-upgrade/a/patch") -> dict[str, Any]:
+BOT = "github-actions[bot]"
+
+
+def answering(
+    sender: str = "User", head: str = "acme/fleet", ref: str = "flux-upgrade/a/patch", author: str = BOT
+) -> dict[str, Any]:
     """The contexts of an event of a pull request."""
-    pull = {"number": 7, "head": {"repo": {"full_name": head}, "ref": ref}}
+    pull = {"number": 7, "head": {"repo": {"full_name": head}, "ref": ref}, "user": {"login": author}}
     event = {"sender": {"type": sender}, "pull_request": pull, "issue": NO_ISSUE, "schedule": None}
     return contexts("pull_request_target", event)
 
@@ -234,14 +258,14 @@ def contexts(event_name: str, event: dict[str, Any]) -> dict[str, Any]:
     return {"github": github, "inputs": {"approve": ""}}
 
 
-def ticking(sender: str = "User", label: str = "flux-upgrade/dashboard") -> dict[str, Any]:
-    """The contexts of an edit of an issue."""
-    issue = {"number": 9, "labels": [{"name": label}]}
+def ticking(sender: str = "User", label: str = "flux-upgrade/dashboard", author: str = BOT) -> dict[str, Any]:
+    """The contexts of an edit or a label of an issue."""
+    issue = {"number": 9, "labels": [{"name": label}], "user": {"login": author}}
     return contexts("issues", {"sender": {"type": sender}, "issue": issue, "pull_request": NO_PULL, "schedule": None})
 
 
-NO_ISSUE: dict[str, Any] = {"number": None, "labels": []}
-NO_PULL = {"number": None, "head": {"repo": {"full_name": None}, "ref": None}}
+NO_ISSUE: dict[str, Any] = {"number": None, "labels": [], "user": {"login": None}}
+NO_PULL = {"number": None, "head": {"repo": {"full_name": None}, "ref": None}, "user": {"login": None}}
 SCHEDULED = contexts(
     "schedule", {"sender": {"type": None}, "pull_request": NO_PULL, "issue": NO_ISSUE, "schedule": "17 5 * * *"}
 )
@@ -251,7 +275,9 @@ DISPATCHED = contexts(
 
 
 @pytest.mark.parametrize(
-    "given", [answering(), ticking(), SCHEDULED, DISPATCHED], ids=["answer", "box", "schedule", "dispatch"]
+    "given",
+    [answering(), ticking(), ticking(label="flux-upgrade/pending"), SCHEDULED, DISPATCHED],
+    ids=["answer", "box", "pending issue", "schedule", "dispatch"],
 )
 def test_what_a_user_did_to_a_pull_request_of_ours_starts_a_run(given: dict[str, Any]) -> None:
     assert example_jobs.given("answers.yaml", given["github"]["event_name"], given) == {"approve": ""}
@@ -267,6 +293,10 @@ def test_what_a_user_did_to_a_pull_request_of_ours_starts_a_run(given: dict[str,
         pytest.param(answering(ref="x/flux-upgrade/a/patch"), id="another-branch-that-ends-as-ours"),
         pytest.param(ticking(sender="Bot"), id="our-own-edit-of-the-dashboard"),
         pytest.param(ticking(label="bug"), id="another-issue"),
+        pytest.param(answering(author="mallory"), id="a-pull-request-that-another-account-opened-from-our-branch"),
+        pytest.param(answering(author="dependabot[bot]"), id="another-bot's-pull-request"),
+        pytest.param(ticking(author="mallory"), id="another-account's-dashboard"),
+        pytest.param(ticking(label="flux-upgrade/pending", author="mallory"), id="another-account's-pending-issue"),
     ],
 )
 def test_nothing_else_starts_a_run(given: dict[str, Any]) -> None:
@@ -296,6 +326,8 @@ def test_the_pull_request_is_neither_checked_out_nor_put_into_a_script() -> None
     types = yaml.safe_load(ANSWERS.read_text())[True]["pull_request_target"]["types"]
     states = ("closed", "reopened", "ready_for_review", "converted_to_draft")
     assert sorted(types) == sorted(("labeled", "unlabeled", "edited", *states))
+    # The box of a dashboard, and the label that approves what a pending issue is about.
+    assert yaml.safe_load(ANSWERS.read_text())[True]["issues"]["types"] == ["edited", "labeled"]
 
 
 # The workflow that others call, and what calls it

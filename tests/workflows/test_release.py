@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import io
 import json
+import os
 import re
 import shutil
 import subprocess
+import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+import requests
 import yaml
 
+from adapters.registries import own_certificate, running_registry
 from flux_upgrade import __version__
+from real_parts import require_program
 from workflows.linters import ROOT
 
 DIGEST = f"sha256:{'0123456789abcdef' * 4}"
@@ -74,12 +83,26 @@ def git(tree: Path, *arguments: str) -> None:
     subprocess.run(["git", *identity, "-C", tree, *arguments], check=True, capture_output=True)  # noqa: S603, S607 git
 
 
+_OCI = "application/vnd.oci.image"
+JOBS = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yaml").read_text())["jobs"]
+
+
+def rights(name: str) -> list[str]:
+    """The write permissions of a job."""
+    return sorted(key for key, level in JOBS[name].get("permissions", {}).items() if level == "write")
+
+
+def actions(name: str) -> list[str]:
+    """The actions that a job uses, without their commits."""
+    return [each["uses"].partition("@")[0] for each in JOBS[name].get("steps", ()) if "uses" in each]
+
+
+def scripts(name: str) -> str:
+    return "\n".join(each.get("run", "") for each in JOBS[name].get("steps", ()))
+
+
 def test_who_publishes_runs_nothing_that_was_installed() -> None:
-    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yaml").read_text())["jobs"]
-    writing = {name: job for name, job in jobs.items() if "write" in job.get("permissions", {}).values()}
-    assert {
-        name: sorted(p for p, level in job["permissions"].items() if level == "write") for name, job in writing.items()
-    } == {
+    assert {name: rights(name) for name in JOBS if rights(name)} == {
         "image": ["attestations", "id-token", "packages"],
         "package": ["attestations", "id-token"],
         "pypi": ["id-token"],
@@ -87,12 +110,127 @@ def test_who_publishes_runs_nothing_that_was_installed() -> None:
         "examples": ["contents", "pull-requests"],
     }
     for name in ("image", "pypi", "tag"):
-        assert writing[name]["environment"] in ("release", "pypi"), name
-    for name in ("image", "pypi", "tag", "examples"):
-        assert "pip install" not in str(writing[name]), name
+        assert JOBS[name]["environment"] in ("release", "pypi"), name
     # The image and the package are there before the tag, and the tag before an example names it.
-    assert set(jobs["tag"]["needs"]) == {"version", "image", "pypi"}
-    assert set(jobs["examples"]["needs"]) == {"version", "tag"}
+    assert {"version", "image", "pypi"} <= set(JOBS["tag"]["needs"])
+    assert set(JOBS["examples"]["needs"]) == {"version", "tag"}
+
+
+def test_what_builds_has_no_rights() -> None:
+    installs = {"docker/build-push-action", "docker/setup-buildx-action", "docker/setup-qemu-action"}
+    building = [name for name in JOBS if installs & {*actions(name)} or "pip install" in scripts(name)]
+    assert building == ["build-image", "build-package"]
+    for name in building:
+        assert JOBS[name]["permissions"] == {"contents": "read"}
+        assert "environment" not in JOBS[name]
+        assert "secrets" not in str(JOBS[name])
+        assert "github.token" not in str(JOBS[name])
+        assert "push: true" not in yaml.safe_dump(JOBS[name])
+
+
+def test_what_signs_only_downloads() -> None:
+    signing = [name for name in JOBS if "id-token" in rights(name)]
+    assert signing == ["image", "package", "pypi"]
+    allowed = {"actions/download-artifact", "actions/attest", "docker/login-action", "pypa/gh-action-pypi-publish"}
+    for name in signing:
+        assert actions(name)[0] == "actions/download-artifact"
+        assert set(actions(name)) <= allowed
+        # Programs of the runner. What was downloaded is not run.
+        commands = {line.split()[0] for line in scripts(name).splitlines() if line}
+        assert commands <= {"skopeo", "echo", "rm"}
+
+
+@pytest.mark.parametrize("name", ["image", "package", "pypi", "tag"])
+def test_a_download_is_the_artifact_of_the_job_that_built_it(name: str) -> None:
+    (download,) = (each for each in JOBS[name]["steps"] if "download-artifact" in each.get("uses", ""))
+    builder = "build-image" if name == "image" else "build-package"
+    assert download["with"]["artifact-ids"] == f"${{{{ needs.{builder}.outputs.artifact }}}}"
+    assert builder in JOBS[name]["needs"]
+    assert JOBS[builder]["outputs"]["artifact"] == "${{ steps.upload.outputs.artifact-id }}"
+
+
+def test_each_image_that_the_build_runs_has_a_digest() -> None:
+    given = {each["uses"].partition("@")[0]: each.get("with", {}) for each in JOBS["build-image"]["steps"]}
+    images = [
+        given["docker/setup-qemu-action"]["image"],
+        given["docker/setup-buildx-action"]["driver-opts"].removeprefix("image="),
+        given["docker/build-push-action"]["sbom"].removeprefix("generator="),
+    ]
+    assert [each for each in images if not re.fullmatch(r"docker\.io/[a-z/-]+:[\w.]+@sha256:[0-9a-f]{64}", each)] == []
+
+
+def oci_archive(folder: Path) -> str:
+    """An archive as BuildKit writes it, with an image for a platform and its attestation. Returns its digest."""
+    blobs: dict[str, bytes] = {}
+
+    def blob(content: bytes, media_type: str, **more: Any) -> dict[str, Any]:
+        digest = hashlib.sha256(content).hexdigest()
+        blobs[digest] = content
+        return {"mediaType": media_type, "digest": f"sha256:{digest}", "size": len(content), **more}
+
+    def manifest(config: dict[str, Any], layer: dict[str, Any], **more: Any) -> dict[str, Any]:
+        value = {"schemaVersion": 2, "mediaType": f"{_OCI}.manifest.v1+json", "config": config, "layers": [layer]}
+        return blob(json.dumps(value).encode(), f"{_OCI}.manifest.v1+json", **more)
+
+    config = blob(
+        b'{"architecture":"amd64","os":"linux","rootfs":{"type":"layers","diff_ids":[]}}', f"{_OCI}.config.v1+json"
+    )
+    layer = blob(gzip.compress(b"layer", mtime=0), f"{_OCI}.layer.v1.tar+gzip")
+    image = manifest(config, layer, platform={"architecture": "amd64", "os": "linux"})
+    unknown = blob(b'{"architecture":"unknown","os":"unknown"}', f"{_OCI}.config.v1+json")
+    statement = blob(b'{"predicate":{}}', "application/vnd.in-toto+json")
+    about = {"vnd.docker.reference.digest": image["digest"], "vnd.docker.reference.type": "attestation-manifest"}
+    nowhere = {"architecture": "unknown", "os": "unknown"}
+    attestation = manifest(unknown, statement, platform=nowhere, annotations=about)
+    index = {"schemaVersion": 2, "mediaType": f"{_OCI}.index.v1+json", "manifests": [image, attestation]}
+    whole = blob(json.dumps(index).encode(), f"{_OCI}.index.v1+json")
+    top = {"schemaVersion": 2, "manifests": [whole]}
+    files = {
+        "oci-layout": b'{"imageLayoutVersion":"1.0.0"}',
+        "index.json": json.dumps(top).encode(),
+        **{f"blobs/sha256/{digest}": content for digest, content in blobs.items()},
+    }
+    with tarfile.open(folder / "image.tar", "w") as archive:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return str(whole["digest"])
+
+
+def test_the_image_is_pushed_with_the_digest_of_the_build(tmp_path: Path) -> None:
+    require_program("skopeo")
+    (tmp_path / "image").mkdir()
+    digest = oci_archive(tmp_path / "image")
+    (step,) = (each for each in JOBS["image"]["steps"] if each.get("id") == "push")
+    certificate, key = own_certificate(tmp_path)
+    with running_registry(tmp_path, in_memory=True, tls=(certificate, key)) as url:
+        image = f"{url.removeprefix('https://')}/octo-org/flux-upgrade"
+        done = subprocess.run(  # noqa: S603 the step of the workflow
+            ["/bin/bash", "-e", "-c", step["run"]],
+            cwd=tmp_path,
+            env={
+                "PATH": os.defpath,
+                "GITHUB_ACTOR": "octocat",
+                "GITHUB_OUTPUT": str(tmp_path / "output"),
+                "TOKEN": "secret",
+                "IMAGE": f"{image}:v1.2.3",
+                "REGISTRY_AUTH_FILE": str(tmp_path / "auth.json"),
+                "SSL_CERT_FILE": str(certificate),
+            },
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / "output").read_text() == f"digest={digest}\n"
+        pushed = requests.get(
+            f"{url}/v2/octo-org/flux-upgrade/manifests/{digest}",
+            headers={"Accept": f"{_OCI}.index.v1+json"},
+            timeout=5,
+            verify=str(certificate),
+        )
+        assert len(pushed.json()["manifests"]) == 2
 
 
 def test_the_version_of_this_repository_is_three_numbers() -> None:

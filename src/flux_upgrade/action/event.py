@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.policy.feedback import APPROVED
 
 PULL_REQUEST_TARGET = "pull_request_target"
 ISSUES = "issues"
@@ -56,7 +57,23 @@ class DashboardEvent(NamedTuple):
         return "" if self.is_ticked else f"no box of the dashboard #{self.number} is ticked"
 
 
-Event = PullRequestEvent | DashboardEvent
+class PendingIssueEvent(NamedTuple):
+    """An event of an issue that stands in for a draft. Like a dashboard, it counts only if our account opened it."""
+
+    number: int
+    is_approved: bool
+    is_by_bot: bool
+    branch: str = ""  # As of a dashboard
+
+    def left_alone(self, repository: str, branch_prefix: str) -> str:
+        """As above."""
+        del repository, branch_prefix
+        if self.is_by_bot:
+            return f"a bot changed issue #{self.number}: the next scheduled run looks at it"
+        return "" if self.is_approved else f"issue #{self.number} does not have the label {APPROVED}"
+
+
+Event = PullRequestEvent | DashboardEvent | PendingIssueEvent
 
 
 def event_of(payload: str, name: str = PULL_REQUEST_TARGET) -> Event:
@@ -64,7 +81,7 @@ def event_of(payload: str, name: str = PULL_REQUEST_TARGET) -> Event:
     try:
         found: Any = json.loads(payload)
         is_by_bot = found["sender"]["type"] == "Bot"
-        return _dashboard(found, is_by_bot=is_by_bot) if name == ISSUES else _pull(found, is_by_bot=is_by_bot)
+        return _issue(found, is_by_bot=is_by_bot) if name == ISSUES else _pull(found, is_by_bot=is_by_bot)
     except (ValueError, TypeError, KeyError) as error:
         what = "an issue" if name == ISSUES else "a pull request"
         raise UsageError(
@@ -80,9 +97,11 @@ def _pull(found: Any, *, is_by_bot: bool) -> PullRequestEvent:
     return PullRequestEvent(int(pull["number"]), str(head["ref"]), str(repository), is_by_bot)
 
 
-def _dashboard(found: Any, *, is_by_bot: bool) -> DashboardEvent:
+def _issue(found: Any, *, is_by_bot: bool) -> DashboardEvent | PendingIssueEvent:
     issue = found["issue"]
-    body = str(issue["body"] or "")
-    is_labeled = markers.DASHBOARD in [label["name"] for label in issue["labels"]]
-    is_dashboard = is_labeled and markers.dashboard_scope(body) is not None
-    return DashboardEvent(int(issue["number"]), is_dashboard, bool(markers.ticked(body)), is_by_bot)
+    number, body = int(issue["number"]), str(issue["body"] or "")
+    labels = [label["name"] for label in issue["labels"]]
+    if markers.PENDING in labels and markers.state_of(body) is not None:
+        return PendingIssueEvent(number, APPROVED in labels, is_by_bot)
+    is_dashboard = markers.DASHBOARD in labels and markers.dashboard_scope(body) is not None
+    return DashboardEvent(number, is_dashboard, bool(markers.ticked(body)), is_by_bot)

@@ -30,7 +30,7 @@ def summary(done: Round, *, written: bool, approve_command: str, workflow_url: s
     and the page with the button "Run workflow": empty where there is none.
     """
     found = overview(done.plans)
-    verdict = _verdict(found, done.results, written=written) if found.rows else f"{without_plans(done).capitalize()}."
+    verdict = _verdict(found, done.results, written=written) if found.rows else _sentence(without_plans(done))
     parts = ["## Flux", verdict]
     if done.dashboard is not None and done.dashboard.url:
         parts.append(f"[Dashboard]({done.dashboard.url}): every cluster, and boxes to answer.")
@@ -54,6 +54,10 @@ def summary(done: Round, *, written: bool, approve_command: str, workflow_url: s
     notes = [*waits, *(each.text.replace("\n", " → ") for each in done.void), *dict.fromkeys(warnings)]
     parts += [f"> {plain(note)}" for note in notes]
     return "\n\n".join(parts) + "\n"
+
+
+def _sentence(clause: str) -> str:
+    return f"{clause[:1].upper()}{clause[1:]}."
 
 
 def _verdict(found: Overview, results: Sequence[Result], *, written: bool) -> str:

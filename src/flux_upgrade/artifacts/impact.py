@@ -20,7 +20,7 @@ from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 from flux_upgrade.planning.impact_gate import GateResult, ImpactGate, only_patches, patches_alone
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.pin_planner import PinPlanner
-from flux_upgrade.planning.plan import Plan, PlannedTarget
+from flux_upgrade.planning.plan import Plan, PlannedTarget, Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 
@@ -74,11 +74,12 @@ class PromotionImpact(NamedTuple):
         """``plan`` with holds for what would break anywhere. Raises as ``in_artifact``."""
         found = self._in_clusters(self.in_artifact(plan, target, pulled), target)
         of_patches = patches_alone(found, target)
-        if of_patches is None:
-            return found
-        patches = only_patches(self.manifests.plan(of_patches))
-        patches = self._in_clusters(self.in_artifact(patches, target, pulled), target)
-        return GateResult(found).with_patches(GateResult(patches)).plan
+        if of_patches is not None:
+            patches = only_patches(self.manifests.plan(of_patches))
+            patches = self._in_clusters(self.in_artifact(patches, target, pulled), target)
+            found = GateResult(found).with_patches(GateResult(patches)).plan
+        decisions = found.decisions if target.terms.to else map(_waiting_if_identical, found.decisions)
+        return found._replace(decisions=tuple(decisions))
 
     def in_artifact(self, plan: Plan, target: PlannedTarget, pulled: Pulled) -> Plan:
         """``plan`` with holds for what would break in the artifact. Raises what ``ImpactGate.check`` raises."""
@@ -102,3 +103,12 @@ class PromotionImpact(NamedTuple):
                 return plan._replace(decisions=(Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable),))
             plan = found._replace(impacts={**plan.impacts, **found.impacts})
         return plan
+
+
+def _waiting_if_identical(decision: Upgrade | Hold) -> Upgrade | Hold:
+    """Require an approval of a release that has the files of an older one: no review comes before a promotion."""
+    older = decision.impact.identical_to if isinstance(decision, Upgrade) and decision.impact is not None else ""
+    if not isinstance(decision, Upgrade) or decision.bump.approval or not older:
+        return decision
+    why = f"{decision.bump.why}; its files are identical to those of {older}, so it needs approval"
+    return decision._replace(bump=decision.bump._replace(approved=False, why=why.removeprefix("; ")))

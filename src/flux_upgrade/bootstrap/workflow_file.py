@@ -42,9 +42,9 @@ on:
         type: string
         default: ""
 
-# Two runs must not overlap.
+# No run may replace an approval.
 concurrency:
-  group: flux-upgrade
+  group: flux-upgrade-${{ inputs.approve && github.run_id || 'schedule' }}
   cancel-in-progress: false
 
 permissions: {}

@@ -12,12 +12,14 @@ from flux_upgrade.commands.action_log import RunnerLog
 from flux_upgrade.commands.action_result import ActionResult, result_of, rolled_back
 from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.read_action import read_event, read_invocation, reason_to_pass
+from flux_upgrade.commands.read_without_flux import read_without_flux
 from flux_upgrade.commands.sinks import sink_of
 from flux_upgrade.commands.wiring import build_timing
 from flux_upgrade.config.environment import secrets_of
-from flux_upgrade.model.errors import known
+from flux_upgrade.model.errors import NothingFound, known
 from flux_upgrade.planning.proposal import RunDetails
 from flux_upgrade.planning.write_tree import exit_code
+from flux_upgrade.report.plans import NO_FLUX
 from flux_upgrade.report.wording import Annotation, Level
 
 TYPE_CHECKING = False
@@ -68,7 +70,13 @@ def _perform(invocation: Invocation, where: Runner, log: RunnerLog) -> ActionRes
     details = RunDetails(where.approve_command(options.repository), where.run_url)
     began = build_timing(environment).now()
     with sink_of(options, environment, log.warn, details) as sink:
-        inventory = sink.read()
+        try:
+            inventory = sink.read()
+        except NothingFound:
+            inventory = read_without_flux(options, environment)
+            if inventory is None:
+                raise
+            log.notice(NO_FLUX, "set up Flux with `flux-upgrade bootstrap`, or remove this workflow")
         plans = sink.decide(inventory)
         applied = sink.apply(inventory, plans)
     try:

@@ -58,6 +58,10 @@ class RunnerLog:
             )
         )
 
+    def notice(self, message: str, hint: str) -> None:
+        """What is worth knowing and no problem, in the words of whoever gave inputs."""
+        self.annotate(Annotation(Level.NOTICE, inputs.in_inputs(f"{message}\n{hint}"), title="flux-upgrade"))
+
     def failed(self, slug: str, message: str, hint: str) -> None:
         """An error, and what to do about it, in the words of whoever gave inputs."""
         text = inputs.in_inputs(f"{message}\n{hint}" if hint else message)

@@ -9,7 +9,7 @@ from flux_upgrade.impact.api_uses.flux_file import ApiUse
 from flux_upgrade.impact.diff.changes import Changes
 from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move
 from flux_upgrade.impact.overlay.result import Overlay, TurnedOff
-from flux_upgrade.model.versions import Version
+from flux_upgrade.model.versions import NO_VERSION, Version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,6 +169,7 @@ class Impact(NamedTuple):
     used: frozenset[tuple[str, str, str]] | None = None
     """API group, kind and version of what the cluster's files use, before and after migration; None: nobody looked."""
     migrated: tuple[str, ...] = ()  # The releases at which `flux migrate` ran in the cluster, as confirmed; tags
+    identical_to: Version = NO_VERSION  # An older release that has the same files as the target; empty: none is known
 
     @property
     def has_to_migrate(self) -> bool:

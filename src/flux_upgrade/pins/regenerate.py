@@ -36,6 +36,11 @@ class Regenerator:
             self._manifests[tag] = found
         return self._manifests[tag]
 
+    def are_identical(self, tag: str, other: str) -> bool:
+        """Whether two releases have the same files. False for one that was not read: nothing is fetched."""
+        one, two = self._manifests.get(tag), self._manifests.get(other)
+        return one is not None and two is not None and one.files == two.files
+
     def published(self, tag: str) -> str | None:
         """``Releases.published``, each asked for once. Raises as that."""
         if tag not in self._published:

@@ -15,7 +15,7 @@ from flux_upgrade.config.config import Migrate
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.file_history import FileRevisions, Mentions
-from flux_upgrade.model.versions import Version, is_tag
+from flux_upgrade.model.versions import NO_VERSION, Version, is_tag
 from flux_upgrade.pins.pin import PinState, Role
 from flux_upgrade.planning.api_uses import ApiUses, Sources, Transition
 from flux_upgrade.planning.plan import PlannedTarget
@@ -56,7 +56,11 @@ class ImpactAnalyzer:
         others = self._uses.others
         ends = ends_of(transition, self._sources, lambda path: not others(transition.cluster).is_theirs(path))
         if ends is not None:
-            found = found._replace(changes=self._compared(ends.old, ends.new), overlay=ends.overlay)
+            found = found._replace(
+                changes=self._compared(ends.old, ends.new),
+                overlay=ends.overlay,
+                identical_to=self._identical(transition),
+            )
         may_break = self._may_break(transition, found.changes)
         if may_break and ends is not None:
             target = self._uses.apis.at(transition.upgrade.target)
@@ -200,6 +204,17 @@ class ImpactAnalyzer:
         return changes is not None and bool(
             changes.crds_removed or any(each.removed or each.unserved for each in changes.crds)
         )
+
+    def _identical(self, transition: Transition) -> Version:
+        """The release in use, if the target has the same files; empty if it has others.
+
+        Of a release in use that was withdrawn, the release that proved the manifest is compared.
+        """
+        target, base = transition.upgrade.target, transition.found.proof.base
+        in_use = [transition.found.version, *([Version(base.options.version)] if base is not None else [])]
+        regenerator = self._sources.pin_context.regenerator
+        same = (tag for tag in in_use if tag != target and regenerator.are_identical(tag, target))
+        return next(same, NO_VERSION)
 
     def _compared(self, old: bytes, new: bytes) -> Changes:
         from flux_upgrade.impact.diff.compare import manifest_changes

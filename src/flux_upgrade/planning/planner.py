@@ -48,6 +48,7 @@ class Inventory(NamedTuple):
     checkout: Checkout
     sources: Sources | None = None  # Of what upgrades mean for the repository; None: nobody looks
     void: tuple[Void, ...] = ()  # Groups of the config file that match nothing
+    lacks_flux: bool = False  # The whole repository was read, and has no Flux
 
 
 def plan_update_groups(inventory: Inventory, repository: Repository | None = None) -> tuple[UpdateGroupPlan, ...]:

@@ -161,3 +161,4 @@ class Round(NamedTuple):
     branch: str = ""  # The run was only about the update group that has this branch; empty: about all
     errors: tuple[FluxUpgradeError, ...] = ()  # What ended it early, and belongs to no pull request
     dashboard: DashboardResult | None = None  # None: there is none
+    lacks_flux: bool = False  # The whole repository was read, and has no Flux

@@ -114,7 +114,8 @@ def reconcile_pull_requests(
     except Exception as error:  # noqa: BLE001 all else was done, and is reported
         errors.append(known(error))
     dashboard = _dashboard(given, forge, current, results.values(), warn)
-    return Round(repository, tuple(seen), tuple(done), inventory.void, branch, tuple(errors), dashboard)
+    lacks_flux = inventory.lacks_flux
+    return Round(repository, tuple(seen), tuple(done), inventory.void, branch, tuple(errors), dashboard, lacks_flux)
 
 
 def _dashboard(

@@ -93,7 +93,9 @@ class DesiredPull:
         ``given``: what it has been given by then, ``MarkerState.given``; None: what it had before.
         """
         before = state_before(pull)
-        state = recorded(self.state._replace(given=_sorted(before.given if given is None else given)), pull)
+        is_draft = self.make_draft or (pull.is_draft and not self.make_ready)
+        state = self.state._replace(given=_sorted(before.given if given is None else given))
+        state = recorded(state, pull, is_draft=is_draft)
         return state if _is_titled_by_us(pull) else state._replace(title=before.title)
 
 
@@ -102,9 +104,16 @@ def state_before(pull: PullRequest) -> MarkerState:
     return state_of(pull) or MarkerState("", "", NO_VERSION)
 
 
-def recorded(state: MarkerState, pull: PullRequest) -> MarkerState:
-    """Add what this run asked about the answers to ``pull``."""
-    return state._replace(answers=pull.answers.record or state_before(pull).answers)
+def recorded(state: MarkerState, pull: PullRequest, *, is_draft: bool | None = None) -> MarkerState:
+    """Add what this run asked about the answers to ``pull``.
+
+    ``is_draft``: whether it is one afterwards; None if that does not change. Who marked a draft ready before is of no
+    interest.
+    """
+    answers = pull.answers.record or state_before(pull).answers
+    if pull.is_draft if is_draft is None else is_draft:
+        answers = tuple(each for each in answers if not each.startswith("ready "))
+    return state._replace(answers=answers)
 
 
 def reconcile_branch(desired: DesiredPull, repository: Repository) -> Reconciliation:

@@ -99,7 +99,9 @@ def reconcile_held(branch: Branch, hold: Hold, repository: Repository) -> Reconc
     is_argued = pull.answers.ready is False  # Who marked it ready may not write
     held = state.held or ("said" if pull.is_draft else _MADE_DRAFT)
     # The branch has no commits of others: the box has nothing to discard, and must not discard what is pushed later.
-    said = text.held(believed_body(pull), recorded(state._replace(held=held), pull), hold)
+    make_draft = not pull.is_draft and (not state.held or is_argued)
+    known = recorded(state._replace(held=held), pull, is_draft=pull.is_draft or make_draft)
+    said = text.held(believed_body(pull), known, hold)
     body = markers.unticked(said, markers.REBASE)
     status = Status(markers.PROOF, "failure", f"held: {hold.reason}")
     is_said = head.statuses.get(status.context) == status.state or markers.REFUSED + markers.STATUS in state.given
@@ -108,7 +110,7 @@ def reconcile_held(branch: Branch, hold: Hold, repository: Repository) -> Reconc
         branch=branch.name,
         before=head.oid,
         body=None if markers.is_same(body, pull.body) else body,
-        make_draft=not pull.is_draft and (not state.held or is_argued),
+        make_draft=make_draft,
         status=status if repository.sees_statuses and not is_said else None,
     )
     idle = UpdatePull(pull=pull, branch=step.branch, before=step.before)
@@ -183,7 +185,9 @@ def _closed(issues: Iterable[Issue], closed: str, why: str) -> Iterator[UpdateIs
     for issue in issues:
         state = state_of(issue)
         if state is not None:
-            body = text.closing(believed_body(issue), state._replace(closed=closed), why)
+            body = text.closing(
+                believed_body(issue), state._replace(closed=closed, answers=issue.answers.record or state.answers), why
+            )
             yield UpdateIssue(issue, body, close=True)
 
 

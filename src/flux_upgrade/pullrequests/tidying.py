@@ -27,17 +27,18 @@ def tidying(repository: Repository, results: Iterable[Result], names: Collection
 
     What this run wrote to is left to the next one, which looks at it again.
     """
-    written = {result.number for result in results if result.action not in (Action.NONE, Action.UNCHANGED, Action.HELD)}
+    written = [result for result in results if result.action not in (Action.NONE, Action.UNCHANGED, Action.HELD)]
+    numbers, groups = {result.number for result in written}, {result.update_group.slug for result in written}
     busy = {result.branch for result in results if result.action is not Action.NONE}
     branches = [branch for name, branch in repository.branches.items() if name in names]
     for branch in (*branches, *repository.former):
         for pull in branch.pulls:
             body = _recorded(pull)
-            if body is not None and pull.number not in written and not pull.is_queued:
+            if body is not None and pull.number not in numbers and not pull.is_queued:
                 yield RecordAnswers(pull, body)
     for issue in repository.issues:
-        body = _recorded(issue)
-        if issue.is_own and body is not None and issue.number not in written and not _is_dashboard(issue):
+        body, state = _recorded(issue), state_of(issue)
+        if issue.is_own and body is not None and state is not None and state.group not in groups:
             yield UpdateIssue(issue, body)
     for branch in branches:
         if branch.name not in busy and branch.head is not None and _is_finished(branch):
@@ -56,10 +57,6 @@ def _recorded(answered: PullRequest | Issue) -> str | None:
     ):
         return None
     return markers.replaced(answered.body, markers.block(text, state._replace(answers=record)))
-
-
-def _is_dashboard(issue: Issue) -> bool:
-    return markers.DASHBOARD in issue.labels
 
 
 def _is_finished(branch: Branch) -> bool:

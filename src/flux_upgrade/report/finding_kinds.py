@@ -184,6 +184,13 @@ def _kubernetes(impact: Impact, target: Version, style: Style) -> Iterator[Findi
         )
 
 
+def _identical(impact: Impact, target: Version, _: Style) -> Iterator[Finding]:
+    if impact.identical_to:
+        said = f"the files of {target} are identical to those of {impact.identical_to}"
+        task = "Compare {target} with Flux's releases first"
+        yield Finding(Severity.REVIEW, heading="", wording=said, task=task)
+
+
 FINDING_KINDS = (
     FindingKind(_flux_migrate),
     FindingKind(_unserved),
@@ -196,6 +203,7 @@ FINDING_KINDS = (
     FindingKind(_earlier),
     FindingKind(patches, rank=1),
     FindingKind(_kubernetes, is_for_minors=True),
+    FindingKind(_identical),
 )
 
 

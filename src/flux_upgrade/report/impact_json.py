@@ -36,6 +36,7 @@ def impact_value(impact: Impact) -> dict[str, Any]:
         "earlier": _earlier(impact.earlier) if impact.earlier is not None else None,
         "steps": list(impact.upgrade_path),
         "changes": _changes(impact.changes) if impact.changes is not None else None,
+        **({"identical-to": impact.identical_to} if impact.identical_to else {}),
     }
 
 

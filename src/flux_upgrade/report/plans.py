@@ -14,6 +14,7 @@ from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.report.wording import fields
 
+NO_FLUX = "no Flux found in this repository, so there is nothing to upgrade"
 NOTHING_TO_UPGRADE = "nothing to upgrade: each installation is ignored by the config file, or only reported"
 _FEW = 3
 _MOST_BROKEN = 12

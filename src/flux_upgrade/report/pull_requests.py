@@ -10,7 +10,7 @@ from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import first_few, printable_lines
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan
 from flux_upgrade.planning.proposal import Action, Result, Round
-from flux_upgrade.report.plans import NOTHING_TO_UPGRADE, plans_text
+from flux_upgrade.report.plans import NO_FLUX, NOTHING_TO_UPGRADE, plans_text
 from flux_upgrade.report.wording import whole_path
 
 MOST_NAMES = 10
@@ -25,6 +25,8 @@ def round_text(done: Round, *, calls: int, written: bool) -> str:
 
 def without_plans(done: Round) -> str:
     """Why there are none."""
+    if done.lacks_flux:
+        return NO_FLUX
     return "no cluster or group has the branch of this pull request" if done.branch else NOTHING_TO_UPGRADE
 
 

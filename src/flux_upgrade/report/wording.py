@@ -36,6 +36,7 @@ def fields(value: object, *names: str) -> dict[str, Any]:
 class Level(StrEnum):
     ERROR = "error"
     WARNING = "warning"
+    NOTICE = "notice"
 
 
 class Annotation(NamedTuple):

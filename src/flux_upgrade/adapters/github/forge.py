@@ -163,8 +163,9 @@ class GitHubForge:
         path = f"/repos/{'/'.join(self._who)}/collaborators/{quote(login, safe='')}/permission"
         attempt = self._reading._replace(doing=f"ask for the permissions of {one_line(login)}")
         try:
-            answer = self._github.found(path, attempt)
-            return answer is not None and json_object(answer, attempt).get("permission") in _WRITERS
+            # GitHub names no account that is gone, and knows the permission of every other one: 404 is no answer.
+            answer = self._github.require(self._github.answer(path, attempt), attempt)
+            return json_object(answer, attempt).get("permission") in _WRITERS
         except FluxUpgradeError as error:
             self._doubts.append(error.message)
             return None

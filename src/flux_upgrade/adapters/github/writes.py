@@ -106,14 +106,16 @@ class GitHubWrites:
             self._edit("close the pull request", pull, {"body": step.body, "state": "closed"})
         elif isinstance(step, forge.RecordAnswers):
             self._edit("record answers in the pull request", pull, {"body": step.body})
-        elif (refused := self._say(pull, step.comment)) is not None and isinstance(step, forge.CommentPull):
+        elif (refused := self._say(pull, step.comment)) is not None:
             # The conversation may be locked. The report says the same in every run.
+            if isinstance(step, forge.RejectPull):
+                raise refused
             return done._replace(warnings=_warned(refused))
         elif isinstance(step, forge.CommentPull):
             self._edit("change the pull request", pull, {"body": step.body})
         else:
             self._edit("close the pull request", pull, {"state": "closed"}, otherwise=ForbiddenByForge)
-            return Done(warnings=(f"closed {pull.url}, which {pull.author} opened", *_warned(refused)))
+            return Done(warnings=(f"closed {pull.url}, which {pull.author} opened",))
         return done
 
     def _on_issue(self, step: forge.OpenIssue | forge.UpdateIssue) -> Done:

@@ -19,6 +19,7 @@ from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 
 _DEEPEST = 20  # Kustomizations below each other
+_MOST = 1_000  # Evaluations of kustomizations; one of a component counts for each state of the objects that it gets
 _GENERATED = (("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret"))
 _CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
 _Served = tuple[str, str, str]  # API group, kind and version
@@ -34,6 +35,11 @@ class Sides(NamedTuple):
     @property
     def is_one(self) -> bool:
         return self.old is self.new
+
+    def without(self, known: Sides) -> Sides:
+        """The objects that are not among those of ``known``, each once."""
+        old = _others(known.old, self.old)
+        return _both(old) if self.is_one and known.is_one else Sides(old, _others(known.new, self.new))
 
     def plus(self, more: Sides) -> Sides:
         if not (self.is_one and more.is_one):
@@ -73,6 +79,11 @@ class Evaluation:
         self._tree, self._entry = tree, entry
         self._manifest = Sides(old, new)
         self._above: list[str] = []
+        self._results: dict[tuple[str, int, int], tuple[Sides, Sides]] = {}
+        """Path of a kustomization and identity of the objects that it gets → those objects, and what came of them."""
+        self._evaluated: set[str] = set()
+        self._circular: set[Location] = set()
+        """Entries by which a kustomization includes itself. With one of these, kustomize builds nothing."""
         self.findings: list[OverlayFinding] = []
         self.is_open = False
         """Whether some of the objects are not known."""
@@ -83,11 +94,17 @@ class Evaluation:
 
     def run(self, of: Kustomization, given: Sides | None = None) -> Sides:
         """What comes of a kustomization; ``given``: what a component, or the patches of an object of Flux, are for."""
+        begun = given or _both(())
+        key = of.path, id(begun.old), id(begun.new)
+        if key in self._results:
+            return self._results[key][1]
         self._above.append(of.folder)
-        sides = self._taken_in(of, given or _both(()))
+        self._evaluated.add(of.path)
+        sides = self._taken_in(of, begun)
         for step in (*steps.steps(of), *steps.variables(of)):
             sides = self._stepped(step, sides)
         self._above.pop()
+        self._results[key] = begun, sides
         return sides
 
     def _taken_in(self, of: Kustomization, sides: Sides) -> Sides:
@@ -103,7 +120,9 @@ class Evaluation:
         for location, field, text in taken:
             if field == "components":
                 below = self._below(of, location, text)
-                sides = self.run(below, sides) if below is not None else sides
+                # Each state of the objects is another evaluation: of what kustomize does not build, one is enough.
+                is_done = bool(self._circular) and below is not None and below.path in self._evaluated
+                sides = self.run(below, sides) if below is not None and not is_done else sides
         return sides
 
     def _joined(self, location: Location, text: str, sides: Sides, more: Sides) -> Sides:
@@ -111,6 +130,8 @@ class Evaluation:
         if now is not None:
             fault = CannotBuild(f"{now} is there already", hint="remove one of the two")
             self._fault(location, f"resource {text}", fault, already=was is not None)
+        if was is not None or now is not None:
+            more = more.without(sides)
         return sides.plus(more)
 
     def _taken(self, of: Kustomization, location: Location, text: str) -> Sides:
@@ -142,10 +163,20 @@ class Evaluation:
         below = kustomization.read(self._tree, folder)
         if below is None or folder in self._above or len(self._above) > _DEEPEST:
             self.is_open = True
-            missing = CannotBuild(f"there is no {text}", hint="remove the entry, or add what it names")
-            self._fault(location, f"resource {text}", missing, already=True)
+            if location not in self._circular:
+                missing = CannotBuild(f"there is no {text}", hint="remove the entry, or add what it names")
+                self._fault(location, f"resource {text}", missing, already=True)
+            if folder in self._above:
+                self._circular.add(location)
             return None
-        return below
+        return below if self._has_room(location, text) else None
+
+    def _has_room(self, location: Location, text: str) -> bool:
+        if len(self._results) + len(self._above) < _MOST:
+            return True
+        self.is_open = True
+        self._fault(location, f"resource {text}", CannotTell("it includes too many kustomizations"), already=True)
+        return False
 
     def _generated(self, of: Kustomization) -> Iterator[Item]:
         """Only their names are known; kustomize adds a hash when all is done."""
@@ -213,6 +244,12 @@ def _served_after(touched: Iterable[Touch]) -> set[_Served]:
 
 def _both(items: Items) -> Sides:
     return Sides(items, items)
+
+
+def _others(known: Items, items: Items) -> Items:
+    identities = {item.current.identity for item in known}
+    others = {item.current.identity: item for item in items if item.current.identity not in identities}
+    return tuple(others.values())
 
 
 def _twice(items: Items, more: Items) -> Id | None:

@@ -1,0 +1,62 @@
+"""What the Action reads of a repository without Flux, whose run is no failure."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import partial
+
+from flux_upgrade.adapters.git.checkout import head_of
+from flux_upgrade.cli.options import UpgradeOptions
+from flux_upgrade.clusters.ownership.ownership import Ownership
+from flux_upgrade.commands.read import build_config, scope_of, void_here
+from flux_upgrade.commands.wiring import build_checkout, build_pin_context, build_releases, build_timing
+from flux_upgrade.commands.wiring_hosts import build_egress
+from flux_upgrade.commands.wiring_repository import shared_configs
+from flux_upgrade.config.environment import Environment
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.pins.discover import looked_at
+from flux_upgrade.planning.planner import Inventory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.model.files import Tree
+
+
+def read_without_flux(options: UpgradeOptions, environment: Environment) -> Inventory | None:
+    """The inventory of a repository in which ``read_inventory`` has found no Flux.
+
+    None if it may have Flux after all: what was read is a part of it, or not all of its files can be read.
+    """
+    scope = scope_of(options.path)
+    if options.artifact is not None or not scope.is_whole or not _is_readable(scope.tree):
+        return None
+    place = scope.place
+    config = build_config(place, options.config, options.governing, shared_configs(environment, place.root))
+    hosts = partial(build_egress, environment, options, lambda: config)
+    source = build_releases(environment, options.release_source)
+    context = build_pin_context(environment, scope.tree, source, hosts)
+    return Inventory(
+        update_groups=(),
+        config=config,
+        releases=(),
+        pin_context=context,
+        ownership=Ownership(scope.tree),
+        reported_only=(),
+        request=options.request,
+        now=datetime.fromtimestamp(build_timing(environment).now(), UTC),
+        head=head_of(place.root),
+        # Open pull requests stay: Flux may be missing by mistake.
+        all_paths=None,
+        checkout=build_checkout(environment, place),
+        void=void_here(options, scope.tree, config, (), is_all=True),
+        lacks_flux=True,
+    )
+
+
+def _is_readable(tree: Tree) -> bool:
+    try:
+        for path in looked_at(tree):
+            tree.read(path)
+    except Unreadable:
+        return False
+    return True
