@@ -51,7 +51,7 @@ _PULL_REQUEST = re.compile(
 )
 GENERATED = "<!-- Written by `make docs`: change the code, not this page. -->\n"
 
-NEVER_MET = (errors.DraftsUnavailable,)
+NEVER_MET = (errors.DraftsUnavailable, errors.LimitReached)
 """Errors that end no run: an issue is opened instead."""
 
 ENVIRONMENT = (

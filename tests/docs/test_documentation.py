@@ -31,7 +31,8 @@ VARIABLE = re.compile(
     r"|BUILDKITE|CI|CIRCLECI|DRONE|KUBECONFIG|SEMAPHORE|TRAVIS)[\"']"
 )
 SINCE_CLASSES = (errors.UntrustedConfig,)  # They never had an exit code of their own
-NEVER_MET = (errors.DraftsUnavailable,)  # an issue is opened instead: it ends no run
+NEVER_MET = (errors.DraftsUnavailable, errors.LimitReached)
+"""An issue is opened instead, or a pull request is held as `limited`. Each shares the code of another class."""
 
 
 def rows(page: str) -> list[list[str]]:
