@@ -51,7 +51,7 @@ _PULL_REQUEST = re.compile(
 )
 GENERATED = "<!-- Written by `make docs`: change the code, not this page. -->\n"
 
-NEVER_MET = (errors.DraftsUnavailable,)
+NEVER_MET = (errors.DraftsUnavailable, errors.LimitReached)
 """Errors that end no run: an issue is opened instead."""
 
 ENVIRONMENT = (
@@ -111,11 +111,33 @@ ENVIRONMENT = (
         "If it is `true`, `check` and `migrate` write annotations that GitHub shows on the affected lines.",
     ),
     (
-        "GITHUB_REF, GITHUB_SHA, GITHUB_EVENT_NAME, CI_MERGE_REQUEST_IID, BITBUCKET_PR_ID",
+        "FLUX_UPGRADE_TRUSTED_BRANCH",
+        "In a CI: a branch whose [config file counts in full](network.md#the-config-file-in-ci), as the default branch.",
+    ),
+    (
         (
-            "Set by runners. They show whether the run is for a pull request, whose config file "
-            "[allows no hosts](network.md#allow-a-host)."
+            "CI, BITBUCKET_BUILD_NUMBER, BITBUCKET_PR_ID, BUILDKITE, CIRCLECI, CI_MERGE_REQUEST_IID, CI_REPO, "
+            "CODEBUILD_BUILD_ID, DRONE, GITHUB_EVENT_NAME, GITLAB_CI, JENKINS_URL, PROW_JOB_ID, SEMAPHORE, "
+            "TEAMCITY_VERSION, TF_BUILD, TRAVIS"
         ),
+        (
+            "Set by CIs. In a CI, some keys of the config file count only "
+            "[on the default branch](network.md#the-config-file-in-ci)."
+        ),
+    ),
+    (
+        (
+            "BITBUCKET_REPO_FULL_NAME, BUILDKITE_REPO, BUILD_REPOSITORY_URI, CIRCLE_REPOSITORY_URL, CI_PROJECT_URL, "
+            "CODEBUILD_SOURCE_REPO_URL, DRONE_REPO, GITHUB_REPOSITORY, TRAVIS_REPO_SLUG"
+        ),
+        "Set by CIs. They name the repository. The config file of another one is not trusted.",
+    ),
+    (
+        (
+            "BUILDKITE_PIPELINE_DEFAULT_BRANCH, CI_DEFAULT_BRANCH, CI_REPO_DEFAULT_BRANCH, DRONE_REPO_BRANCH, "
+            "GITHUB_EVENT_PATH, GITHUB_REF"
+        ),
+        "Set by CIs. They name the default branch.",
     ),
     (
         "CI_SERVER_HOST, GITEA_ACTIONS, FORGEJO_ACTIONS",

@@ -27,13 +27,14 @@ GraphQL needs graphql-core, secrets PyNaCl; all else the standard library and ``
 from __future__ import annotations
 
 from github_stand_in.exchange import Call, Fault, Request, Response
-from github_stand_in.faults import FAULTS, to
+from github_stand_in.faults import FAULTS, HEAVY, to
 from github_stand_in.hub import StandIn
 from github_stand_in.model import Clock, Rule, Settings, Token
 from github_stand_in.repository import Repository
 
 __all__ = [
     "FAULTS",
+    "HEAVY",
     "Call",
     "Clock",
     "Fault",

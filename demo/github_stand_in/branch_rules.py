@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 from github_stand_in.gitstore import GitStore
 from github_stand_in.model import Rule
@@ -33,7 +32,7 @@ class RefUpdate:
 def refuse_by_rules(store: GitStore, rules: Iterable[Rule], update: RefUpdate, current: str, login: str = "") -> None:
     """Raise Refused where a ruleset, or the protection of the branch, forbids the move from ``current``."""
     branch = update.name.removeprefix("refs/heads/")
-    kinds = {rule.type for rule in rules if fnmatchcase(branch, rule.branches) and login not in rule.bypass}
+    kinds = {rule.type for rule in rules if rule.covers(branch) and login not in rule.bypass}
     if not current:
         broken = {"CREATION"}
     elif not update.new:

@@ -45,7 +45,34 @@ FAULTS: dict[str, Fault] = {
 }
 """Each is given to ``StandIn.fail``; any other status or text is a ``Fault`` of one's own."""
 
-_GRAPHQL_TYPES = {"403 permission": "FORBIDDEN", "403 primary limit": "RATE_LIMITED", "404": "NOT_FOUND"}
+HEAVY: dict[str, Fault] = {
+    fault.name: fault
+    for fault in (
+        Fault(
+            "timeout",
+            200,
+            "Something went wrong while executing your query. This may be the result of a timeout, or it could be a"
+            " GitHub bug. Please include `0000:0001:0002:0003:0004` when reporting this issue.",
+        ),
+        Fault("resource limits", 200, "Resource limits for this query exceeded."),
+        Fault(
+            "node limit",
+            200,
+            "This query requests up to 1,010,000 possible nodes which exceeds the maximum limit of 500,000.",
+        ),
+    )
+}
+"""How GraphQL refuses a query that asks for too much, with status 200. Sources:
+https://github.com/semantic-release/github/issues/911, https://github.com/cicirello/user-statistician/issues/315
+and https://docs.github.com/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api."""
+
+_GRAPHQL_TYPES = {
+    "403 permission": "FORBIDDEN",
+    "403 primary limit": "RATE_LIMITED",
+    "404": "NOT_FOUND",
+    "resource limits": "RESOURCE_LIMITS_EXCEEDED",
+    "node limit": "MAX_NODE_LIMIT_EXCEEDED",
+}
 
 
 def answer_of(fault: Fault, request: Request, reset: int) -> Response:
@@ -57,9 +84,15 @@ def answer_of(fault: Fault, request: Request, reset: int) -> Response:
     headers = dict(fault.headers)
     if "x-ratelimit-remaining" in headers:
         headers["x-ratelimit-reset"] = str(reset)
-    if request.path == "/graphql" and fault.name in _GRAPHQL_TYPES:
-        error = {"type": _GRAPHQL_TYPES[fault.name], "message": fault.message}
-        return Response(200, {"data": None, "errors": [error]}, headers)
+    if request.path == "/graphql" and (fault.name in _GRAPHQL_TYPES or fault.name in HEAVY):
+        error: dict[str, object] = {"message": fault.message}
+        if fault.name in _GRAPHQL_TYPES:
+            error["type"] = _GRAPHQL_TYPES[fault.name]
+        # Some of the answer comes along, and the error is about what is missing.
+        is_partial = fault.name == "resource limits"
+        if is_partial:
+            error["path"] = ["repository", "issues"]
+        return Response(200, {"data": {"repository": None} if is_partial else None, "errors": [error]}, headers)
     if fault.status >= 500:
         page = f"<html><body><h1>{fault.status}</h1>{fault.message}</body></html>".encode()
         return Response(fault.status, page, {**headers, "Content-Type": "text/html"})

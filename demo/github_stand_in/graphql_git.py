@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from github_stand_in import access
@@ -76,7 +75,7 @@ class GitViews:
         if not oid:
             return None
         branch = full.removeprefix("refs/heads/")
-        rules = [r for r in self.repository.settings.rules if fnmatchcase(branch, r.branches)]
+        rules = [r for r in self.repository.settings.rules if r.covers(branch)]
         classic = [rule for rule in rules if rule.is_classic]
         signed = any(rule.type == "REQUIRED_SIGNATURES" for rule in classic)
         about = {"id": f"BPR_{number_of(full)}", "pattern": classic[0].branches if classic else ""}
@@ -221,7 +220,22 @@ def _rule(rule: Rule) -> View:
         "id": f"RR_{number}",
         "type": rule.type,
         "parameters": checks if rule.type == "REQUIRED_STATUS_CHECKS" else None,
-        "repositoryRuleset": {"id": f"RRS_{number}", "databaseId": number, "name": rule.type.lower()},
+        "repositoryRuleset": lambda _: ruleset(rule),
+    }
+
+
+def ruleset(rule: Rule) -> View:
+    """The ruleset that a rule is in, alone."""
+    number = number_of(rule.type + rule.branches)
+    include = rule.branches if rule.branches.startswith("~") else f"refs/heads/{rule.branches}"
+    return {
+        "id": f"RRS_{number}",
+        "databaseId": number,
+        "name": rule.type.lower(),
+        "target": "BRANCH",
+        "enforcement": "ACTIVE",
+        "conditions": {"refName": {"include": [include], "exclude": []}},
+        "rules": connection("rules", lambda: [rule], _rule),
     }
 
 

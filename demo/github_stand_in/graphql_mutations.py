@@ -40,7 +40,7 @@ def to_draft(repository: Repository, pull: Pull, _: View) -> None:
     """ConvertPullRequestToDraft."""
     if not repository.settings.drafts:
         raise Refused(422, "Draft pull requests are not supported in this repository.")
-    pull.is_draft, pull.auto_merge = True, ""
+    pull.is_draft, pull.auto_merge, pull.is_queued = True, "", False
 
 
 def disable_auto_merge(_: Repository, pull: Pull, __: View) -> None:

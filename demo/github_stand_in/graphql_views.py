@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from github_stand_in.graphql_git import GitViews, View, actor, connection
+from github_stand_in.graphql_git import GitViews, View, actor, connection, ruleset
 from github_stand_in.model import Issue, Pull
 from github_stand_in.refusals import Refused
 from github_stand_in.shapes import number_of
@@ -32,6 +32,7 @@ class Views(GitViews):
             "defaultBranchRef": lambda _: self.ref(repository.default_branch),
             "ref": lambda _, **a: self.ref(a["qualifiedName"]),
             "refs": lambda info, **a: connection("refs", lambda: self._refs(a), self.ref)(info, **a),
+            "rulesets": connection("rulesets", lambda: [r for r in settings.rules if not r.is_classic], ruleset),
             "object": lambda _, **a: self.object(a),
             "pullRequest": lambda _, **a: self._pull_by_number(a["number"]),
             "pullRequests": lambda info, **a: connection("pullRequests", lambda: self._pulls(a), self.pull)(info, **a),
@@ -135,6 +136,7 @@ class Views(GitViews):
             "url": f"{self.url}/pull/{pull.number}",
             "permalink": f"{self.url}/pull/{pull.number}",
             "isDraft": pull.is_draft,
+            "isInMergeQueue": pull.is_queued,
             "isCrossRepository": is_foreign,
             "baseRefName": pull.base,
             "baseRefOid": pull.base_sha,

@@ -59,6 +59,8 @@ class StandIn:
         """Of its SSH server; none, as GitHub Enterprise Server tells none."""
         self.enterprise_version = ""
         """Of GitHub Enterprise Server, `3.17.0`; empty: it is github.com."""
+        self.named = ""
+        """What its addresses begin with if it names itself otherwise than it is asked, as behind a proxy."""
         self.renamed: dict[str, int] = {}
         """Former name of a repository → its number."""
         self.log: list[Call] = []
@@ -189,6 +191,7 @@ class StandIn:
         """Serve a request: the answer, and what is to go wrong while it is sent."""
         value = smart_http.credential(request)
         request.token = self._tokens.get(value)
+        request.host = self.named or request.host
         if request.path == "/graphql":
             request.operation = graphql_api.operation_of(request)
         with self._lock:

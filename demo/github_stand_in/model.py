@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -44,14 +45,23 @@ class Rule:
     type: str
     """GraphQL's ``RepositoryRuleType``: REQUIRED_SIGNATURES, PULL_REQUEST, CREATION, UPDATE,
     DELETION, NON_FAST_FORWARD are enforced; others are only told."""
-    branches: str = "*"
-    """A pattern of branch names."""
+    branches: str = "~ALL"
+    """A pattern of branch names, or all of them."""
     is_classic: bool = False
     """Branch protection, not a ruleset."""
     is_strict: bool = False
     """Of REQUIRED_STATUS_CHECKS: branches have to be up to date before they are merged."""
     bypass: tuple[str, ...] = ()
     """Logins that a ruleset does not bind."""
+
+    def covers(self, branch: str) -> bool:
+        """Whether it is about a branch. As in Ruby's ``File.fnmatch`` with FNM_PATHNAME, no wildcard matches a slash."""
+        if self.branches == "~ALL":
+            return True
+        parts = re.split(r"(\*\*/|\*+|\?)", self.branches)
+        wildcards = {"**/": "(?:[^/]+/)*", "?": "[^/]"}
+        pattern = "".join(wildcards.get(part) or ("[^/]*" if part[:1] == "*" else re.escape(part)) for part in parts)
+        return re.fullmatch(pattern, branch) is not None
 
 
 @dataclass
@@ -161,6 +171,8 @@ class Pull(Issue):
     """The method, where it was enabled. Nothing is merged by itself here."""
     auto_merge_by: str = ""
     """Login of who enabled it."""
+    is_queued: bool = False
+    """It is in the merge queue. Nothing is merged by itself here."""
     readyings: list[tuple[str, str]] = field(default_factory=list)
     """Who marked it as ready for review, and when."""
     reviewers: list[str] = field(default_factory=list)

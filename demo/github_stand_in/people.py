@@ -102,7 +102,15 @@ class People:
     def to_draft(self, number: int) -> None:
         """Press “Convert to draft”."""
         pull = self._pull(number)
-        pull.is_draft, pull.auto_merge = True, ""
+        pull.is_draft, pull.auto_merge, pull.is_queued = True, "", False
+
+    def queue(self, number: int) -> None:
+        """Press “Merge when ready”, where the base branch has a merge queue."""
+        self._pull(number).is_queued = True
+
+    def unqueue(self, number: int) -> None:
+        """Press “Remove from queue”."""
+        self._pull(number).is_queued = False
 
     def enable_auto_merge(self, number: int) -> None:
         """Press “Enable auto-merge”."""

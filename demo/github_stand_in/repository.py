@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -185,6 +184,7 @@ class Repository:
             self.close(pull)
 
     def _track(self, pull: Pull, head: str) -> None:
+        pull.is_queued = pull.is_queued and head == pull.head_sha
         pull.head_sha, pull.base_sha = head, self.head(pull.base)
         pull.updated_at = self.clock.text
         self.store.update_refs([(f"refs/pull/{pull.number}/head", None, head)])
@@ -261,6 +261,8 @@ class Repository:
         if issue.state == "open":
             issue.closings.append((by, self.clock.text))
             issue.state, issue.closed_at, issue.updated_at = "closed", self.clock.text, self.clock.text
+            if isinstance(issue, Pull):
+                issue.is_queued = False
 
     def reopen(self, issue: Issue, by: str) -> None:
         """Open it again. Raises Refused where that cannot be."""
@@ -323,7 +325,7 @@ class Repository:
 
     def is_outdated(self, pull: Pull) -> bool:
         """Whether a rule demands that it is up to date with its base, and it is not."""
-        rules = (rule for rule in self.settings.rules if fnmatchcase(pull.base, rule.branches))
+        rules = (rule for rule in self.settings.rules if rule.covers(pull.base))
         is_behind = not self.store.is_ancestor(self.head(pull.base), pull.head_sha)
         return is_behind and any(rule.is_strict for rule in rules)
 

@@ -148,6 +148,12 @@ RULES = (
         "A push that breaks a rule: 422, “Repository rule violations found”, and which.",
     ),
     Fact(
+        "branch-patterns",
+        f"{_DOCS}repositories/configuring-branches-and-merges-in-your-repository/managing-rulesets/"
+        "creating-rulesets-for-a-repository#using-fnmatch-syntax",
+        "In the patterns of rules, no wildcard matches a slash but that of a directory, **/.",
+    ),
+    Fact(
         "signed-by-github",
         f"{_DOCS}authentication/managing-commit-signature-verification/about-commit-signature-verification",
         "A commit made by an app's token without author and committer is signed; a personal token's is not.",
@@ -203,6 +209,12 @@ RULES = (
         "auto-merge",
         "https://github.com/peter-evans/enable-pull-request-automerge/issues/343",
         "Auto-merge is refused where the repository does not allow it, and where nothing is to be waited for.",
+    ),
+    Fact(
+        "merge-queue",
+        f"{_DOCS}pull-requests/collaborating-with-pull-requests/incorporating-changes-from-a-pull-request/"
+        "merging-a-pull-request-with-a-merge-queue",
+        "A pull request leaves the merge queue where its head moves, it is closed, or it becomes a draft.",
     ),
     Fact(
         "no-auto-merge-of-drafts",

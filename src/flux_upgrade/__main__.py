@@ -1,5 +1,24 @@
-"""``python -m flux_upgrade``."""
+"""The entry of the process, and of ``python -m flux_upgrade``.
 
-from flux_upgrade.main import main
+The program is imported late: an interrupt of its first imports ends it as one of a run does.
+"""
 
-raise SystemExit(main())
+from __future__ import annotations
+
+import sys
+
+_INTERRUPTED = 130  # As `flux_upgrade.main` has it
+
+
+def main() -> int:
+    try:
+        from flux_upgrade import main as program
+
+        return program.main()
+    except KeyboardInterrupt:
+        sys.stderr.write("flux-upgrade: interrupted\n")
+        return _INTERRUPTED
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

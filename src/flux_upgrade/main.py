@@ -15,8 +15,9 @@ from importlib import import_module
 from flux_upgrade.adapters.local import streams
 from flux_upgrade.cli.parse import parse_command
 from flux_upgrade.commands.output import Console, failure, output_lost, pager_for, with_terminal
-from flux_upgrade.config.environment import masked, secrets_of
+from flux_upgrade.config.environment import secrets_of
 from flux_upgrade.model.errors import UsageError, known
+from flux_upgrade.model.masking import Mask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,18 +77,20 @@ def run(  # noqa: PLR0913 whatever a process has
     stdin: IO[str] | None = None,
 ) -> int:
     """The exit code. ``timing``: the clock to go by; None: the machine's. ``stdin``: where a password comes from."""
-    secrets, console = secrets_of(env), Console(out, err, [])
+    mask = Mask(secrets_of(env))
+    console = Console(out, err, [], mask=mask)
     try:
         invocation = parse_command(argv, env, timing)
-        environment, secrets = invocation.environment, (*secrets, *invocation.secrets)
+        mask.hide(invocation.secrets)
+        environment = invocation.environment._replace(mask=mask)
         if environment.registry.is_password_on_stdin:
             password = _password(stdin)
             environment = environment._replace(registry=environment.registry._replace(password=password))
-            secrets = (*secrets, password)
+            mask.hide((password,))
         if invocation.command == "action":
             from flux_upgrade.commands import action
 
-            code = action.run(env, console, timing)
+            code = action.run(env, console, mask, timing)
             return output_lost(console.lost[0], code, err) if console.lost else code
         environment = with_terminal(environment, invocation.options, env, out, err)
         pager = pager_for(invocation.options, env, out)
@@ -102,8 +105,7 @@ def run(  # noqa: PLR0913 whatever a process has
     except Exception as error:  # noqa: BLE001 the last catch-all
         found = known(error)
         trace = _trace(error) if "FLUX_UPGRADE_DEBUG" in env and found is not error else ""
-        console.clear()
-        err.write(masked(trace + failure(found.slug, found.message, found.hint), secrets))
+        console.tell(trace + failure(found.slug, found.message, found.hint))
         return found.exit_code
     finally:
         if console.progress is not None:

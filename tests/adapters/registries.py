@@ -40,7 +40,7 @@ class NoCredentials:
 
 def allowing(*hosts: str) -> Egress:
     """These hosts, and public ones."""
-    return Egress(lambda: hosts, NoCredentials().names, "allow {host}")
+    return Egress(lambda: hosts, NoCredentials().names, "allow {}".format)
 
 
 def artifacts_of(connect: Callable[[], Client]) -> RegistryArtifacts:

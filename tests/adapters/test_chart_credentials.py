@@ -376,7 +376,7 @@ def test_charts_in_a_registry_over_tls(clients: Clients, tmp_path: Path) -> None
         host = f"registry.internal:{url.rpartition(':')[2]}"
         access = RegistryAccess(found_config=logins(tmp_path, host))
         credentials = build_chart_credentials(Environment(registry=access))
-        egress = Egress(list, credentials.names, "allow {host}", lambda *_: ["127.0.0.1"])
+        egress = Egress(list, credentials.names, "allow {}".format, lambda *_: ["127.0.0.1"])
         client = clients(ca_file=str(certificate), egress=egress)
         assert dict(chart_versions(client, f"oci://{host}/{PATH}", "flux2", credentials)) == {"2.18.3": "2.8.8"}
 

@@ -111,7 +111,7 @@ def test_a_slow_handshake_behind_a_proxy(
 
 def test_a_host_that_the_repository_names(clients: Clients, stack: ExitStack, clock: Clock) -> None:
     server = stack.enter_context(SlowServer("body"))
-    egress = Egress(lambda: ["charts.example"], NoCredentials().names, "", lambda *_: ["127.0.0.1"])
+    egress = Egress(lambda: ["charts.example"], NoCredentials().names, str, lambda *_: ["127.0.0.1"])
     host = f"charts.example:{server.host.rpartition(':')[2]}"
     assert refused(clients(timeout=SECONDS, egress=egress), f"http://{host}/index.yaml") == overdue(host)
     assert (len(server.asked), clock.slept) == (1, [])
@@ -228,7 +228,7 @@ def test_a_name_that_does_not_resolve_is_tried_twice(clients: Clients, clock: Cl
         asked.append(host)
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
-    egress = Egress(list, NoCredentials().names, "", resolve)
+    egress = Egress(list, NoCredentials().names, str, resolve)
     message = refused(clients(egress=egress), "https://charts.example/index.yaml")
     assert message == "charts.example is unreachable: Name or service not known (tried 2 times)"
     assert (asked, clock.slept) == (["charts.example"] * 2, [0.5])

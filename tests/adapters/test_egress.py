@@ -79,7 +79,7 @@ def test_a_server_that_is_allowed_is_asked(server: Loopback, clients: Clients) -
 @pytest.mark.parametrize("answers", [[["8.8.8.8"], ["127.0.0.1"]], [["127.0.0.1"], ["8.8.8.8"]]])
 def test_a_name_is_judged_by_the_answer_that_is_connected_to(answers: list[list[str]], server: Loopback) -> None:
     resolve = Rebinding(*answers)
-    found = Egress(list, NoCredentials().names, "", resolve)
+    found = Egress(list, NoCredentials().names, str, resolve)
     port = int(server.host.rpartition(":")[2])
     if answers[0] == ["127.0.0.1"]:
         with pytest.raises(HostNotAllowed):
@@ -95,7 +95,7 @@ def test_the_name_stays_for_tls_and_for_the_server(named: tuple[Loopback, str], 
     # The second answer leads nowhere: it must not be asked for.
     resolve = Rebinding(["127.0.0.1"], ["127.0.0.2"])
     port = server.host.rpartition(":")[2]
-    egress = Egress(lambda: [NAME], NoCredentials().names, "", resolve)
+    egress = Egress(lambda: [NAME], NoCredentials().names, str, resolve)
     client = clients(ca_file=certificate, egress=egress)
     assert client.get(f"https://{NAME}:{port}/v2/").body == b"{}"
     assert resolve.asked == 1
@@ -105,7 +105,7 @@ def test_the_name_stays_for_tls_and_for_the_server(named: tuple[Loopback, str], 
 def test_a_certificate_for_another_name_is_refused(tls: tuple[Loopback, str], clients: Clients) -> None:
     server, certificate = tls
     port = server.host.rpartition(":")[2]
-    egress = Egress(lambda: [NAME], NoCredentials().names, "", lambda *_: ["127.0.0.1"])
+    egress = Egress(lambda: [NAME], NoCredentials().names, str, lambda *_: ["127.0.0.1"])
     with pytest.raises(SourceUnavailable, match="is not trusted"):
         clients(ca_file=certificate, egress=egress).get(f"https://{NAME}:{port}/v2/")
     assert server.seen == []
@@ -115,7 +115,7 @@ def test_of_several_addresses_the_first_that_answers(server: Loopback, clients: 
     server.route("/", Answer(b"{}"))
     resolve = Rebinding(["127.0.0.3", "127.0.0.1"])
     port = server.host.rpartition(":")[2]
-    egress = Egress(lambda: [NAME], NoCredentials().names, "", resolve)
+    egress = Egress(lambda: [NAME], NoCredentials().names, str, resolve)
     assert clients(egress=egress).get(f"http://{NAME}:{port}/").body == b"{}"
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from github_stand_in import FAULTS, Request, Rule
+from github_stand_in import FAULTS, HEAVY, Request, Rule
 from github_stand_in.people import People
 
 from adapters.loopback import Answer, Loopback
 from adapters.on_github import ASKED, BRANCH, MANIFEST, PATH, World, world
 from flux_upgrade.adapters.github import query as queries
-from flux_upgrade.adapters.github.query import MAX_BRANCHES, MAX_PATHS, Parts
+from flux_upgrade.adapters.github.query import MAX_BRANCHES, Chunk, Parts
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import ForbiddenByForge, ForgeUnavailable, RepositoryUnfit
 from flux_upgrade.model.forge import CommitStatus, PullState, Question
@@ -198,8 +198,70 @@ def test_all_chunks_see_one_commit(on: World) -> None:
     assert len(on.calls) == 3
 
 
-def test_a_thousand_paths_take_ten_calls() -> None:
-    assert queries.chunks(Question((), tuple(f"c/{n}.yaml" for n in range(1000)))) == 10
+def test_a_thousand_paths_take_ten_calls(on: World) -> None:
+    on.forge.fetch(Question((), tuple(f"c/{n}.yaml" for n in range(1000))))
+    assert len(on.calls) == 10
+
+
+def _weighs_more_than(most: int) -> Callable[[Request], bool]:
+    """Matches queries for more than so many branches, or twice as many files."""
+
+    def matches(request: Request) -> bool:
+        query = str(request.json["query"])
+        return query.count(": pullRequests(headRefName") > most or query.count("history(first: 5") > 2 * most
+
+    return matches
+
+
+@pytest.mark.parametrize("fault", HEAVY)
+@pytest.mark.parametrize(("most", "branches", "tried"), [(1, 6, (2, 6)), (7, 30, (2, 5)), (25, 30, (1, 2))])
+def test_a_query_that_is_too_much_is_asked_in_smaller_chunks(
+    on: World, fault: str, most: int, branches: int, tried: tuple[int, int]
+) -> None:
+    on.opened()
+    on.fleet.open_issue("Upgrade Flux to v2.9.0", "body", "alice").labels.append(markers.PENDING)
+    names = (*(f"none/{n}" for n in range(branches - 1)), BRANCH)
+    files = (*(f"none/{n}" for n in range(2 * branches - 1)), PATH)
+    asked = Question(names, files, prefix="flux-upgrade/")
+    wanted = on.forge.fetch(asked)
+    on.hub.forget()
+    on.hub.fail(HEAVY[fault], _weighs_more_than(most), times=999)
+    assert on.forge.fetch(asked) == wanted
+    (halvings, calls), tries = tried, 2 if fault == "timeout" else 1
+    assert len(on.calls) == halvings * tries + calls
+    assert on.clock.slept == [1.0] * (halvings * (tries - 1))
+    # What was learned holds for the rest of the run.
+    on.hub.forget()
+    assert on.forge.fetch(asked) == wanted
+    assert len(on.calls) == calls
+
+
+def test_a_timeout_that_passes_is_asked_again_as_it_is(on: World) -> None:
+    on.hub.fail(HEAVY["timeout"])
+    assert on.fetch().base == "main"
+    assert (len(on.calls), on.clock.slept) == (2, [1.0])
+
+
+@pytest.mark.parametrize("fault", HEAVY)
+def test_a_query_that_is_too_much_even_for_one_branch_is_an_error(on: World, fault: str) -> None:
+    on.hub.fail(HEAVY[fault], times=99)
+    with pytest.raises(ForgeUnavailable) as caught:
+        on.fetch()
+    assert caught.value.message.startswith("could not read acme/fleet: ")
+    assert HEAVY[fault].message[:30] in caught.value.message
+    assert len(on.calls) == (2 if fault == "timeout" else 1)
+
+
+def test_pull_requests_behind_those_of_forks_are_asked_in_chunks(on: World) -> None:
+    names = [f"flux-upgrade/c{number}/patch" for number in range(4)]
+    for name in names:
+        for number in range(11):
+            on.fleet.people.open_from_fork(name, {f"{name}{number}": b"evil"}, "Upgrade Flux")
+    on.hub.fail(
+        HEAVY["node limit"], lambda request: str(request.json["query"]).count("first: 100, orderBy") > 3, times=9
+    )
+    assert [branch.pulls for branch in on.forge.fetch(Question(tuple(names), ())).branches.values()] == [()] * 4
+    assert len(on.calls) == 1 + 1 + 2
 
 
 @pytest.mark.parametrize(
@@ -208,7 +270,7 @@ def test_a_thousand_paths_take_ten_calls() -> None:
         (Rule("REQUIRED_SIGNATURES"), "classic", True),
         (Rule("REQUIRED_SIGNATURES", "main"), "fine-grained", True),
         (Rule("REQUIRED_SIGNATURES", "main", is_classic=True), "classic", True),
-        (Rule("REQUIRED_SIGNATURES", "flux-upgrade/*"), "classic", True),
+        (Rule("REQUIRED_SIGNATURES", "flux-upgrade/**/*"), "classic", False),  # held
         (Rule("REQUIRED_SIGNATURES", "release/*"), "classic", False),
         (Rule("PULL_REQUEST", "main"), "classic", False),
         (Rule("REQUIRED_SIGNATURES"), "app", False),
@@ -383,17 +445,19 @@ def test_every_query_is_one_that_github_takes() -> None:
     from stand_in.checked import published_schema
 
     names = tuple(f"b/{n}" for n in range(MAX_BRANCHES + 1))
-    many = Question(names, tuple(f"p{n}" for n in range(MAX_PATHS + 1)), prefix="b/")
+    many = Question(names, tuple(f"p{n}" for n in range(2 * MAX_BRANCHES + 1)), prefix="b/")
     seen = {"base": {"target": {"oid": "0" * 40}}}
     page = {"pageInfo": {"hasNextPage": True, "endCursor": "c"}}
     who = ("acme", "fleet")
+    begin = Chunk.of(many, None, MAX_BRANCHES)
+    rest = Chunk.of(many, begin, MAX_BRANCHES)
     made = [
-        queries.first(who, NOTHING, Parts()),
-        queries.first(who, Question((), ("p",), base="b"), Parts()),
-        queries.first(who, many, Parts(issues=False, statuses=False, rules=False)),
-        queries.more(who, many, seen | {"issues": page, "refs": page}, 1, Parts()),
-        queries.more(who, Question(many.branches, ()), seen, 1, Parts()),
-        queries.more(who, Question((), many.paths), seen, 1, Parts()),
+        queries.first(who, NOTHING, Chunk.of(NOTHING, None, MAX_BRANCHES), Parts()),
+        queries.first(who, Question((), ("p",), base="b"), Chunk(range(0), range(1)), Parts()),
+        queries.first(who, many, begin, Parts(issues=False, statuses=False, rules=False)),
+        queries.more(who, many, seen | {"issues": page, "refs": page}, rest, Parts()),
+        queries.more(who, many, seen, rest._replace(paths=range(0)), Parts()),
+        queries.more(who, many, seen, rest._replace(branches=range(0)), Parts()),
         queries.further_pulls(who, {0: ("b", "cursor")}, Parts()),
         queries.Query(queries.BRANCHES, {}),
     ]

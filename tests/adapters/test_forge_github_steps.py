@@ -15,7 +15,14 @@ from adapters.on_github import BODY, BRANCH, MANIFEST, PATH, STATUS, TITLE, UPGR
 from flux_upgrade.adapters.github.writes import split
 from flux_upgrade.adapters.recording import RecordingForge
 from flux_upgrade.model import markers
-from flux_upgrade.model.errors import DraftsUnavailable, ForbiddenByForge, ForgeUnavailable, Overtaken, UsageError
+from flux_upgrade.model.errors import (
+    DraftsUnavailable,
+    ForbiddenByForge,
+    ForgeUnavailable,
+    LimitReached,
+    Overtaken,
+    UsageError,
+)
 from flux_upgrade.model.forge import (
     ClosePull,
     CommentPull,
@@ -205,6 +212,28 @@ def test_addresses_without_a_prefix(on: World) -> None:
     step = on.opening()
     on.forge = on.forge_of(on.token, api_url=on.hub.url, graphql_url=f"{on.hub.url}/graphql")
     assert on.apply(step).number == 1
+
+
+@pytest.mark.parametrize("name", ["http://127.0.0.1:1", "https://ghe.example", "http://ghe.example:8443"])
+def test_a_server_that_names_itself_otherwise_is_asked_where_it_is(on: World, name: str) -> None:
+    on.hub.named = name
+    on.fleet.settings.auto_merge = True
+    on.fleet.settings.required_contexts = ("ci",)
+    state = MarkerState("production", "patch", Version("v2.8.1"), given=(*EVERYTHING.names, "label:none"))
+    done = on.opened(extras=EVERYTHING, body=markers.block("Text", state))
+    assert (done.url, done.warnings) == (f"{name}/acme/fleet/pull/1", ())
+    for number in range(31):
+        on.fleet.comment(on.fleet.pulls[1], f"{number}\n", "alice")
+    on.apply(CommentPull(on.pull, "<!-- flux-upgrade:stopped 1 -->\nStopped.\n", "commented"))
+    assert len(on.fleet.pulls[1].comments) == 32
+    on.apply(on.updating(commit=on.remade(), title="T", extras=Extras(assignees=("alice",)), status=STATUS))
+    assert (on.pull.title, on.fleet.pulls[1].assignees) == ("T", ["bob", "alice"])
+
+
+def test_an_address_of_something_else_is_no_address_of_its_api(on: World) -> None:
+    on.hub.named = "http://127.0.0.1:1/elsewhere?"
+    (warning,) = on.opened(extras=Extras(reviewers=("bob",))).warnings
+    assert "/requested_reviewers is not an address of its API (check the API's URLs and any proxy" in warning
 
 
 # Updating and closing
@@ -455,9 +484,23 @@ def test_waiting_has_an_end(on: World, headers: dict[str, str], slept: list[floa
 def test_a_limit_without_a_time(on: World) -> None:
     step = on.opening()
     on.hub.fail(Fault("busy", 403, "You have exceeded a secondary rate limit."))
-    with pytest.raises(ForgeUnavailable) as caught:
+    for calls in (1, 0):  # GitHub asks to wait for a minute at least, so nothing is sent before
+        with pytest.raises(LimitReached) as caught:
+            on.apply(step)
+        assert caught.value.message == "GitHub's API rate limit is exceeded until 2026-03-02 06:01:00 UTC"
+        assert (on.forge.exhausted, len(on.calls)) == (caught.value.message, calls)
+    with pytest.raises(LimitReached):
+        on.fetch()
+    on.clock.now += 60
+    assert (on.forge.exhausted, on.apply(step).number) == ("", 1)
+
+
+def test_a_secondary_limit_does_not_end_with_the_hour_of_the_primary_one(on: World) -> None:
+    step = on.opening()
+    reset = {"x-ratelimit-remaining": "4000", "x-ratelimit-reset": str(on.hub.limits.ends)}
+    on.hub.fail(Fault("busy", 403, "You have exceeded a secondary rate limit.", reset))
+    with pytest.raises(LimitReached, match="until 2026-03-02 06:01:00 UTC"):
         on.apply(step)
-    assert caught.value.hint.startswith("wait some minutes")
 
 
 @pytest.mark.parametrize("at", range(1, 5))
@@ -550,8 +593,8 @@ def test_archived_in_between(on: World) -> None:
 def test_a_rule_that_keeps_the_branch_from_being_replaced(on: World) -> None:
     on.opened()
     step = on.updating(commit=on.remade())
-    on.fleet.settings.rules = (Rule("NON_FAST_FORWARD", "flux-upgrade/*"),)
-    on.fleet.settings.rules += (Rule("UPDATE", "flux-upgrade/*"),)
+    on.fleet.settings.rules = (Rule("NON_FAST_FORWARD", "flux-upgrade/**/*"),)
+    on.fleet.settings.rules += (Rule("UPDATE", "flux-upgrade/**/*"),)
     with pytest.raises(ForbiddenByForge) as caught:
         on.apply(step)
     assert "Settings > Rules" in caught.value.hint
@@ -566,14 +609,14 @@ def test_issues_that_are_turned_off(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("at", "extras", "expected"),
     [
-        ("/statuses/", Extras(), ("set the status flux-upgrade/proof", "statuses: write")),
+        ("/statuses/", Extras(), ("set the status flux-upgrade/proof", "statuses: write", "'Commit statuses: read and write'")),
         ("/issues/1", Extras(labels=("a",), assignees=("bob",)), ("set the labels and assignees of the pull request", "pull-requests: write")),
         ("/requested_reviewers", Extras(reviewers=("bob",)), ("ask bob for a review", "pull-requests: write")),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("fault", ["403 permission", "403 primary limit", "422", "502", "reset"])
 def test_what_is_not_worth_failing_for(
-    on: World, at: str, extras: Extras, expected: tuple[str, str], fault: str
+    on: World, at: str, extras: Extras, expected: tuple[str, ...], fault: str
 ) -> None:
     step = on.opening(extras=extras)
     on.hub.fail(FAULTS[fault], lambda request: at in request.path, times=2)
@@ -620,13 +663,23 @@ def test_one_unknown_name_costs_the_others_nothing(on: World) -> None:
     pull = on.fleet.pulls[1]
     assert (pull.labels, pull.assignees) == (["flux", "deps"], ["bob"])
     assert (pull.reviewers, pull.team_reviewers) == (["bob"], ["platform"])
-    assert done.refused == ("assignee:stranger", "reviewer:stranger", "reviewer:acme/nobody")
+    assert done.missing == ()
     assert ["stranger" in done.warnings[0], "stranger" in done.warnings[1], "acme/nobody" in done.warnings[2]]
     kept = markers.state_of(pull.body)
     assert kept is not None
-    assert set(kept.given) == set(extras.names) - set(done.refused)
-    again = on.apply(on.updating(extras=Extras(assignees=("stranger",))))
-    assert (again.refused, on.calls) == (("assignee:stranger",), ["POST /issues/1/assignees"])
+    refused = {"assignee:stranger", "reviewer:stranger", "reviewer:acme/nobody"}
+    assert set(kept.given) == {*extras.names} - refused | {markers.REFUSED + name for name in refused}
+
+
+def test_what_fails_in_passing_is_left_to_the_next_run(on: World) -> None:
+    extras = Extras(labels=("flux",), reviewers=("bob",))
+    state = MarkerState("production", "patch", Version("v2.8.1"), given=extras.names)
+    step = on.opening(extras=extras, body=markers.block("Text", state))
+    on.hub.fail(FAULTS["502"], to("POST", "/requested_reviewers"), times=2)
+    assert on.apply(step).missing == ("reviewer:bob",)
+    kept = markers.state_of(on.fleet.pulls[1].body)
+    assert kept is not None
+    assert kept.given == ("label:flux",)
 
 
 # The edges of it

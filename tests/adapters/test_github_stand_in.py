@@ -359,6 +359,27 @@ def test_a_push_against_the_rules_is_refused(hub: StandIn, api: Api, kind: str, 
     assert api.query(query)["data"]["repository"]["ref"]["rules"] == {"nodes": []}
 
 
+@shows("branch-patterns")
+@pytest.mark.parametrize(
+    ("pattern", "covers"),
+    [("~ALL", True), ("up/*", False), ("up/**", False), ("up/**/*", True), ("up/*/now", True), ("**/n?w", True)],
+)
+def test_no_wildcard_of_a_rule_matches_a_slash(hub: StandIn, api: Api, pattern: str, *, covers: bool) -> None:
+    hub.repositories["acme/fleet"].settings.rules = (Rule("CREATION", pattern),)
+    ref = {"ref": "refs/heads/up/date/now", "sha": hub.repositories["acme/fleet"].head()}
+    assert api.post("/git/refs", ref).status_code == (422 if covers else 201)
+    query = """{ repository(owner: "acme", name: "fleet") { rulesets(first: 5) {
+      nodes { target enforcement conditions { refName { include exclude } } rules(first: 5) { nodes { type } } } } } }"""
+    (found,) = api.query(query)["data"]["repository"]["rulesets"]["nodes"]
+    include = [pattern if pattern == "~ALL" else f"refs/heads/{pattern}"]
+    assert found["conditions"] == {"refName": {"include": include, "exclude": []}}
+    assert (found["target"], found["enforcement"], found["rules"]["nodes"]) == (
+        "BRANCH",
+        "ACTIVE",
+        [{"type": "CREATION"}],
+    )
+
+
 def test_rules_of_both_kinds_are_reported(hub: StandIn, api: Api) -> None:
     signed = "REQUIRED_SIGNATURES"
     hub.repositories["acme/fleet"].settings.rules = (Rule(signed, "main", is_classic=True), Rule("UPDATE"))
@@ -573,6 +594,31 @@ def test_a_draft_has_no_auto_merge(hub: StandIn, api: Api) -> None:
     assert "errors" not in api.mutate("enablePullRequestAutoMerge", pullRequestId=node)
     assert "errors" not in api.mutate("disablePullRequestAutoMerge", pullRequestId=node)
     assert enabled_by() is None
+
+
+@shows("merge-queue")
+@pytest.mark.parametrize("leaves", ["push", "close", "draft", "button"])
+def test_what_changes_leaves_the_merge_queue(hub: StandIn, api: Api, leaves: str) -> None:
+    people = hub.repositories["acme/fleet"].people
+    api.branch("up")
+    node = api.open_pull("up").json()["node_id"]
+
+    def is_queued() -> Any:
+        query = '{ repository(owner: "acme", name: "fleet") { pullRequest(number: 1) { isInMergeQueue } } }'
+        return api.query(query)["data"]["repository"]["pullRequest"]["isInMergeQueue"]
+
+    people.queue(1)
+    people.edit(1, body="Another one")
+    assert is_queued()
+    if leaves == "push":
+        people.push("up", {"more": b"more"})
+    elif leaves == "close":
+        people.close(1)
+    elif leaves == "draft":
+        assert "errors" not in api.mutate("convertPullRequestToDraft", pullRequestId=node)
+    else:
+        people.unqueue(1)
+    assert not is_queued()
 
 
 @shows("pagination")

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from flux_upgrade.adapters.git.remote import GitRemote
-from flux_upgrade.adapters.git.remotes import RemoteAccess
+from flux_upgrade.adapters.git.remotes import RemoteAccess, without_login
 from flux_upgrade.adapters.local.files import DirectoryTree
 from flux_upgrade.model.errors import (
     FluxUpgradeError,
@@ -21,6 +22,7 @@ from flux_upgrade.model.errors import (
     Overtaken,
     RepositoryUnfit,
     Unreadable,
+    UsageError,
     WriteFailed,
 )
 from git_servers import PERSON, READ, WRITE, Bare, HttpHost, SshHost, git
@@ -257,3 +259,86 @@ def test_the_token_is_in_no_argument_of_a_process(plain: World) -> None:
     assert any(b"push" in line for line in seen)
     secret = base64.b64encode(f"oauth2:{WRITE}".encode())
     assert not [line for line in seen if WRITE.encode() in line or secret in line]
+
+
+def test_a_password_in_the_address_is_in_no_argument_of_a_process(plain: World) -> None:
+    plain.bare.hook("sleep 0.1")
+    password = quote(WRITE, safe="")
+    url = f"{plain.host.url}/infra.git".replace("://", f"://bot:{password}@")
+    with seen_arguments() as seen:
+        oid = plain.open(url, token="").push({SYNC: b"a: 1\n"}, "First")
+    assert plain.bare.refs() == {"refs/heads/main": oid}
+    assert any(b"git-remote-http" in line or b"remote-http" in line for line in seen)
+    assert not [line for line in seen if WRITE.encode() in line]
+    login = base64.b64encode(f"bot:{WRITE}".encode()).decode()
+    assert {header for _, header in plain.host.seen} == {f"Basic {login}"}
+
+
+def test_a_password_that_a_configuration_puts_into_the_address_is_in_no_argument(plain: World, tmp_path: Path) -> None:
+    base = plain.host.url.replace("://", f"://bot:{WRITE}@")
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "gitconfig").write_text(f'[url "{base}/"]\n\tinsteadOf = {plain.host.url}/\n')
+    plain.bare.hook("sleep 0.1")
+    with seen_arguments() as seen:
+        opened = plain.open(token="", GIT_CONFIG_GLOBAL=str(home / "gitconfig"))
+        opened.push({SYNC: b"a: 1\n"}, "First")
+    assert any(b"remote-http" in line for line in seen)
+    assert not [line for line in seen if WRITE.encode() in line]
+
+
+def test_a_user_in_the_address_is_asked_for_by_the_users_own_helper(plain: World, tmp_path: Path) -> None:
+    helper, record = tmp_path / "helper", tmp_path / "record"
+    helper.write_text(f'#!/bin/sh\ncat >> {record}\n[ "$1" = get ] && echo password={WRITE}\n')
+    helper.chmod(0o755)
+    (tmp_path / "gitconfig").write_text(f"[credential]\n\thelper = {helper}\n")
+    url = f"{plain.host.url}/infra.git".replace("://", "://bot@")
+    with seen_arguments() as seen:
+        plain.open(url, token="", GIT_CONFIG_GLOBAL=str(tmp_path / "gitconfig")).push({SYNC: b"a: 1\n"}, "First")
+    assert "username=bot" in record.read_text()
+    assert not [line for line in seen if b"//bot@" in line]
+
+
+def test_a_token_counts_more_than_a_password_in_the_address(plain: World) -> None:
+    url = f"{plain.host.url}/infra.git".replace("://", "://bot:wrong@")
+    plain.open(url).push({SYNC: b"a: 1\n"}, "First")
+    login = base64.b64encode(f"bot:{WRITE}".encode()).decode()
+    assert {header for _, header in plain.host.seen} == {f"Basic {login}"}
+
+
+@pytest.mark.parametrize(
+    ("url", "plain"),
+    [
+        ("ssh://git:secret@git.example.com/a.git", "ssh://git@git.example.com/a.git"),
+        ("ssh://git@git.example.com/a.git", "ssh://git@git.example.com/a.git"),
+        ("git@git.example.com:a.git", "git@git.example.com:a.git"),
+        ("https://git.example.com:8443/a.git", "https://git.example.com:8443/a.git"),
+        ("https://a:b@git.example.com:8443/a.git", "https://git.example.com:8443/a.git"),
+        ("https://a:@[::1]:8443/a%20b.git", "https://[::1]:8443/a%20b.git"),
+        ("/srv/a@b.git", "/srv/a@b.git"),
+        ("file:///srv/a@b.git", "file:///srv/a@b.git"),
+    ],
+)
+def test_an_address_without_its_login(url: str, plain: str) -> None:
+    found, settings = without_login(url)
+    assert found == plain
+    assert bool(settings) == (url != plain and url.startswith("https"))
+
+
+def test_a_login_in_an_address_that_two_parsers_read_differently_is_refused() -> None:
+    for url in (r"https://a:b@evil.example\@git.example.com/a", "https://a:b@c@git.example.com/a"):
+        with pytest.raises(UsageError, match="the remote's URL has a user, and"):
+            without_login(url)
+
+
+@pytest.mark.parametrize("name", ["GIT_TRACE2", "GIT_TRACE2_EVENT", "GIT_TRACE2_PERF"])
+def test_git_traces_nothing(name: str, plain: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trace has arguments, and settings: both as the user's environment asks for it, and as a configuration does."""
+    trace, config = tmp_path / "trace", tmp_path / "gitconfig"
+    targets = "".join(f"\t{kind}Target = {trace}\n" for kind in ("normal", "event", "perf"))
+    config.write_text(f"[trace2]\n{targets}\tconfigParams = http.*\n")
+    monkeypatch.setenv(name, str(trace))
+    monkeypatch.setenv("GIT_TRACE2_CONFIG_PARAMS", "*")
+    more = {name: str(trace), "GIT_TRACE2_CONFIG_PARAMS": "*", "GIT_CONFIG_GLOBAL": str(config)}
+    plain.open(**more).push({SYNC: b"a: 1\n"}, "First")
+    assert not trace.exists()

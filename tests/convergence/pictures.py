@@ -99,13 +99,24 @@ def _pull(pull: Any) -> dict[str, Any]:
 
 
 def without_extras(whole: Picture) -> Picture:
-    """Without labels, people and auto-merge: what a run does not fail for."""
+    """Without labels, people, auto-merge and statuses: what a run does not fail for."""
     extras = ("labels", "assignees", "reviewers", "auto_merge")
     pulls = {
         number: {name: value for name, value in pull.items() if name not in extras}
+        | {"body": _without_refusals(pull["body"])}
         for number, pull in whole["pulls"].items()
     }
-    return {**whole, "pulls": pulls}
+    branches = {name: commit[:-1] for name, commit in whole["branches"].items()}
+    return {**whole, "branches": branches, "pulls": pulls}
+
+
+def _without_refusals(body: str) -> str:
+    """A body as if what was refused had been given."""
+    state, text = markers.state_of(body), markers.text_of(body)
+    if state is None or text is None:
+        return body
+    given = {name.removeprefix(markers.REFUSED) for name in state.given} - {markers.STATUS}
+    return markers.replaced(body, markers.block(text, state._replace(given=tuple(sorted(given))))) or body
 
 
 def difference(wanted: object, found: object, where: str = "") -> str:

@@ -60,27 +60,88 @@ def test_text_outside_the_markers_stays_as_the_browser_sends_it(patch: Fleet) ->
     require_rest(patch)
 
 
-def test_a_body_without_our_block_is_left_alone(patch: Fleet) -> None:
-    patch.people.edit(1, body="I keep this short.")
+@pytest.mark.parametrize("is_newer", [True, False])
+def test_a_body_that_lost_our_block_gets_it_again_below_what_is_there(is_newer: object, patch: Fleet) -> None:
+    ours = patch.repository.pulls[1].body
+    patch.people.edit(1, body="I keep this short.\n")
+    if is_newer:
+        newer(patch)
+    assert patch.run().outcome == "updated"
+    pull, target = patch.repository.pulls[1], "v2.8.8" if is_newer else "v2.8.7"
+    assert pull.body.startswith("I keep this short.\n\n<!-- flux-upgrade {")
+    assert is_newer or pull.body == f"I keep this short.\n\n{ours}"
+    assert (state_of(patch).target, pull.title) == (target, f"Upgrade Flux to {target} in clusters/production")
+    assert held_by(patch, PATCH) == manifest(target)
     require_rest(patch)
     newer(patch)
     patch.run()
-    assert patch.repository.pulls[1].body == "I keep this short."
-    assert held_by(patch, PATCH) == manifest("v2.8.8")
-    require_rest(patch)
+    assert patch.repository.pulls[1].title == "Upgrade Flux to v2.8.8 in clusters/production"
     patch.people.close(1)
     assert "closed-by-human" in reasons(patch).values()
 
 
-def test_a_draft_without_our_block_is_approved_all_the_same(draft: Fleet) -> None:
+def test_an_empty_body_gets_our_block_again(patch: Fleet) -> None:
+    ours = patch.repository.pulls[1].body
+    patch.people.edit(1, body="")
+    assert patch.run().writes == ("PATCH /pulls/1",)
+    assert patch.repository.pulls[1].body == ours
+    require_rest(patch)
+
+
+def test_half_a_block_takes_no_text_of_a_person_with_it(patch: Fleet) -> None:
+    patch.people.tick(1, "rebase")
+    begin, _, rest = patch.repository.pulls[1].body.partition("<!-- /flux-upgrade -->")
+    patch.people.edit(1, body=f"{begin}{rest}Mine, below.\n")
+    patch.run()
+    newer(patch)
+    patch.run()
+    body = patch.repository.pulls[1].body
+    mine, _, block = body.partition("<!-- flux-upgrade {")
+    assert "Mine, below." in mine
+    assert "<!--" not in mine
+    assert "v2.8.8" in block
+    assert state_of(patch).target == "v2.8.8"
+    require_rest(patch)
+
+
+def test_a_title_of_a_person_stays_though_our_block_was_lost(patch: Fleet) -> None:
+    patch.people.edit(1, title="Flux, please", body="")
+    newer(patch)
+    patch.run()
+    assert (patch.repository.pulls[1].title, state_of(patch).target) == ("Flux, please", "v2.8.8")
+    require_rest(patch)
+
+
+def test_what_a_person_took_away_is_not_given_again_though_our_block_was_lost(opens: Opens) -> None:
+    config = f"{SUMMARY}labels: [flux]\nreviewers: [bob]\nauto-merge: patch\n"
+    fleet = opens(config=config, auto_merge=True, required_contexts=("ci",))
+    fleet.run()
+    pull = fleet.repository.pulls[1]
+    assert (pull.labels, pull.reviewers, pull.auto_merge) == (["flux"], ["bob"], "merge")
+    fleet.people.unlabel(1, "flux")
+    fleet.people.disable_auto_merge(1)
+    pull.reviewers.clear()
+    fleet.people.edit(1, body="Short.")
+    for _ in range(2):
+        fleet.run()
+        pull = fleet.repository.pulls[1]
+        assert (pull.labels, pull.reviewers, pull.auto_merge) == ([], [], "")
+        newer(fleet)
+    require_rest(fleet)
+
+
+@pytest.mark.parametrize("is_restored", [True, False])
+def test_a_draft_that_lost_our_block_is_approved_all_the_same(is_restored: object, draft: Fleet) -> None:
     draft.people.edit(1, body="I keep this short.")
-    require_rest(draft)
+    if is_restored:
+        draft.run()
+        require_rest(draft)
     draft.people.mark_ready(1)
-    require_rest(draft)
+    draft.run()
     newer(draft)
     draft.run()
     pull = draft.repository.pulls[1]
-    assert (pull.is_draft, pull.body) == (False, "I keep this short.")
+    assert (pull.is_draft, pull.body.startswith("I keep this short.\n\n<!--")) == (False, True)
     assert held_by(draft, MINOR) == manifest("v2.9.4")
     require_rest(draft)
 
@@ -244,9 +305,9 @@ def test_a_branch_whose_name_is_in_the_way_is_reported(name: str, opens: Opens) 
 
 
 FREEZING = (
-    Rule("NON_FAST_FORWARD", "flux-upgrade/*"),
-    Rule("UPDATE", "flux-upgrade/*"),
-    Rule("NON_FAST_FORWARD", "flux-upgrade/*", is_classic=True),
+    Rule("NON_FAST_FORWARD", "flux-upgrade/**/*"),
+    Rule("UPDATE", "flux-upgrade/**/*"),
+    Rule("NON_FAST_FORWARD", "flux-upgrade/**/*", is_classic=True),
 )
 
 

@@ -30,7 +30,7 @@ def test_outputs_are_the_programs() -> None:
 
 def test_there_are_few_inputs_and_each_tells_its_default() -> None:
     # Those that a bootstrap alone has are seven more.
-    assert len(INPUTS) <= 28
+    assert len(INPUTS) <= 29
     for each in INPUTS:
         assert bool(each.default) != ("Default:" in each.description), each.name
 
@@ -73,6 +73,7 @@ def test_what_the_inputs_become_is_understood(mode: str) -> None:
         "INPUT_DRY-RUN": "true",
         "INPUT_PROMOTE": "tag",
         "INPUT_PLAIN-HTTP": "true",
+        "INPUT_TRUST-CONFIG": "true",
         "INPUT_TO": "x" if mode == "rollback" else "",
         "INPUT_CREATE-REPOSITORY": "true",
         "INPUT_ADD-WORKFLOW": "true",

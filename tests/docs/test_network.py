@@ -35,18 +35,19 @@ ARGUMENTS = {
     "upgrade": (".", "--dry-run"),
     "migrate": (".", "--dry-run"),
 }
+# The commit of ``committed`` is on no branch of a server, unless ``merged`` says so.
 IN_A_PULL_REQUEST = (
     {"GITHUB_REF": "refs/pull/7/merge", "GITHUB_EVENT_NAME": "pull_request"},
-    {"GITHUB_REF": "refs/pull/7/head"},
     {"GITHUB_REF": "refs/heads/gh-readonly-queue/main/pr-7", "GITHUB_EVENT_NAME": "merge_group"},
     {"CI_MERGE_REQUEST_IID": "7"},
     {"BITBUCKET_PR_ID": "7"},
-    {"GITHUB_REF": "refs/heads/main", "GITHUB_EVENT_NAME": "pull_request_target", "GITHUB_SHA": "a" * 40},
+    {"GITHUB_REF": "refs/heads/main", "GITHUB_EVENT_NAME": "pull_request_target"},
+    {"JENKINS_URL": "https://ci.example.com/"},
 )
 IN_NO_PULL_REQUEST: tuple[Mapping[str, str], ...] = (
     {},
     {"GITHUB_REF": "refs/heads/main", "GITHUB_EVENT_NAME": "schedule"},
-    {"GITHUB_REF": "refs/heads/main", "GITHUB_EVENT_NAME": "pull_request_target", "GITHUB_SHA": "BASE"},
+    {"CI": "true"},
 )
 
 
@@ -143,8 +144,7 @@ def test_the_config_file_allows_hosts(
     env: Mapping[str, str], tmp_path: Path, written_source: Path, server: Loopback
 ) -> None:
     tree = planted(tmp_path, server.host, "a digest of flux-manifests", allow=server.host)
-    base = committed(tree)
-    env = {name: value.replace("BASE", base) for name, value in env.items()}
+    env = {**env, **merged(tree)}
     for command in ASKING:
         server.seen.clear()
         run(tree, command, *ARGUMENTS.get(command, (".",)), f"--release-source={written_source}", env=env)
@@ -161,13 +161,17 @@ def test_the_config_file_of_a_pull_request_allows_none(
         arguments = (*ARGUMENTS.get(command, (".",)), f"--release-source={written_source}")
         out, _ = run(tree, command, *arguments, env=env)
         assert server.seen == []
-        assert "has no effect in a run for a pull request" in " ".join(out.split())
+        hint = f"dd {server.host} to --allow-hosts, or add --trust-config if you trust allow-hosts in"
+        assert hint in " ".join(out.split())
         run(tree, command, *arguments, f"--allow-hosts={server.host}", env=env)
+        assert len(server.seen) >= 1
+        server.seen.clear()
+        run(tree, command, *arguments, "--trust-config", env=env)
         assert len(server.seen) >= 1
         server.seen.clear()
 
 
-@pytest.mark.parametrize("env", [*IN_NO_PULL_REQUEST[:1], *IN_A_PULL_REQUEST[:-1]])
+@pytest.mark.parametrize("env", [*IN_NO_PULL_REQUEST[:1], *IN_A_PULL_REQUEST])
 @pytest.mark.parametrize("server_of", ["provider: git, url: {url}/fleet.git", "provider: gitea, hostname: {host}"])
 def test_the_config_file_of_a_pull_request_selects_no_server(
     server_of: str, env: Mapping[str, str], tmp_path: Path, server: Loopback
@@ -176,7 +180,8 @@ def test_the_config_file_of_a_pull_request_selects_no_server(
     config = f"bootstrap:\n  {provider}\n  flags: {{{flag}, path: clusters/a}}\n"
     tree = write_tree(tmp_path / "tree", {".github/flux-upgrade.yaml": config.encode()})
     _, err = run(tree, "bootstrap", "--pull-request", "--dry-run", f"--release-source={tmp_path}", env=env)
-    assert ("[host-not-allowed]" in err) == bool(env)
+    assert ("sets bootstrap, which this run does not use" in err) == bool(env)
+    assert ("--trust-config" in err) == bool(env)
     assert not (env and server.seen)
 
 
@@ -205,8 +210,7 @@ def test_a_shared_file_is_asked_for_at_the_runs_github_with_its_token(
     command: str, env: Mapping[str, str], tmp_path: Path, server: Loopback
 ) -> None:
     tree = extending(tmp_path)
-    base = committed(tree)
-    env = {name: value.replace("BASE", base) for name, value in env.items()}
+    env = {**env, **merged(tree)}
     api = {"GITHUB_API_URL": f"{server.url}/api/v3", "GITHUB_TOKEN": "ghp_ours"}
     _, err = run(tree, command, *ARGUMENTS.get(command, (".",)), env={**env, **api})
     assert server.paths() == ["/api/v3/repos/octo-org/platform"]
@@ -224,10 +228,10 @@ def test_the_config_file_of_a_pull_request_extends_none(
     api = {"GITHUB_API_URL": f"{server.url}/api/v3", "GITHUB_TOKEN": "ghp_ours"}
     for command in ("plan", "upgrade"):
         _, err = run(tree, command, *ARGUMENTS.get(command, (".",)), env={**env, **api})
-        assert "is not read in a run for a pull request" in err
-        assert "[shared-config]" in err
+        assert "sets extends, which this run does not use" in err
+        assert "[untrusted-config]" in err
     out, err = run(tree, "config", "check", env={**env, **api})
-    assert "the shared file is not read in a run for a pull request" in err
+    assert "a run here does not use extends" in err
     assert "(not read)" in out
     assert server.seen == []
 
@@ -290,6 +294,19 @@ def committed(tree: Path) -> str:
         subprocess.run([git, *command.split()], cwd=tree, check=True)  # noqa: S603
     done = subprocess.run([git, "rev-parse", "HEAD"], cwd=tree, check=True, capture_output=True)  # noqa: S603
     return done.stdout.decode().strip()
+
+
+def merged(tree: Path) -> Mapping[str, str]:
+    """Commit the tree to what `git clone` leaves as the default branch of the server. It finds no program but Git."""
+    programs = tree.parent / "programs"
+    programs.mkdir()
+    for name in ("git", "env"):
+        (programs / name).symlink_to(require_program(name))
+    commit, refs = committed(tree), tree / ".git" / "refs" / "remotes" / "origin"
+    refs.mkdir(parents=True)
+    (refs / "main").write_text(f"{commit}\n")
+    (refs / "HEAD").write_text("ref: refs/remotes/origin/main\n")
+    return {"PATH": str(programs)}
 
 
 def logged_in(folder: Path, host: str, key: str = "auths") -> Mapping[str, str]:

@@ -212,7 +212,7 @@ def test_a_wrong_input_is_one_annotation(
 
 
 def test_what_the_forge_warns_of_is_one_annotation(fleet_on: Fleet) -> None:
-    fleet_on.repository.settings.rules = (Rule("REQUIRED_SIGNATURES"),)
+    fleet_on.repository.settings.rules = (Rule("REQUIRED_SIGNATURES", "main"),)
     fleet_on.token = fleet_on.hub.token("classic", scopes=("repo",))
     done = fleet_on.run({"mode": "plan"})
     (annotation,) = done.annotations

@@ -181,6 +181,29 @@ def test_a_signal_ends_a_run_that_waits_for_git(number: signal.Signals, tree: Pa
     assert list(temporary.iterdir()) == []
 
 
+INTERRUPTED = """\
+import os, signal, sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Interrupting())
+"""
+
+
+@pytest.mark.parametrize("module", ["main", "adapters.local.streams", "cli.parse", "model.errors", "commands.plan"])
+@pytest.mark.parametrize("program", [(sys.executable, "-m", "flux_upgrade"), (f"{sys.prefix}/bin/flux-upgrade",)])
+def test_an_interrupt_of_the_first_imports(program: tuple[str, ...], module: str, tree: Path) -> None:
+    """The signal comes while Python looks for a module."""
+    (tree.parent / "sitecustomize.py").write_text(INTERRUPTED.format(module=f"flux_upgrade.{module}"))
+    env = {"PATH": os.defpath, "HOME": str(tree.parent), "PYTHONPATH": str(tree.parent)}
+    done = subprocess.run([*program, "plan", "."], cwd=tree, env=env, capture_output=True, text=True, check=False)  # noqa: S603 our own program
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "flux-upgrade: interrupted\n")
+
+
 def test_a_tree_with_what_is_no_file(tree: Path, written_source: Path) -> None:
     """Pipes, sockets, links in a circle, a directory named like a file: none is opened, none ends the run."""
     os.mkfifo(tree / "apps" / "pipe.yaml")

@@ -17,7 +17,7 @@ from e2e.runner import Result
 from flows import fleet
 from flux_upgrade import main
 from flux_upgrade.config.config import PATH
-from flux_upgrade.model.errors import FluxUpgradeError, InvalidConfig, SharedConfigUnusable
+from flux_upgrade.model.errors import FluxUpgradeError, InvalidConfig, SharedConfigUnusable, UntrustedConfig
 from replacing import replace
 
 WHERE, SHARED = "octo-org/platform", "flux-upgrade.yaml"
@@ -209,9 +209,11 @@ def test_in_a_run_for_a_pull_request_the_base_branch_decides(shared: Shared) -> 
     assert (left.exit_code, shared.reads()) == (0, []), left.log
 
     env = {"GITHUB_REF": f"refs/pull/{pull.number}/merge"}
+    workspace = shared.on.check_out()
+    git("-C", str(workspace), "checkout", "--quiet", MINOR)
     for inputs in ({"mode": "plan"}, {"dry-run": "true"}):
-        done = shared.on.run(inputs, event="pull_request", env=env)
-        held(shared, done, "is not read in a run for a pull request")
+        done = shared.on.run(inputs, event="pull_request", env=env, is_checked_out=True)
+        held(shared, done, "does not show that its commit is on main", UntrustedConfig)
         assert shared.on.hub.calls == []
 
 

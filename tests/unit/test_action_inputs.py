@@ -51,11 +51,13 @@ def test_every_input_becomes_its_argument() -> None:
         "INPUT_ACTIONS-ENVIRONMENT": "",
         "INPUT_ROTATE-KEY": "false",
         "INPUT_KNOWN-HOSTS": "",
+        "INPUT_TRUST-CONFIG": "true",
     }
     assert set(env) == set(DEFAULTS)
     assert inputs.arguments(env) == [
         "upgrade",
         "clusters/a b",
+        "--trust-config",
         "--pull-request",
         "--dry-run",
         "--plain-http",
@@ -89,12 +91,14 @@ def test_a_bootstrap_has_inputs_of_its_own() -> None:
         "INPUT_ACTIONS-ENVIRONMENT": "production",
         "INPUT_KNOWN-HOSTS": "known_hosts",
         "INPUT_DRY-RUN": "true",
+        "INPUT_TRUST-CONFIG": "true",
     }
     assert inputs.arguments(env) == [
         "bootstrap",
         ".",
         "--create-repository",
         "--add-workflow",
+        "--trust-config",
         "--pull-request",
         "--path=clusters/staging",
         "--dry-run",

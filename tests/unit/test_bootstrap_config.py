@@ -140,8 +140,8 @@ def test_every_flag_is_in_the_schema_or_has_no_place_in_a_file() -> None:
 
 
 def test_the_summary_names_the_clusters() -> None:
-    assert check_report(load(BOOTSTRAP_EXAMPLE, "x"), "x", {}).endswith("bootstrap: staging, production\n")
-    assert check_report(load("bootstrap: {}", "x"), "x", {}).endswith("bootstrap: one cluster\n")
+    assert "bootstrap: staging, production" in check_report(load(BOOTSTRAP_EXAMPLE, "x"), "x", {}).splitlines()
+    assert "bootstrap: one cluster" in check_report(load("bootstrap: {}", "x"), "x", {}).splitlines()
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,9 @@ from flux_upgrade.bootstrap.request import (
 from flux_upgrade.cli.options import BootstrapCommand, Invocation
 from flux_upgrade.cli.parse import parse_command
 from flux_upgrade.config.config import BootstrapConfig
-from flux_upgrade.config.environment import BootstrapSecrets, bootstrap_secrets_of, masked, secrets_of
+from flux_upgrade.config.environment import BootstrapSecrets, bootstrap_secrets_of, secrets_of
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.masking import Mask
 from parsed_options import bootstrap_command
 
 ENV = {"HOME": "/home/me", "PATH": "/bin"}
@@ -162,8 +163,9 @@ def test_secrets_are_read_and_shown_nowhere() -> None:
     assert "hush" not in repr(found) + repr(found.options) + repr(request.credentials.secrets) + repr(found.environment)
     assert set(found.secrets) == {"u:hush-creds", "hush-creds"}
     shown = " ".join([*env.values(), "line: hushhushhushhushhush"])
-    assert "hush" not in masked(shown, secrets_of(env))
-    assert masked("-----BEGIN RSA PRIVATE KEY----- robot", secrets_of(env)) == "-----BEGIN RSA PRIVATE KEY----- robot"
+    mask = Mask(secrets_of(env))
+    assert "hush" not in mask(shown)
+    assert mask("-----BEGIN RSA PRIVATE KEY----- robot") == "-----BEGIN RSA PRIVATE KEY----- robot"
     # Neither Git nor Docker's helpers have any use for them.
     assert "hush" not in str(dict(found.environment.git)) + str(dict(found.environment.registry.environment))
 

@@ -63,7 +63,7 @@ def test_an_address_that_only_some_can_reach(text: str) -> None:
     assert (is_public(address), is_metadata(address)) == (False, False)
     assert_refused(egress(), text, "public address")
     assert egress("*.example.com").addresses(HOST, 443) == ("8.8.8.8",)
-    assert Egress(lambda: [HOST], no_credentials, "", lambda *_: [text]).addresses(HOST, 443) == (text,)
+    assert Egress(lambda: [HOST], no_credentials, str, lambda *_: [text]).addresses(HOST, 443) == (text,)
 
 
 @pytest.mark.parametrize("text", NEVER)
@@ -74,7 +74,7 @@ def test_an_address_that_is_never_contacted(text: str) -> None:
     bracketed = f"[{text}]" if ":" in text else text
     assert_refused(egress(), text, "never contacts")
     assert_refused(egress(text, bracketed, HOST), text, "never contacts")
-    assert_refused(Egress(list, every_credential, "", lambda *_: [text]), HOST, "never contacts")
+    assert_refused(Egress(list, every_credential, str, lambda *_: [text]), HOST, "never contacts")
 
 
 @pytest.mark.parametrize(("written", "read"), WRITTEN_ODDLY.items())
@@ -97,7 +97,7 @@ def test_a_name_is_no_address(name: str) -> None:
     ],
 )
 def test_of_several_addresses_those_that_are_public(found: list[str], usable: tuple[str, ...]) -> None:
-    assert Egress(list, no_credentials, "", lambda *_: found).addresses(HOST, 443) == usable
+    assert Egress(list, no_credentials, str, lambda *_: found).addresses(HOST, 443) == usable
 
 
 ALLOWED = (
@@ -167,14 +167,14 @@ def test_what_is_allowed_matters_only_for_hosts_that_are_not_public() -> None:
     def never(*_: object) -> NoReturn:
         raise AssertionError("a public host needs no permission")
 
-    found = Egress(never, never, "", lambda *_: ["8.8.8.8"])
+    found = Egress(never, never, str, lambda *_: ["8.8.8.8"])
     found.require(f"https://{HOST}/v2/", is_proxied=False)
     assert found.addresses(HOST, 443) == ("8.8.8.8",)
 
 
 def test_a_registry_of_dockers_is_allowed_by_its_port() -> None:
     known = {"localhost:5000", "registry.internal"}
-    found = Egress(list, known.__contains__, "")
+    found = Egress(list, known.__contains__, str)
     assert found.allows("localhost", 5000)
     assert found.allows("registry.internal", 443)
     assert not found.allows("localhost", 443)
@@ -184,7 +184,7 @@ def test_a_registry_of_dockers_is_allowed_by_its_port() -> None:
 def egress(*patterns: str) -> Egress:
     """One whose resolver knows ``HOST``, and addresses as they are written."""
     return Egress(
-        lambda: patterns, no_credentials, "allow {host}", lambda host, _: ["8.8.8.8" if host == HOST else host]
+        lambda: patterns, no_credentials, "allow {}".format, lambda host, _: ["8.8.8.8" if host == HOST else host]
     )
 
 

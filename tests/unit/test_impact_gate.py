@@ -405,6 +405,29 @@ def test_a_hold_keeps_the_text_that_a_browser_sent_back() -> None:
     assert repository.run() == {MINOR: "unchanged"}
 
 
+def test_a_hold_is_shown_though_a_person_removed_our_text() -> None:
+    repository = held_repository()
+    pull = repository.forge.open_pull(MINOR)
+    assert pull is not None
+    repository.forge.edit(pull.number, body="Mine.")
+    assert repository.run() == {MINOR: "updated"}
+    held = repository.forge.open_pull(MINOR)
+    assert held is not None
+    assert held.is_draft
+    assert held.body.startswith("Mine.\n\n<!-- flux-upgrade {")
+    assert "Do not merge this now" in held.body
+    assert repository.run() == {MINOR: "unchanged"}
+    repository.config = Config(
+        Group(governance=repository.config.default.governance._replace(kubernetes_version="1.34"))
+    )
+    assert repository.run() == {MINOR: "updated"}
+    pull = repository.forge.open_pull(MINOR)
+    assert pull is not None
+    assert not pull.is_draft
+    assert "Do not merge this now" not in pull.body
+    assert repository.run() == {MINOR: "unchanged"}
+
+
 def test_a_migration_that_is_closed_later_takes_the_approval_back() -> None:
     repository = ClusterRepository(policy=Policy(bump=MaxBump.PATCH))
     repository.run()

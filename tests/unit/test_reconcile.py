@@ -293,7 +293,7 @@ def _branch_gone(forge: MemoryForge) -> None:
         (_text_around, "", "update body ready"),
         (_line_ends, "", "update body ready"),
         (_text_within, "update body", "update body ready"),
-        (_body_rewritten, "", ""),
+        (_body_rewritten, "update body", "update body"),
         (_marked_ready, "update draft", "update body"),  # what is ready and waits was never approved
         (_labelled, "update -approved", "update body ready -approved"),
         (_other_labels, "", "update body ready"),

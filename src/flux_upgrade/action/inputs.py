@@ -22,7 +22,10 @@ _OF_ROLLBACKS = ("to", "docker-config", "ca-file")  # A rollback is about a regi
 _OF_BOOTSTRAPS = ("description", "actions-secret", "actions-environment", "known-hosts")
 _SWITCHES = ("create-repository", "add-workflow", "rotate-key")
 _TOKENS = ("token", "release-token", "registry-password")
-_NO_FLAGS = (*_OF_BOOTSTRAPS, *_SWITCHES, *_TOKENS, "mode", "path", "dry-run", "registry-username", "plain-http", "to")
+_NO_FLAGS = (
+    *(*_OF_BOOTSTRAPS, *_SWITCHES, *_TOKENS, "mode", "path", "dry-run", "registry-username", "plain-http", "to"),
+    "trust-config",
+)
 _FLAGS = tuple(name for name in _NAMES if name not in _NO_FLAGS)
 _NOT_OF_BOOTSTRAPS = (
     *(key.name for key in GOVERNING if key.input and key.name != "flags"),
@@ -53,13 +56,14 @@ def arguments(env: Mapping[str, str]) -> list[str]:
     if "policy" in given:
         _one_of("policy", given["policy"], tuple(MaxBump))
     switches = [f"--{name}" for name in _SWITCHES if _is_true(given, name)]
+    trust = ["--trust-config"] if _is_true(given, "trust-config") and mode != "rollback" else []
     if mode == "bootstrap":
-        return _bootstrap(given, switches)
+        return _bootstrap(given, [*switches, *trust])
     for name in (*_OF_BOOTSTRAPS, *(each.removeprefix("--") for each in switches)):
         _refuse(given, name, "is only for mode: bootstrap")
     path, is_dry = given.get("path", "."), _is_true(given, "dry-run")
     # An argument that begins with a dash would be taken for a flag.
-    argv = [mode, f"./{path}" if path.startswith("-") else path]
+    argv = [mode, f"./{path}" if path.startswith("-") else path, *trust]
     if mode != "rollback" and not path.startswith(SCHEME):
         argv.append("--pull-request")
     if mode != "plan" and is_dry:

@@ -21,7 +21,7 @@ from flux_upgrade.planning.proposal import Action, ProposalContext
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.feedback import state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.pullrequests.desired import DesiredPull, Reconciliation, is_planned, reconcile_branch
+from flux_upgrade.pullrequests.desired import DesiredPull, Reconciliation, is_planned, reconcile_branch, unless_queued
 from flux_upgrade.pullrequests.reconcile import reconcile_without
 from flux_upgrade.pullrequests.rounds import after, carry_out, may_change, rounds, with_lost_answer
 
@@ -84,7 +84,7 @@ def _round(
     if _is_stale(proposal, repository):
         moved = Overtaken(f"{repository.base} changed while the bootstrap was planned", hint="run flux-upgrade again")
         return idle._replace(action=Action.FAILED, error=moved)
-    reconciliation = reconcile_bootstrap(proposal, context(repository), repository, extras)
+    reconciliation = unless_queued(reconcile_bootstrap(proposal, context(repository), repository, extras))
     if (pull := reconciliation.pull) is not None:
         idle = idle._replace(action=Action.UNCHANGED, number=pull.number, url=pull.url)
     return carry_out(reconciliation, idle, lambda step, result: after(step, forge.apply(step), result))

@@ -27,7 +27,7 @@ DEFAULT = f"{_HEAD}\n- {COMPONENTS_FILE}\n".encode()
 """As ``flux bootstrap`` writes it, less the sync, which is not in an artifact."""
 EMPTY = f"{_HEAD} []\n".encode()  # An overlay that holds nothing yet
 
-_REMOTE = ("git@", "git::", "github.com/", "github.com:")
+_REMOTE = ("git@", "git::", "gh:", "github.com/", "github.com:")  # In any case of letters
 _REMOTE_PARTS = ("://", "?ref=", ".git//")  # kustomize `api/internal/git/repospec.go`
 
 
@@ -166,5 +166,5 @@ def _problems(document: Mapping[str, Any], named: Sequence[str]) -> Iterator[str
 
 
 def _is_local(name: str) -> bool:
-    is_remote = any(part in name for part in _REMOTE_PARTS) or name.startswith(_REMOTE)
+    is_remote = any(part in name for part in _REMOTE_PARTS) or name.casefold().startswith(_REMOTE)
     return bool(name) and not is_remote and "\n" not in name and ": " not in name and name[0] not in "{["

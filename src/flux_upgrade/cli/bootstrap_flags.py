@@ -12,7 +12,7 @@ from flux_upgrade.bootstrap.go_formats import nanoseconds
 from flux_upgrade.bootstrap.options import Provider, Source
 from flux_upgrade.bootstrap.request import BootstrapRequest, CredentialsRequest, KubernetesRequest
 from flux_upgrade.cli.flag_kinds import BOOL, boolean_text, declare, list_of, place, switch, text
-from flux_upgrade.cli.flags import CONFIG, DOCKER, RELEASES
+from flux_upgrade.cli.flags import CONFIG, DOCKER, RELEASES, TRUST
 from flux_upgrade.cli.sections import mark_rare
 from flux_upgrade.config.config import FlagValue
 from flux_upgrade.config.environment import bootstrap_secrets_of, kubeconfig_of
@@ -108,6 +108,7 @@ def declare_bootstrap(parser: argparse.ArgumentParser) -> None:
             "metavar": "DURATION",
             "help": "how long to wait for the cluster, such as 10m (default: 5m)",
         },
+        **TRUST,
         **RELEASES,
         **DOCKER,
     }

@@ -64,6 +64,12 @@ SHOWN = {
     },
     "--no-pager": switch("print a report that is longer than the screen without $PAGER (default: less)"),
 }
+TRUST = {
+    "--trust-config": switch(
+        "in CI: also use extends, accounts, allow-hosts and bootstrap of a config file that is not known to be on the "
+        "default branch"
+    )
+}
 DRY_RUN = {"--dry-run": switch("show what would change, and write nothing")}
 
 
@@ -124,7 +130,7 @@ def declare_inspect(parser: argparse.ArgumentParser) -> None:
         "Show every Flux installation: version, install flags, manual edits, and how they were verified."
     )
     graph = switch("show which files each cluster reads, and which ones no cluster reads")
-    servers = {**SOURCE, **of_keys("allow-hosts"), **REGISTRY}
+    servers = {**SOURCE, **of_keys("allow-hosts"), **REGISTRY, **TRUST}
     declare(parser, {**PATH, **servers, "--graph": graph, "--json": switch(_JSON.format("inspect"))})
 
 
@@ -160,6 +166,7 @@ def _policy() -> Arguments:
         **REGISTRY,
         **of_keys("policy", "range"),
         "--config": text("FILE", f"config file (default: {CONFIG}, if it exists)"),
+        **TRUST,
         **of_keys("flags"),
         "--repository": text("NAME", "owner/name or URL of the remote (default: the remote of the checkout)"),
         "--base": text("BRANCH", "branch that pull requests target (default: the default branch of the repository)"),
@@ -248,6 +255,7 @@ def declare_config(parser: argparse.ArgumentParser) -> None:
     arguments = {
         "check": {"choices": ("check",), "metavar": "check", "help": "check the file, and explain it"},
         "path": place("FILE", f"config file (default: {CONFIG} of the checkout)", ""),
+        **TRUST,
     }
     declare(parser, arguments)
 

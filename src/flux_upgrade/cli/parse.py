@@ -113,7 +113,7 @@ def parse_command(argv: Sequence[str], env: Mapping[str, str], timing: Timing | 
     registry = _of_artifact(registry, args) if hasattr(args, "plain_http") else registry
     environment = environment._replace(timing=timing, lost=LostTime(), registry=registry)
     environment = environment._replace(ca_file=getattr(args, "ca_file", ""))
-    environment = environment._replace(allow_hosts=tuple(getattr(args, "allow_hosts", ())))
+    environment = _of_flags(environment, args)
     options: Options | None = None
     match command:
         case "render":
@@ -133,6 +133,18 @@ def parse_command(argv: Sequence[str], env: Mapping[str, str], timing: Timing | 
         case "config" | "completion":
             options = str(args.path if command == "config" else args.shell)
     return Invocation(command, options, environment)
+
+
+def _of_flags(environment: Environment, args: Namespace) -> Environment:
+    """With what the flags of the command say of the hosts and the config file that the run may use."""
+    given = vars(args)
+    repository, base = given.get("repository", ""), given.get("base", "")
+    return environment._replace(
+        allow_hosts=tuple(given.get("allow_hosts", ())),
+        repository=repository if isinstance(repository, str) else "",  # `fleet` has many
+        trusted_branches=(*environment.trusted_branches, *filter(None, (base,))),
+        trusts_config=given.get("trust_config", False),
+    )
 
 
 def _without_command(argv: Sequence[str]) -> NoReturn:
@@ -248,7 +260,11 @@ def _bootstrap(environment: Environment, args: Namespace, env: Mapping[str, str]
     return Invocation(
         "bootstrap",
         BootstrapCommand(args.checkout, args.config, args.release_source, wanted),
-        environment._replace(ca_file=str(wanted.flags.get("ca-file", "")), registry=registry),
+        environment._replace(
+            ca_file=str(wanted.flags.get("ca-file", "")),
+            registry=registry,
+            trusted_branches=(*environment.trusted_branches, *filter(None, (str(wanted.flags.get("branch", "")),))),
+        ),
         wanted.secret_values(),
     )
 

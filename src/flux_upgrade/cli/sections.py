@@ -14,7 +14,7 @@ NETWORK = "Releases and network"
 _HEADINGS = {
     SUBJECT: (
         *("--to", "--approve", "--flags", "--from", "--include", "--accept-breaks", "--flux-migrate-done"),
-        *("--config", "--provider", "--source", "--cluster"),
+        *("--config", "--trust-config", "--provider", "--source", "--cluster"),
     ),
     "Policy": (
         *("--policy", "--range", "--migrate", "--multi-step", "--on-conflict", "--check-images"),
@@ -39,6 +39,7 @@ RARE = frozenset(
     (
         *("--ca-file", "--docker-config", "--plain-http", "--username", "--password-stdin", "--promote"),
         *("--allow-hosts", "--check-images", "--actions-environment", "--known-hosts", "--rotate-key"),
+        "--trust-config",
     )
 )
 """Registries, certificates, artifacts, and what few ever change: only ``--help-all`` shows them."""

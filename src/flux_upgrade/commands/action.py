@@ -15,7 +15,6 @@ from flux_upgrade.commands.read_action import read_event, read_invocation, reaso
 from flux_upgrade.commands.read_without_flux import read_without_flux
 from flux_upgrade.commands.sinks import sink_of
 from flux_upgrade.commands.wiring import build_timing
-from flux_upgrade.config.environment import secrets_of
 from flux_upgrade.model.errors import NothingFound, known
 from flux_upgrade.planning.proposal import RunDetails
 from flux_upgrade.planning.write_tree import exit_code
@@ -24,21 +23,25 @@ from flux_upgrade.report.wording import Annotation, Level
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.model.masking import Mask
     from flux_upgrade.model.timing import Timing
 
 
-def run(env: Mapping[str, str], console: Console, timing: Timing | None = None) -> int:
+def run(env: Mapping[str, str], console: Console, mask: Mask, timing: Timing | None = None) -> int:
     """Log, annotations, outputs, summary, report file; then the exit code."""
     where = runner.runner_of(env)
     tokens = inputs.secrets(env, where)
+    mask.hide(tokens)
     for secret in tokens:
-        console.show("".join(f"{line}\n" for line in runner.mask(secret)))
-    log = RunnerLog(console, where, secrets_of(env))
+        # The runner has to know what it masks.
+        console._replace(mask=str).show("".join(f"{line}\n" for line in runner.mask(secret)))
+    log = RunnerLog(console, where)
     for warning in inputs.unknown(env):
         log.annotate(Annotation(Level.WARNING, warning))
     try:
         invocation = read_invocation(env, where, tokens, timing)
-        log.hide(invocation.secrets)
+        mask.hide(invocation.secrets)
+        invocation = invocation._replace(environment=invocation.environment._replace(mask=mask))
         result = _perform(invocation, where, log)
     except Exception as error:
         found = known(error)
@@ -64,7 +67,7 @@ def _perform(invocation: Invocation, where: Runner, log: RunnerLog) -> ActionRes
     assert isinstance(options, UpgradeOptions)  # noqa: S101 no input asks for another command
     event = read_event(where)
     if event is not None:
-        if reason := reason_to_pass(event, options):
+        if reason := reason_to_pass(event, options, environment):
             return ActionResult(f"nothing to do: {reason}\n", "", {"outcome": str(Outcome.NONE)})
         options = options._replace(request=options.request._replace(branch=event.branch))
     details = RunDetails(where.approve_command(options.repository), where.run_url)

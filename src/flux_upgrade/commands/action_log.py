@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 
 from flux_upgrade.action import inputs, runner
@@ -13,7 +13,6 @@ from flux_upgrade.action.runner import Runner
 from flux_upgrade.adapters.local.worktree import append, write
 from flux_upgrade.commands.action_result import ActionResult
 from flux_upgrade.commands.output import Console
-from flux_upgrade.config.environment import masked
 from flux_upgrade.model.errors import FluxUpgradeError, WriteFailed
 from flux_upgrade.model.markdown import fenced, plain
 from flux_upgrade.report.wording import Annotation, Level
@@ -22,26 +21,17 @@ _LONGEST_NOTE = 1000  # Characters: of a message and what to do about it
 
 
 class RunnerLog:
-    def __init__(self, console: Console, where: Runner, tokens: Iterable[str]) -> None:
+    def __init__(self, console: Console, where: Runner) -> None:
         self._console, self._where = console, where
-        self._tokens: list[str] = []
-        self.hide(tokens)
+        # What the runner masks is the log alone.
+        self.masked = console.mask
         self._annotations: list[Annotation] = []
         self.errors: list[type[FluxUpgradeError]] = []
         """What went wrong with what was to be written for the runner; the run ends red for it."""
 
-    def hide(self, tokens: Iterable[str]) -> None:
-        """From now on: as they are, and as Markdown has them."""
-        words = (word for token in tokens for word in token.split())
-        self._tokens += [each for word in words for each in (word, plain(word, len(word)))]
-
     def text(self, text: str) -> None:
         """Show text that may be anybody's: commands in it are none."""
-        self._console.show(runner.stopped(self.masked(text), secrets.token_hex(16)))
-
-    def masked(self, text: str) -> str:
-        """Without tokens: another input may hold one, and the runner masks the log alone."""
-        return masked(text, self._tokens)
+        self._console.show(runner.stopped(text, secrets.token_hex(16)))
 
     def warn(self, warning: str) -> None:
         """At once in the log, and at the end on the run's page."""

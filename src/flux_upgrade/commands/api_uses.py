@@ -65,7 +65,7 @@ def read_api_uses(
     Raises UsageError, InvalidConfig, ReleaseNotFound, SourceUnavailable.
     """
     scope = scope_of(options.path)
-    config = build_config(scope.place, governing=options.governing)
+    config = build_config(environment, scope.place, governing=options.governing)
     source = build_releases(environment, options.release_source)
     regenerator = build_regenerator(environment, source)
     served = ServedApis(regenerator)
@@ -194,7 +194,7 @@ def finish(options: ApiUsesOptions, found: ApiUsesReport, text: str, console: Co
         if others:
             more = Annotation(Level.WARNING, f"{counted(len(others), 'more use')}: see the log of this step")
             lines = (*lines, runner.annotation_command(more))
-        console.err.writelines(f"{line}\n" for line in lines)
+        console.tell("".join(f"{line}\n" for line in lines))
     for error in found.failures.values():
         console.fail(error.slug, error.message, error.hint)
     errors = [type(error) for error in found.failures.values()]

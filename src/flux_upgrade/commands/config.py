@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import NamedTuple
 
-from flux_upgrade.adapters.git.checkout import find, head_of, is_sparse
+from flux_upgrade.adapters.git.checkout import find, is_sparse
 from flux_upgrade.adapters.recording import NoArtifacts, NoCharts, NoReleases
 from flux_upgrade.clusters.also import user_patterns
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign
 from flux_upgrade.clusters.void_groups import Void, group_paths, groups_without_match
+from flux_upgrade.commands.config_trust import doubt
 from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.wiring import KEY_READERS, build_flux, build_tree, read_text
 from flux_upgrade.commands.wiring_repository import shared_configs
@@ -19,6 +21,7 @@ from flux_upgrade.config.environment import Environment
 from flux_upgrade.config.reader import lines_of_groups, load
 from flux_upgrade.model.errors import InvalidConfig
 from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.text import enumeration
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover
 from flux_upgrade.pins.pin import Role
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 _NO_FLUX = "the checkout has no Flux installation{}\nrun `flux-upgrade config check` again after the bootstrap"
 _NO_MATCHES = ", so no group matches a file yet"
 _SPARSE = "the checkout is sparse, so the matches are unknown\nrun `git sparse-checkout disable`"
-_NOT_READ = "the shared file is not read in a run for a pull request\nrun `flux-upgrade config check` on your machine"
+_NOT_USED = "a run here does not use {keys}: {why}\nrun it on the default branch, or add --trust-config"
 _HINT = f"check the path, or omit it to read {PATH}"
 
 
@@ -47,16 +50,16 @@ def run(path: str, environment: Environment, console: Console) -> int:
     file = path or _usual()
     is_there = bool(path) or os.path.lexists(file)
     text = read_text(file, _HINT) if is_there else ""
-    root = find(file if is_there else ".").root
-    is_of_base = environment.is_of_base(head_of(root))
-    config = load(text, file, KEY_READERS, None, shared_configs(environment, root) if is_of_base else None)
+    withheld = load(text, file, KEY_READERS, doubt=partial(doubt, environment, file, text)).withheld
+    # Their values are shown, too.
+    config = load(text, file, KEY_READERS, None, None if withheld.keys else shared_configs(environment))
     compared = _compared(file, environment, config, is_there=is_there)
     void = compared.void
     verdict = f"{counted(len(void), 'group')} without a match" if void else "no problem"
     title = f"{file}: {verdict}" if is_there else f"{file} does not exist, so these defaults apply:"
     console.show(check_report(config, title, compared.matches))
-    if config.extends and not is_of_base:
-        console.warn(_NOT_READ)
+    if withheld.keys:
+        console.warn(_NOT_USED.format(keys=enumeration(withheld.keys), why=withheld.why))
     if compared.warning:
         console.warn(compared.warning)
     if void:

@@ -29,7 +29,7 @@ def run(options: FleetOptions, environment: Environment, console: Console) -> in
     now = datetime.fromtimestamp(build_timing(environment).now(), UTC)
     fleet = fleet_of(_sources(options, environment), now=now, max_age=options.max_age, expected=options.expected)
     if options.html:
-        write(options.html, html_page(fleet))
+        write(options.html, console.mask(html_page(fleet)))
     console.show(json_page(fleet) if options.json else markdown_page(fleet, SUMMARY_LIMIT))
     if fleet.is_empty:
         raise _no_report(fleet)

@@ -32,9 +32,9 @@ def run(options: InspectOptions, environment: Environment, console: Console) -> 
             raise UsageError("--graph is about a repository, not an artifact", hint="name a directory")
         return _artifact(options, options.artifact, environment, console)
     scope = scope_of(options.path)
-    hosts = partial(build_egress, environment, options, partial(build_config, scope.place))
+    hosts = partial(build_egress, environment, options, partial(build_config, environment, scope.place))
     context = build_pin_context(environment, scope.tree, build_releases(environment, options.release_source), hosts)
-    context = replace(context, also=_also(scope, console))
+    context = replace(context, also=_also(environment, scope, console))
     everything = with_operators(discover(context), scope.whole, context, scope.below, lambda _: False)
     installations = tuple(each for each in everything if each.is_manifest)
     pins = tuple(each for each in everything if not each.is_manifest)
@@ -57,10 +57,10 @@ def run(options: InspectOptions, environment: Environment, console: Console) -> 
     return Unreadable.exit_code if broken else 0
 
 
-def _also(scope: Scope, console: Console) -> tuple[UserPattern, ...]:
+def _also(environment: Environment, scope: Scope, console: Console) -> tuple[UserPattern, ...]:
     """What the config file adds; what is found without it is shown even if the file is not valid."""
     try:
-        config = build_config(scope.place)
+        config = build_config(environment, scope.place)
     except (InvalidConfig, UsageError) as error:
         first = error.message.partition("\n")[0]
         console.warn(f"the config file is not used: {first}\nrun `flux-upgrade config check`")

@@ -14,6 +14,7 @@ from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import IO
 
     from flux_upgrade.adapters.local.pager import Pager
@@ -29,10 +30,11 @@ class Console(NamedTuple):
     lost: list[OSError]  # Why what was to be printed could not be; the run goes on, and ends red
     progress: Progress | None = None
     pager: Pager | None = None
+    mask: Callable[[str], str] = str  # What takes secrets out of all that is printed
 
     def show(self, text: str) -> None:
         """Print a report. File names may hold bytes that are no text (PEP 383); they are shown as escapes."""
-        content = text.encode("utf-8", "backslashreplace")
+        content = self.mask(text).encode("utf-8", "backslashreplace")
         if self.pager is not None and self.progress is not None:
             self.progress.close()  # for good: the screen is the pager's
         self.clear()
@@ -44,8 +46,12 @@ class Console(NamedTuple):
             self.lost.append(error)
 
     def fail(self, slug: str, message: str, hint: str) -> None:
+        self.tell(failure(slug, message, hint))
+
+    def tell(self, text: str) -> None:
+        """Print lines beside the report."""
         self.clear()
-        self.err.write(failure(slug, message, hint))
+        self.err.write(self.mask(text))
 
     def clear(self) -> None:
         """Take the line away that says what the run is doing."""
@@ -55,8 +61,7 @@ class Console(NamedTuple):
     def warn(self, text: str) -> None:
         """A warning; what follows its first line is what to do about it."""
         message, _, hint = text.partition("\n")
-        self.clear()
-        self.err.write(_lines(f"flux-upgrade: warning: {message}", hint))
+        self.tell(_lines(f"flux-upgrade: warning: {message}", hint))
 
 
 def output_lost(error: OSError, code: int, err: IO[str]) -> int:
@@ -97,7 +102,9 @@ def with_terminal(
     # Late: most runs are those of a job, which has no terminal.
     from flux_upgrade.adapters.local.progress import LogLines, TerminalLine
 
-    return environment._replace(progress=LogLines(err) if output.is_verbose else TerminalLine(err, _width(env, out)))
+    mask = environment.mask
+    progress = LogLines(err, mask) if output.is_verbose else TerminalLine(err, _width(env, out), mask)
+    return environment._replace(progress=progress)
 
 
 def pager_for(options: object, env: Mapping[str, str], out: IO[bytes]) -> Pager | None:

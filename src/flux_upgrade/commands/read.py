@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -32,6 +32,7 @@ from flux_upgrade.commands.wiring_hosts import build_egress
 from flux_upgrade.commands.wiring_repository import RepositorySource, build_history, shared_configs
 from flux_upgrade.config.config import PATH, Config
 from flux_upgrade.config.environment import Environment
+from flux_upgrade.config.keys import PROTECTED
 from flux_upgrade.model.errors import NothingFound, Unreadable
 from flux_upgrade.pins.discover import discover, looked_at, may_pin
 from flux_upgrade.pins.pin import Role
@@ -42,9 +43,16 @@ from flux_upgrade.planning.planner import Inventory
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.void_groups import Void
-    from flux_upgrade.config.layers import ReadShared
     from flux_upgrade.model.files import Tree
     from flux_upgrade.pins.context import UserPattern
+
+_OF_PULL_REQUESTS = ("accounts",)
+
+
+def used_keys(*, pull_requests: bool) -> tuple[str, ...]:
+    """Protected keys without which no upgrade is decided. A host that is not allowed is held by itself."""
+    others = ("allow-hosts", "bootstrap", *(() if pull_requests else _OF_PULL_REQUESTS))
+    return tuple(name for name in PROTECTED if name not in others)
 
 
 def read_inventory(options: UpgradeOptions, environment: Environment) -> Inventory:
@@ -54,7 +62,8 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
     """
     scope = scope_of(options.path)
     place, below = scope.place, scope.below
-    config = build_config(place, options.config, options.governing, shared_configs(environment, place.root))
+    uses = used_keys(pull_requests=options.pull_request)
+    config = build_config(environment, place, options.config, options.governing, uses)
     environment.say(f"reading {options.path}")
     also: tuple[UserPattern, ...] = ()
     if config.also:
@@ -166,25 +175,33 @@ def scope_of(path: str) -> Scope:
 
 
 def build_config(
+    environment: Environment,
     place: CheckoutLocation,
     named: str = "",
     governing: Mapping[str, object] | None = None,
-    read_shared: ReadShared | None = None,
+    uses: Collection[str] = (),
 ) -> Config:
-    """The config file, under what was asked for explicitly. Raises UsageError, InvalidConfig, SharedConfigUnusable.
+    """The config file, under what was asked for explicitly.
 
-    ``named``: as ``--config``. ``governing``: as ``UpgradeOptions`` has it. ``read_shared``: as ``load``; whoever
-    needs no key that a shared file can set has none, and sends no request for it.
+    ``named``: as ``--config``. ``governing``: as ``UpgradeOptions`` has it. ``uses``: protected keys that the
+    command uses. Without `extends` among them, no request is sent for a shared file.
+    Raises UsageError, InvalidConfig, UntrustedConfig, SharedConfigUnusable.
     """
     path = named or os.path.join(place.root, PATH)
     is_there = bool(named) or os.path.lexists(path)
     if not is_there and not governing:
         return Config()
     # Late: most repositories have no config file.
+    from flux_upgrade.commands.config_trust import doubt
     from flux_upgrade.config.reader import load
 
     text = read_text(path, "check --config, or omit it") if is_there else ""
     name = os.path.relpath(path, place.root).replace(os.sep, "/")
     name = name.rpartition("/")[2] if name.startswith("../") else name
-    config = load(text, named or PATH, KEY_READERS, governing, read_shared)
-    return config._replace(name="" if name == PATH else name)
+    read_shared = shared_configs(environment) if "extends" in uses else None
+    config = load(
+        text, named or PATH, KEY_READERS, governing, read_shared, doubt=partial(doubt, environment, path, text)
+    )
+    config = config._replace(name="" if name == PATH else name)
+    config.require_trusted(uses)
+    return config

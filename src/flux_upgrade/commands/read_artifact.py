@@ -25,7 +25,7 @@ from flux_upgrade.clusters.ownership.artifact_references import (
     takes_what_waits,
 )
 from flux_upgrade.clusters.ownership.ownership import Ownership
-from flux_upgrade.commands.read import build_config, void_here
+from flux_upgrade.commands.read import build_config, used_keys, void_here
 from flux_upgrade.commands.wiring import (
     build_artifacts,
     build_checkout,
@@ -38,7 +38,7 @@ from flux_upgrade.commands.wiring import (
     build_tree,
 )
 from flux_upgrade.commands.wiring_hosts import build_egress
-from flux_upgrade.commands.wiring_repository import RepositorySource, build_history, shared_configs
+from flux_upgrade.commands.wiring_repository import RepositorySource, build_history
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import NothingFound, UsageError
 from flux_upgrade.model.oci import reference
@@ -81,7 +81,7 @@ def read_artifact(
         )
     reference.require_short(address.tag)
     place = find(options.path)
-    config = build_config(place, options.config, options.governing, shared_configs(environment, place.root))
+    config = build_config(environment, place, options.config, options.governing, used_keys(pull_requests=False))
     source = build_releases(environment, options.release_source)
     # Listed first: what the list says of a release has not to be asked for again.
     releases = source.list()
@@ -137,7 +137,7 @@ def read_artifact_pins(
     # A draft would be of what is pushed, and what is pushed may run: it is named in the summary alone then.
     quiet = {"pending": str(Pending.SUMMARY)} if takes_what_waits(references) else {}
     governing = {**options.governing, **quiet}
-    config = build_config(place, options.config, governing, shared_configs(environment, place.root))
+    config = build_config(environment, place, options.config, governing, used_keys(pull_requests=True))
     source = build_releases(environment, options.release_source)
     releases = source.list()
     means = build_means(environment, address, spool, source, writes=options.request.writes)

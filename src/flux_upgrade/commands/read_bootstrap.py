@@ -23,21 +23,16 @@ from flux_upgrade.cli.options import BootstrapCommand
 from flux_upgrade.commands.read import build_config
 from flux_upgrade.commands.wiring import build_checkout, build_regenerator, build_releases, read_text
 from flux_upgrade.commands.wiring_bootstrap import BootstrapInventory
-from flux_upgrade.commands.wiring_repository import shared_configs
 from flux_upgrade.commands.wiring_servers import at_host, known_of, servers_of
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.manifests.options import parse_bool
-from flux_upgrade.model.errors import HostNotAllowed, UsageError
+from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import AppCredentials
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.bootstrap.secrets import SecretPlace
-    from flux_upgrade.config.config import BootstrapConfig
     from flux_upgrade.model.hosting import Hosting
-
-
-_SERVERS = ("url", "hostname", "ssh-hostname")  # Flags that say which server a bootstrap is about
 
 
 def read_bootstrap(command: BootstrapCommand, environment: Environment) -> BootstrapInventory:
@@ -45,9 +40,7 @@ def read_bootstrap(command: BootstrapCommand, environment: Environment) -> Boots
     asked = command.request
     _require_folder(command.checkout, asked)
     checkout = find(command.checkout)
-    config = build_config(checkout, command.config, read_shared=shared_configs(environment, checkout.root))
-    if environment.is_of_pull_request and config.bootstrap is not None:
-        _require_no_server(config.bootstrap, asked)
+    config = build_config(environment, checkout, command.config, uses=("extends", "bootstrap"))
     url = f"{environment.github.server_url}/{command.repository}" if command.repository else ""
     if not url and checkout.is_checkout:
         url = build_checkout(environment, checkout).origin()
@@ -99,17 +92,6 @@ def _require_folder(path: str, asked: BootstrapRequest) -> None:
         given = next((name for name, value in asked.flags.items() if value in ("true", True)), "private")
         hint = f"write the value with an equals sign: --{given}={path}"
     raise UsageError(f"there is no directory '{path}'", hint=hint)
-
-
-def _require_no_server(config: BootstrapConfig, asked: BootstrapRequest) -> None:
-    """Raises HostNotAllowed where the config file of a pull request says which server is asked."""
-    named = {name for flags in (config.flags, *(own for _, own in config.clusters)) for name in flags}
-    if servers := named.intersection(_SERVERS).difference(asked.flags):
-        names = " and ".join(sorted(servers))
-        raise HostNotAllowed(
-            f"{names} of the config file cannot select a server in a run for a pull request",
-            hint=f"add --{min(servers)} to the command, or run it on the base branch",
-        )
 
 
 def given_of(inventory: BootstrapInventory, options: BootstrapOptions) -> AccessInputs:

@@ -8,10 +8,9 @@ from functools import partial
 from flux_upgrade.adapters.git.checkout import head_of
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.clusters.ownership.ownership import Ownership
-from flux_upgrade.commands.read import build_config, scope_of, void_here
+from flux_upgrade.commands.read import build_config, scope_of, used_keys, void_here
 from flux_upgrade.commands.wiring import build_checkout, build_pin_context, build_releases, build_timing
 from flux_upgrade.commands.wiring_hosts import build_egress
-from flux_upgrade.commands.wiring_repository import shared_configs
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.pins.discover import looked_at
@@ -31,7 +30,8 @@ def read_without_flux(options: UpgradeOptions, environment: Environment) -> Inve
     if options.artifact is not None or not scope.is_whole or not _is_readable(scope.tree):
         return None
     place = scope.place
-    config = build_config(place, options.config, options.governing, shared_configs(environment, place.root))
+    uses = used_keys(pull_requests=options.pull_request)
+    config = build_config(environment, place, options.config, options.governing, uses)
     hosts = partial(build_egress, environment, options, lambda: config)
     source = build_releases(environment, options.release_source)
     context = build_pin_context(environment, scope.tree, source, hosts)

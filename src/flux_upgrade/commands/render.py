@@ -30,11 +30,12 @@ def run(options: RenderOptions, environment: Environment, console: Console) -> i
             "replace it in the manifest before you apply it"
         )
     if rules.evidence:
-        console.err.write(f"flux-upgrade: {install.version} is newer than the rules, but {rules.evidence}\n")
+        console.tell(f"flux-upgrade: {install.version} is newer than the rules, but {rules.evidence}\n")
     if rules.not_covered and install.changed():
         changed = ", ".join(install.changed())
-        console.err.write(f"  it speaks for default flags only; not covered: {changed}\n")
+        console.tell(f"  it speaks for default flags only; not covered: {changed}\n")
     if not manifests.verified:
         console.fail("no-checksum", f"there is no checksum for the manifests of {install.version}", "")
-    console.show(text)
+    # It is for a file, made of a release and flags: a word in it that a secret has, too, has to stay.
+    console._replace(mask=str).show(text)
     return 0

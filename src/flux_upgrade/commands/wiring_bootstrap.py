@@ -98,9 +98,10 @@ def build_pulls(inventory: BootstrapInventory) -> Forge:
         forge: Forge = github_forge(environment, repository_of(inventory.first))
     else:
         from flux_upgrade.adapters.git.forge import GitForge
+        from flux_upgrade.commands.wiring_repository import masked_forge
 
         server = _reached(inventory, inventory.config.forge)
-        forge = GitForge(server, _variables(environment), build_timing(environment).now)
+        forge = masked_forge(environment, GitForge(server, _variables(environment), build_timing(environment).now))
     return RecordingForge(forge) if inventory.asked.dry_run else forge
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import NoReturn
 
-from flux_upgrade.adapters.git.checkout import find, head_of
 from flux_upgrade.cli.options import InspectOptions, UpgradeOptions
 from flux_upgrade.commands.wiring import build_chart_credentials
 from flux_upgrade.config.config import PATH, Config
@@ -32,20 +31,19 @@ def build_egress(
     """Public hosts, those that the command line names, and those that are allowed."""
     from flux_upgrade.adapters.http.egress import Egress
 
-    is_of_base = environment.is_of_base(head_of(find(options.path).root))
-
     @cache
     def patterns() -> tuple[str, ...]:
-        allowed = environment.allow_hosts
-        if not allowed and is_of_base:
-            allowed = config().allow_hosts
+        allowed = environment.allow_hosts or config().allow_hosts
         return (*allowed, *_named(options))
 
-    hint = "add {host} to --allow-hosts"
-    if is_of_base:
-        hint += f", or to allow-hosts in {PATH}"
-    else:
-        hint += f": allow-hosts in {PATH} has no effect in a run for a pull request"
+    def hint(host: str) -> str:
+        if not environment.allow_hosts and "allow-hosts" in config().withheld.keys:
+            return (
+                f"add {host} to --allow-hosts, or add --trust-config if you trust allow-hosts in {PATH}: "
+                f"{config().withheld.why}"
+            )
+        return f"add {host} to --allow-hosts, or to allow-hosts in {PATH}"
+
     return Egress(patterns, build_chart_credentials(environment).names, hint)
 
 

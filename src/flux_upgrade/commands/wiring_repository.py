@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from functools import partial
 from typing import NamedTuple
 
-from flux_upgrade.adapters.git.checkout import find, head_of
+from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.commands.wiring import build_checkout, build_client, build_timing
 from flux_upgrade.config.environment import Environment
-from flux_upgrade.model.errors import SharedConfigUnusable
 from flux_upgrade.model.file_history import FileHistory
 
 TYPE_CHECKING = False
@@ -58,13 +57,22 @@ def build_forge(environment: Environment, source: RepositorySource) -> Forge:
     is_runners = is_at(url, environment.github.server_url)
     token = environment.tokens.git or (environment.tokens.repository if is_runners else "")
     variables = {**environment.of_programs, **environment.git}
-    return GitForge(RemoteAccess(url, flavour, token), variables, build_timing(environment).now, checkout)
+    forge = GitForge(RemoteAccess(url, flavour, token), variables, build_timing(environment).now, checkout)
+    return masked_forge(environment, forge)
 
 
 def github_forge(environment: Environment, repository: str, accounts: tuple[str, ...] = ()) -> Forge:
     from flux_upgrade.adapters.github.forge import GitHubForge
 
-    return GitHubForge(build_github(environment), repository, environment.tokens.repository, accounts)
+    forge = GitHubForge(build_github(environment), repository, environment.tokens.repository, accounts)
+    return masked_forge(environment, forge)
+
+
+def masked_forge(environment: Environment, forge: Forge) -> Forge:
+    """One that is told no secret of the run."""
+    from flux_upgrade.adapters.masking import MaskingForge
+
+    return MaskingForge(forge, environment.mask)
 
 
 def build_github(environment: Environment) -> GitHubApi:
@@ -76,18 +84,10 @@ def build_github(environment: Environment) -> GitHubApi:
     return GitHubApi(client, timing, api_url=github.api_url, graphql_url=github.graphql_url)
 
 
-def shared_configs(environment: Environment, root: str) -> ReadShared:
-    """What reads the file that the config file of the checkout at ``root`` extends.
-
-    Whoever opens a pull request could name any file that the token can read: the base branch decides.
-    """
+def shared_configs(environment: Environment) -> ReadShared:
+    """What reads the file that a config file extends, which has to be trusted: it could name any file."""
 
     def read(file: SharedFile) -> str:
-        if not environment.is_of_base(head_of(root)):
-            raise SharedConfigUnusable(
-                f"{file} is not read in a run for a pull request, which could name any file",
-                hint="run it on the base branch; `check`, `migrate` and `config check` work in pull requests",
-            )
         from flux_upgrade.adapters.github.shared_config import SharedConfigs  # late: it imports requests
 
         environment.say(f"reading {file}")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from typing import NamedTuple
 
+from flux_upgrade.model.errors import UntrustedConfig
+from flux_upgrade.model.text import enumeration
 from flux_upgrade.policy.decision import Ring
 from flux_upgrade.policy.policy import MaxBump, Policy
 from flux_upgrade.policy.schedule import Schedule
@@ -127,6 +129,13 @@ class Also(NamedTuple):
     line: int = 1  # Of the entry in the config file, from 1
 
 
+class Withheld(NamedTuple):
+    """Keys of the file that the run does not use: see ``keys.Key.is_protected``."""
+
+    keys: tuple[str, ...] = ()
+    why: str = ""
+
+
 class Config(NamedTuple):
     """The whole file. The first group whose patterns match an installation has it."""
 
@@ -145,6 +154,15 @@ class Config(NamedTuple):
     also: tuple[Also, ...] = ()
     extends: str = ""  # As it is written; empty: the file extends no other
     origins: tuple[Origin, ...] = ()  # Of what is set, where the shared file was read
+    withheld: Withheld = Withheld()
+
+    def require_trusted(self, keys: Iterable[str]) -> None:
+        """Raises UntrustedConfig where one of ``keys`` is withheld."""
+        if names := [name for name in self.withheld.keys if name in keys]:
+            raise UntrustedConfig(
+                f"{self.name or PATH} sets {enumeration(names)}, which this run does not use: {self.withheld.why}",
+                hint="run it on the default branch, or add --trust-config if you trust the file",
+            )
 
     def group_of(self, path: str) -> Group | None:
         """The group of a file, by its path from the repository's root, with ``/``; None: the defaults apply."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from flux_upgrade.model.ports import Progress
     from flux_upgrade.model.timing import LostTime, Timing
 
@@ -34,7 +36,6 @@ _SECRETS = (
 )
 # A log shows a private key line by line. What is shorter than that is in many a text.
 _SHORTEST_LINE = 16
-_SHORTEST_SECRET = 4
 # The environment's names for it: fluxcd/flux2, cmd/flux/bootstrap_<provider>.go.
 _PROVIDERS_OWN = {
     "github": ("GITHUB_TOKEN", "GH_TOKEN"),
@@ -45,16 +46,36 @@ _PROVIDERS_OWN = {
 }
 _OF_A_JOB = "ghs_"
 _GIT = ("GIT_", "SSH_")
-# Variable → how it begins in a job that has a pull request checked out, or what is about to be merged: of GitHub,
-# Gitea and Forgejo, of GitLab, of Bitbucket.
-_OF_PULL_REQUESTS = {
-    "GITHUB_REF": "refs/pull/",
-    "GITHUB_EVENT_NAME": "merge_group",
-    "CI_MERGE_REQUEST_IID": "",
-    "BITBUCKET_PR_ID": "",
+# Variable that is set in a CI → the one with the repository that the job is for: an address, or `owner/name`.
+_CIS = {
+    "CI": "",
+    "GITHUB_ACTIONS": "GITHUB_REPOSITORY",  # Gitea and Forgejo set both
+    "GITHUB_EVENT_NAME": "GITHUB_REPOSITORY",
+    "GITLAB_CI": "CI_PROJECT_URL",
+    "CI_MERGE_REQUEST_IID": "CI_PROJECT_URL",
+    "BITBUCKET_BUILD_NUMBER": "BITBUCKET_REPO_FULL_NAME",
+    "BITBUCKET_PR_ID": "BITBUCKET_REPO_FULL_NAME",
+    "JENKINS_URL": "",
+    "TF_BUILD": "BUILD_REPOSITORY_URI",  # Azure DevOps
+    "CI_REPO": "CI_REPO",  # Woodpecker
+    "DRONE": "DRONE_REPO",
+    "CIRCLECI": "CIRCLE_REPOSITORY_URL",
+    "TRAVIS": "TRAVIS_REPO_SLUG",
+    "BUILDKITE": "BUILDKITE_REPO",
+    "PROW_JOB_ID": "",
+    "CODEBUILD_BUILD_ID": "CODEBUILD_SOURCE_REPO_URL",
+    "TEAMCITY_VERSION": "",
+    "SEMAPHORE": "",
 }
+_NO = ("", "0", "false")
+# The name of the default branch: of GitLab, Woodpecker, Drone and Buildkite. GitHub has it in the event's payload.
+_DEFAULT_BRANCHES = (
+    *("CI_DEFAULT_BRANCH", "CI_REPO_DEFAULT_BRANCH", "DRONE_REPO_BRANCH"),
+    "BUILDKITE_PIPELINE_DEFAULT_BRANCH",
+)
+_HEADS = "refs/heads/"
 # What forges' own runners say of themselves.
-_RUNNERS = ("CI_SERVER_HOST", "FORGEJO_ACTIONS", "GITEA_ACTIONS", "GITHUB_SHA", *_OF_PULL_REQUESTS)
+_RUNNERS = ("CI_SERVER_HOST", "FORGEJO_ACTIONS", "GITEA_ACTIONS")
 # They lead Git to another repository than the one that is worked on, or are not for Git.
 _NOT_FOR_GIT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE", "GIT_PASSWORD")
 
@@ -113,6 +134,15 @@ class Terminal(NamedTuple):
         return f"\x1b[{color}m{text}\x1b[0m" if self.has_color and text.strip() else text
 
 
+class Ci(NamedTuple):
+    """The CI that a run takes place in, and what it says of the repository; empty: it does not say."""
+
+    repository: str = ""  # An address, or `owner/name`
+    default_branch: str = ""
+    event_path: str = ""  # File with the payload of the event, as GitHub writes it
+    scheduled_branch: str = ""  # Branch of a scheduled run of GitHub Actions, which is always the default branch
+
+
 class Environment(NamedTuple):
     """How a run reaches what is outside of it: the process's environment, and the flags that add to it."""
 
@@ -129,8 +159,14 @@ class Environment(NamedTuple):
     lost: LostTime | None = None  # What the clients of the run share; None: each has its own
     terminal: Terminal = Terminal()
     progress: Progress | None = None  # None: nobody is told
+    mask: Callable[[str], str] = str
+    """What takes secrets out of the texts that the run writes."""
     allow_hosts: tuple[str, ...] = ()
     """That the tree names, and that are asked though they are not public; empty: as the config file has it."""
+    ci: Ci | None = None  # None: a person runs it
+    repository: str = ""  # As `--repository`
+    trusted_branches: tuple[str, ...] = ()  # In addition to the default branch: see `commands.config_trust`
+    trusts_config: bool = False  # As `--trust-config`
 
     def __repr__(self) -> str:
         return "Environment()"
@@ -143,19 +179,6 @@ class Environment(NamedTuple):
     @property
     def of_programs(self) -> dict[str, str]:
         return {"HOME": self.home, "PATH": self.search_path}
-
-    @property
-    def is_of_pull_request(self) -> bool:
-        """Whether the run has a pull request checked out, and its config file with it."""
-        return any(name in self.git and self.git[name].startswith(begin) for name, begin in _OF_PULL_REQUESTS.items())
-
-    def is_of_base(self, head: str) -> bool:
-        """Whether the commit that is checked out may be one of the base branch.
-
-        In a run for `pull_request_target`, it is the runner's own. A workflow may have checked out the pull request.
-        """
-        is_target = self.git.get("GITHUB_EVENT_NAME") == "pull_request_target"
-        return not self.is_of_pull_request and (not is_target or head == self.git.get("GITHUB_SHA"))
 
     @property
     def of_runner(self) -> dict[str, str]:
@@ -233,6 +256,21 @@ def environment_of(env: Mapping[str, str]) -> Environment:
         },
         workspace=env.get("FLUX_UPGRADE_WORKSPACE", ""),
         cache_dir=f"{cache}/flux-upgrade" if cache else "",
+        ci=_ci_of(env),
+        trusted_branches=tuple(filter(None, (env.get("FLUX_UPGRADE_TRUSTED_BRANCH", "").strip(),))),
+    )
+
+
+def _ci_of(env: Mapping[str, str]) -> Ci | None:
+    repositories = [env.get(of, "") for name, of in _CIS.items() if env.get(name, "").lower() not in _NO]
+    if not repositories:
+        return None
+    is_scheduled, ref = env.get("GITHUB_EVENT_NAME") == "schedule", env.get("GITHUB_REF", "")
+    return Ci(
+        repository=next(filter(None, repositories), ""),
+        default_branch=next(filter(None, (env.get(name, "") for name in _DEFAULT_BRANCHES)), ""),
+        event_path=env.get("GITHUB_EVENT_PATH", ""),
+        scheduled_branch=ref.removeprefix(_HEADS) if is_scheduled and ref.startswith(_HEADS) else "",
     )
 
 
@@ -261,10 +299,3 @@ def secrets_of(env: Mapping[str, str]) -> tuple[str, ...]:
     found = [secret for name in _SECRETS if (secret := env.get(name, "").strip())]
     of_keys = [line for secret in found if len(secret.splitlines()) > 1 for line in secret.splitlines()]
     return (*found, *[line for line in of_keys if len(line) >= _SHORTEST_LINE and "--" not in line])
-
-
-def masked(text: str, secrets: Iterable[str]) -> str:
-    for secret in secrets:
-        # Fewer characters than any token has would be found in every other word.
-        text = text.replace(secret, "***") if len(secret) >= _SHORTEST_SECRET else text
-    return text

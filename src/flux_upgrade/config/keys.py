@@ -103,6 +103,9 @@ class Key(NamedTuple):
     hint: str = ""  # What to do about a flag's value that cannot be read; empty: a pointer to the reference
     input: str = ""  # What `action.yml` says of the input of that name; empty: there is none
     shared: Shared | None = None  # What a file that others extend may do with it; None: nothing, it cannot set it
+    is_protected: bool = False
+    """Whether it says whom to ask or believe, so that in CI it counts only in a file that maintainers merged
+    (``commands.config_trust``). A shared file cannot set it."""
 
 
 FORGES = ("github", "gitlab", "gitea", "forgejo", "git")
@@ -323,33 +326,36 @@ EXTENDS = TextShape(
     longest=500,
     remedy=_commit_of,
 )
+_IN_CI = " In CI, this key counts only [on the default branch](network.md#the-config-file-in-ci)."
 _OWN = (
     Key(
         "extends",
         EXTENDS,
         "A config file in another repository on the same GitHub, at a commit: see "
-        "[share a config file](../how-to/share-a-config.md). The keys of the file that extends it win.",
+        "[share a config file](../how-to/share-a-config.md). The keys of the file that extends it win." + _IN_CI,
+        is_protected=True,
     ),
     Key(
         "accounts",
         ListShape(_CREATOR),
         "Logins that flux-upgrade used before you gave it another token: `alice`, `fleet-upgrades[bot]`. Their pull "
-        "requests count as its own. In a run for a pull request, flux-upgrade ignores this key. See "
-        "[Who may answer](../how-to/act-on-answers.md#who-may-answer).",
+        "requests count as its own. See [Who may answer](../how-to/act-on-answers.md#who-may-answer)." + _IN_CI,
         "[]",
+        is_protected=True,
     ),
     Key(
         "allow-hosts",
         ListShape(HOST),
         "Hosts that your files name and that flux-upgrade contacts although they have no public address or use plain "
-        "http: `registry.internal`, `charts.internal:8080`, `*.example.internal`. In a run for a pull request, "
-        "flux-upgrade ignores this key. See [Network](network.md#allow-a-host).",
+        "http: `registry.internal`, `charts.internal:8080`, `*.example.internal`. See "
+        "[Network](network.md#allow-a-host)." + _IN_CI,
         "[]",
         flag="host that your files name and that is contacted although it is not public, such as registry.internal; "
         f"several with commas; repeatable {_FILE} none)",
         metavar="HOST",
         input="Hosts that your files name and that are contacted although they are not public, like "
         "`registry.internal`. Several are separated by commas. Default: the value in the config file, or none.",
+        is_protected=True,
     ),
     Key(
         "also",
@@ -393,7 +399,7 @@ _OWN = (
         "{open: 10, new: 5, drafts: 10, new-drafts: 5, minutes: 7}",
         shared=LOWER,
     ),
-    Key("bootstrap", PlainShape.BOOTSTRAP, "The settings of `flux-upgrade bootstrap`."),
+    Key("bootstrap", PlainShape.BOOTSTRAP, "The settings of `flux-upgrade bootstrap`." + _IN_CI, is_protected=True),
     Key(
         "ignore", _PATTERNS, "The files that flux-upgrade neither changes nor checks for what an upgrade breaks.", "[]"
     ),
@@ -456,10 +462,12 @@ _GROUPS = Key(
 TOP = MappingShape(
     (*GOVERNING, *_OWN, _GROUPS), elsewhere=dict.fromkeys((key.name for key in (_PATHS, *RING)), "belongs in a group")
 )
+_SHARED = tuple(key for key in TOP.keys if key.shared and not key.is_protected)
 SHARED = MappingShape(
-    tuple(key for key in TOP.keys if key.shared),
+    _SHARED,
     elsewhere=dict.fromkeys(
-        (key.name for key in (*TOP.keys, _PATHS, *RING) if not key.shared), "cannot be set in a shared file"
+        (key.name for key in (*TOP.keys, _PATHS, *RING) if key not in _SHARED), "cannot be set in a shared file"
     ),
 )
 """A file that others extend. It knows nothing of their paths, so it has no groups."""
+PROTECTED = tuple(key.name for key in TOP.keys if key.is_protected)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from yaml import MappingNode, Mark, Node, ScalarNode, SequenceNode
 
-from flux_upgrade.config.config import Config, Governance, Group, Limits, Origin
+from flux_upgrade.config.config import Config, Governance, Group, Limits, Origin, Withheld
 from flux_upgrade.config.flag_text import INSTALL_FLAGS, read_flag_text
-from flux_upgrade.config.keys import GOVERNING, LIMITS, RING, TOP, Key
+from flux_upgrade.config.keys import GOVERNING, LIMITS, PROTECTED, RING, TOP, Key
 from flux_upgrade.config.layers import Layer, ReadShared, bump_of, extended, merged, written
 from flux_upgrade.config.values import read, read_mapping
 from flux_upgrade.config.yaml_text import Entries, KeyReader, YamlText, quoted
@@ -29,18 +29,21 @@ _NOWHERE = (Mark("", 0, 0, 0, None, 0),) * 2
 _Groups = Mapping[str, Mapping[str, Any]]  # As the file sets them
 
 
-def load(
+def load(  # noqa: PLR0913 a file, what is above and below it, and whether it is believed
     text: str,
     path: str,
     readers: Mapping[str, KeyReader] | None = None,
     flags: Mapping[str, Any] | None = None,
     read_shared: ReadShared | None = None,
+    *,
+    doubt: Callable[[], str] | None = None,
 ) -> Config:
     """The config file ``path`` with the content ``text``; bytes that are no UTF-8 as surrogates (PEP 383).
 
     ``readers``: of the keys that another room owns; see ``YamlText``. ``flags``: by the names of their keys,
     as argparse has them; they beat the file everywhere in it. ``read_shared``: what reads the file that it
-    extends; None: only its own keys count.
+    extends; None: only its own keys count. ``doubt``: why the file is not trusted, empty if it is; asked only if
+    it has a key that is protected, which is withheld then. None: the file is trusted.
 
     Raises InvalidConfig with all problems, a line ``path:line: problem`` for each, and UsageError. Raises
     SharedConfigUnusable for the file that it extends.
@@ -53,6 +56,11 @@ def load(
     problems = [f"{path}:{line}: {message}" for line, message in source.problems()]
     if problems:
         raise InvalidConfig("\n".join(problems), hint="see docs/reference/config.md for every key")
+    withheld = Withheld()
+    protected = tuple(name for name in PROTECTED if name in given)
+    if doubt is not None and protected and (why := doubt()):
+        withheld = Withheld(protected, why)
+        given = {name: value for name, value in given.items() if name not in protected}
     origins: tuple[Origin, ...] = ()
     if read_shared is not None and isinstance(root, MappingNode) and "extends" in given:
         own = Layer(path, given, written(root, source))
@@ -60,7 +68,7 @@ def load(
         given, origins = extended(own, line, read_shared)
     keys = {key.name: key for key in GOVERNING}
     config = _config(given, {name: _read_flag(keys[name], value) for name, value in (flags or {}).items()})
-    return config._replace(origins=origins)
+    return config._replace(origins=origins, withheld=withheld)
 
 
 def _refuse_together(given: Mapping[str, Any], root: MappingNode, source: YamlText) -> None:

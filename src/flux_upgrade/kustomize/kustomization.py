@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 TAKES_IN = ("resources", "bases", "components")  # Its fields that name files and folders with objects
 MOST_ENTRIES = 200  # Of another list: each goes through all objects of a release. People write ten.
 _BLOCK = "|>"
-_SCP = re.compile(r"git@|[^/:{@]+@[^/:]+:")  # user@host:path, as Git takes it
+_SCP = re.compile(r"git@|[^/:{@]+@[^/:]+:", re.IGNORECASE)  # user@host:path, as Git takes it
 _NAMES_FILES = {
     **dict.fromkeys(
         ("crds", "configurations", "generators", "transformers", "validators", "patchesStrategicMerge"), ""
@@ -199,6 +199,6 @@ def _files_of(entry: Any) -> Iterator[str]:
 
 
 def is_remote(text: str) -> bool:
-    """Whether kustomize takes it from somewhere else: a URL, or a repository as Git spells it."""
-    is_url = "://" in text or "?" in text or text.startswith(("github.com", "gh:", "git::"))
+    """Whether kustomize takes it from somewhere else: a URL, or a repository as Git spells it; in any case."""
+    is_url = "://" in text or "?" in text or text.casefold().startswith(("github.com", "gh:", "git::"))
     return is_url or _SCP.match(text) is not None

@@ -100,6 +100,14 @@ class ForgeUnavailable(FluxUpgradeError, exit_code=ExitCode.SOURCE, slug="forge-
     """Your Git host is unreachable or returns an error, or its rate limit is exceeded."""
 
 
+class LimitReached(ForgeUnavailable):
+    """Your Git host's rate limit is exceeded: it takes no further request before ``until``, in epoch seconds."""
+
+    def __init__(self, message: str, *, hint: str = "", until: float = 0.0) -> None:
+        super().__init__(message, hint=hint)
+        self.until = until
+
+
 class ForbiddenByForge(FluxUpgradeError, exit_code=ExitCode.REFUSED, slug="forbidden"):
     """Your Git host denies access: the token or a repository setting does not allow the action."""
 
@@ -122,6 +130,10 @@ class DraftsUnavailable(FluxUpgradeError, exit_code=ExitCode.REFUSED, slug="draf
 
 class InvalidConfig(FluxUpgradeError, exit_code=ExitCode.USAGE, slug="config"):
     """The config file has invalid keys or values, or `config check` found a group without a match."""
+
+
+class UntrustedConfig(InvalidConfig, exit_code=ExitCode.USAGE, slug="untrusted-config"):
+    """The config file has a key that a run in CI uses only from the default branch, or with `--trust-config`."""
 
 
 class UnsupportedPin(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="unsupported-pin"):

@@ -67,6 +67,7 @@ class PullRequest(NamedTuple):
     """Label → when it was put on, RFC 3339, UTC: of the last few that were, where the forge tells."""
     merges_for: str | None = None
     """Login of who turned on auto-merge, as ``CommitStatus.creator``; None: it is off, or unknown."""
+    is_queued: bool = False  # It is in the merge queue, which any change would remove it from
     is_rebase_asked: bool = False  # A box of the dashboard asks for what its own rebase box does
     author: str = ""  # Login of who opened it, as ``CommitStatus.creator``
     answers: Answers = Answers()
@@ -96,6 +97,8 @@ class Branch(NamedTuple):
     """Newest first, at most ten; those into the base alone, as far as the forge can tell."""
     in_the_way: str = ""  # Another branch because of which there can be none of this name, `a` for `a/b`
     is_frozen: bool = False  # The repository's rules keep us from replacing its head
+    forbids_creation: bool = False  # It does not exist, and the repository's rules keep us from creating it
+    needs_signature: bool = False  # The repository's rules require signed commits on it, and ours would not be
     elsewhere: str = ""  # Address of an open pull request of it into another base; empty where there is none
     others: tuple[PullRequest, ...] = ()
     """Pull requests of it into the base that other accounts opened. They answer nothing, and are never updated."""
@@ -347,4 +350,4 @@ class Done(NamedTuple):
     head: str = ""  # Oid of the branch's head now
     warnings: tuple[str, ...] = ()
     """What did not work and does not matter enough to fail: labels, reviewers, auto-merge, the status."""
-    refused: tuple[str, ...] = ()  # ``Extras.names`` that the forge did not take
+    missing: tuple[str, ...] = ()  # ``Extras.names`` that failed in passing: the next run gives them

@@ -35,6 +35,10 @@ SKIP = "skip"
 ACCEPT = "accept"  # The box by which people accept what breaks; its entry follows
 AUTO_MERGE, AUTO_MERGE_OFF = "auto-merge", "auto-merge:off"
 """Of ``MarkerState.given``: we turned it on; we turned it off again."""
+STATUS = "status"
+REFUSED = "refused:"
+"""Of ``MarkerState.given``: the server refused the name that follows, or the status, and gets it again with the next
+commit."""
 MIGRATED = "migrated"  # The box by which people say that `flux migrate` ran in the cluster
 PROOF = "flux-upgrade/proof"  # The context of the commit status
 APPROVED_LABEL = "flux-upgrade/approved"  # Approves an upgrade
@@ -48,6 +52,7 @@ _BOX = re.compile(r"^([ \t]*- )\[[xX]\]( <!-- flux-upgrade:([a-z0-9.-]+) -->)", 
 _ACCEPTED = re.compile(rf"^[ \t]*- \[[xX]\] <!-- flux-upgrade:{ACCEPT}-([0-9a-f]+) -->", re.MULTILINE)
 _TICKED = re.compile(r"^[ \t]*- \[[xX]\] <!-- flux-upgrade:([a-z0-9.-]+) -->", re.MULTILINE)
 _END = "<!-- /flux-upgrade -->"
+_COMMENT = re.compile(r"<!-- /?flux-upgrade[^<>\n]*-->")
 
 
 class WayBack(StrEnum):
@@ -228,6 +233,15 @@ def replaced(body: str, ours: str) -> str | None:
     return body[: begin.start()] + ours.rstrip("\n") + after
 
 
+def restored(body: str, ours: str) -> str:
+    """``body`` with our block, below the text of a person if there is no whole block.
+
+    What is left of an earlier one becomes text like any other.
+    """
+    new = replaced(body, ours)
+    return "\n\n".join(filter(None, (_COMMENT.sub("", body).rstrip(), ours))) if new is None else new
+
+
 def without_given(body: str, names: Collection[str]) -> str:
     """``body``, whose state claims that ``names`` were given, without this claim."""
     state, text = state_of(body), text_of(body)
@@ -235,6 +249,15 @@ def without_given(body: str, names: Collection[str]) -> str:
         return body
     kept = tuple(each for each in state.given if each not in names)
     return replaced(body, block(text, state._replace(given=kept))) or body
+
+
+def with_refused(body: str, names: Collection[str]) -> str:
+    """``body``, whose state records that the server refused ``names``; as it is where it has no state."""
+    state, text = state_of(body), text_of(body)
+    if state is None or text is None or not names:
+        return body
+    given = {*state.given} - {*names} | {REFUSED + name for name in names}
+    return replaced(body, block(text, state._replace(given=tuple(sorted(given))))) or body
 
 
 def is_same(body: str, other: str) -> bool:

@@ -176,6 +176,12 @@ class HoldReason(StrEnum):
         "Merge or close open pull requests, or change [`limits`](config.md#keys).",
         Effect(is_wait=True),
     )
+    IN_MERGE_QUEUE = (
+        "in-merge-queue",
+        "The pull request is in GitHub's merge queue. flux-upgrade does not change, convert or close it there.",
+        "Wait until it is merged, or remove it from the queue.",
+        Effect(is_wait=True),
+    )
     OUTSIDE_SCHEDULE = (
         "outside-schedule",
         "The time is outside the configured `schedule`. The pull request is not opened, or stays a draft, until then.",

@@ -7,7 +7,7 @@ where the plan is another one, it conflicts, or a person asks for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import (
@@ -39,6 +39,7 @@ _UNFREEZE = (
     "exclude the branches of flux-upgrade from that rule (Settings > Rules or Branches), or add its token to the"
     " bypass list"
 )
+_SIGN = f"use GITHUB_TOKEN or the token of an app, or {_UNFREEZE}"
 _REJECTED = (
     "<!-- flux-upgrade:rejected -->\nflux-upgrade closes this pull request, because another account opened it from a "
     "branch of flux-upgrade. Only pull requests that flux-upgrade opened itself count: "
@@ -123,6 +124,15 @@ def reconcile_branch(desired: DesiredPull, repository: Repository) -> Reconcilia
     return reconciliation if blocked is None else Reconciliation(hold=blocked, pull=branch.open_pull)
 
 
+def unless_queued(reconciliation: Reconciliation) -> Reconciliation:
+    """Take no step about a pull request in the merge queue: a push, a draft or a close would remove it from there."""
+    pull = reconciliation.pull
+    if pull is None or not pull.is_queued or not reconciliation.steps:
+        return reconciliation
+    hold = Hold(HoldReason.IN_MERGE_QUEUE, "it is in GitHub's merge queue", "wait, or remove it from the queue")
+    return replace(reconciliation, steps=(), hold=reconciliation.hold or hold)
+
+
 def _reconciled(desired: DesiredPull, repository: Repository, branch: Branch) -> Reconciliation:
     if branch.elsewhere:
         return Reconciliation(hold=_taken(branch))
@@ -183,20 +193,24 @@ def _update(desired: DesiredPull, repository: Repository, pull: PullRequest) -> 
     remake = asked or pull.is_conflicting or is_outdated or not is_planned(head.message, desired.digest)
     remake |= desired.is_forgotten(pull, head)
     extras = _wanted(desired, repository, is_draft=not is_mergeable or desired.make_draft)
-    # If users removed our text, or the server does not show it, there is no place to remember what was given.
+    # If users removed our text, or the server does not show it, nobody knows what was given.
     is_kept = repository.lists_pulls and markers.state_of(pull.body) is not None
     before = state_before(pull).given
+    if remake:  # What the server refused before, it may accept by now.
+        before = tuple(name for name in before if not name.startswith(markers.REFUSED))
+    tried = {name.removeprefix(markers.REFUSED) for name in before}
     merging = auto_merge.change(pull, before, repository.viewer, extras, makes_draft=desired.make_draft)
-    missing = extras.without(before)._replace(auto_merge=merging.starts) if is_kept else Extras()
-    body = desired.body(desired.state_on(pull, (*merging.given, *missing.names)))
+    missing = extras.without(tried)._replace(auto_merge=merging.starts) if is_kept else Extras()
+    body = desired.body(desired.state_on(pull, (*merging.given, *(missing if is_kept else extras).names)))
     status = desired.status
     is_bare = repository.sees_statuses and head.statuses.get(status.context) != status.state
+    is_bare &= markers.STATUS not in tried
     idle = UpdatePull(pull=pull, branch=desired.branch, before=head.oid)
     step = idle._replace(
         commit=_commit(desired, repository) if remake else None,
         title=desired.title if _is_titled_by_us(pull) and desired.title != pull.title else None,
         # A server that cannot be asked for its pull requests gets everything with each push.
-        body=body if remake and not repository.lists_pulls else new_body(pull.body, body),
+        body=new_body(pull.body, body) if repository.lists_pulls else body if remake else None,
         make_ready=desired.make_ready,
         make_draft=desired.make_draft,
         status=status if remake or is_bare else None,
@@ -235,9 +249,9 @@ def _commit(desired: DesiredPull, repository: Repository, opening: str = "") -> 
 
 
 def new_body(body: str, ours: str) -> str | None:
-    """The body with our block replaced; None where that changes nothing, or a person has removed it."""
-    new = markers.replaced(body, ours)
-    return None if new is None or markers.is_same(new, body) else new
+    """The body with our block replaced, or put below if a person has removed it; None where that changes nothing."""
+    new = markers.restored(body, ours)
+    return None if markers.is_same(new, body) else new
 
 
 def is_planned(message: str, digest: str) -> bool:
@@ -246,7 +260,11 @@ def is_planned(message: str, digest: str) -> bool:
 
 
 def _is_titled_by_us(pull: PullRequest) -> bool:
-    return state_before(pull).title == markers.digest_of(pull.title)
+    """Whether it has the title that we gave it. If the body was lost, that is the first line of our commit."""
+    known = state_before(pull).title
+    if known or pull.head is None or not markers.is_ours(pull.head):
+        return known == markers.digest_of(pull.title)
+    return pull.title == pull.head.message.partition("\n")[0]
 
 
 _IN_A_PULL = f"merge or close it; to discard these commits, tick its rebase box or add the label {REBASE}"
@@ -275,6 +293,12 @@ def _blocked(branch: Branch, steps: Iterable[Step]) -> Hold | None:
     if commits and branch.in_the_way:
         fact = f"the branch {branch.in_the_way} exists, so Git cannot create {branch.name}"
         return Hold(HoldReason.BRANCH_BLOCKED, fact, "rename or delete it, or set another `branch-prefix`")
+    if commits and branch.forbids_creation:
+        fact = f"the repository's rules forbid the creation of {branch.name}"
+        return Hold(HoldReason.BRANCH_BLOCKED, fact, _UNFREEZE)
+    if commits and branch.needs_signature:
+        fact = f"the repository's rules require signed commits on {branch.name}, which this token cannot create"
+        return Hold(HoldReason.BRANCH_BLOCKED, fact, _SIGN)
     if branch.is_frozen and any(step.before for step in commits):
         fact = f"the repository's rules forbid force pushes or updates of {branch.name}"
         return Hold(HoldReason.BRANCH_BLOCKED, fact, _UNFREEZE)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from flux_upgrade.config.config import Limits
-from flux_upgrade.model.errors import ForgeUnavailable
+from flux_upgrade.model.errors import ForgeUnavailable, LimitReached
 from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.ports import Forge
@@ -156,8 +156,16 @@ class Allowance:
         is_over = not is_first and self._minutes and self._now() - self._began >= self._minutes * _MINUTE
         if not detail and is_over:
             detail = f"the run took {counted(self._minutes, 'minute')}"
-        if not detail:
-            return None
+        return self._waiting(idle, detail) if detail else None
+
+    def excused(self, result: Result) -> Result:
+        """``result``, held if all that it failed for is the Git host's rate limit: the next run continues."""
+        if not isinstance(result.error, LimitReached):
+            return result
+        return self._waiting(result._replace(error=None, attempted=Action.NONE), result.error.message)
+
+    @staticmethod
+    def _waiting(idle: Result, detail: str) -> Result:
         proposal = idle.proposal
         if proposal is not None and proposal.is_asked:
             error = ForgeUnavailable(detail, hint=f"approve {proposal.approval} again in the next run")

@@ -92,9 +92,8 @@ def reconcile_held(branch: Branch, hold: Hold, repository: Repository) -> Reconc
     Convert it to a draft once. If a user who may write marks it ready again, leave it.
     """
     pull, head = branch.open_pull, branch.head
-    # Where people have taken our text away, or nobody can read it, there is no place to say so.
-    has_place = pull is not None and markers.state_of(pull.body) is not None and repository.lists_pulls
-    state = state_of(pull) if pull is not None and has_place else None
+    # If the server does not show the text, there is no place to say so.
+    state = state_of(pull) if pull is not None and repository.lists_pulls else None
     if pull is None or head is None or state is None or not markers.is_ours(head) or pull.answers.is_unknown:
         return Reconciliation(pull=pull)
     is_argued = pull.answers.ready is False  # Who marked it ready may not write
@@ -105,7 +104,7 @@ def reconcile_held(branch: Branch, hold: Hold, repository: Repository) -> Reconc
     said = text.held(believed_body(pull), known, hold)
     body = markers.unticked(said, markers.REBASE)
     status = Status(markers.PROOF, "failure", f"held: {hold.reason}")
-    is_said = head.statuses.get(status.context) == status.state
+    is_said = head.statuses.get(status.context) == status.state or markers.REFUSED + markers.STATUS in state.given
     step = UpdatePull(
         pull=pull,
         branch=branch.name,

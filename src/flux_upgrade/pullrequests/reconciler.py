@@ -28,7 +28,7 @@ from flux_upgrade.planning.proposal import Action, Proposal, ProposalContext, Re
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import issue_of, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.pullrequests.desired import Reconciliation
+from flux_upgrade.pullrequests.desired import Reconciliation, unless_queued
 from flux_upgrade.pullrequests.limits import Allowance, Room, Subject
 from flux_upgrade.pullrequests.propose import (
     context_of,
@@ -68,7 +68,7 @@ def _is_refused(step: Step, done: Done) -> bool:
     """Whether nothing was changed: the status, a label or a person were to be set, no more, and could not be."""
     if not isinstance(step, UpdatePull) or not done.warnings:
         return False
-    body = step.pull.body if step.body is None else markers.without_given(step.body, done.refused)
+    body = step.pull.body if step.body is None else markers.without_given(step.body, done.missing)
     only = UpdatePull(step.pull, step.branch, step.before, status=step.status, extras=step.extras)
     return step._replace(body=None) == only and markers.is_same(body, step.pull.body)
 
@@ -202,10 +202,11 @@ class Reconciler:
         try:
             branch = self._forge.fetch(Question((idle.branch,), ())).branches[idle.branch]
         except FluxUpgradeError as error:
-            return idle._replace(action=Action.FAILED, error=error)
+            return self._allowance.excused(idle._replace(action=Action.FAILED, error=error))
         return self._take(reconcile_revert(failed, branch, self._repository), idle)
 
     def _take(self, reconciliation: Reconciliation, idle: Result, context: ProposalContext | None = None) -> Result:
+        reconciliation = unless_queued(reconciliation)
         if reconciliation.pull is not None:
             pull = reconciliation.pull
             idle = idle._replace(action=Action.UNCHANGED, number=pull.number, url=pull.url, is_draft=pull.is_draft)
@@ -229,7 +230,7 @@ class Reconciler:
             is_told = result.action is not idle.action or _is_refused(step, done)
             return taken._replace(action=result.action) if is_told else taken
 
-        return carry_out(reconciliation, idle, apply)
+        return self._allowance.excused(carry_out(reconciliation, idle, apply))
 
     def _unprepared(self, reconciliation: Reconciliation, idle: Result) -> Result | None:
         """Push what pins are to name before they name it. None: it is there."""

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, Self, TypeVar
 
-from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken, known
+from flux_upgrade.model.errors import (
+    FluxUpgradeError,
+    ForbiddenByForge,
+    ForgeUnavailable,
+    LimitReached,
+    Overtaken,
+    known,
+)
 from flux_upgrade.model.forge import (
     ClosePull,
     CommentPull,
@@ -91,8 +98,10 @@ def rounds(
 def may_change(error: FluxUpgradeError | None, done: int) -> bool:
     """Whether another round may end better than with ``error``: somebody was faster, or an answer was lost.
 
-    ``done``: the rounds so far.
+    ``done``: the rounds so far. A rate limit outlasts the run.
     """
+    if isinstance(error, LimitReached):
+        return False
     if isinstance(error, Overtaken):
         return done < _ROUNDS
     return isinstance(error, ForgeUnavailable) and done < _TRIES

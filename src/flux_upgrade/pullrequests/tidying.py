@@ -34,7 +34,7 @@ def tidying(repository: Repository, results: Iterable[Result], names: Collection
     for branch in (*branches, *repository.former):
         for pull in branch.pulls:
             body = _recorded(pull)
-            if body is not None and pull.number not in numbers:
+            if body is not None and pull.number not in numbers and not pull.is_queued:
                 yield RecordAnswers(pull, body)
     for issue in repository.issues:
         body, state = _recorded(issue), state_of(issue)

@@ -29,6 +29,7 @@ _CONNECTION = r"^(http|https|credential|url|ssh|protocol)\.|^core\.(sshcommand|a
 _ORIGIN = re.compile(r'^\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)', re.MULTILINE)
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _BRANCH = re.compile(r"ref: (?P<name>refs/(?!\S*\.\.)\S+)")
+_ORIGINS = "refs/remotes/origin/"
 
 
 class CheckoutLocation(NamedTuple):
@@ -73,9 +74,26 @@ def head_of(root: str) -> str:
     git, shared = git_folders(root)
     head = _line(os.path.join(git, "HEAD"))
     if branch := _BRANCH.fullmatch(head):
-        name = branch["name"]
-        head = _line(os.path.join(shared, name)) or _packed(os.path.join(shared, "packed-refs"), name)
+        return _at(shared, branch["name"])
     return head if _OID.fullmatch(head) else ""  # else it is another file, which HEAD leads to
+
+
+def remote_branch(root: str, name: str) -> str:
+    """Oid of a branch of `origin` when it was fetched last, read without Git; empty if it is unknown."""
+    branch = _BRANCH.fullmatch(f"ref: {_ORIGINS}{name}")
+    return _at(git_folders(root)[1], branch["name"]) if branch else ""
+
+
+def remote_default(root: str) -> str:
+    """Name of the default branch of `origin`, as `git clone` leaves it; empty if it is unknown."""
+    branch = _BRANCH.fullmatch(_line(os.path.join(git_folders(root)[1], f"{_ORIGINS}HEAD")))
+    is_of_origin = branch is not None and branch["name"].startswith(_ORIGINS)
+    return branch["name"].removeprefix(_ORIGINS) if branch is not None and is_of_origin else ""
+
+
+def _at(shared: str, name: str) -> str:
+    oid = _line(os.path.join(shared, name)) or _packed(os.path.join(shared, "packed-refs"), name)
+    return oid if _OID.fullmatch(oid) else ""
 
 
 def is_sparse(root: str) -> bool:

@@ -45,8 +45,13 @@ _MISLEADING = (
     "GIT_NAMESPACE",
     "GIT_QUARANTINE_PATH",
     "GIT_TRACE",
+    "GIT_TRACE2_CONFIG_PARAMS",
+    "GIT_TRACE2_ENV_VARS",
     "GIT_TRACE_CURL",
+    "GIT_TRACE_CURL_NO_DATA",
     "GIT_TRACE_PACKET",
+    "GIT_TRACE_PACKFILE",
+    "GIT_TRACE_REDACT",
     "GIT_TRACE_SETUP",
 )
 
@@ -57,6 +62,10 @@ _ALWAYS: Mapping[str, str] = {
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_ADVICE": "0",
+    # Not only unset: a configuration may turn them on, too (trace2.*). They show arguments and settings.
+    "GIT_TRACE2": "0",
+    "GIT_TRACE2_EVENT": "0",
+    "GIT_TRACE2_PERF": "0",
     "GIT_FLUSH": "0",  # Into a pipe, `git log` would write each of 50,000 commits by itself
 }
 

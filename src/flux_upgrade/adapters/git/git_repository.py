@@ -10,10 +10,11 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from flux_upgrade.adapters.git import push_answer
+from flux_upgrade.adapters.git import push_answer, remotes
 from flux_upgrade.adapters.git.git_command import GitCommand, GitResult, Settings
 from flux_upgrade.adapters.local.files import MAX_FILE, read_regular
 from flux_upgrade.model.errors import ForgeUnavailable, Overtaken
@@ -85,12 +86,27 @@ class GitRepository:
         self._environment = environment
         self._settings: Settings = (
             *settings,
-            (f"remote.{_NAME}.url", url),
             (f"remote.{_NAME}.promisor", "true"),
             (f"remote.{_NAME}.partialCloneFilter", "blob:none"),
             ("pack.window", "0"),  # else a push fetches old blobs, to send differences from them
         )
-        self._git = GitCommand(self._temporary.name, environment, self._settings)
+
+    @cached_property
+    def _git(self) -> GitCommand:
+        """Git, for which the server's address has no login."""
+        reached = self._command((f"remote.{_NAME}.url", self.url))
+        # A configuration may put one into it (`url.<base>.insteadOf`).
+        url = reached.output("ls-remote", "--get-url", _NAME) or self.url
+        plain, login = remotes.without_login(url)
+        if plain == url:
+            return reached
+        # A token that is set counts more.
+        sent = {key.lower() for key, _ in self._settings}
+        login = tuple((key, value) for key, value in login if key.lower() not in sent)
+        return self._command((f"remote.{_NAME}.url", plain), *login)
+
+    def _command(self, *settings: tuple[str, str]) -> GitCommand:
+        return GitCommand(self._temporary.name, self._environment, self._settings + settings)
 
     def close(self) -> None:
         self._temporary.cleanup()

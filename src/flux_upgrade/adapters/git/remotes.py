@@ -47,19 +47,9 @@ class RemoteAccess:
                 f"a token is set, but the remote uses {one_line(address.scheme)}",
                 hint="unset the token and use a key, or set the remote to its https URL",
             )
-        if odd := origins.odd_authority(url) or ("tabs or line ends" if set(url) & set("\t\r\n") else ""):
-            raise UsageError(
-                f"a token is set, but the remote's URL has {odd}",
-                hint="set the remote to its https URL with `git remote set-url`",
-            )
-        login = f"{self.user or address.user or 'oauth2'}:{self.token}".encode()
-        header = f"Bearer {self.token}" if self.is_bearer else f"Basic {base64.b64encode(login).decode()}"
-        return (
-            (f"http.{address.origin}/.extraHeader", ""),  # empty: forget those of the checkout
-            (f"http.{address.origin}/.extraHeader", f"Authorization: {header}"),
-            (f"http.{address.origin}/.followRedirects", "false"),
-            ("credential.helper", ""),
-        )
+        _require_plain(url, "a token is set, but the remote's URL has")
+        login = _basic(self.user or address.user or "oauth2", self.token)
+        return _sent(address.origin, f"Bearer {self.token}" if self.is_bearer else login)
 
 
 @dataclass(frozen=True)
@@ -111,6 +101,46 @@ def spelled(url: str) -> str:
     user = f"{quote(address.user)}@" if address.user and address.scheme == "ssh" else ""
     scheme, _, host = address.origin.partition("://")
     return f"{scheme}://{user}{host}/{path}"
+
+
+def without_login(url: str) -> tuple[str, Settings]:
+    """An address without the user and password in it, and Git's settings that hand them over instead.
+
+    Git puts the address into the arguments of its remote helpers, which all users of the machine can read. Of an
+    address of ssh, only the password is taken out, which ssh would not use. Raises UsageError for an address that
+    two parsers could read in two ways.
+    """
+    parts = urlsplit(url) if "://" in url else None
+    if parts is None or "@" not in parts.netloc or not parts.hostname:
+        return url, ()
+    _require_plain(url, "the remote's URL has a user, and")
+    address, (login, _, host) = parse(url), parts.netloc.rpartition("@")
+    if address.scheme not in ("http", "https"):
+        return parts._replace(netloc=f"{login.partition(':')[0]}@{host}").geturl(), ()
+    plain = parts._replace(netloc=host).geturl()
+    # Git rewrites an address by the longest match: so this one stays as it is.
+    kept = tuple((f"url.{plain}.{name}", plain) for name in ("insteadOf", "pushInsteadOf"))
+    if parts.password is None:
+        return plain, (*kept, (f"credential.{address.origin}.username", address.user))
+    return plain, (*kept, *_sent(address.origin, _basic(address.user, unquote(parts.password))))
+
+
+def _require_plain(url: str, what: str) -> None:
+    if odd := origins.odd_authority(url) or ("tabs or line ends" if set(url) & set("\t\r\n") else ""):
+        raise UsageError(f"{what} {odd}", hint="set the remote to its https URL with `git remote set-url`")
+
+
+def _basic(user: str, password: str) -> str:
+    return f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"
+
+
+def _sent(origin: str, authorization: str) -> Settings:
+    return (
+        (f"http.{origin}/.extraHeader", ""),  # empty: forget those of the checkout
+        (f"http.{origin}/.extraHeader", f"Authorization: {authorization}"),
+        (f"http.{origin}/.followRedirects", "false"),
+        ("credential.helper", ""),
+    )
 
 
 def _bare(path: str) -> str:

@@ -164,6 +164,7 @@ def _pull(node: Json, base: Json, answers: Answers) -> PullRequest:
         is_closed_by_bot=_is_closed_by_bot(node),
         is_outdated=branch_rules.is_outdated(base, node),
         labeled={each["label"]["name"]: each["createdAt"] for each in node["labeled"]["nodes"] if each},
+        is_queued=bool(node.get("isInMergeQueue")),
         merges_for=login_of(node["autoMergeRequest"]["enabledBy"]) if node["autoMergeRequest"] else None,
         author=login_of(node["author"]),
         answers=answers,

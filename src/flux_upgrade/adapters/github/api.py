@@ -11,10 +11,10 @@ from typing import Any
 
 from flux_upgrade.adapters.github import refusals
 from flux_upgrade.adapters.github.query import Json, Query, Who
-from flux_upgrade.adapters.github.refusals import Attempt
+from flux_upgrade.adapters.github.refusals import Attempt, Refusal
 from flux_upgrade.adapters.http import failures, origins
 from flux_upgrade.adapters.http.client import Client, RequestOptions, Response
-from flux_upgrade.model.errors import SourceUnavailable, UsageError
+from flux_upgrade.model.errors import FluxUpgradeError, LimitReached, SourceUnavailable, UsageError
 from flux_upgrade.model.text import json_of, one_line
 from flux_upgrade.model.timing import Timing
 
@@ -63,13 +63,33 @@ class GitHubApi:
         self._next_write = 0.0
         self._left: dict[str, tuple[int, float]] = {}
         """What each of GitHub's rate limits counts → the calls that are left, and until when."""
+        self._limit: LimitReached | None = None  # The last answer that refused a request for its rate
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether GitHub has said to send nothing, and that time is not over."""
+        return self._limit is not None and self._limit.until > self.timing.now()
 
     @property
     def exhausted(self) -> str:
         """As ``Forge.exhausted``."""
+        if self._limit is not None and self.is_limited:
+            return self._limit.message
         now = self.timing.now()
         ends = [end for left, end in self._left.values() if left < _RESERVE and end > now]
         return f"GitHub's API rate limit is nearly used up until {failures.utc(max(ends))}" if ends else ""
+
+    def refused(self, refusal: Refusal, attempt: Attempt) -> FluxUpgradeError:
+        """The error for a refusal. After a rate limit, no request is sent until it ends."""
+        error = refusals.error_of(refusal, attempt, self.timing.now())
+        if isinstance(error, LimitReached):
+            self._limit = error
+        return error
+
+    def _require_no_limit(self) -> None:
+        limit = self._limit
+        if limit is not None and self.is_limited:
+            raise LimitReached(limit.message, hint=limit.hint, until=limit.until)
 
     def found(self, path: str, attempt: Attempt) -> Response | None:
         """The answer to a GET; None for 404. Raises what ``attempt`` makes of anything else."""
@@ -78,6 +98,7 @@ class GitHubApi:
 
     def answer(self, path: str, attempt: Attempt) -> Response:
         """The answer to a GET, whatever GitHub says. Raises ForgeUnavailable where it says nothing."""
+        self._require_no_limit()
         with translated_errors(attempt):
             return self._counted(self.client.get(f"{self.url}{path}", _OPTIONS))
 
@@ -95,7 +116,7 @@ class GitHubApi:
         if response.is_found:
             return response
         refusal = refusals.refusal_of(response.status, json_of(response.body), response.headers)
-        raise refusals.error_of(refusal, attempt, self.timing.now())
+        raise self.refused(refusal, attempt)
 
     def listed(self, path: str, attempt: Attempt, key: str = "") -> list[Any]:
         """All pages of a list; ``key``: of objects, where it stands."""
@@ -126,13 +147,14 @@ class GitHubApi:
         response, answer = self.graphql(query, attempt)
         if not response.is_found or (isinstance(answer, dict) and answer.get("errors")):
             refusal = refusals.refusal_of(response.status, answer, response.headers)
-            raise refusals.error_of(refusal, attempt, self.timing.now())
+            raise self.refused(refusal, attempt)
         with sensible(attempt):
             data: Json = answer["data"]
             return data
 
     def graphql(self, query: Query, attempt: Attempt) -> tuple[Response, Any]:
         """The answer to a query, and what it holds as JSON. Raises ForgeUnavailable where there is none."""
+        self._require_no_limit()
         body = json.dumps({"query": query.text, "variables": query.variables}).encode()
         with translated_errors(attempt):
             response = self._counted(self.client.query(self.graphql_url, body, _OPTIONS))
@@ -144,7 +166,8 @@ class GitHubApi:
             return self.send(verb, f"{self.url}{path}", body)
 
     def send(self, verb: str, url: str, body: object = None, headers: Mapping[str, str] = {}) -> Response:
-        """A write is sent once, unless GitHub says that it did not look at it. Raises NotGitHub."""
+        """A write is sent once, unless GitHub says that it did not look at it. Raises NotGitHub, LimitReached."""
+        self._require_no_limit()
         content = None if body is None else json.dumps(body).encode()
         response = self._sent(verb, url, content, RequestOptions(headers={**_HEADERS, **headers}))
         if HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST:

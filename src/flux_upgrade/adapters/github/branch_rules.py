@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from typing import Any
 
 Json = Mapping[str, Any]
@@ -19,13 +20,26 @@ fragment Rules on Ref {
     requiresSignatures requiredStatusCheckContexts allowsForcePushes allowsDeletions
   }
 }"""
-FIELDS = ("rules", "refUpdateRule", "mergeStateStatus")
+RULESETS = """rulesets(first: 100) @include(if: $rules) {
+      nodes {
+        databaseId target enforcement
+        conditions { refName { include exclude } }
+        rules(first: 100) { nodes { type } }
+      }
+    }"""
+"""For branches that do not exist yet: a ref that is not there has no rules. Anybody who may read sees them."""
+FIELDS = ("rules", "refUpdateRule", "rulesets", "mergeStateStatus", "isInMergeQueue")
 """What an error about these rules is about."""
+
+
+def protects_signatures(ref: Json | None) -> bool:
+    """Whether branch protection requires signed commits of us: those whom it exempts are told of no rule."""
+    return _protection(ref, "requiresSignatures")
 
 
 def demands_signatures(ref: Json | None) -> bool:
     """Whether a ruleset or a protection rule wants commits on it to be signed."""
-    return _protection(ref, "requiresSignatures") or any(rule["type"] == "REQUIRED_SIGNATURES" for rule in _rules(ref))
+    return protects_signatures(ref) or any(rule["type"] in SIGNATURES for rule in _rules(ref))
 
 
 def is_outdated(base: Json, pull: Json) -> bool:
@@ -45,14 +59,53 @@ def is_outdated(base: Json, pull: Json) -> bool:
     )
 
 
-_FREEZING = ("NON_FAST_FORWARD", "UPDATE", "PULL_REQUEST")
+SIGNATURES, CREATION = ("REQUIRED_SIGNATURES",), ("CREATION",)
+FREEZING = ("NON_FAST_FORWARD", "UPDATE", "PULL_REQUEST")
 """Rules because of which a commit on a branch cannot be replaced."""
 
 
-def freezing_rulesets(ref: Json | None) -> set[int]:
-    """The rulesets because of which a branch's commit cannot be replaced, but by those whom they do not bind."""
-    sets = (rule.get("repositoryRuleset") for rule in _rules(ref) if rule["type"] in _FREEZING)
+def rulesets_of(ref: Json | None, kinds: Collection[str]) -> set[int]:
+    """The rulesets that have one of these rules for a branch that exists."""
+    sets = (rule.get("repositoryRuleset") for rule in _rules(ref) if rule["type"] in kinds)
     return {each["databaseId"] for each in sets if each and each["databaseId"]}
+
+
+def rulesets_for(repository: Json, branch: str, kinds: Collection[str]) -> set[int]:
+    """The rulesets that have one of these rules for a branch, once it exists."""
+    nodes = (repository.get("rulesets") or {"nodes": ()})["nodes"]
+    return {
+        each["databaseId"]
+        for each in nodes
+        if each["databaseId"]
+        and (each["target"], each["enforcement"]) == ("BRANCH", "ACTIVE")
+        and any(rule["type"] in kinds for rule in (each["rules"] or {"nodes": ()})["nodes"])
+        and _covers(each["conditions"]["refName"] or {"include": (), "exclude": ()}, f"refs/heads/{branch}")
+    }
+
+
+def _covers(names: Json, ref: str) -> bool:
+    """Whether a condition of a ruleset holds for a ref. Our branches are never the default branch."""
+    include, exclude = (
+        any(pattern == "~ALL" or _matches(pattern, ref) for pattern in names[key]) for key in ("include", "exclude")
+    )
+    return include and not exclude
+
+
+def _matches(pattern: str, ref: str) -> bool:
+    """As Ruby's ``File.fnmatch`` with FNM_PATHNAME: no wildcard matches a slash, except for ``**/``.
+
+    Source: https://docs.github.com/repositories/configuring-branches-and-merges-in-your-repository/managing-rulesets/
+    creating-rulesets-for-a-repository#using-fnmatch-syntax
+    """
+    *directories, last = pattern.split("/")
+    names = ref.split("/")
+    starts = {0}  # Of the rest of the name, each of which the pattern may go on with
+    for part in directories:
+        if part == "**":
+            starts = set(range(min(starts, default=len(names)), len(names)))
+        else:
+            starts = {start + 1 for start in starts if start < len(names) and fnmatchcase(names[start], part)}
+    return len(names) - 1 in starts and fnmatchcase(names[-1], last)
 
 
 def forbids_force(ref: Json | None) -> bool:

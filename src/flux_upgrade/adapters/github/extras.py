@@ -22,11 +22,15 @@ Failure = Callable[[str, Callable[[], object]], FluxUpgradeError | None]
 
 
 class ExtrasGiver:
-    """Gives them to one pull request. ``warnings`` and ``refused`` (as ``Extras.names``) tell what did not work."""
+    """Gives them to one pull request. ``warnings`` tell what did not work.
+
+    As ``Extras.names``, ``refused`` has what GitHub does not take, and ``missing`` what failed in passing.
+    """
 
     def __init__(self, pull: PullRequest, issue: Issue, failure: Failure) -> None:
         self._pull, self._issue, self._failure = pull, issue, failure
         self.warnings: list[str] = []
+        self.missing: list[str] = []
         self.refused: list[str] = []
 
     def give(self, extras: Extras, *, is_new: bool) -> None:
@@ -75,7 +79,7 @@ class ExtrasGiver:
     def _settle(self, extras: Extras, error: FluxUpgradeError | None) -> None:
         if error is not None:
             self.warnings.append(f"{error.message} ({error.hint})")
-            self.refused += extras.names
+            (self.refused if isinstance(error, ForbiddenByForge) else self.missing).extend(extras.names)
             return
         # Whoever cannot be assigned is left out without a word: https://docs.github.com/rest/issues/assignees.
         there = {assignee.login.lower() for assignee in self._issue.assignees} if extras.assignees else set()

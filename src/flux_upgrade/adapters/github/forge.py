@@ -6,23 +6,26 @@ import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from http import HTTPStatus
+from itertools import islice
 from urllib.parse import quote
 
 from flux_upgrade.adapters.github import answers, branch_rules, refusals
 from flux_upgrade.adapters.github import query as queries
 from flux_upgrade.adapters.github.api import GitHubApi, json_object, owner_and_name, sensible
-from flux_upgrade.adapters.github.query import Json, Parts, Query
+from flux_upgrade.adapters.github.blocked_branches import BOT, blocked
+from flux_upgrade.adapters.github.query import Chunk, Json, Parts, Query
 from flux_upgrade.adapters.github.updated_branches import is_candidate, unmerged
-from flux_upgrade.adapters.github.who_may import JOBS_OWN, Accounts, Judge
+from flux_upgrade.adapters.github.who_may import Accounts, Judge
 from flux_upgrade.adapters.http.client import Response
 from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, RepositoryUnfit
 from flux_upgrade.model.forge import Branch, Done, Issue, Question, Repository, Step, is_merged
 from flux_upgrade.model.text import one_line
 
+_AGAIN = 1.0  # seconds before a query that GitHub gave up on is sent again
 _RECENT = 20  # headlines that tell the style of a history
 _MAX_FURTHER = 5  # queries for pull requests that stand behind those of forks
-_PERSONAL = ("ghp_", "github_pat_", "gho_")
-"""How tokens begin that act for a person.
+_PERSONAL = ("ghp_", "github_pat_", "gho_", "ghu_")
+"""How tokens begin that act for a person, also those that an app has from one.
 
 Source: https://docs.github.com/authentication/keeping-your-account-and-data-secure/about-authentication-to-github
 """
@@ -35,6 +38,14 @@ _UNSIGNED = (
     "the repository's rules require signed commits, which a personal token cannot create; "
     "use GITHUB_TOKEN or the token of an app, or change the rules"
 )
+
+
+class _TooHeavy(Exception):
+    """GitHub does not answer a query of this size."""
+
+    def __init__(self, error: FluxUpgradeError) -> None:
+        super().__init__(error.message)
+        self.error = error
 
 
 class GitHubForge:
@@ -51,6 +62,7 @@ class GitHubForge:
         self._reading = refusals.Attempt(f"read {one_line(repository)}", "contents: read")
         self._is_enterprise = False
         self._facts: Json | None = None
+        self._most = queries.MAX_BRANCHES  # Of one query, as far as GitHub has answered queries of that size
         self._accounts = tuple(accounts)
         self._may_write = cache(self._asked_permission)  # One call for each user
         self._doubts: list[str] = []
@@ -77,13 +89,13 @@ class GitHubForge:
         return GitHubWrites(self._github, self._facts or {}).apply(step)
 
     def fetch(self, question: Question) -> Repository:
-        """One call, and one more for each further 50 branches or 100 paths."""
+        """One call, and one more for each further 50 branches or 100 paths; fewer, if that is too much for GitHub."""
         with sensible(self._reading):
-            facts = self._asked(partial(queries.first, self._who, question))
+            chunk, facts = self._chunk(question, None, partial(queries.first, self._who, question))
             self._require_fit(facts, question.base)
             merged, files = facts, dict(facts["base"]["target"])
-            for number in range(1, queries.chunks(question)):
-                answer = self._asked(partial(queries.more, self._who, question, merged, number))
+            while not chunk.is_last(question):
+                chunk, answer = self._chunk(question, chunk, partial(queries.more, self._who, question, merged))
                 merged = queries.joined(merged, answer)
                 files |= answer.get("object") or {}
             self._doubts = []
@@ -93,16 +105,32 @@ class GitHubForge:
             }
             branches |= self._behind_others(merged, branches, judge)
             branches |= self._updated(merged, branches)
-            branches |= self._blocked(question, merged, branches)
+            existing = (*answers.parents_of(merged), *answers.others_of(merged, question))
+            branches |= blocked(merged, branches, existing, self._binds, signs=self._signs(merged))
             seen = self._repository(question, merged, files, branches, answers.issues_of(merged, judge))
         self._facts = facts
         return seen
+
+    def _chunk(
+        self, question: Question, before: Chunk | None, build: Callable[[Chunk, Parts], Query]
+    ) -> tuple[Chunk, Json]:
+        """The chunk after ``before``, and the answer about it."""
+        while True:
+            chunk = Chunk.of(question, before, self._most)
+            try:
+                return chunk, self._asked(partial(build, chunk))
+            except _TooHeavy as heavy:
+                self._halve(chunk.half, heavy)
+
+    def _halve(self, most: int, heavy: _TooHeavy) -> None:
+        if not most:
+            raise heavy.error from None
+        self._most = most
 
     def _repository(
         self, question: Question, seen: Json, files: Json, branches: Mapping[str, Branch], issues: tuple[Issue, ...]
     ) -> Repository:
         base, commit = seen["base"], seen["base"]["target"]
-        refs = [base, *(seen[f"b{number}"] for number in range(len(question.branches)))]
         return Repository(
             name=seen["nameWithOwner"],
             url=seen["url"],
@@ -122,7 +150,7 @@ class GitHubForge:
             ancestry=tuple(each["oid"] for each in commit["recent"]["nodes"]),
             commits=answers.commits_of(commit, question),
             warnings=(
-                *((_UNSIGNED,) if self._is_personal and any(map(branch_rules.demands_signatures, refs)) else ()),
+                *((_UNSIGNED,) if not self._signs(seen) and branch_rules.demands_signatures(base) else ()),
                 *dict.fromkeys(self._doubts),
             ),
         )
@@ -156,13 +184,26 @@ class GitHubForge:
             }
             if not cursors:
                 break
-            answer = self._asked(partial(queries.further_pulls, self._who, cursors))
-            connections = {number: answer[f"q{number}"] for number in cursors}
+            connections = self._further(cursors)
             for number, connection in connections.items():
                 known = found.get(names[number], branches[names[number]])
                 more, others = answers.pulls_of(connection, base, judge)
                 pulls = (*known.pulls, *more)[: queries.MAX_PULLS]
                 found[names[number]] = known._replace(pulls=pulls, others=(*known.others, *others))
+        return found
+
+    def _further(self, cursors: Mapping[int, tuple[str, str]]) -> dict[int, Json]:
+        """The next page of pull requests of each branch."""
+        left, found = dict(cursors), dict[int, Json]()
+        while left:
+            chunk = dict(islice(left.items(), self._most))
+            try:
+                answer = self._asked(partial(queries.further_pulls, self._who, chunk))
+            except _TooHeavy as heavy:
+                self._halve(len(chunk) // 2, heavy)
+                continue
+            found |= {number: answer[f"q{number}"] for number in chunk}
+            left = {number: cursor for number, cursor in left.items() if number not in chunk}
         return found
 
     def _updated(self, seen: Json, branches: Mapping[str, Branch]) -> Iterator[tuple[str, Branch]]:
@@ -177,17 +218,13 @@ class GitHubForge:
                 pulls = (p._replace(head=commit) if same else p for p, same in zip(branch.pulls, of_it, strict=True))
                 yield branch.name, branch._replace(head=commit, pulls=tuple(pulls))
 
-    def _blocked(self, question: Question, seen: Json, branches: Mapping[str, Branch]) -> Iterator[tuple[str, Branch]]:
-        """Branches that cannot be created, or whose commit cannot be replaced."""
-        others = (*answers.parents_of(seen), *answers.others_of(seen, question))
-        for number, branch in enumerate(branches.values()):
-            ref = seen[f"b{number}"]
-            # GITHUB_TOKEN can be exempted from rulesets only. Of any other token GitHub knows better.
-            is_frozen = seen["viewer"] == JOBS_OWN and branch_rules.forbids_force(ref)
-            is_frozen = is_frozen or any(map(self._binds, branch_rules.freezing_rulesets(ref)))
-            other = "" if branch.head is not None else branch_rules.in_the_way(branch.name, others)
-            if is_frozen or other:
-                yield branch.name, branch._replace(in_the_way=other, is_frozen=is_frozen)
+    def _signs(self, seen: Json) -> bool:
+        """Whether GitHub signs the commits that we make: those of apps, and no person's.
+
+        Source: https://docs.github.com/authentication/managing-commit-signature-verification/
+        about-commit-signature-verification#signature-verification-for-bots
+        """
+        return str(seen["viewer"]).endswith(BOT) if seen["viewer"] else not self._is_personal
 
     def _is_binding(self, ruleset: int) -> bool:
         """Whether a ruleset binds the token. Where GitHub does not tell, the write will."""
@@ -218,12 +255,16 @@ class GitHubForge:
         variables = {"owner": self._who[0], "name": self._who[1]}
         try:
             found = self._asked(lambda _: Query(queries.BRANCHES, variables))
-        except FluxUpgradeError:
+        except (FluxUpgradeError, _TooHeavy):
             return ()
         return [node["name"] for node in (found["refs"] or {"nodes": ()})["nodes"]]
 
     def _asked(self, build: Callable[[Parts], Query]) -> Json:
-        """The ``repository`` of an answer; parts that the token may not see are not asked for again."""
+        """The ``repository`` of an answer; parts that the token may not see are not asked for again.
+
+        Raises _TooHeavy.
+        """
+        is_again = False
         while True:
             response, answer = self._github.graphql(build(self._parts), self._reading)
             self._is_enterprise = _ENTERPRISE in response.headers
@@ -232,6 +273,14 @@ class GitHubForge:
             if not isinstance(answer, dict) or not isinstance(answer.get("errors", []), list):
                 raise refusals.nonsense(self._reading)
             repository, errors = (answer.get("data") or {}).get("repository"), answer.get("errors") or []
+            refusal = refusals.refusal_of(response.status, answer, response.headers)
+            # First of all: such an error may name a part, which the token may see all the same.
+            if refusals.is_too_heavy(refusal):
+                if is_again or not refusals.has_timed_out(refusal):
+                    raise _TooHeavy(self._refusal(response, answer))
+                is_again = True
+                self._github.timing.sleep(_AGAIN)
+                continue
             if not all(map(queries.is_about_parts, errors)):
                 raise self._refusal(response, answer)
             before, self._parts = self._parts, self._parts.without(errors)
@@ -249,4 +298,4 @@ class GitHubForge:
             hint = "check the name, and that the token has read access to its contents"
             return ForbiddenByForge(message, hint=hint)
         attempt = self._reading._replace(permission=queries.permission_for(answer))
-        return refusals.error_of(refusal, attempt, self._github.timing.now())
+        return self._github.refused(refusal, attempt)

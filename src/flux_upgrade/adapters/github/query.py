@@ -14,8 +14,8 @@ from flux_upgrade.adapters.github import branch_rules
 from flux_upgrade.model.forge import Question
 from flux_upgrade.model.markers import DASHBOARD, PENDING, PROOF
 
-MAX_BRANCHES = 50
-MAX_PATHS = 100  # of one query: more of them would come near GitHub's limits of cost and time
+MAX_BRANCHES = 50  # of one query: more of them would come near GitHub's limits of cost and time
+_PATHS = 2  # for each branch of it
 MAX_PULLS = 10  # of one branch, newest first
 MAX_EDITS = 10  # of one body, newest first
 MAX_LOOKUPS = 1000  # of files in the last commits
@@ -53,6 +53,7 @@ fragment Pulls on PullRequestConnection {{
   nodes {{
     id number url state isDraft isCrossRepository baseRefName title body mergeable createdAt closedAt
     mergeStateStatus @include(if: $rules)
+    isInMergeQueue @include(if: $rules)
     labels(first: 50) {{ nodes {{ name }} }}
     autoMergeRequest {{ enabledBy {{ __typename login }} }}
     {_CLOSED}
@@ -126,6 +127,30 @@ class Parts(NamedTuple):
         )
 
 
+class Chunk(NamedTuple):
+    """What one query asks of a question: the numbers of its branches, and of its paths."""
+
+    branches: range
+    paths: range
+
+    @classmethod
+    def of(cls, question: Question, begin: Chunk | None, most: int) -> Chunk:
+        """The chunk after ``begin`` (None: the first), with at most ``most`` branches, and twice as many paths."""
+        branch, path = (0, 0) if begin is None else (begin.branches.stop, begin.paths.stop)
+        return cls(
+            range(branch, min(branch + most, len(question.branches))),
+            range(path, min(path + _PATHS * most, len(question.paths))),
+        )
+
+    @property
+    def half(self) -> int:
+        """The ``most`` of a chunk of half the size; 0 if this one cannot be divided."""
+        return max(len(self.branches), -(-len(self.paths) // _PATHS)) // 2
+
+    def is_last(self, question: Question) -> bool:
+        return (self.branches.stop, self.paths.stop) == (len(question.branches), len(question.paths))
+
+
 def is_about_parts(error: Json) -> bool:
     """Whether an error is about something that can be left out."""
     return not _places(error).isdisjoint({*_ISSUE_LISTS, "status", "viewer", *branch_rules.FIELDS})
@@ -160,25 +185,23 @@ class _Builder:
     def variable(self, name: str, value: object, kind: str = "String!") -> None:
         self._types[name], self._values[name] = kind, value
 
-    def branches(self, question: Question, chunk: int) -> str:
+    def branches(self, question: Question, numbers: range) -> str:
         lines = []
-        start = chunk * MAX_BRANCHES
-        for number, name in enumerate(question.branches[start : start + MAX_BRANCHES], start):
+        asked = question.branches[numbers.start : numbers.stop]
+        for number, name in zip(numbers, asked, strict=True):
             self.variable(f"b{number}", name)
             self.variable(f"r{number}", f"refs/heads/{name}")
             lines.append(f"b{number}: ref(qualifiedName: $r{number}) {{ target {{ ...Head }} ...Rules }}")
             lines.append(f"q{number}: {_PULLS_OF % (f'b{number}', MAX_PULLS, '')}")
-        asked = question.branches[start : start + MAX_BRANCHES]
         for number, name in enumerate(branch_rules.parents_of(asked)):
-            alias = f"w{chunk}_{number}"
+            alias = f"w{numbers.start}_{number}"
             self.variable(alias, f"refs/heads/{name}")
             lines.append(f"{alias}: ref(qualifiedName: ${alias}) {{ prefix name }}")
         return "\n    ".join(lines)
 
-    def files(self, question: Question, chunk: int) -> str:
+    def files(self, question: Question, numbers: range) -> str:
         lines = []
-        start = chunk * MAX_PATHS
-        for number, path in enumerate(question.paths[start : start + MAX_PATHS], start):
+        for number, path in zip(numbers, question.paths[numbers.start : numbers.stop], strict=True):
             self.variable(f"p{number}", path)
             lines.append(f"f{number}: file(path: $p{number}) {{ oid mode type }}")
             lines.append(f"h{number}: history(first: 5, path: $p{number}) {{ nodes {{ message }} }}")
@@ -213,36 +236,34 @@ class _Builder:
         return Query(text, {name: self._values[name] for name in used})
 
 
-def first(who: Who, question: Question, parts: Parts) -> Query:
+def first(who: Who, question: Question, chunk: Chunk, parts: Parts) -> Query:
     builder = _Builder(who, parts)
     field = "defaultBranchRef"
     if question.base:
         builder.variable("base", f"refs/heads/{question.base}")
         field = "ref(qualifiedName: $base)"
-    files = f"{builder.files(question, 0)} {builder.last(question)}".rstrip()
-    branches = builder.branches(question, 0)
+    files = f"{builder.files(question, chunk.paths)} {builder.last(question)}".rstrip()
+    branches = builder.branches(question, chunk.branches)
     lists = PAGED if "/" in question.prefix else PAGED[:1]
     pages = "\n    ".join(builder.list(name, question) for name in lists)
     body = f"{_REPOSITORY}\n    {pages}\n    {_DASHBOARDS}\n    base: {field} {_BASE % files}\n    {branches}"
+    if branches:
+        body += f"\n    {branch_rules.RULESETS}"
     if question.prefix:
         body += f"\n    {_CLOSED_HEADS}"
     return builder.query(body, branch_rules.RULES + (_HEAD + _PULLS if branches else ""), builder.viewer)
 
 
-def more(who: Who, question: Question, seen: Json, number: int, parts: Parts) -> Query:
-    """Chunk ``number`` (from 1) of what ``first`` left out; files at the commit that was ``seen`` so far."""
+def more(who: Who, question: Question, seen: Json, chunk: Chunk, parts: Parts) -> Query:
+    """A chunk of what ``first`` left out; files at the commit that was ``seen`` so far."""
     builder = _Builder(who, parts)
-    files, body = builder.files(question, number), builder.branches(question, number)
+    files, body = builder.files(question, chunk.paths), builder.branches(question, chunk.branches)
     fragments = _HEAD + _PULLS + branch_rules.RULES if body else ""
     body += "".join(f"\n    {builder.list(name, question, cursor)}" for name, cursor in _cursors(seen))
     if files:
         builder.variable("oid", seen["base"]["target"]["oid"], "GitObjectID!")
         body = f"object(oid: $oid) {{ ... on Commit {{\n        {files}\n      }} }}\n    {body}"
     return builder.query(f"\n    {body}", fragments)
-
-
-def chunks(question: Question) -> int:
-    return max(1, -(-len(question.branches) // MAX_BRANCHES), -(-len(question.paths) // MAX_PATHS))
 
 
 def further_pulls(who: Who, cursors: Mapping[int, tuple[str, str]], parts: Parts) -> Query:

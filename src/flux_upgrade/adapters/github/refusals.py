@@ -18,6 +18,7 @@ from flux_upgrade.model.errors import (
     FluxUpgradeError,
     ForbiddenByForge,
     ForgeUnavailable,
+    LimitReached,
     Overtaken,
     RepositoryUnfit,
     SourceUnavailable,
@@ -28,6 +29,8 @@ _LATER = "run flux-upgrade again: it continues where this run ended"
 _NETWORK = f"check the network, the proxy, the API's URL and the CA file; {_LATER}"
 _BLOCK = ("contents: write", "pull-requests: write", "issues: write", "statuses: write")
 """As examples/scheduled.yaml has it."""
+_NAMES = {"statuses": "Commit statuses"}
+"""Permissions that GitHub's pages about tokens and apps call otherwise than workflows do."""
 _ACTIONS_SETTING = (
     "tick Settings > Actions > General > 'Allow GitHub Actions to create and approve pull requests'; if it is "
     "disabled, use an app token"
@@ -88,13 +91,13 @@ _KNOWN: tuple[tuple[str, type[FluxUpgradeError], str], ...] = (
 )
 """What stands in a refusal, in lower case → error and hint; the first that fits."""
 
-_BROKEN = "something went wrong while executing your query"
+_BROKEN = ("something went wrong while executing your query", "timedout")
+_TOO_HEAVY = ("RESOURCE_LIMITS_EXCEEDED", "MAX_NODE_LIMIT_EXCEEDED")
 _TOKEN_DENIED = ("resource not accessible by", "must have push access", "must have admin rights")
+_LEAST_WAIT = 60.0
+"""Seconds to wait for a secondary limit without a time, at least: https://docs.github.com/rest/using-the-rest-api/
+rate-limits-for-the-rest-api#exceeding-the-rate-limit."""
 _DENIED_TYPES = ("FORBIDDEN", "INSUFFICIENT_SCOPES", "NOT_FOUND")
-
-
-class LimitReached(ForgeUnavailable):
-    """To ask again at once would make it worse."""
 
 
 class Attempt(NamedTuple):
@@ -142,20 +145,28 @@ def _sentence(error: object) -> str:
     return f"{where} {error.get('code', '')}"
 
 
+def is_too_heavy(refusal: Refusal) -> bool:
+    """Whether GitHub refuses a query for its size, or may have given up on it because of that."""
+    return not refusal.kinds.isdisjoint(_TOO_HEAVY) or has_timed_out(refusal)
+
+
+def has_timed_out(refusal: Refusal) -> bool:
+    """Whether GitHub gave up on a query, which it says with status 200, too."""
+    text = refusal.text.lower()
+    return any(part in text for part in _BROKEN)
+
+
 def error_of(refusal: Refusal, attempt: Attempt, now: float) -> FluxUpgradeError:
     """What to raise for it; ``now`` in epoch seconds, for the end of a rate limit."""
     text = refusal.text.lower()
     is_limited = "RATE_LIMITED" in refusal.kinds or "rate limit" in text
     if is_limited or failures.is_rate_limited(refusal.status, refusal.headers):
-        wait = failures.asked_wait({**refusal.headers, "x-ratelimit-remaining": "0"}, now)
-        until = "" if wait is None else f" until {failures.utc(now + wait)}"
-        hint = f"wait {'some minutes' if wait is None else 'until then'}; {_LATER}"
-        return LimitReached(f"GitHub's API rate limit is exceeded{until}", hint=hint)
+        return _limit(refusal, now, is_secondary="secondary" in text)
     message = f"GitHub refused to {attempt.doing}: {refusal.text or refusal.status}"
     for part, error, hint in _KNOWN:
         if part in text:
             return error(message, hint=hint)
-    if refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR or _BROKEN in text:
+    if refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR or is_too_heavy(refusal):
         what = f"GitHub returned status {refusal.status}" if refusal.status != HTTPStatus.OK else refusal.text
         return ForgeUnavailable(f"could not {attempt.doing}: {what}", hint=_LATER)
     if refusal.status == HTTPStatus.UNAUTHORIZED:
@@ -168,6 +179,15 @@ def error_of(refusal: Refusal, attempt: Attempt, now: float) -> FluxUpgradeError
     return attempt.otherwise(message, hint=f"check GitHub's message; {_LATER}")
 
 
+def _limit(refusal: Refusal, now: float, *, is_secondary: bool) -> LimitReached:
+    """The error for a rate limit. A secondary one does not end when the hour of the primary one does."""
+    headers = refusal.headers if is_secondary else {**refusal.headers, "x-ratelimit-remaining": "0"}
+    wait = failures.asked_wait(headers, now)
+    until = now + (_LEAST_WAIT if wait is None else wait)
+    message = f"GitHub's API rate limit is exceeded until {failures.utc(until)}"
+    return LimitReached(message, hint=f"wait until then; {_LATER}", until=until)
+
+
 def _permission_hint(text: str, attempt: Attempt) -> str:
     if attempt.has_workflows:
         return _WORKFLOWS
@@ -178,7 +198,9 @@ def _permission_hint(text: str, attempt: Attempt) -> str:
     workflow = f"set `permissions: {{{', '.join(block)}}}` in the workflow's job"
     if level == "read":
         workflow = f"add `{attempt.permission}` to the `permissions` of the workflow's job"
-    right = f"{area.replace('-', ' ').capitalize()}: {'read and write' if level == 'write' else level}"
+    right = (
+        f"{_NAMES.get(area) or area.replace('-', ' ').capitalize()}: {'read and write' if level == 'write' else level}"
+    )
     personal = f"give the token '{right}' for this repository, or a classic token the scope `repo`"
     if "by integration" in text:
         return f"{workflow}, or give the app '{right}'"

@@ -3,16 +3,25 @@
 PyGithub knows paths and bodies. The client knows the token, which PyGithub never
 sees, follows no redirect, and sends a write once: PyGithub by itself would repeat
 a POST whose first copy may have been applied.
+
+A server behind a proxy, or at another port, returns addresses that differ from the
+API's URL. PyGithub would connect to them, or refuse them. Only their paths are used.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
+from urllib.parse import urlsplit
 
 from github.Requester import Requester
 
 from flux_upgrade.adapters.github import api
 from flux_upgrade.adapters.http import origins
+from flux_upgrade.model.text import one_line
+
+_PATH = re.compile(r"/(?:repos|repositories)/.+")
+"""Where the paths that we ask for begin: by name, and by number in the links to further pages."""
 
 
 class Transport(Requester):
@@ -36,6 +45,19 @@ class Transport(Requester):
     def graphql_url(self) -> str:
         return self._github.graphql_url
 
+    def requestJsonAndCheck(  # noqa: N802, PLR0913, PLR0917  (PyGithub's name and arguments)
+        self,
+        verb: str,
+        url: str,
+        parameters: dict[str, Any] | None = None,
+        headers: dict[str, str] | None = None,
+        input: Any | None = None,  # noqa: A002  (PyGithub's name)
+        follow_302_redirect: bool = False,  # noqa: FBT001, FBT002  (as above)
+    ) -> tuple[dict[str, Any], Any]:
+        if not url.startswith("/") and url != self.graphql_url:
+            url = _path_of(url)
+        return super().requestJsonAndCheck(verb, url, parameters, headers, input, follow_302_redirect)
+
     def requestJson(  # noqa: N802, PLR0913, PLR0917  (PyGithub's name and arguments)
         self,
         verb: str,
@@ -47,9 +69,19 @@ class Transport(Requester):
         follow_302_redirect: bool = False,  # noqa: FBT001, FBT002  (as above)
     ) -> tuple[int, dict[str, Any], str]:
         del cnx, follow_302_redirect
-        base = self._github.url
-        # PyGithub asks for a path, or for an address as an object of the API has it.
-        address = f"{base}{url}" if url.startswith("/") else origins.followed(base, url, "names")
+        address = f"{self._github.url}{url}" if url.startswith("/") else url
         address = self.add_parameters_to_url(address, parameters or {})
         response = self._github.send(verb, address, input, headers or {})
         return response.status, dict(response.headers), response.body.decode("utf-8", "replace")
+
+
+def _path_of(address: str) -> str:
+    """The path and query of an address that an object of the API has. Raises NotGitHub."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        parts = urlsplit("")
+    path = None if origins.oddity(address) else _PATH.search(parts.path)
+    if path is None:
+        raise api.NotGitHub(f"{one_line(address)} is not an address of its API")
+    return f"{path[0]}?{parts.query}" if parts.query else path[0]

@@ -26,7 +26,14 @@ from flux_upgrade.adapters.github.extras import ExtrasGiver, Unacceptable
 from flux_upgrade.adapters.github.query import Json
 from flux_upgrade.adapters.github.transport import Transport
 from flux_upgrade.model import forge, markers
-from flux_upgrade.model.errors import DraftsUnavailable, FluxUpgradeError, ForbiddenByForge, ForgeUnavailable, Overtaken
+from flux_upgrade.model.errors import (
+    DraftsUnavailable,
+    FluxUpgradeError,
+    ForbiddenByForge,
+    ForgeUnavailable,
+    LimitReached,
+    Overtaken,
+)
 from flux_upgrade.model.forge import Done
 from flux_upgrade.model.markers import is_same, sealed
 
@@ -127,12 +134,18 @@ class GitHubWrites:
         # The status comes last: where it is missing, a run was cut off, and the next one completes it. And
         # auto-merge is refused where nothing is waited for any more.
         done = self._extras(pull, head, step.extras, is_new=True)
-        body = markers.without_given(step.body, done.refused)
-        if body != step.body:
+        body = markers.with_refused(markers.without_given(step.body, done.missing), done.refused)
+        self._note(pull, step.body, body)
+        error = self._status(head, step.status)
+        self._note(pull, body, markers.with_refused(body, _refused_status(error)))
+        warnings = dict.fromkeys((*done.warnings, *_warned(error)))  # A rate limit is reported once
+        return Done(pull.number, pull.html_url, head, tuple(warnings), tuple(done.missing))
+
+    def _note(self, pull: PullRequest, before: str, body: str) -> None:
+        """Write down what has become of the extras and of the status. A rate limit leaves that to the next run."""
+        if body != before and not self._github.is_limited:
             with self._telling("change the pull request", _PULLS):
                 pull.edit(body=body)
-        warnings = (*done.warnings, *self._status(head, step.status))
-        return Done(pull.number, pull.html_url, head, warnings, tuple(done.refused))
 
     def _update(self, step: forge.UpdatePull) -> Done:
         pull = self._pull(step.pull)
@@ -146,8 +159,8 @@ class GitHubWrites:
             with self._telling("convert the pull request to a draft", _PULLS):
                 pull.convert_to_draft()
         head = self._moved(step.branch, step.before, step.commit)
-        warnings: tuple[str, ...] = () if step.status is None else self._status(head, step.status)
-        refused: tuple[str, ...] = ()
+        error = None if step.status is None else self._status(head, step.status)
+        warnings, missing, refused = _warned(error), tuple[str, ...](), [*_refused_status(error)]
         new = step.body
         # The body will say that it waits for nobody: until it is ready, that is not true.
         if step.make_ready:
@@ -155,12 +168,15 @@ class GitHubWrites:
                 pull.mark_ready_for_review()
         # Nothing merges by itself while it is a draft.
         if step.extras is not None:
-            if warnings:
-                refused = (*step.extras.names, markers.AUTO_MERGE)
+            if isinstance(error, ForgeUnavailable):
+                missing = (*step.extras.names, markers.AUTO_MERGE)
             else:
                 done = self._extras(pull, head, step.extras, is_new=False)
-                warnings, refused = tuple(done.warnings), tuple(done.refused)
-            body = markers.without_given(step.pull.body if new is None else new, refused)
+                warnings, missing = (*warnings, *done.warnings), tuple(done.missing)
+                refused += done.refused
+        if step.extras is not None or error is not None:
+            body = markers.without_given(step.pull.body if new is None else new, missing)
+            body = markers.with_refused(body, refused)
             new = None if is_same(body, step.pull.body) else body
         if step.title is not None or new is not None:
             changes = {"title": step.title, "body": new}
@@ -168,7 +184,7 @@ class GitHubWrites:
         # Last: a label that asked for this is gone only once all of it was done.
         for label in step.drop_labels:
             warnings += self._dropped(step.pull.number, label)
-        return Done(step.pull.number, step.pull.url, head, warnings, refused)
+        return Done(step.pull.number, step.pull.url, head, warnings, missing)
 
     def _update_issue(self, step: forge.UpdateIssue) -> Done:
         """Change an issue as it was looked at: a box that a user has ticked since is not lost. Raises Overtaken."""
@@ -284,14 +300,14 @@ class GitHubWrites:
 
     # What is not worth failing for
 
-    def _status(self, head: str, status: forge.Status) -> tuple[str, ...]:
+    def _status(self, head: str, status: forge.Status) -> FluxUpgradeError | None:
         def post() -> None:
             commit = Commit(self._transport, {}, {"url": f"{self._url}/commits/{head}", "sha": head}, completed=True)
             commit.create_status(
                 status.state, target_url=status.url or NotSet, description=status.description, context=status.context
             )
 
-        return self._tried(f"set the status {status.context}", _STATUSES, post)
+        return self._failure(f"set the status {status.context}", post, permission=_STATUSES)
 
     def _extras(self, pull: PullRequest, head: str, extras: forge.Extras, *, is_new: bool) -> ExtrasGiver:
         """Give them: what did not work is in the answer."""
@@ -306,7 +322,7 @@ class GitHubWrites:
             )
             giver.warnings += _warned(error)
             # What GitHub does not want is not tried again in every run.
-            giver.refused += [markers.AUTO_MERGE] if isinstance(error, ForgeUnavailable) else []
+            giver.missing += [markers.AUTO_MERGE] if isinstance(error, ForgeUnavailable) else []
         return giver
 
     def _dropped(self, number: int, label: str) -> tuple[str, ...]:
@@ -329,8 +345,7 @@ class GitHubWrites:
             except Overtaken:
                 break
             except FluxUpgradeError as error:
-                is_limit = isinstance(error, refusals.LimitReached)
-                may_pass = isinstance(error, ForgeUnavailable) and not is_limit
+                may_pass = isinstance(error, ForgeUnavailable) and not isinstance(error, LimitReached)
                 if is_last or not may_pass:
                     return error
                 self._github.timing.sleep(_AGAIN)
@@ -362,7 +377,11 @@ class GitHubWrites:
                 yield
         except GithubException as error:
             refusal = refusals.refusal_of(error.status, error.data, error.headers or {})
-            raise refusals.error_of(refusal, attempt, self._github.timing.now()) from None
+            raise self._github.refused(refusal, attempt) from None
+
+
+def _refused_status(error: FluxUpgradeError | None) -> tuple[str, ...]:
+    return (markers.STATUS,) if isinstance(error, ForbiddenByForge) else ()
 
 
 def _warned(error: FluxUpgradeError | None) -> tuple[str, ...]:

@@ -112,7 +112,7 @@ class Egress(NamedTuple):
     patterns: Callable[[], Iterable[str]]
     """``HOST``, ``HOST:PORT`` or ``*.DOMAIN``; asked for when a host is not public."""
     has_credentials: Callable[[str], bool]  # Whether the user has some for a registry, ``HOST`` or ``HOST:PORT``
-    hint: str  # How a host is allowed, with ``{host}`` where it is named
+    hint: Callable[[str], str]  # How the host is allowed
     resolve: Resolve = resolved
 
     def allows(self, host: str, port: int) -> bool:
@@ -155,7 +155,7 @@ class Egress(NamedTuple):
 
     def _refused(self, host: str, port: int, why: str) -> HostNotAllowed:
         place = _place(host) + ("" if port in origins.PORTS.values() else f":{port}")
-        return HostNotAllowed(f"{place} {why}, and is not allowed", hint=self.hint.format(host=place))
+        return HostNotAllowed(f"{place} {why}, and is not allowed", hint=self.hint(place))
 
 
 def _never(host: str) -> HostNotAllowed:

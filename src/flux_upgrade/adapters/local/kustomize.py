@@ -39,7 +39,7 @@ Go's client asks a proxy that cannot be there (net/http: ProxyFromEnvironment)."
 def find(path: str, environment: Mapping[str, str], timeout: float = 120.0) -> Kustomize | None:
     """The first of the programs on ``path`` (folders with ``:`` between); None: there is none of them.
 
-    It is run with ``environment`` and no more in its environment than keeps it offline, for at most ``timeout``
+    It is run by ``programs.run_isolated`` with ``environment`` and what keeps it offline, for at most ``timeout``
     seconds.
     """
     for name in _ARGUMENTS:
@@ -89,7 +89,7 @@ class Kustomize(NamedTuple):
             words = {"folder": os.path.join(root, folder), "name": name}
             command = (self.program, *(each.format(**words) for each in _ARGUMENTS[self.name]), *more)
             try:
-                done = programs.run(command, {**self.environment, **_OFFLINE}, self.timeout, root)
+                done = programs.run_isolated(command, {**self.environment, **_OFFLINE}, self.timeout, root)
             except programs.CannotRun as error:
                 raise self._failed(str(error)) from error
             if done.returncode != 0:

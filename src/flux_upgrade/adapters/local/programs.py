@@ -15,6 +15,17 @@ if TYPE_CHECKING:
     from subprocess import CompletedProcess
 
 
+_NO_CLUSTER = """\
+apiVersion: v1
+kind: Config
+current-context: none
+contexts: [{name: none, context: {cluster: none, user: none}}]
+clusters: [{name: none, cluster: {server: 'http://127.0.0.1:0'}}]
+users: [{name: none, user: {}}]
+"""
+"""A kubeconfig with a server that nothing can be."""
+
+
 class CannotRun(Exception):
     """A program did not begin, or did not end in time: in words that follow its name."""
 
@@ -60,11 +71,28 @@ def run(
         raise CannotRun(f"{error.strerror}") from error
 
 
+def run_isolated(
+    command: Sequence[str], environment: Mapping[str, str], timeout: float, folder: str | None = None
+) -> CompletedProcess[bytes]:
+    """As ``run``, for a program that must reach no cluster: with an empty home, and without the user's kubeconfig.
+
+    Without any kubeconfig, kubectl would ask for the version of a cluster at localhost:8080.
+    """
+    from tempfile import TemporaryDirectory  # late, as in `run`
+
+    with TemporaryDirectory(prefix="flux-upgrade-") as place:
+        home, kubeconfig = os.path.join(place, "home"), os.path.join(place, "kubeconfig")
+        os.mkdir(home)
+        with open(kubeconfig, "x", encoding="ascii") as file:
+            file.write(_NO_CLUSTER)
+        isolated = {**environment, "HOME": home, "KUBECONFIG": kubeconfig, "KUBERC": "off"}
+        return run(command, isolated, timeout, folder)
+
+
 class LocalFluxCli:
     """The port FluxCli: the first ``flux`` on ``path`` (folders with ``:`` between).
 
-    It is run with ``environment`` and nothing else in its environment, without a
-    shell, for at most ``timeout`` seconds.
+    It is run by ``run_isolated`` with ``environment``, for at most ``timeout`` seconds.
     """
 
     def __init__(self, path: str, environment: Mapping[str, str], timeout: float = 60.0) -> None:
@@ -99,7 +127,7 @@ class LocalFluxCli:
         if self._program is None:
             raise self._failed("it is not on PATH")
         try:
-            done = run((self._program, *arguments), self._environment, self._timeout)
+            done = run_isolated((self._program, *arguments), self._environment, self._timeout)
         except CannotRun as error:
             raise self._failed(str(error)) from error
         if done.returncode != 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import IO
 
 from flux_upgrade.model.markdown import shortened
@@ -14,10 +15,10 @@ _CLEAR = "\r\x1b[K"
 class TerminalLine:
     """The port Progress: a line that is written over, and gone in the end."""
 
-    def __init__(self, err: IO[str], width: int) -> None:
+    def __init__(self, err: IO[str], width: int, mask: Callable[[str], str] = str) -> None:
         import threading  # late: only a terminal has such a line
 
-        self._err, self._width = err, width
+        self._err, self._width, self._mask = err, width, mask
         self._text = ""
         self._is_late = False  # Whether it is time to show it
         self._is_there = False  # Whether the line is on the screen
@@ -29,7 +30,7 @@ class TerminalLine:
 
     def doing(self, what: str) -> None:
         with self._lock:
-            self._text = what
+            self._text = self._mask(what)
             if self._is_late:
                 self._write()
 
@@ -64,8 +65,8 @@ class TerminalLine:
 class LogLines:
     """The port Progress: a line for each thing that the run does."""
 
-    def __init__(self, err: IO[str]) -> None:
-        self._err, self._last = err, ""
+    def __init__(self, err: IO[str], mask: Callable[[str], str] = str) -> None:
+        self._err, self._mask, self._last = err, mask, ""
 
     def doing(self, what: str) -> None:
         if what != self._last:
@@ -73,7 +74,7 @@ class LogLines:
             self.waiting(what)
 
     def waiting(self, why: str) -> None:
-        self._err.write(f"flux-upgrade: {one_line(why)}\n")
+        self._err.write(f"flux-upgrade: {one_line(self._mask(why))}\n")
         self._err.flush()
 
     def clear(self) -> None:

@@ -204,18 +204,19 @@ def closing(body: str, state: MarkerState, why: str) -> str:
     """
     said = f"**Closed:** {plain(why)}"
     before = markers.text_of(body)
-    if before is None:
-        return "\n\n".join(filter(None, (body.rstrip(), markers.block(said, state))))
-    text = before if before.startswith(said) else f"{said}\n\n{before}"
-    return markers.replaced(body, markers.block(text, state)) or body
+    text = said if before is None else before if before.startswith(said) else f"{said}\n\n{before}"
+    return markers.restored(body, markers.block(text, state))
 
 
 def held(body: str, state: MarkerState, hold: Hold) -> str:
-    """``body`` with what is in the way above our text, and ``state``, which says that it waits."""
+    """``body`` with what is in the way above our text, and ``state``, which says that it waits.
+
+    If a person has removed our block, it is put below.
+    """
     hint = f" {prose(hold.hint[:1].upper() + hold.hint[1:])}." if hold.hint else ""
     said = f"{_HELD} ({code(hold.reason)}): {prose(hold.detail)}.{hint} flux-upgrade recreates it after that."
     # As a person's browser sends it.
     before = (markers.text_of(body) or "").replace("\r\n", "\n")
     first, _, rest = before.partition("\n\n")
     text = rest if first.startswith(_HELD) else "\n\n".join(filter(None, (first, rest)))
-    return markers.replaced(body, markers.block(f"{said}\n\n{text}", state)) or body
+    return markers.restored(body, markers.block(f"{said}\n\n{text}", state))
