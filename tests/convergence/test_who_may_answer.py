@@ -95,8 +95,7 @@ def _is_approved(fleet: Fleet) -> bool:
 def test_an_approval_of_a_user_who_may_write_counts(approve: Callable[..., None], role: str, draft: Fleet) -> None:
     approve(draft, _user(draft, role))
     assert _is_approved(draft)
-    if approve is not _without_our_text:
-        fleet_rests(draft)
+    fleet_rests(draft)
 
 
 @pytest.mark.parametrize("role", OTHERS)
@@ -104,8 +103,7 @@ def test_an_approval_of_a_user_who_may_write_counts(approve: Callable[..., None]
 def test_an_approval_of_anybody_else_does_not_count(approve: Callable[..., None], role: str, draft: Fleet) -> None:
     approve(draft, _user(draft, role))
     assert not _is_approved(draft)
-    if approve is not _without_our_text:
-        fleet_rests(draft)
+    fleet_rests(draft)
     newer(draft)
     assert not _is_approved(draft)
 
@@ -127,6 +125,26 @@ def test_only_users_who_may_write_have_pushed_commits_discarded(how: str, role: 
     patch.run()
     assert (patch.repository.head(PATCH) != pushed) == (role in WRITERS)
     fleet_rests(patch)
+
+
+@pytest.mark.parametrize("role", OTHERS)
+def test_a_box_without_our_text_around_it_asks_for_nothing(role: str, patch: Fleet) -> None:
+    pushed = patch.people.push(PATCH, {"NOTES.md": b"mine\n"})
+    patch.run()
+    _user(patch, role).edit(1, body=f"Please.\n\n- [x] <!-- flux-upgrade:{markers.REBASE} --> now\n")
+    for _ in range(3):
+        patch.run()
+        assert patch.repository.head(PATCH) == pushed
+
+
+def test_a_box_outside_of_our_text_asks_for_nothing_once_we_have_written_the_body_again(patch: Fleet) -> None:
+    body = patch.repository.pulls[1].body
+    _user(patch, "triage").edit(1, body=f"- [x] <!-- flux-upgrade:{markers.REBASE} --> now\n\n{body}")
+    patch.run()
+    pushed = patch.people.push(PATCH, {"NOTES.md": b"mine\n"})
+    for _ in range(3):
+        patch.run()
+        assert patch.repository.head(PATCH) == pushed
 
 
 @pytest.mark.parametrize("role", [*WRITERS, *OTHERS])

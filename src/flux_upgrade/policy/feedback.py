@@ -238,13 +238,16 @@ def believed_body(answered: PullRequest | Issue) -> str:
 
 
 def accepted(pull: PullRequest) -> list[str]:
-    """Return the entries of ticked boxes that accept a break, if only users who may write edited the body."""
-    return markers.accepted(pull.body) if pull.answers.body else []
+    """Return the entries of ticked boxes that accept a break, if only users who may write edited the body.
+
+    Boxes outside of our block do not count: we never write those, so they outlive the edit that put them there.
+    """
+    return markers.accepted(markers.text_of(pull.body) or "") if pull.answers.body else []
 
 
 def has_confirmed(pull: PullRequest, box: str) -> bool:
     """Whether a box that makes a decision less careful is ticked, and only users who may write edited the body."""
-    return pull.answers.body and markers.is_ticked(pull.body, box)
+    return pull.answers.body and box in markers.ticked(pull.body)
 
 
 def _is_open(pull: PullRequest) -> bool:

@@ -107,9 +107,11 @@ class _Case(NamedTuple):
     doubts: list[str]
 
     def is_trusted(self) -> bool:
-        """Whether all who edited the body since we wrote it may write. Without our block there is nothing to trust."""
+        """Whether all who edited the body since we wrote it may write."""
         edited = self.node["lastEditedAt"]
-        if edited is None or markers.text_of(str(self.node["body"])) is None:
+        is_mute = self.node["state"] != "OPEN" and markers.text_of(str(self.node["body"])) is None
+        if edited is None or is_mute:
+            # Without our block, one that is closed has nothing to believe, and no place to record an answer.
             return True
         verdicts = {editor: self._asked(editor) for editor in _editors(self.node, self.accounts)}
         if verdicts:
