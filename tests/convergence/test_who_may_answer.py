@@ -420,7 +420,7 @@ def test_a_merged_branch_with_a_commit_of_a_user_stays(patch: Fleet) -> None:
 
 @pytest.mark.parametrize("is_classic", [False, True])
 def test_a_branch_that_may_not_be_deleted_stays(patch: Fleet, *, is_classic: bool) -> None:
-    patch.repository.settings.rules = (Rule("DELETION", "flux-upgrade/*", is_classic=is_classic),)
+    patch.repository.settings.rules = (Rule("DELETION", "flux-upgrade/**/*", is_classic=is_classic),)
     patch.people.merge(1)
     ran = patch.run()
     assert (ran.code, ran.writes) == (0, ())

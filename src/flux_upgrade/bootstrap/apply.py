@@ -21,7 +21,14 @@ from flux_upgrade.planning.proposal import Action, ProposalContext
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.feedback import state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.pullrequests.desired import DesiredPull, Reconciliation, is_planned, reconcile_branch, unless_queued
+from flux_upgrade.pullrequests.desired import (
+    DesiredPull,
+    Reconciliation,
+    is_planned,
+    reconcile_branch,
+    rejections,
+    unless_queued,
+)
 from flux_upgrade.pullrequests.reconcile import reconcile_without
 from flux_upgrade.pullrequests.rounds import after, carry_out, may_change, rounds, with_lost_answer
 
@@ -107,10 +114,10 @@ def reconcile_bootstrap(
     pull = branch.open_pull
     if not proposal.changes:
         return reconcile_without(branch, None, *_DONE) if pull is not None else Reconciliation()
-    if pull is None and not branch.elsewhere and not proposal.is_asked:
+    if (pull is None or not pull.answers.reopened) and not branch.elsewhere and not proposal.is_asked:
         answer = _answer(proposal, branch)
         if answer is not None:
-            return Reconciliation(hold=answer)
+            return Reconciliation(rejections(branch), hold=answer, pull=pull)
     desired = DesiredPull(
         branch=proposal.branch,
         digest=text.plan_digest(proposal),
@@ -131,7 +138,7 @@ def _answer(proposal: Bootstrap, branch: Branch) -> Hold | None:
     state = state_of(last) if last is not None else None
     if last is None or state is None or state.subject != SUBJECT:
         return None
-    if last.state is PullState.CLOSED and not state.closed:
+    if (last.state is PullState.CLOSED or not last.answers.reopened) and not state.closed:
         return Hold(
             HoldReason.CLOSED_BY_HUMAN, f"{last.url} was closed", _BY_HAND, target=state.target, since=last.closed_at
         )

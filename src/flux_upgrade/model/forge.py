@@ -39,6 +39,8 @@ class Answers(NamedTuple):
     """
 
     ready: bool | None = True  # Whether a user who may write marked it ready; None if nobody did
+    is_readied_by_us: bool = False  # That user is the token's own account
+    approved_at: str = ""  # When a user who may write added the approving label to one that is ready, RFC 3339, UTC
     reopened: bool = True  # Whether a user who may write reopened it, or nobody did
     body: bool = True  # Whether all who edited the body since flux-upgrade wrote it may write
     labels: tuple[str, ...] = ()  # Labels of flux-upgrade that another user added; ``labels`` leaves them out
@@ -70,6 +72,7 @@ class PullRequest(NamedTuple):
     is_queued: bool = False  # It is in the merge queue, which any change would remove it from
     is_rebase_asked: bool = False  # A box of the dashboard asks for what its own rebase box does
     author: str = ""  # Login of who opened it, as ``CommitStatus.creator``
+    begun: Commit | None = None  # Its first commit: ours as a rule, whatever was pushed later
     answers: Answers = Answers()
 
 
@@ -99,6 +102,7 @@ class Branch(NamedTuple):
     is_frozen: bool = False  # The repository's rules keep us from replacing its head
     forbids_creation: bool = False  # It does not exist, and the repository's rules keep us from creating it
     needs_signature: bool = False  # The repository's rules require signed commits on it, and ours would not be
+    is_unread: bool = False  # Forks have so many pull requests of its name that ours may not be among those listed
     elsewhere: str = ""  # Address of an open pull request of it into another base; empty where there is none
     others: tuple[PullRequest, ...] = ()
     """Pull requests of it into the base that other accounts opened. They answer nothing, and are never updated."""

@@ -109,9 +109,13 @@ def path_entry(path: str, target: str, highest: str) -> str:
     return digest_of(path) + (f"@{target}" if target != highest else "")
 
 
+ANY_PATH = "*"
+"""Of ``MarkerState.paths``: which files it is about is not known any more, so it is about all of its group."""
+
+
 def target_of(state: MarkerState, path: str) -> Version | None:
     """The release that ``path`` goes to; None where the state is not about it."""
-    if not state.paths:
+    if not state.paths or ANY_PATH in state.paths:
         return state.target
     targets = dict(entry.partition("@")[::2] for entry in state.paths)
     digest = digest_of(path)

@@ -62,10 +62,10 @@ def feedback_of(  # noqa: PLR0913 three sources, and the four facts that select 
                 moved.append(state)
         approved += _still_of(branch, given, current)
     for issue, state in _newest(issues, group, path):
-        if issue.is_open and state.group == group:
+        if issue.is_open and issue.answers.reopened and state.group == group:
             stored += state.stored
             approved += [_proposed(state, path)] if APPROVED in issue.labels else []
-        elif not issue.is_open and _is_refused(state, issue):
+        elif (not issue.is_open or not issue.answers.reopened) and _is_refused(state, issue):
             rejections.append(_closed(BumpKind(state.subject), state.target, issue))
     migrated, since, unmigrated = _migrated(all_pulls, path, current)
     # An approved minor that runs by now does not approve its later patches: each is approved by itself.
@@ -96,8 +96,8 @@ def _pulls_of(branch: Branch, former: Iterable[Branch], path: str) -> list[tuple
         for each in former
         if each.name.rpartition("/")[2] == kind
         for pull in each.pulls
-        # One without paths may be about any file: it counts only if a stranger may have changed them.
-        if (state := state_of(pull)) and (state.paths or not pull.answers.body) and markers.target_of(state, path)
+        # One without paths may be about any file.
+        if (state := state_of(pull)) and state.paths and markers.target_of(state, path)
     ]
     return sorted([*own, *theirs], key=lambda each: each[0].number, reverse=True) if theirs else own
 
@@ -154,7 +154,7 @@ def _newest(issues: Iterable[Issue], group: str, path: str) -> Iterable[tuple[Is
     """The newest issue for each kind of bump: of an update group, or about a file that had another group."""
     found: dict[str, tuple[Issue, markers.MarkerState]] = {}
     for issue in sorted(issues, key=lambda issue: issue.number):
-        state = state_of(issue) if issue.is_own else None
+        state = state_of(issue) if is_believed(issue) else None
         if state is None or state.subject not in set(BumpKind):
             continue
         # A run about an artifact has groups of its own, see ``clusters.groups.of_artifact``.
@@ -197,15 +197,15 @@ def state_of(answered: PullRequest | Issue) -> markers.MarkerState | None:
     It is read from the commit if the body lost it, or if a user without write access edited the body.
     """
     state = markers.state_of(answered.body)
-    head = answered.head if isinstance(answered, PullRequest) else None
     if state is not None and answered.answers.body:
         return state
-    committed = _committed(head) if head is not None else None
+    commits = (answered.begun, answered.head) if isinstance(answered, PullRequest) else ()
+    committed = next(filter(None, map(_committed, filter(None, commits))), None)
     return committed if state is None else _doubted(state, committed or state)
 
 
-def _committed(head: Commit) -> markers.MarkerState | None:
-    trailers = markers.trailers(head.message)
+def _committed(commit: Commit) -> markers.MarkerState | None:
+    trailers = markers.trailers(commit.message)
     names = (markers.GROUP, markers.SUBJECT, markers.TARGET, markers.APPROVAL)
     group, subject, target, approval = (trailers.get(name, "") for name in names)
     if not (group and subject and target):
@@ -216,20 +216,23 @@ def _committed(head: Commit) -> markers.MarkerState | None:
 def _doubted(state: markers.MarkerState, known: markers.MarkerState) -> markers.MarkerState:
     """Return what may be believed of a state that a stranger may have written: what makes no decision less careful.
 
-    Without paths, it is about all files of its group.
     ``known``: what the commit says, or the state itself for want of a commit.
     """
-    doubted = markers.MarkerState(known.group, known.subject, known.target)
-    return doubted._replace(
+    return markers.MarkerState(
+        known.group,
+        known.subject,
+        known.target,
         approval=known.approval if known is not state else "",
         title=state.title,
-        stopped=state.stopped,
-        failed=state.failed,
-        migrate=state.migrate,
-        held=state.held,
+        paths=(markers.ANY_PATH,),
         config=state.config,
         given=tuple(sorted({*state.given, markers.AUTO_MERGE})),  # What merges by itself is not turned on again
     )
+
+
+def is_believed(issue: Issue) -> bool:
+    """Whether an issue is ours. Nothing but its body tells what it is about, so no stranger may have edited it."""
+    return issue.is_own and issue.answers.body
 
 
 def believed_body(answered: PullRequest | Issue) -> str:
@@ -262,7 +265,7 @@ def issue_of(repository: Repository, slug: str, bump_kind: str) -> Issue | None:
 
 def issues_of(repository: Repository, slug: str, bump_kind: str) -> tuple[Issue, ...]:
     """Those that are open, oldest first: two runs at once make two, for issues may be alike."""
-    states = ((issue, state_of(issue)) for issue in repository.issues if issue.is_own)
+    states = ((issue, state_of(issue)) for issue in repository.issues if is_believed(issue))
     found = (
         issue
         for issue, state in states
@@ -292,16 +295,28 @@ def _approvals(state: markers.MarkerState, pull: PullRequest, path: str) -> Iter
     # Whatever was approved of a patch, it was the one in the pull request: another file's may be another one.
     given = proposed if state.approval and is_patch else state.approval
     # Whether a patch had to wait only our block tells, and an approval would keep a later one away.
-    is_mute = markers.state_of(pull.body) is None and not is_patch
+    is_mute = (markers.state_of(pull.body) is None or not pull.answers.body) and not is_patch
     if APPROVED in pull.labels:
         yield proposed
-    elif not pull.is_draft and not state.held and (given or (pull.answers.ready and (state.pending or is_mute))):
+    elif not pull.is_draft and not state.held and (given or _is_marked_ready(pull, state, is_mute=is_mute)):
         # Marked ready by a person, or by us once a person had approved; or whoever took our block
         # out of the body saw what is ready.
         yield given or proposed
     elif state.pending and given:
         # A run approved it, and was cut off before it had marked it ready.
         yield given
+
+
+def _is_marked_ready(pull: PullRequest, state: markers.MarkerState, *, is_mute: bool) -> bool:
+    """Whether a pull request that is ready was approved by whoever made it so.
+
+    If its state is lost, we may have marked it ready for another reason than an approval, unless there was a label.
+    """
+    answers = pull.answers
+    if state.pending and answers.body:
+        return bool(answers.ready)
+    is_approved = bool(answers.approved_at) if answers.is_readied_by_us else bool(answers.ready)
+    return is_mute and is_approved
 
 
 def _approved_since(pulls: Iterable[tuple[PullRequest, markers.MarkerState]], path: str) -> Iterator[str]:
@@ -334,7 +349,9 @@ def _refusals(state: markers.MarkerState, pull: PullRequest, path: str, current:
             # When it was reverted nobody tells; `closed_at` is when it was merged.
             yield Rejection(bump_kind, target, HoldReason.REVERTED, "", pull.url)
     elif pull.state is PullState.CLOSED or (pull.state is PullState.OPEN and not pull.answers.reopened):
-        if _is_refused(state, pull):
+        # Whoever closes what a stranger reopened does not withdraw the refusal before.
+        is_still = pull.state is PullState.CLOSED and not pull.answers.reopened
+        if is_still or _is_refused(state, pull):
             yield _closed(bump_kind, state.target, pull)
     elif markers.is_ticked(pull.body, markers.SKIP):
         yield _closed(bump_kind, state.target, pull)

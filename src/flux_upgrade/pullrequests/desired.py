@@ -136,6 +136,8 @@ def unless_queued(reconciliation: Reconciliation) -> Reconciliation:
 def _reconciled(desired: DesiredPull, repository: Repository, branch: Branch) -> Reconciliation:
     if branch.elsewhere:
         return Reconciliation(hold=_taken(branch))
+    if branch.is_unread:
+        return Reconciliation(hold=_drowned(branch), pull=branch.open_pull)
     if branch.open_pull is not None:
         return _update(desired, repository, branch.open_pull)
     # A branch without an open pull request is ours, or was merged as it is.
@@ -303,6 +305,11 @@ def _blocked(branch: Branch, steps: Iterable[Step]) -> Hold | None:
         fact = f"the repository's rules forbid force pushes or updates of {branch.name}"
         return Hold(HoldReason.BRANCH_BLOCKED, fact, _UNFREEZE)
     return None
+
+
+def _drowned(branch: Branch) -> Hold:
+    fact = f"forks have so many pull requests from a branch named {branch.name} that GitHub does not list ours"
+    return Hold(HoldReason.BRANCH_BLOCKED, fact, "set another `branch-prefix` in the config file")
 
 
 def _taken(branch: Branch) -> Hold:

@@ -38,7 +38,7 @@ def failures(inventory: Inventory, repository: Repository) -> Iterator[FailedUpg
 def comment(failed: FailedUpgrade) -> CommentPull | None:
     """None: the pull request remembers that it was written."""
     text, state = markers.text_of(believed_body(failed.pull)), state_of(failed.pull)
-    if text is None or state is None or state.failed:
+    if text is None or state is None or state.failed or failed.pull.answers.is_unknown:
         return None
     body = markers.replaced(failed.pull.body, markers.block(text, _reported(failed, state)))
     if body is None:

@@ -169,8 +169,9 @@ def _with_approval(step: Step, desired: DesiredPull) -> Iterator[Step]:
     if not isinstance(step, UpdatePull) or not step.make_ready:
         yield step
         return
-    step = step._replace(extras=(step.extras or Extras())._replace(auto_merge=desired.extras.auto_merge))
     pull, state = step.pull, desired.state_on(step.pull)
+    merges = desired.extras.auto_merge and pull.answers.body
+    step = step._replace(extras=(step.extras or Extras())._replace(auto_merge=merges))
     body = None
     if state.approval.startswith("v") and state_before(pull).approval != state.approval:
         body = new_body(pull.body, desired.body(state._replace(pending=True)))

@@ -17,7 +17,7 @@ from flux_upgrade.model.forge import (
     is_merged,
 )
 from flux_upgrade.planning.proposal import Action, Result
-from flux_upgrade.policy.feedback import believed_body, state_of
+from flux_upgrade.policy.feedback import believed_body, is_believed, state_of
 
 Tidying = RecordAnswers | UpdateIssue | DeleteBranch
 
@@ -38,7 +38,7 @@ def tidying(repository: Repository, results: Iterable[Result], names: Collection
                 yield RecordAnswers(pull, body)
     for issue in repository.issues:
         body, state = _recorded(issue), state_of(issue)
-        if issue.is_own and body is not None and state is not None and state.group not in groups:
+        if is_believed(issue) and body is not None and state is not None and state.group not in groups:
             yield UpdateIssue(issue, body)
     for branch in branches:
         if branch.name not in busy and branch.head is not None and _is_finished(branch):

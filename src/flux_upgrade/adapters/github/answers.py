@@ -167,6 +167,7 @@ def _pull(node: Json, base: Json, answers: Answers) -> PullRequest:
         is_queued=bool(node.get("isInMergeQueue")),
         merges_for=login_of(node["autoMergeRequest"]["enabledBy"]) if node["autoMergeRequest"] else None,
         author=login_of(node["author"]),
+        begun=_commit(node["begun"]["nodes"][0]["commit"]) if node["begun"]["nodes"] else None,
         answers=answers,
     )
 

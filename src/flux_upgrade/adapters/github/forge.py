@@ -175,14 +175,16 @@ class GitHubForge:
         names, base = list(branches), seen["base"]
         found: dict[str, Branch] = {}
         connections = {number: seen[f"q{number}"] for number in range(len(names))}
-        for _ in range(_MAX_FURTHER):
+        for page in range(_MAX_FURTHER + 1):
             cursors = {
                 number: (names[number], cursor)
                 for number, connection in connections.items()
                 if (cursor := answers.cursor_of(connection, judge))
                 and len(found.get(names[number], branches[names[number]]).pulls) < queries.MAX_PULLS
             }
-            if not cursors:
+            if page == _MAX_FURTHER:
+                found |= {name: found[name]._replace(is_unread=True) for name, _ in cursors.values()}
+            if page == _MAX_FURTHER or not cursors:
                 break
             connections = self._further(cursors)
             for number, connection in connections.items():

@@ -17,7 +17,7 @@ from flux_upgrade.model.markers import DASHBOARD, PENDING, PROOF
 MAX_BRANCHES = 50  # of one query: more of them would come near GitHub's limits of cost and time
 _PATHS = 2  # for each branch of it
 MAX_PULLS = 10  # of one branch, newest first
-MAX_EDITS = 10  # of one body, newest first
+MAX_EDITS = 100  # of one body, newest first
 MAX_LOOKUPS = 1000  # of files in the last commits
 _LEAST_COMMITS = 10
 PAGED = ("issues", "refs")
@@ -42,7 +42,7 @@ _EDITS = f"""author {_WHO} viewerDidAuthor lastEditedAt
     reopened: timelineItems(last: 1, itemTypes: [REOPENED_EVENT]) {{
       nodes {{ ... on ReopenedEvent {{ createdAt actor {_WHO} }} }}
     }}
-    labeled: timelineItems(last: 10, itemTypes: [LABELED_EVENT]) {{
+    labeled: timelineItems(last: 50, itemTypes: [LABELED_EVENT]) {{
       nodes {{ ... on LabeledEvent {{ createdAt actor {_WHO} label {{ name }} }} }}
     }}"""
 """Who opened and edited a pull request or an issue, and who answered it: see ``who_may``."""
@@ -62,6 +62,7 @@ fragment Pulls on PullRequestConnection {{
       nodes {{ ... on ReadyForReviewEvent {{ createdAt actor {_WHO} }} }}
     }}
     commits(last: 1) {{ nodes {{ commit {{ ...Head }} }} }}
+    begun: commits(first: 1) {{ nodes {{ commit {{ ...Head }} }} }}
   }}
 }}"""
 _NEWEST = "{field: CREATED_AT, direction: DESC}"

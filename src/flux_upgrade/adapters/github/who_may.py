@@ -33,10 +33,13 @@ class Event(NamedTuple):
 
 
 def login_of(actor: Json | None) -> str:
-    """Return a login as the REST API writes it: GraphQL leaves ``[bot]`` out. Empty for an account that is gone."""
-    if actor is None:
-        return ""
-    return f"{actor['login']}{_BOT}" if actor["__typename"] == "Bot" else str(actor["login"])
+    """Return a login as the REST API writes it: GraphQL leaves ``[bot]`` out.
+
+    Empty for an account that is gone, and for one that is neither a user nor an app, like a mannequin.
+    """
+    kind = "" if actor is None else actor["__typename"]
+    login = "" if actor is None else str(actor["login"])
+    return {"Bot": f"{login}{_BOT}", "User": login}.get(kind, "")
 
 
 class Accounts(NamedTuple):
@@ -56,10 +59,11 @@ class Accounts(NamedTuple):
     def acts_as(self, login: str) -> bool:
         """Whether what ``login`` did is what flux-upgrade or its token's owner did.
 
-        A configured user is asked about like any other: they may have left.
+        A configured user is asked about like any other: they may have left. ``JOBS_OWN`` may be any workflow, unless
+        it is the token's account or configured.
         """
-        is_viewer = bool(login) and login.lower() == self.viewer.lower()
-        return is_viewer or (login.endswith(_BOT) and self.has(login))
+        configured = {name.lower() for name in self.configured if name.endswith(_BOT)}
+        return bool(login) and login.lower() in {self.viewer.lower(), *configured}
 
 
 class Judge(NamedTuple):
@@ -79,9 +83,11 @@ class Judge(NamedTuple):
         known = markers.answers_of(str(node["body"])) if is_trusted else ()
         is_open = node["state"] == "OPEN"
         ready = _last(node, "readied", "ready") if is_open and not node.get("isDraft") else None
-        reopened = _last(node, "reopened", "reopened") if is_open else None
+        reopened = _last(node, "reopened", "reopened") if node["state"] != "MERGED" else None
         answers = Answers(
             ready=None if ready is None else case.counts(ready, known, "marked it ready for review"),
+            is_readied_by_us=ready is not None and accounts.acts_as(ready.actor),
+            approved_at=max((event.at for event in _approvals(node) if case.counts(event, known, "")), default=""),
             reopened=reopened is None or case.counts(reopened, known, "reopened it"),
             body=is_trusted,
             labels=tuple(
@@ -109,10 +115,12 @@ class _Case(NamedTuple):
     def is_trusted(self) -> bool:
         """Whether all who edited the body since we wrote it may write."""
         edited = self.node["lastEditedAt"]
-        is_mute = self.node["state"] != "OPEN" and markers.text_of(str(self.node["body"])) is None
-        if edited is None or is_mute:
-            # Without our block, one that is closed has nothing to believe, and no place to record an answer.
+        if edited is None:
             return True
+        body = str(self.node["body"])
+        is_whole = markers.state_of(body) is not None or markers.dashboard_scope(body) is not None
+        if markers.text_of(body) is None or not is_whole:
+            return False  # Our block is gone or broken: what is left of it is nobody's
         verdicts = {editor: self._asked(editor) for editor in _editors(self.node, self.accounts)}
         if verdicts:
             # This changes the body, so that our own edit becomes the newest: nobody is asked about twice.
@@ -129,7 +137,7 @@ class _Case(NamedTuple):
                 return verdict
         allowed = self._asked(event.actor)
         self.fresh.append(None if allowed is None else event.record(may_write=allowed))
-        if not allowed:
+        if not allowed and deed:
             self.doubts.append(f"{event.actor or _NOBODY} {deed}")
         return bool(allowed)
 
@@ -166,6 +174,14 @@ def _labelings(node: Json) -> Iterator[Event]:
         event = _labeled(node, label)
         is_late = node["state"] == "CLOSED" and label == markers.APPROVED_LABEL and event.at > (node["closedAt"] or "")
         if label in names and (node["state"] == "OPEN" or is_late):
+            yield event
+
+
+def _approvals(node: Json) -> Iterator[Event]:
+    """Yield who added the approving label to one that is ready: flux-upgrade removes the label once it has acted."""
+    if node["state"] == "OPEN" and not node.get("isDraft", True):
+        event = _labeled(node, markers.APPROVED_LABEL)
+        if event.at:
             yield event
 
 

@@ -202,12 +202,14 @@ class GitHubWrites:
         """Comment once. Return why GitHub refuses the comment, or None.
 
         GitHub takes a comment twice: of those that two runs wrote at the same time, the first stays. Others may write
-        the mark, too. Only what our own account wrote is deleted; the answer to our comment names it.
+        the mark, too: only comments of our own account count, and are deleted.
         """
         issue, mark = self._issue(pull.number), comment.partition("\n")[0]
+        viewer = str(self._facts.get("viewer", "")).lower()
 
         def found() -> list[IssueComment]:
-            return [each for each in issue.get_comments() if each.body.startswith(mark)]
+            marked = (each for each in issue.get_comments() if each.body.startswith(mark))
+            return [each for each in marked if not viewer or each.user.login.lower() == viewer]
 
         doing = "comment on the pull request"
         try:
