@@ -150,7 +150,8 @@ def _editors(node: Json, accounts: Accounts) -> Iterator[str]:
     """Yield who edited the body since an account of ours did; empty for those whom GitHub does not list."""
     edits = node["userContentEdits"] or {"totalCount": 0, "nodes": ()}
     newest = sorted(edits["nodes"], key=lambda edit: str(edit["editedAt"]), reverse=True)
-    if not newest or newest[0]["editedAt"] != node["lastEditedAt"]:
+    is_partial = edits["totalCount"] > len(newest)
+    if not newest or (is_partial and newest[0]["editedAt"] < node["lastEditedAt"]):
         yield ""
         return
     for edit in newest:
@@ -158,7 +159,7 @@ def _editors(node: Json, accounts: Accounts) -> Iterator[str]:
         if accounts.acts_as(login):
             return
         yield login
-    if edits["totalCount"] > len(newest):
+    if is_partial:
         yield ""
 
 
