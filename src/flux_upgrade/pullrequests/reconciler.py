@@ -28,7 +28,7 @@ from flux_upgrade.planning.proposal import Action, Proposal, ProposalContext, Re
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import issue_of, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.pullrequests.desired import Reconciliation, unless_queued
+from flux_upgrade.pullrequests.desired import Reconciliation, rejections, unless_queued
 from flux_upgrade.pullrequests.limits import Allowance, Room, Subject
 from flux_upgrade.pullrequests.propose import (
     context_of,
@@ -38,6 +38,7 @@ from flux_upgrade.pullrequests.propose import (
     stale_pull_requests,
 )
 from flux_upgrade.pullrequests.rounds import ACTIONS, after, carry_out
+from flux_upgrade.pullrequests.tidying import tidying
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,7 +122,6 @@ class Reconciler:
         if pull is None and issue is None and not branch.others:
             return idle
         # Late: as above.
-        from flux_upgrade.pullrequests.desired import rejections
         from flux_upgrade.pullrequests.reconcile import reconcile_held, reconcile_without
 
         if pull is None and issue is None:
@@ -160,9 +160,6 @@ class Reconciler:
 
     def tidy(self, results: Collection[Result], names: Collection[str], warn: Callable[[str], None]) -> None:
         """Record answers, and delete merged branches. What fails is only a warning, since the next run tries again."""
-        # Late: nearly every run has nothing to tidy.
-        from flux_upgrade.pullrequests.tidying import tidying
-
         for step in tidying(self._repository, results, names):
             if self._forge.exhausted:
                 return
