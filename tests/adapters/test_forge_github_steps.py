@@ -268,11 +268,11 @@ def test_an_update_does_what_is_asked_for(on: World, changes: dict[str, Any], ca
         is_draft="make_ready" not in changes,
         labels=() if "drop_labels" in changes else before.labels,
         head=after.head,
-        answers=before.answers._replace(
-            ready=True if "make_ready" in changes else None,
-            record=() if "drop_labels" in changes else before.answers.record,
-        ),
+        begun=after.begun,
+        answers=after.answers,
     )
+    assert after.answers.ready == (True if "make_ready" in changes else None)
+    assert after.answers.record == (() if "drop_labels" in changes else before.answers.record)
     assert after.head is not None
     assert after.head.statuses == {STATUS.context: "failure" if "status" in changes else "success"}
 

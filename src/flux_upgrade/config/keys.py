@@ -339,7 +339,8 @@ _OWN = (
         "accounts",
         ListShape(_CREATOR),
         "Logins that flux-upgrade used before you gave it another token: `alice`, `fleet-upgrades[bot]`. Their pull "
-        "requests count as its own. See [Who may answer](../how-to/act-on-answers.md#who-may-answer)." + _IN_CI,
+        "requests count as its own. Add `github-actions[bot]` if you used `GITHUB_TOKEN`, so that recorded approvals "
+        "stay. See [Who may answer](../how-to/act-on-answers.md#who-may-answer)." + _IN_CI,
         "[]",
         is_protected=True,
     ),

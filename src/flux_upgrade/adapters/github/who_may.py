@@ -98,7 +98,7 @@ class Judge(NamedTuple):
         )
         if None in case.fresh:
             return answers._replace(is_unknown=True)
-        fresh = [record for record in case.fresh if record]
+        fresh = list(dict.fromkeys(record for record in case.fresh if record))
         self.doubts.extend(f"{doubt} in {node['url']}, but may not write to the repository" for doubt in case.doubts)
         return answers._replace(record=(*_kept(known, fresh), *fresh))
 
