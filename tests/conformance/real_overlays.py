@@ -19,9 +19,9 @@ from conformance.real_files import TARGET, members, regenerator_of, rows
 from flux_upgrade.kustomize import kustomization
 from flux_upgrade.kustomize.kustomization import TAKES_IN, Kustomization, is_remote
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.pins.formats.kustomize_files import NAMES
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.regenerate import Regenerator
+from flux_upgrade.snapshot.kustomize_files import NAMES
 from memory import MemoryTree
 
 RENDERED = "v2.2.3"

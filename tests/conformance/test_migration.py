@@ -23,7 +23,7 @@ from flux_upgrade.impact.migrate.rules import rule_of
 from flux_upgrade.impact.migrate.schema import Path as Steps
 from flux_upgrade.impact.migrate.schema import Schema, dotted
 from flux_upgrade.model.versions import Version
-from flux_upgrade.pins.formats.yaml_places import is_variable
+from flux_upgrade.snapshot.yaml_places import is_variable
 from migration_cases import CASES, case_of
 from spans import assert_kept_outside
 from structural import validator

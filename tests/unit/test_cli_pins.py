@@ -12,7 +12,7 @@ from flux_upgrade.pins.cli.cli_image import Dockerfile
 from flux_upgrade.pins.cli.image_references import reference_of
 from flux_upgrade.pins.cli.toml_places import is_flux, is_mise_file, locked, parsed, place_of, strings
 from flux_upgrade.pins.formats.ranges import respelled, tag_of
-from flux_upgrade.pins.formats.yaml_places import Value
+from flux_upgrade.snapshot.yaml_places import Value
 
 IMAGE = "ghcr.io/fluxcd/flux-cli:v2.8.8"
 ROWS = (

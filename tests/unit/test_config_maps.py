@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flux_upgrade.pins.formats.config_maps import ABSENT, ConfigMaps, Held, Wanted
-from flux_upgrade.pins.formats.kustomize_files import Kustomizations
+from flux_upgrade.snapshot.kustomize_files import Kustomizations
 from memory import MemoryTree
 
 _GENERATOR = b"""\

@@ -11,11 +11,11 @@ import pytest
 from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound, SourceUnavailable, UnsupportedPin
 from flux_upgrade.model.text import decoded, edited, encoded
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.formats.kustomize_files import joined
 from flux_upgrade.pins.helm_chart import index
 from flux_upgrade.pins.helm_chart import pin as helm_chart
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 from flux_upgrade.pins.regenerate import Regenerator
+from flux_upgrade.snapshot.kustomize_files import joined
 from kind_cases import KindCase, ListedReleases, cases_of
 from memory import MemoryArtifacts, MemoryTree, NoFlux
 from mutation import mutate

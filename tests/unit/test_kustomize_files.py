@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flux_upgrade.pins.formats.kustomize_files import Kustomizations
+from flux_upgrade.snapshot.kustomize_files import Kustomizations
 from memory import MemoryTree
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
-from flux_upgrade.pins.formats.yaml_places import readable
+from flux_upgrade.snapshot.yaml_places import readable
 
 PIN = ("spec", "extensions", None, "flux", "version")
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flux_upgrade.manifests.nodes import MappingNode, ScalarNode
-from flux_upgrade.pins.formats.passages import Passage, stated, whole
-from flux_upgrade.pins.formats.yaml_places import documents
+from flux_upgrade.snapshot.passages import Passage, stated, whole
+from flux_upgrade.snapshot.yaml_places import documents
 
 words = st.text(st.sampled_from("ab/:'\"\\#-{}é€😀 \u00a0"), min_size=1, max_size=8)
 texts = st.lists(st.one_of(words, st.sampled_from(["", "  ", "\t"])), max_size=6).map("\n".join)

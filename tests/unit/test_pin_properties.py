@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flux_upgrade.pins.formats.yaml_places import readable
 from flux_upgrade.pins.registry import PIN_KINDS
+from flux_upgrade.snapshot.yaml_places import readable
 from kind_cases import Upgraded, cases_of, paths_of, read, upgrade, upgrade_checked
 
 KINDS = [kind.name for kind in PIN_KINDS]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flux_upgrade.pins.formats.ranges import folder_of, is_nothing
-from flux_upgrade.pins.formats.yaml_places import Value
+from flux_upgrade.snapshot.yaml_places import Value
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from flux_upgrade.manifests.options import refuse
 from flux_upgrade.model.errors import Unreadable, UsageError
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.oci.packing import is_packable
-from flux_upgrade.pins.formats.kustomize_files import NAMES
+from flux_upgrade.snapshot.kustomize_files import NAMES
 
 _HEAD = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:"
 _SEPARATOR = re.compile(r"^---(?=[ \t\r\n]|\Z)|^\.\.\.[ \t\r]*$", re.MULTILINE)

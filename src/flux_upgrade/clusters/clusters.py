@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import is_below, repository_path
-from flux_upgrade.pins.formats.yaml_places import is_variable, readable
 from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.pins.registry import ALSO, PIN_KINDS
+from flux_upgrade.snapshot.yaml_places import is_variable, readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from flux_upgrade.clusters.graph.walk import Root, normalized
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import is_below, repository_path
-from flux_upgrade.pins.formats.yaml_places import is_variable, readable
 from flux_upgrade.pins.pin import Pin, Role
+from flux_upgrade.snapshot.yaml_places import is_variable, readable
 
 _SYNC = "gotk-sync.yaml"  # What `flux bootstrap` writes
 _BY_BOOTSTRAP = SourceKey("GitRepository", "flux-system", "flux-system")  # As the flux-operator names it, too

@@ -39,7 +39,6 @@ from flux_upgrade.model.text import is_below
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover, looked_at
-from flux_upgrade.pins.formats.kustomize_files import NAMES, Kustomizations
 from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.planning.manifest_planner import newest_stable
 from flux_upgrade.planning.transition_ends import lacking_kinds
@@ -55,6 +54,7 @@ from flux_upgrade.report.api_uses import (
 )
 from flux_upgrade.report.sarif import sarif
 from flux_upgrade.report.wording import Annotation, Level
+from flux_upgrade.snapshot.kustomize_files import NAMES, Kustomizations
 
 
 def read_api_uses(

@@ -22,8 +22,8 @@ from flux_upgrade.kustomize.kustomization import MOST_ENTRIES, TAKES_IN, Kustomi
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded
-from flux_upgrade.pins.formats.kustomize_files import NAMES
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, objects
+from flux_upgrade.snapshot.kustomize_files import NAMES
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, objects
 
 _MOST = 2_000  # Files, and kustomizations, each as often as it is taken in
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

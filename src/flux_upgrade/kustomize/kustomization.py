@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded, joined_path
-from flux_upgrade.pins.formats.kustomize_files import NAMES, is_kustomization
-from flux_upgrade.pins.formats.yaml_places import Object, objects
+from flux_upgrade.snapshot.kustomize_files import NAMES, is_kustomization
+from flux_upgrade.snapshot.yaml_places import Object, objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from flux_upgrade.kustomize.selectors import Selector
 from flux_upgrade.manifests.nodes import MappingNode, Node, SequenceNode, child, compose, construct
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded, line_of
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, objects
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, objects
 
 _MARK = "internal.config.kubernetes.io/previousNames"
 

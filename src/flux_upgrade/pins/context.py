@@ -8,9 +8,9 @@ from typing import NamedTuple, Protocol
 
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.versions import Version
-from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.policy.decision import Hold
+from flux_upgrade.snapshot.kustomize_files import Kustomizations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

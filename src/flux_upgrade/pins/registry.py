@@ -13,9 +13,9 @@ from typing import NamedTuple, Protocol, cast
 
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.formats import kustomize_files, passages
 from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
 from flux_upgrade.pins.pin import Pin, PinChange, SourceFile
+from flux_upgrade.snapshot import kustomize_files, passages
 
 
 class KindModule(Protocol):

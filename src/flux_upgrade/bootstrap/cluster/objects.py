@@ -18,7 +18,7 @@ from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import ClusterUnfit, Unreadable
 from flux_upgrade.model.files import FilesInMemory
 from flux_upgrade.model.kubernetes_objects import CRD, Object, reference
-from flux_upgrade.pins.formats.kustomize_files import NAMES
+from flux_upgrade.snapshot.kustomize_files import NAMES
 
 Builder = Callable[[Mapping[str, bytes], str, str], bytes]
 """Files of a repository, the kustomization's folder, the name of the Kustomization → YAML documents."""

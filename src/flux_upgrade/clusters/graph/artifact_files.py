@@ -16,7 +16,7 @@ from flux_upgrade.config.config import match
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded, is_below
-from flux_upgrade.pins.formats.kustomize_files import NAMES
+from flux_upgrade.snapshot.kustomize_files import NAMES
 
 # sourceignore.ExcludeVCS, ExcludeExt, ExcludeCI and ExcludeExtra of github.com/fluxcd/pkg/sourceignore.
 _DEFAULTS = (

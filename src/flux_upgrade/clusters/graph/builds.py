@@ -25,7 +25,7 @@ from flux_upgrade.kustomize.steps import FaultyEntry, steps
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import repository_path
-from flux_upgrade.pins.formats.yaml_places import Object, documents_of, objects_of, readable
+from flux_upgrade.snapshot.yaml_places import Object, documents_of, objects_of, readable
 
 _DEEPEST = 50  # Kustomizations below each other
 _MOST = 10_000  # Kustomizations that are gone through for one repository

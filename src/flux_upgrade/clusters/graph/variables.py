@@ -17,9 +17,9 @@ from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, Sequence
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded
-from flux_upgrade.pins.formats.kustomize_files import NAMES
-from flux_upgrade.pins.formats.passages import Passage
-from flux_upgrade.pins.formats.yaml_places import Object, YamlDocument, documents_of, readable
+from flux_upgrade.snapshot.kustomize_files import NAMES
+from flux_upgrade.snapshot.passages import Passage
+from flux_upgrade.snapshot.yaml_places import Object, YamlDocument, documents_of, readable
 
 # With a default: ${NAME:-x}, ${NAME:=x}, ${NAME-x}, ${NAME=x}. $${NAME} is written by Flux as ${NAME}.
 _WITHOUT_DEFAULT = re.compile(r"(?<!\$)\$\{([_a-zA-Z][_a-zA-Z0-9]*)(?![_a-zA-Z0-9]|:?[-=])[^{}]*\}")

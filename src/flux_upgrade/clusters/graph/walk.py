@@ -26,7 +26,7 @@ from flux_upgrade.clusters.graph.substitution import substituted_in, unknown_in
 from flux_upgrade.kustomize.items import Item
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import repository_path
-from flux_upgrade.pins.formats.yaml_places import readable
+from flux_upgrade.snapshot.yaml_places import readable
 
 _MOST = 2_000  # Kustomizations of one cluster
 _INPUT = re.compile(r"<<-?\s*inputs\.([\w.]+)\s*-?>>")

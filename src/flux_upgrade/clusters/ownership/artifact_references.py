@@ -9,9 +9,9 @@ from enum import StrEnum
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.oci.reference import Address
-from flux_upgrade.pins.formats.kustomize_files import Kustomizations
 from flux_upgrade.pins.own_artifact.artifact_reference import LATEST, ArtifactReference
 from flux_upgrade.pins.own_artifact.artifact_references import files_of, references_in
+from flux_upgrade.snapshot.kustomize_files import Kustomizations
 
 _ADMITS = re.compile(r"[0-9xX*]-[0-9A-Za-z]")
 """A range takes prereleases where one of its versions is one (github.com/Masterminds/semver)."""

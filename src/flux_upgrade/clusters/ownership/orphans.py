@@ -17,7 +17,7 @@ from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import is_below, joined_path
-from flux_upgrade.pins.formats.kustomize_files import NAMES
+from flux_upgrade.snapshot.kustomize_files import NAMES
 
 _LISTS = ("resources", "bases", "components")
 _OTHER_LANGUAGES = (".jsonnet", ".libsonnet", ".cue")

@@ -15,7 +15,7 @@ from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded, line_of, repository_path
 from flux_upgrade.pins.cli.workflow import steps
-from flux_upgrade.pins.formats.yaml_places import readable
+from flux_upgrade.snapshot.yaml_places import readable
 
 _FILES = re.compile(r"\.(?:github|gitea|forgejo)/workflows/[^/]+\.ya?ml|\.gitlab-ci\.ya?ml")
 _ENDS = (".yaml", ".yml")

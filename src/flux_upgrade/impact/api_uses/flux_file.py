@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
-from flux_upgrade.pins.formats.yaml_places import Object
+from flux_upgrade.snapshot.yaml_places import Object
 
 
 class UsePlace(StrEnum):

@@ -12,7 +12,7 @@ from flux_upgrade.impact.api_uses.flux_file import UsePlace
 from flux_upgrade.impact.api_uses.mentions import ApiGroups, Subject, is_version
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.model.patterns import fits
-from flux_upgrade.pins.formats.yaml_places import Step, is_variable
+from flux_upgrade.snapshot.yaml_places import Step, is_variable
 
 Path = tuple[Step, ...]
 Entries = Mapping[str, Node]

@@ -24,9 +24,9 @@ from flux_upgrade.impact.api_uses.mentions import (
 )
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded
-from flux_upgrade.pins.formats.kustomize_files import NAMES, Kustomizations
-from flux_upgrade.pins.formats.passages import ENDS, Passage, whole
-from flux_upgrade.pins.formats.yaml_places import is_variable
+from flux_upgrade.snapshot.kustomize_files import NAMES, Kustomizations
+from flux_upgrade.snapshot.passages import ENDS, Passage, whole
+from flux_upgrade.snapshot.yaml_places import is_variable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

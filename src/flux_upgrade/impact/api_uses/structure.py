@@ -21,8 +21,8 @@ from flux_upgrade.impact.api_uses.mappings import (
 from flux_upgrade.impact.api_uses.mentions import ApiGroups, Mention, Subject, subject
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.pins.formats.passages import Passage
-from flux_upgrade.pins.formats.yaml_places import Step, Value, YamlDocument, documents, documents_of
+from flux_upgrade.snapshot.passages import Passage
+from flux_upgrade.snapshot.yaml_places import Step, Value, YamlDocument, documents, documents_of
 
 _MANIFEST = re.compile(r"(?:[ \t]*(?:#.*|---.*)?\n)*(?:apiVersion|kind|metadata):\s")
 _OTHERS = "another program reads it and must support the new version"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from flux_upgrade.impact.api_uses.flux_file import FluxObject, UsePlace
 from flux_upgrade.impact.impact import Harm
 from flux_upgrade.model.versions import Version
-from flux_upgrade.pins.formats.yaml_places import Step, Value, is_variable
+from flux_upgrade.snapshot.yaml_places import Step, Value, is_variable
 
 # In an action of a Go template.
 _REMOVED = re.compile(r"\{\{[^{}]*?(\.Updated|\.Changed\.ImageResult)\b")

@@ -12,7 +12,7 @@ from flux_upgrade.impact.migrate.result import Left, Reason
 from flux_upgrade.impact.migrate.schema import Schema, dotted, undeclared_default
 from flux_upgrade.manifests.crds import Crd, ReleaseApis
 from flux_upgrade.model.patterns import fits
-from flux_upgrade.pins.formats.yaml_places import is_variable
+from flux_upgrade.snapshot.yaml_places import is_variable
 
 _MISSPELLED = "Check the spelling of group and kind, or remove it before the upgrade."
 _UNREAD = "Fix the manifest, or delete the file if no cluster uses it."

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.model.text import TextEdit
-from flux_upgrade.pins.formats.yaml_places import Object, Step, YamlDocument
+from flux_upgrade.snapshot.yaml_places import Object, Step, YamlDocument
 
 _BLOCK = ("|", ">")
 _COMMENT = re.compile(r"[ \t]*(?:(?<=[ \t])#.*)?")

@@ -14,7 +14,7 @@ from flux_upgrade.impact.migrate.schema import Fault, Schema, What, dotted, faul
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, child, compose, construct
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import TextEdit
-from flux_upgrade.pins.formats.yaml_places import readable
+from flux_upgrade.snapshot.yaml_places import readable
 
 
 class Fields(NamedTuple):

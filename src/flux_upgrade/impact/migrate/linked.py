@@ -19,8 +19,8 @@ from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.patterns import BadPattern, is_whole
 from flux_upgrade.model.text import is_below, joined_path, repository_path
-from flux_upgrade.pins.formats.kustomize_files import NAMES, is_kustomization, patches_in
-from flux_upgrade.pins.formats.yaml_places import Object, is_variable, readable
+from flux_upgrade.snapshot.kustomize_files import NAMES, is_kustomization, patches_in
+from flux_upgrade.snapshot.yaml_places import Object, is_variable, readable
 
 _PATCHING = (UsePlace.PATCH, UsePlace.TARGET)
 _HINT = "Change that yourself first, or change both together."

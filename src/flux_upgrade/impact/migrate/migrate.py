@@ -18,7 +18,7 @@ from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move, R
 from flux_upgrade.manifests.nodes import MappingNode
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import TextEdit, edited
-from flux_upgrade.pins.formats.yaml_places import Object, documents_of
+from flux_upgrade.snapshot.yaml_places import Object, documents_of
 
 _METADATA = "sops"
 _MADE = "The file is a template, and its rendered output is unknown."

@@ -19,7 +19,7 @@ from itertools import pairwise
 from flux_upgrade.impact.migrate.field_edits import DocumentText, Field, Unsafe, field, in_flow, without
 from flux_upgrade.manifests.nodes import MappingNode, Node, SequenceNode, construct
 from flux_upgrade.model.text import TextEdit
-from flux_upgrade.pins.formats.yaml_places import Object, Step
+from flux_upgrade.snapshot.yaml_places import Object, Step
 
 _STRATEGIC, _NEW, _JSON = "patchesStrategicMerge", "patches", "patchesJson6902"
 _ORDER = (_STRATEGIC, _NEW, _JSON)

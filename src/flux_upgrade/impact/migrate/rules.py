@@ -14,7 +14,7 @@ from flux_upgrade.impact.migrate.field_edits import as_item, without
 from flux_upgrade.impact.migrate.patch_lists import merged
 from flux_upgrade.impact.migrate.schema import Path
 from flux_upgrade.model.text import TextEdit
-from flux_upgrade.pins.formats.yaml_places import Object
+from flux_upgrade.snapshot.yaml_places import Object
 
 _KUSTOMIZE_1_0 = "https://github.com/fluxcd/kustomize-controller/blob/v1.0.0-rc.1/CHANGELOG.md"
 _SOURCE_1_0 = "https://github.com/fluxcd/source-controller/blob/v1.0.0-rc.1/CHANGELOG.md"

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from flux_upgrade.model.patterns import BadPattern, search
-from flux_upgrade.pins.formats.yaml_places import is_variable
+from flux_upgrade.snapshot.yaml_places import is_variable
 
 Path = tuple[str | int, ...]
 Schema = Mapping[str, Any]

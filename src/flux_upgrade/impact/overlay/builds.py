@@ -14,7 +14,7 @@ from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import FluxUpgradeError, Unreadable
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.ports import Builder
-from flux_upgrade.pins.formats.yaml_places import readable
+from flux_upgrade.snapshot.yaml_places import readable
 
 Files = Mapping[str, bytes]
 _SYNC = "gotk-sync.yaml"

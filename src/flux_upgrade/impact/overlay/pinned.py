@@ -22,9 +22,9 @@ from flux_upgrade.model.files import Tree
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_manifests import registry_contents
-from flux_upgrade.pins.formats.kustomize_files import is_kustomization
-from flux_upgrade.pins.formats.yaml_places import Object, readable
 from flux_upgrade.pins.pin import Pin
+from flux_upgrade.snapshot.kustomize_files import is_kustomization
+from flux_upgrade.snapshot.yaml_places import Object, readable
 
 _INSTANCE = ("spec",)
 _IN_RELEASE = ("spec", "values", "instance")

@@ -16,11 +16,11 @@ from flux_upgrade.model.patterns import spans
 from flux_upgrade.model.text import decoded, one_line
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext, UserPattern
-from flux_upgrade.pins.formats.passages import Passage, whole
 from flux_upgrade.pins.formats.ranges import respelled, tag_of
 from flux_upgrade.pins.formats.readings import Reading, judged, unknown, unknown_pin
-from flux_upgrade.pins.formats.yaml_places import Value
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
+from flux_upgrade.snapshot.passages import Passage, whole
+from flux_upgrade.snapshot.yaml_places import Value
 
 NAME = "also"
 

@@ -15,12 +15,12 @@ from flux_upgrade.model.text import decoded
 from flux_upgrade.pins.cli.cli_versions import base_name, cli_pin, of_script
 from flux_upgrade.pins.cli.image_references import CliImageReference, loose, reading_of, reference_of, references
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.formats.kustomize_files import Kustomizations
-from flux_upgrade.pins.formats.passages import whole
 from flux_upgrade.pins.formats.ranges import respelled
 from flux_upgrade.pins.formats.readings import unknown
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Value, objects
 from flux_upgrade.pins.pin import Pin, PinChange, SourceFile
+from flux_upgrade.snapshot.kustomize_files import Kustomizations
+from flux_upgrade.snapshot.passages import whole
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Value, objects
 
 NAME = "cli-image"
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
-from flux_upgrade.pins.formats.kustomize_files import read
 from flux_upgrade.pins.formats.readings import Reading, floating, judged, unknown, unknown_pin
-from flux_upgrade.pins.formats.yaml_places import Value
 from flux_upgrade.pins.pin import Pin, PinChange, Role, SourceFile
+from flux_upgrade.snapshot.kustomize_files import read
+from flux_upgrade.snapshot.yaml_places import Value
 
 _ASKED = re.compile(r"FLUX_VERSION=[\"']?([^\s\"'|;&]+)")
 NEWEST = floating("latest: the newest CLI is installed")

@@ -22,11 +22,11 @@ from flux_upgrade.pins.cli.command_versions import OF_CHART, OF_CLI, CommandVers
 from flux_upgrade.pins.cli.script_variables import Assignment, Variables, blank, code, has_checksum, of_renovate
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import judge
-from flux_upgrade.pins.formats.passages import Passage, whole
 from flux_upgrade.pins.formats.ranges import respelled
 from flux_upgrade.pins.formats.readings import Reading, never_changed
-from flux_upgrade.pins.formats.yaml_places import Value
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
+from flux_upgrade.snapshot.passages import Passage, whole
+from flux_upgrade.snapshot.yaml_places import Value
 
 NAME = "commands"
 _YAML = (".yaml", ".yml", ".gotmpl")

@@ -9,8 +9,8 @@ from flux_upgrade.pins.cli.cli_versions import base_name, beside, cli_pin, place
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.readings import BY_HAND, Reading, floating, unknown
-from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, readable
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
+from flux_upgrade.snapshot.yaml_places import Object, Step, Value, readable
 
 NAME = "devbox"
 FILE, _LOCK, _PACKAGE = "devbox.json", "devbox.lock", "fluxcd"

@@ -16,8 +16,8 @@ from flux_upgrade.model.text import decoded
 from flux_upgrade.pins.formats.kustomize_patches import inline
 from flux_upgrade.pins.formats.ranges import tag_of
 from flux_upgrade.pins.formats.readings import Reading, floating, unknown
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, dotted, is_variable
 from flux_upgrade.pins.pin import PinState
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, dotted, is_variable
 
 MARK = b"fluxcd/flux-cli"
 REPOSITORY = r"(?:[\w.-]+(?::\d+)?/)*fluxcd/flux-cli"

@@ -25,8 +25,8 @@ from flux_upgrade.pins.cli.workflow import is_workflow, steps
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.readings import never_changed
-from flux_upgrade.pins.formats.yaml_places import Object, Value, readable
 from flux_upgrade.pins.pin import Pin, PinState, SourceFile, reported_pin
+from flux_upgrade.snapshot.yaml_places import Object, Value, readable
 
 NAME = "flux-operator-cli"
 change = never_changed

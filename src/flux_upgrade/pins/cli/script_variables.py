@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded, joined_path
-from flux_upgrade.pins.formats.kustomize_files import read
-from flux_upgrade.pins.formats.passages import Passage, whole
-from flux_upgrade.pins.formats.yaml_places import Value
 from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.kustomize_files import read
+from flux_upgrade.snapshot.passages import Passage, whole
+from flux_upgrade.snapshot.yaml_places import Value
 
 _COMMENT = re.compile(r"^[ \t]*(?:#|//|<#).*|(?<=[ \t])#.*", re.MULTILINE)
 VARIABLE = re.compile(

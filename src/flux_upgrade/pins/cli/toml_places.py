@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded, line_of
 from flux_upgrade.pins.formats.ranges import tag_of
-from flux_upgrade.pins.formats.yaml_places import Value
+from flux_upgrade.snapshot.yaml_places import Value
 
 _MARK = "flux-upgrade-was-here"
 _LONGEST = 200_000  # Characters: it is read once for each place that may be the right one

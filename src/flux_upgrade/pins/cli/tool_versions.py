@@ -20,8 +20,8 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.ranges import tag_of
 from flux_upgrade.pins.formats.readings import Reading, floating, unknown
-from flux_upgrade.pins.formats.yaml_places import Object, Value, is_variable, readable
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
+from flux_upgrade.snapshot.yaml_places import Object, Value, is_variable, readable
 
 NAME = "tool-versions"
 

@@ -19,8 +19,8 @@ from flux_upgrade.pins.cli.cli_versions import NEWEST, base_name, cli_pin, of_sc
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.ranges import tag_of
 from flux_upgrade.pins.formats.readings import Reading, floating, unknown
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, is_variable, objects
 from flux_upgrade.pins.pin import Pin, PinState, SourceFile, reported_pin
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, is_variable, objects
 
 NAME = "workflow"
 change = respelled

@@ -11,11 +11,11 @@ from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
-from flux_upgrade.pins.formats.passages import stated
 from flux_upgrade.pins.formats.ranges import folder_of, is_nothing, read
 from flux_upgrade.pins.formats.readings import PATCH, in_template, judged, unknown_pin
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Value, objects, readable
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
+from flux_upgrade.snapshot.passages import stated
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Value, objects, readable
 
 NAME = "eksctl"
 

@@ -9,13 +9,13 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.formats.kustomize_files import joined, read
-from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
 from flux_upgrade.pins.objects import argo_values
 from flux_upgrade.pins.objects.chart_dependencies import Dependency, dependencies, dependency_of
 from flux_upgrade.pins.objects.flux_distribution import CHART, VALUES, Distribution, of_layers, of_release
 from flux_upgrade.pins.objects.release_values import Stated, Unread, local_chart, values_file
 from flux_upgrade.pins.pin import Pin, SourceFile, reported_pin
+from flux_upgrade.snapshot.kustomize_files import joined, read
+from flux_upgrade.snapshot.yaml_places import Object, Step, readable
 
 _KINDS = (b"HelmRelease", b"argoproj.io")
 _APPLICATIONS: Mapping[str, tuple[Step, ...]] = {

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.terraform_values import Modules
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument
 from flux_upgrade.pins.objects.flux_distribution import CHART, INSTANCE, VALUES, Below, Distribution, combined
 from flux_upgrade.pins.objects.terraform_resources import TerraformObject, TerraformResource, resources
 from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.yaml_places import BrokenDocument
 
 _Found = tuple[SourceFile, Distribution | BrokenDocument]
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
 from flux_upgrade.pins.formats.readings import unknown_pin
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, dotted, is_variable, readable
 from flux_upgrade.pins.objects import helmfile
 from flux_upgrade.pins.objects.flux_distribution import CHART, INLINE, INSTANCE, is_instance
 from flux_upgrade.pins.pin import Pin, SourceFile
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, dotted, is_variable, readable
 
 _FIELDS = ("version", "artifact")
 _PLACES = tuple((*above, "distribution", field) for above in (INSTANCE, INLINE) for field in _FIELDS)

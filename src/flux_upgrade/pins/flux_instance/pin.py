@@ -22,7 +22,6 @@ from flux_upgrade.pins.formats.go_templates import helmfile_objects
 from flux_upgrade.pins.formats.ranges import is_nothing
 from flux_upgrade.pins.formats.readings import refusal, unknown_pin
 from flux_upgrade.pins.formats.resource_sets import with_made
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, as_number, is_variable
 from flux_upgrade.pins.objects import helmfile
 from flux_upgrade.pins.objects.flux_distribution import (
     CHART,
@@ -43,6 +42,7 @@ from flux_upgrade.pins.objects.terraform_resources import without_terraform
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, as_number, is_variable
 
 NAME = "flux-instance"
 

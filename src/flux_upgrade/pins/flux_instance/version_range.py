@@ -12,7 +12,6 @@ from typing import NamedTuple
 from flux_upgrade.model.errors import ReleaseNotFound, UnsupportedPin
 from flux_upgrade.pins.context import OperatorRelease, PinContext
 from flux_upgrade.pins.formats import ranges
-from flux_upgrade.pins.formats.yaml_places import is_variable
 from flux_upgrade.pins.objects.flux_distribution import Distribution
 from flux_upgrade.pins.objects.operator_releases import (
     DistributionArtifact,
@@ -25,6 +24,7 @@ from flux_upgrade.pins.objects.operator_releases import (
 )
 from flux_upgrade.pins.objects.operator_table import LOWEST, needed
 from flux_upgrade.pins.objects.release_values import Stated
+from flux_upgrade.snapshot.yaml_places import is_variable
 
 _CHARTS_OWN = DistributionArtifact("ghcr.io/controlplaneio-fluxcd/flux-operator-manifests", "latest", "")
 """controlplaneio-fluxcd/charts flux-instance, values.yaml."""

@@ -13,9 +13,8 @@ from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.oci.reference import is_immutable
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_manifests import registry_contents as contents
-from flux_upgrade.pins.formats import passages, ranges
+from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.readings import MADE, RESOURCE_SET, TEMPLATE, judged, unknown_pin
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, objects
 from flux_upgrade.pins.objects.flux_distribution import of_instance as distribution_of
 from flux_upgrade.pins.objects.flux_manifests_patches import of_flux_manifests, patches
 from flux_upgrade.pins.objects.flux_manifests_reference import (
@@ -26,6 +25,8 @@ from flux_upgrade.pins.objects.flux_manifests_reference import (
     of_repository,
 )
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
+from flux_upgrade.snapshot import passages
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, objects
 
 NAME = "flux-manifests"
 

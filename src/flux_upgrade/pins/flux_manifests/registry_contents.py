@@ -12,9 +12,9 @@ from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.readings import Reading, floating, not_looked_up, published, unknown
-from flux_upgrade.pins.formats.yaml_places import Value, as_number, is_variable
 from flux_upgrade.pins.objects.flux_manifests_reference import NO_SEMVER, FluxManifestsReference, doubts
 from flux_upgrade.pins.pin import PinState
+from flux_upgrade.snapshot.yaml_places import Value, as_number, is_variable
 
 TROUBLE = (SourceUnavailable, UntrustedArchive)  # What the registry, or the source of releases, may raise
 _OFFICIAL = ("ghcr.io/fluxcd/flux-manifests", "docker.io/fluxcd/flux-manifests")

@@ -12,7 +12,6 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_operator.places import OperatorPlace
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.readings import published, refusal
-from flux_upgrade.pins.formats.yaml_places import is_variable
 from flux_upgrade.pins.objects.operator_releases import (
     DistributionArtifact,
     highest,
@@ -21,6 +20,7 @@ from flux_upgrade.pins.objects.operator_releases import (
     releases_in,
 )
 from flux_upgrade.pins.pin import Pin, PinChange, PinState
+from flux_upgrade.snapshot.yaml_places import is_variable
 
 NEWEST = ("", "latest", "main")  # What stands where nothing is pinned
 _EXACT = re.compile(r"(=?)(v?)(\d+\.\d+\.\d+)(-ubi)?")

@@ -31,7 +31,6 @@ from flux_upgrade.pins.formats.go_templates import helmfile_objects
 from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace, inline, operations
 from flux_upgrade.pins.formats.readings import unknown_pin
 from flux_upgrade.pins.formats.resource_sets import with_made
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Value, is_variable, readable
 from flux_upgrade.pins.objects import chart_patches, flux_distribution, helmfile
 from flux_upgrade.pins.objects.chart_place import ChartSource, Files
 from flux_upgrade.pins.objects.chart_place import ChartVersionPlace as Chart
@@ -40,6 +39,7 @@ from flux_upgrade.pins.objects.operator_releases import last
 from flux_upgrade.pins.objects.operator_table import included
 from flux_upgrade.pins.objects.terraform_resources import without_terraform
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Value, is_variable, readable
 
 NAME = "flux-operator"
 

@@ -11,11 +11,9 @@ from typing import NamedTuple
 
 from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.formats.kustomize_files import is_kustomization
 from flux_upgrade.pins.formats.ranges import is_nothing
 from flux_upgrade.pins.formats.resource_sets import inputs
 from flux_upgrade.pins.formats.terraform_values import Modules
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, dotted
 from flux_upgrade.pins.objects import helmfile
 from flux_upgrade.pins.objects.chart_dependencies import dependencies
 from flux_upgrade.pins.objects.chart_place import Lock
@@ -25,6 +23,8 @@ from flux_upgrade.pins.objects.operator_releases import MANIFESTS, PUBLISHED, la
 from flux_upgrade.pins.objects.release_values import layers
 from flux_upgrade.pins.objects.terraform_resources import resources
 from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.kustomize_files import is_kustomization
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, dotted
 
 OPERATOR = "flux-operator"
 _CHARTS: tuple[tuple[str, tuple[Step, ...], str], ...] = (

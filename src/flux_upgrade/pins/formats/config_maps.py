@@ -14,10 +14,11 @@ from itertools import islice
 from typing import NamedTuple
 
 from flux_upgrade.model.files import Tree
-from flux_upgrade.pins.formats.kustomize_files import Kustomizations, joined, read
 from flux_upgrade.pins.formats.kustomize_patches import inline
 from flux_upgrade.pins.formats.kustomize_tree import KustomizeTree
-from flux_upgrade.pins.formats.yaml_places import (
+from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.kustomize_files import Kustomizations, joined, read
+from flux_upgrade.snapshot.yaml_places import (
     BrokenDocument,
     Object,
     documents,
@@ -26,7 +27,6 @@ from flux_upgrade.pins.formats.yaml_places import (
     objects_of,
     readable,
 )
-from flux_upgrade.pins.pin import SourceFile
 
 ABSENT = "which is not in this repository"
 ENCRYPTED = "which SOPS encrypts"

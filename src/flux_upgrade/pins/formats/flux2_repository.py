@@ -13,8 +13,8 @@ from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.text import TextEdit
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.readings import Reading, floating, judged, unknown
-from flux_upgrade.pins.formats.yaml_places import Value, is_variable
 from flux_upgrade.pins.pin import Pin, PinChange, PinState
+from flux_upgrade.snapshot.yaml_places import Value, is_variable
 
 GITHUB = ("github.com", "www.github.com", "ssh.github.com")
 REPOSITORY = "fluxcd/flux2"

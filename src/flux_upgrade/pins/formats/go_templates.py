@@ -14,9 +14,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 from flux_upgrade.model.text import decoded
-from flux_upgrade.pins.formats import yaml_places
-from flux_upgrade.pins.formats.passages import whole
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object
+from flux_upgrade.snapshot import yaml_places
+from flux_upgrade.snapshot.passages import whole
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object
 
 HELMFILE = re.compile(r"^(?:releases|templates|repositories|bases):", re.MULTILINE)
 # Possessive, and ended by the next action: many that never end take time by their number only.

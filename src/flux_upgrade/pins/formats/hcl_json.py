@@ -13,7 +13,7 @@ from typing import Any
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded, encoded
 from flux_upgrade.pins.formats.hcl import Attribute, Block
-from flux_upgrade.pins.formats.yaml_places import Object, Step, objects
+from flux_upgrade.snapshot.yaml_places import Object, Step, objects
 
 _LABELS = {"resource": 2, "data": 2, "variable": 1, "module": 1, "provider": 1, "terraform": 0, "locals": 0}
 """How many labels the blocks of a type have: so many levels of the JSON are their names."""

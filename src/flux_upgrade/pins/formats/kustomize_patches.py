@@ -11,8 +11,8 @@ from typing import NamedTuple
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded
-from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, documents_of
 from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.yaml_places import Object, Step, Value, documents_of
 
 # kustomize api/types/kustomization.go; spec.patches is Flux's, spec.kustomize.patches flux-operator's.
 _LISTS: tuple[tuple[tuple[Step, ...], tuple[Step, ...]], ...] = (

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from flux_upgrade.model.files import Tree
-from flux_upgrade.pins.formats.kustomize_files import NAMES, is_kustomization, joined, read
-from flux_upgrade.pins.formats.yaml_places import Object, readable
 from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.kustomize_files import NAMES, is_kustomization, joined, read
+from flux_upgrade.snapshot.yaml_places import Object, readable
 
 _TAKES_IN = ("resources", "bases", "components")
 _KINDS = ("", "Kustomization", "Component")

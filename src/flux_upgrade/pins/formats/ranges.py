@@ -10,9 +10,9 @@ from functools import lru_cache
 from flux_upgrade.model.errors import UnsupportedPin, UsageError
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.formats.readings import Reading, unknown
-from flux_upgrade.pins.formats.yaml_places import Value, is_variable
 from flux_upgrade.pins.pin import PinState
 from flux_upgrade.policy.semver_range import Constraint
+from flux_upgrade.snapshot.yaml_places import Value, is_variable
 
 _SERIES = re.compile(r"([~^]?)(\s*)(v?)(\d+)(?:\.(\d+)(?:\.(\d+|[xX*]))?)?")
 _EXACT = re.compile(r"=?v?\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?")

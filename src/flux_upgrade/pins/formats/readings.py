@@ -12,10 +12,10 @@ from flux_upgrade.model.errors import (
     UnsupportedPin,
 )
 from flux_upgrade.model.versions import Version
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.snapshot.yaml_places import BrokenDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, documents, objects_of
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, documents, objects_of
 
 _INPUT = re.compile(r"<<-?[ \t]*inputs\.(\w+(?:\.\w+)*+)[ \t]*+(?:\|[ \t]*quote[ \t]*)?-?>>")
 

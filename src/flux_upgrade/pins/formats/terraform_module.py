@@ -14,9 +14,9 @@ from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded, repository_path
 from flux_upgrade.pins.formats import hcl, hcl_json
 from flux_upgrade.pins.formats.hcl import Attribute, Block
-from flux_upgrade.pins.formats.kustomize_files import read
 from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
-from flux_upgrade.pins.formats.yaml_places import is_variable
+from flux_upgrade.snapshot.kustomize_files import read
+from flux_upgrade.snapshot.yaml_places import is_variable
 
 RESOURCE = "flux_bootstrap_git"
 

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded, is_below, joined_path
 from flux_upgrade.pins.formats.hcl import Attribute
-from flux_upgrade.pins.formats.kustomize_files import read
 from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
 from flux_upgrade.pins.formats.terraform_module import (
     INTERPOLATION,
@@ -25,8 +24,9 @@ from flux_upgrade.pins.formats.terraform_module import (
     one_line,
     read_module,
 )
-from flux_upgrade.pins.formats.yaml_places import Value, is_variable
 from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.kustomize_files import read
+from flux_upgrade.snapshot.yaml_places import Value, is_variable
 
 _REFERENCE = re.compile(r'(?:"?\$\{ *)?(var|local)\.([\w-]+)(?: *\}"?)?')
 _DEEPEST = 10  # From one variable or local to the next

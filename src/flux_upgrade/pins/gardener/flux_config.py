@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.ranges import folder_of
-from flux_upgrade.pins.formats.yaml_places import Object, Step
+from flux_upgrade.snapshot.yaml_places import Object, Step
 
 _TEMPLATES: tuple[tuple[Step, ...], ...] = (
     ("source", "template"),

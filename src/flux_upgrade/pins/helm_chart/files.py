@@ -10,8 +10,6 @@ import posixpath
 from collections.abc import Iterator
 
 from flux_upgrade.model.files import Tree
-from flux_upgrade.pins.formats.kustomize_files import joined, read
-from flux_upgrade.pins.formats.yaml_places import Object, Step, is_variable
 from flux_upgrade.pins.objects import helmfile
 from flux_upgrade.pins.objects.chart_dependencies import LOCKS, Dependency, dependencies
 from flux_upgrade.pins.objects.chart_place import (
@@ -27,6 +25,8 @@ from flux_upgrade.pins.objects.chart_place import (
 )
 from flux_upgrade.pins.objects.release_values import ValuesSource, values_file
 from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.kustomize_files import joined, read
+from flux_upgrade.snapshot.yaml_places import Object, Step, is_variable
 
 _DIGEST = ("the chart has a version and a digest", "remove the digest, or edit both together")
 

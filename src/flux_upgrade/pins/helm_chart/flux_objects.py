@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.ranges import is_exact
-from flux_upgrade.pins.formats.yaml_places import Object, Step, is_variable
 from flux_upgrade.pins.objects.chart_place import (
     CHART,
     HELM,
@@ -25,6 +24,7 @@ from flux_upgrade.pins.objects.chart_place import (
 )
 from flux_upgrade.pins.objects.release_values import ValuesSource, layers
 from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.yaml_places import Object, Step, is_variable
 
 _PUBLISHED = "oci://ghcr.io/fluxcd-community/charts"
 _CHART_LAYER = "application/vnd.cncf.helm.chart.content"

@@ -11,7 +11,6 @@ from flux_upgrade.model.text import TextEdit
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.readings import BY_HAND, Reading, floating, judged, not_looked_up, unknown, unknown_pin
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Value, as_number, is_variable
 from flux_upgrade.pins.helm_chart import files as chart_files
 from flux_upgrade.pins.helm_chart import flux_objects, in_terraform
 from flux_upgrade.pins.helm_chart import index as chart_index
@@ -19,6 +18,7 @@ from flux_upgrade.pins.objects import chart_patches
 from flux_upgrade.pins.objects.chart_place import CHART, ChartVersionPlace, Files, Lock
 from flux_upgrade.pins.objects.terraform_resources import without_terraform
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Value, as_number, is_variable
 
 NAME = "helm-chart"
 

@@ -10,10 +10,10 @@ import posixpath
 from collections.abc import Iterator
 
 from flux_upgrade.model.files import Tree
-from flux_upgrade.pins.formats.kustomize_files import joined
-from flux_upgrade.pins.formats.yaml_places import Object, Step, documents, dotted, objects_of
 from flux_upgrade.pins.objects.release_values import Stated, values_file
 from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.kustomize_files import joined
+from flux_upgrade.snapshot.yaml_places import Object, Step, documents, dotted, objects_of
 
 _MOST = 20  # Files of values, and parameters, that are looked at: the last ones
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from flux_upgrade.model.files import Tree
-from flux_upgrade.pins.formats.kustomize_files import read
-from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
 from flux_upgrade.pins.objects.chart_place import Lock, lock_at
 from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.kustomize_files import read
+from flux_upgrade.snapshot.yaml_places import Object, Step, readable
 
 LOCKS = {"Chart.yaml": "Chart.lock", "requirements.yaml": "requirements.lock"}
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.patterns import BadPattern, is_whole
-from flux_upgrade.pins.formats.kustomize_files import joined, read
 from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace, operations, replaced, text_at, touches
-from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
 from flux_upgrade.pins.objects.chart_place import HELM, SOURCE, VERSIONS, ChartVersionPlace, Files, identity
 from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.kustomize_files import joined, read
+from flux_upgrade.snapshot.yaml_places import Object, Step, readable
 
 _WHOLE: dict[str, tuple[Step, ...]] = {
     "HelmRelease": ("spec", "chart", "spec", "chart"),

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats import go_templates, resource_sets
-from flux_upgrade.pins.formats.kustomize_files import read
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, is_variable, readable
 from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.kustomize_files import read
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, is_variable, readable
 
 HELM = "helm.toolkit.fluxcd.io"
 SOURCE = "source.toolkit.fluxcd.io"

@@ -14,9 +14,9 @@ from flux_upgrade.pins.context import OperatorRelease
 from flux_upgrade.pins.formats.config_maps import ABSENT, ConfigMaps
 from flux_upgrade.pins.formats.ranges import folder_of, is_nothing
 from flux_upgrade.pins.formats.resource_sets import inputs, with_made
-from flux_upgrade.pins.formats.yaml_places import Object, Step, dotted, is_variable, objects
 from flux_upgrade.pins.objects.release_values import Layer, Stated, Unread, ValuesSource, layers
 from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.yaml_places import Object, Step, dotted, is_variable, objects
 
 CHART = "flux-instance"
 CHART_RANGE = "2.x"  # The chart's own default

@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from flux_upgrade.pins.formats.kustomize_files import joined
 from flux_upgrade.pins.formats.kustomize_patches import InlinePatch, PatchedPlace, inline, operations, replaced, touches
-from flux_upgrade.pins.formats.yaml_places import Object, readable
 from flux_upgrade.pins.objects.flux_manifests_reference import of_repository
 from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.kustomize_files import joined
+from flux_upgrade.snapshot.yaml_places import Object, readable
 
 REPOSITORY = "OCIRepository"
 _FIELDS = (("spec", "ref", "digest"), ("spec", "ref", "semver"), ("spec", "ref", "tag"), ("spec", "url"))

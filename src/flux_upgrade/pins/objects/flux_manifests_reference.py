@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.ranges import is_nothing
-from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, is_variable
 from flux_upgrade.pins.objects.flux_distribution import is_instance
+from flux_upgrade.snapshot.yaml_places import Object, Step, Value, is_variable
 
 _OURS = re.compile(r"oci://(?P<repository>.+/flux-manifests)/?(?P<rest>[:@].*)?")
 _PARTS = re.compile(r"(?P<tag>[^@]*)(?:@(?P<digest>.*))?")

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats import go_templates
-from flux_upgrade.pins.formats.kustomize_files import joined, read
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, is_variable
 from flux_upgrade.pins.objects.chart_place import Lock, lock_at
 from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.kustomize_files import joined, read
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, is_variable
 
 TEMPLATE = ("it is inside a condition or a loop of the template", "edit the version yourself")
 RENDERED = ("a template or an included file sets its chart", "edit the version in the file that the template reads")

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats import go_templates
-from flux_upgrade.pins.formats.kustomize_files import joined, read
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step
 from flux_upgrade.pins.objects.flux_distribution import VALUES, Distribution, Source, combined
 from flux_upgrade.pins.objects.helmfile import HelmfileRelease
 from flux_upgrade.pins.objects.release_values import Stated, ValuesSource
 from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.kustomize_files import joined, read
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step
 
 _ACTION = re.compile(r"\{\{(?:(?!\{\{|\}\}).)*+\}\}")
 _RELEASE = re.compile(r"\{\{-?[ \t]*\.Release\.(Name|Namespace)[ \t]*-?\}\}")

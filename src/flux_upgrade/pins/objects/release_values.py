@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats.config_maps import ABSENT, TEMPLATE, ConfigMaps, Held, Wanted
-from flux_upgrade.pins.formats.kustomize_files import joined, read
-from flux_upgrade.pins.formats.yaml_places import Object, Step, Value, dotted, is_variable, objects
 from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.kustomize_files import joined, read
+from flux_upgrade.snapshot.yaml_places import Object, Step, Value, dotted, is_variable, objects
 
 _MOST_ROOTS = 100  # Kustomizations that apply the same HelmRelease
 _MOST_VALUES = 20  # Items of `valuesFrom`, and of `valuesFiles`, that are looked at: the last ones

@@ -18,9 +18,9 @@ from flux_upgrade.pins.formats.hcl import Attribute, Block
 from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
 from flux_upgrade.pins.formats.terraform_module import TerraformBlock, blocks_of
 from flux_upgrade.pins.formats.terraform_values import Modules
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, Value, objects, readable
 from flux_upgrade.pins.objects.release_values import Stated
 from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, objects, readable
 
 _FILE = re.compile(r"\$\{path\.module\}/(.+)")
 _WHOLE = re.compile(r"\$\{([^{}]*)\}")

@@ -14,12 +14,12 @@ from typing import NamedTuple
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.oci.reference import Address, is_immutable
 from flux_upgrade.model.patterns import fits
-from flux_upgrade.pins.formats.passages import ENDS
 from flux_upgrade.pins.formats.readings import MADE, RESOURCE_SET, TEMPLATE
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Step, is_variable
 from flux_upgrade.pins.objects import flux_manifests_reference as parts
 from flux_upgrade.pins.objects.flux_distribution import INLINE, INSTANCE, is_instance
 from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.passages import ENDS
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, is_variable
 
 LATEST = "latest"  # What Flux takes where no tag is named
 _HUB = frozenset({"docker.io", "index.docker.io", "registry-1.docker.io"})

@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from flux_upgrade.model.files import Tree
 from flux_upgrade.model.oci.reference import Address
-from flux_upgrade.pins.formats.kustomize_files import read
 from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace
-from flux_upgrade.pins.formats.passages import ENDS
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, objects
 from flux_upgrade.pins.objects.flux_manifests_patches import Aim, patches
 from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference, in_object, in_text
 from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.kustomize_files import read
+from flux_upgrade.snapshot.passages import ENDS
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, objects
 
 SUFFIXES = (".yaml", ".yml", ".json", *ENDS)
 _MOST = 4 * 1024 * 1024  # Bytes: what people write by hand is smaller

@@ -11,8 +11,8 @@ from flux_upgrade.model.text import line_of
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import flux2_repository, ranges
 from flux_upgrade.pins.formats.readings import TEMPLATE, Reading, floating, unknown, unknown_pin
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Value, is_variable, objects, readable
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Value, is_variable, objects, readable
 
 _SOURCE = "source.toolkit.fluxcd.io/"
 _KUSTOMIZE = "kustomize.toolkit.fluxcd.io/"

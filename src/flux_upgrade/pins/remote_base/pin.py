@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import flux2_repository
-from flux_upgrade.pins.formats.kustomize_files import NAMES, TEMPLATES
 from flux_upgrade.pins.formats.readings import TEMPLATE, Reading, floating, unknown, unknown_pin
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, Object, Value, objects
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
 from flux_upgrade.pins.remote_base import flux2_source
+from flux_upgrade.snapshot.kustomize_files import NAMES, TEMPLATES
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Value, objects
 
 NAME = "kustomize-remote-base"
 

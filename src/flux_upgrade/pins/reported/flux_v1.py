@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.text import decoded
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.formats.passages import whole
 from flux_upgrade.pins.formats.readings import never_changed
-from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
 from flux_upgrade.pins.pin import Pin, SourceFile, reported_pin
+from flux_upgrade.snapshot.passages import whole
+from flux_upgrade.snapshot.yaml_places import Object, Step, readable
 
 NAME = "flux-v1"
 change = never_changed

@@ -13,9 +13,9 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.flux2_repository import judge, parse
 from flux_upgrade.pins.formats.readings import never_changed
-from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
 from flux_upgrade.pins.objects import argo_values
 from flux_upgrade.pins.pin import Pin, PinState, SourceFile, reported_pin
+from flux_upgrade.snapshot.yaml_places import Object, Step, readable
 
 NAME = "other-installers"
 change = never_changed

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from flux_upgrade.manifests.images import controlplane_registry
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import GITHUB, parse
-from flux_upgrade.pins.formats.kustomize_files import NAMES
 from flux_upgrade.pins.formats.readings import never_changed
-from flux_upgrade.pins.formats.yaml_places import Object, Step, readable
 from flux_upgrade.pins.pin import Pin, SourceFile, reported_pin
+from flux_upgrade.snapshot.kustomize_files import NAMES
+from flux_upgrade.snapshot.yaml_places import Object, Step, readable
 
 NAME = "single-controllers"
 change = never_changed

@@ -19,9 +19,9 @@ from flux_upgrade.pins.formats.hcl import Attribute
 from flux_upgrade.pins.formats.readings import Reading, judged, unknown, unknown_pin
 from flux_upgrade.pins.formats.terraform_module import RESOURCE, Module, TerraformBlock, blocks_of, folder_of, one_line
 from flux_upgrade.pins.formats.terraform_values import Modules, Origin
-from flux_upgrade.pins.formats.yaml_places import Value
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
 from flux_upgrade.pins.terraform import provider, reported
+from flux_upgrade.snapshot.yaml_places import Value
 
 NAME = "terraform"
 _DECIDING = {"version", "embedded_manifests"}

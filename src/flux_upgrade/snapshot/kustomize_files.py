@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.pins.formats.passages import ENDS
-from flux_upgrade.pins.formats.yaml_places import Object, readable
+from flux_upgrade.snapshot.passages import ENDS
+from flux_upgrade.snapshot.yaml_places import Object, readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, compose, construct
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import TextEdit, decoded
-from flux_upgrade.pins.formats.passages import Passage, whole
+from flux_upgrade.snapshot.passages import Passage, whole
 
 _SEPARATOR = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _VARIABLE = re.compile(r"\$\{|\$\(|\{\{|<<|\{%|<%|@@|%\(|%\{|\$[A-Za-z_]")
