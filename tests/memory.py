@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 
 import written_release
 
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound, SourceUnavailable, Unreadable, WriteFailed
+from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound, SourceUnavailable, WriteFailed
 from flux_upgrade.model.file_history import FileRevisions, Mentions
+from flux_upgrade.model.files import FilesInMemory
 from flux_upgrade.model.versions import Release, ReleaseManifests, Version
 from flux_upgrade.pins.regenerate import Regenerator
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 
-class MemoryTree:
-    """The port Tree over a mapping."""
+class _Files(dict[str, bytes]):
+    """Path → content; a change makes the snapshot of them a new one."""
+
+    def __init__(self, files: Mapping[str, bytes], changed: Callable[[], None]) -> None:
+        super().__init__(files)
+        self._changed = changed
+
+    def __setitem__(self, path: str, content: bytes) -> None:
+        super().__setitem__(path, content)
+        self._changed()
+
+    def __delitem__(self, path: str) -> None:
+        super().__delitem__(path)
+        self._changed()
+
+
+class MemoryTree(Snapshot):
+    """A snapshot of a mapping, which a test may change."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
-        self.files = dict(files)
+        self.files = _Files(files, self._refresh)
+        self._refresh()
 
-    def candidates(self) -> Iterator[str]:
-        yield from self.named((".yaml", ".yml"))
-
-    def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
-        yield from sorted(path for path in self.files if path.endswith(suffixes))
-
-    def read(self, path: str) -> bytes:
-        if path not in self.files:
-            raise Unreadable(f"no {path}")
-        return self.files[path]
+    def _refresh(self) -> None:
+        files = self.files
+        self.__dict__.clear()
+        self.files = files
+        super().__init__(FilesInMemory(files))
 
     def write(self, path: str, content: bytes, old: bytes | None = None) -> None:
         """The port Worktree, too."""
@@ -42,7 +56,8 @@ class MemoryTree:
             for path, content in files.items():
                 self.write(path, content, before[path])
         except WriteFailed:
-            self.files = kept
+            self.files = _Files(kept, self._refresh)
+            self._refresh()
             raise
 
     def require_room(self, paths: Iterable[str]) -> None:

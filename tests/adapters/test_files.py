@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from flux_upgrade.adapters.local.files import MAX_FILE, DirectoryTree
+from flux_upgrade.adapters.local.files import MAX_FILE, Directory
 from flux_upgrade.adapters.local.worktree import DirectoryWorktree, alone
 from flux_upgrade.adapters.recording import RecordingWorktree
 from flux_upgrade.model.errors import Unreadable, UsageError, WriteFailed
-from flux_upgrade.model.files import Tree, Worktree
+from flux_upgrade.model.files import FileSource, Worktree
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ FOUND = [
 
 def test_the_ports(tree: Path) -> None:
     """The assignments are for mypy."""
-    files: Tree = DirectoryTree(str(tree))
+    files: FileSource = Directory(str(tree))
     both: tuple[Worktree, Worktree] = (DirectoryWorktree(str(tree)), RecordingWorktree())
     for worktree in both:
         worktree.write("README.md", b"new")
@@ -57,15 +58,15 @@ def test_the_ports(tree: Path) -> None:
 
 
 def test_finds_yaml_sorted(tree: Path) -> None:
-    found = list(DirectoryTree(str(tree)).candidates())
+    found = list(Snapshot(Directory(str(tree))).candidates())
     assert found == FOUND
-    assert [DirectoryTree(str(tree)).read(path).decode() for path in found] == FOUND
+    assert [Directory(str(tree)).read(path).decode() for path in found] == FOUND
 
 
 def test_finds_files_by_the_end_of_their_name(tree: Path) -> None:
     for name in (".github/renovate.json", "clusters/a/main.tf", "clusters/.terraform/x.tf", "x.tf.json", "not.tfvars"):
         (tree / name).write_text(name)
-    files = DirectoryTree(str(tree))
+    files = Snapshot(Directory(str(tree)))
     assert list(files.named((".tf", ".tf.json"))) == ["clusters/a/main.tf", "x.tf.json"]
     assert list(files.named(("renovate.json",))) == [".github/renovate.json"]
     assert list(files.named((".yaml", ".yml"))) == FOUND == list(files.candidates())
@@ -81,18 +82,18 @@ def test_files_by_the_end_of_their_name_are_files_of_the_tree(tree: Path, tmp_pa
     (tree / "folder.tf").mkdir()
     with (tree / "huge.tf").open("wb") as file:
         file.truncate(MAX_FILE + 1)
-    assert list(DirectoryTree(str(tree)).named((".tf",))) == ["huge.tf"]
-    alone = DirectoryTree(str(tree / "README.md"))
+    assert list(Snapshot(Directory(str(tree))).named((".tf",))) == ["huge.tf"]
+    alone = Snapshot(Directory(str(tree / "README.md")))
     assert (list(alone.named((".md",))), list(alone.named((".tf",)))) == (["README.md"], [])
 
 
 def test_the_tree_is_walked_once(tree: Path) -> None:
-    files = DirectoryTree(str(tree))
+    files = Snapshot(Directory(str(tree)))
     assert list(files.candidates()) == FOUND
     (tree / "new.yaml").touch()
     assert list(files.candidates()) == FOUND
     assert "new.yaml" not in list(files.named(("",)))
-    assert "new.yaml" in list(DirectoryTree(str(tree)).candidates())
+    assert "new.yaml" in list(Snapshot(Directory(str(tree))).candidates())
 
 
 def test_follows_no_links(tree: Path, tmp_path: Path) -> None:
@@ -103,36 +104,36 @@ def test_follows_no_links(tree: Path, tmp_path: Path) -> None:
     (tree / "broken.yaml").symlink_to("nowhere")
     os.mkfifo(tree / "pipe.yaml")
     (tree / "folder.yaml").mkdir()
-    assert list(DirectoryTree(str(tree)).candidates()) == FOUND
+    assert list(Snapshot(Directory(str(tree))).candidates()) == FOUND
 
 
 def test_leaves_out_what_is_too_large(tree: Path) -> None:
     with (tree / "huge.yaml").open("wb") as file:
         file.truncate(MAX_FILE + 1)
-    files = DirectoryTree(str(tree))
+    files = Snapshot(Directory(str(tree)))
     assert list(files.candidates()) == FOUND
     with pytest.raises(Unreadable, match="larger"):
         files.read("huge.yaml")
 
 
 def test_a_file_as_the_root(tree: Path, tmp_path: Path) -> None:
-    files = DirectoryTree(str(tree / "README.md"))
+    files = Snapshot(Directory(str(tree / "README.md")))
     assert list(files.candidates()) == ["README.md"]
     assert files.read("README.md") == b"README.md"
     DirectoryWorktree(str(tree / "README.md")).write("README.md", b"new")
     assert (tree / "README.md").read_bytes() == b"new"
     (tmp_path / "link").symlink_to(tree / "README.md")
-    assert list(DirectoryTree(str(tmp_path / "link")).candidates()) == ["README.md"]
+    assert list(Snapshot(Directory(str(tmp_path / "link"))).candidates()) == ["README.md"]
 
 
 def test_a_link_as_the_root(tree: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tree)
-    files = DirectoryTree(str(tmp_path / "link"))
+    files = Snapshot(Directory(str(tmp_path / "link")))
     assert list(files.candidates()) == FOUND
     assert files.read(FOUND[0])
 
 
-@pytest.mark.parametrize("build", [DirectoryTree, DirectoryWorktree])
+@pytest.mark.parametrize("build", [Directory, DirectoryWorktree])
 @pytest.mark.parametrize("root", ["/no-such/folder", "/dev/null"])
 def test_a_root_that_is_not_there(build: type, root: str) -> None:
     with pytest.raises(UsageError) as caught:
@@ -147,7 +148,7 @@ def test_paths_that_leave_the_tree(tree: Path, tmp_path: Path, path: str) -> Non
     (tree / "link.yaml").symlink_to("../outside.yaml")
     (tree / "links").symlink_to(tmp_path)
     with pytest.raises(Unreadable, match="leads out of the directory"):
-        DirectoryTree(str(tree)).read(path)
+        Directory(str(tree)).read(path)
     with pytest.raises(WriteFailed, match="leads out of the directory"):
         DirectoryWorktree(str(tree)).write(path, b"evil")
     assert (tmp_path / "outside.yaml").read_text() == "outside"
@@ -166,7 +167,7 @@ def test_what_git_keeps_is_not_in_the_tree(tree: Path, path: str) -> None:
     (tree / "modules" / "other").mkdir(parents=True)
     (tree / "modules" / "other" / ".git").write_text("secret")
     with pytest.raises(Unreadable, match="leads out of the directory"):
-        DirectoryTree(str(tree)).read(path)
+        Directory(str(tree)).read(path)
     with pytest.raises(WriteFailed, match="leads out of the directory"):
         DirectoryWorktree(str(tree)).write(path, b"evil")
     assert (tree / ".git" / "config").read_text() == "secret"
@@ -177,14 +178,14 @@ def test_a_neighbour_with_the_same_beginning_is_outside(tmp_path: Path) -> None:
     (tmp_path / "repository").mkdir()
     (tmp_path / "repository" / "x.yaml").write_text("x")
     with pytest.raises(Unreadable, match="leads out of the directory"):
-        DirectoryTree(str(tmp_path / "repo")).read("../repository/x.yaml")
+        Directory(str(tmp_path / "repo")).read("../repository/x.yaml")
 
 
 def test_what_cannot_be_read(tree: Path) -> None:
     os.mkfifo(tree / "pipe.yaml")
     for path in ("none.yaml", "clusters", "pipe.yaml", "README.md/x.yaml", "n\x1b[31m.yaml", "", "."):
         with pytest.raises(Unreadable) as caught:
-            DirectoryTree(str(tree)).read(path)
+            Directory(str(tree)).read(path)
         assert caught.value.message.isprintable()
         assert caught.value.hint
 
@@ -216,7 +217,7 @@ def test_an_unreadable_file_is_reported(open_folder: Path) -> None:
     for name in ("locked", "locked.yaml"):
         (open_folder / name).touch()
         (open_folder / name).chmod(0)
-    files = DirectoryTree(str(open_folder))
+    files = Snapshot(Directory(str(open_folder)))
     with an_ordinary_user():
         assert list(files.candidates()) == ["a.yaml", "locked", "locked.yaml"]
         assert list(files.named(("",))) == ["a.yaml", "locked.yaml"]

@@ -243,7 +243,7 @@ def test_git_where_it_has_all_else_github(  # noqa: PLR0913, PLR0917  (a row of 
     source = RepositorySource(str(folder / "clusters"), str(changes.pop("repository", "")), "")
     variables = environment(world, **changes)
     place = find(source.path)
-    history = build_history(variables, source, place, build_checkout(variables, place))
+    history = build_history(variables, source, build_checkout(variables, place.root), is_checkout=place.is_checkout)
     revisions = history.of(PATH)
     assert isinstance(history, GitHistory)
     assert isinstance(history.elsewhere or history, asked)
@@ -254,5 +254,7 @@ def test_git_where_it_has_all_else_github(  # noqa: PLR0913, PLR0917  (a row of 
 def test_there_may_be_no_checkout(world: World, tmp_path: Path) -> None:
     variables, source = environment(world), RepositorySource(str(tmp_path), "", "")
     place = find(source.path)
-    found = build_history(variables, source, place, build_checkout(variables, place)).of(PATH)
+    found = build_history(variables, source, build_checkout(variables, place.root), is_checkout=place.is_checkout).of(
+        PATH
+    )
     assert found == FileRevisions(missing="it is not in a Git checkout, or has no commit yet")

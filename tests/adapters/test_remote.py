@@ -14,7 +14,7 @@ import pytest
 
 from flux_upgrade.adapters.git.remote import GitRemote
 from flux_upgrade.adapters.git.remotes import RemoteAccess, without_login
-from flux_upgrade.adapters.local.files import DirectoryTree
+from flux_upgrade.adapters.local.files import Directory
 from flux_upgrade.model.errors import (
     FluxUpgradeError,
     ForbiddenByForge,
@@ -25,6 +25,7 @@ from flux_upgrade.model.errors import (
     UsageError,
     WriteFailed,
 )
+from flux_upgrade.snapshot.snapshot import Snapshot
 from git_servers import PERSON, READ, WRITE, Bare, HttpHost, SshHost, git
 from process_arguments import seen_arguments
 
@@ -96,13 +97,13 @@ def _make(tmp_path: Path, stack: ExitStack, *, sha256: bool = False) -> World:
 
 def test_an_empty_repository_gets_its_first_commit(world: World) -> None:
     remote = world.open()
-    assert (remote.head, list(remote.tree.candidates())) == ("", [])
+    assert (remote.head, list(Snapshot(remote.files).candidates())) == ("", [])
     oid = remote.push({SYNC: b"a: 1\r\n", "README.md": b"\xff"}, "Add Flux v2.9.4 component manifests")
     assert world.bare.refs() == {"refs/heads/main": oid}
     assert world.listed() == {SYNC: "100644", "README.md": "100644"}
     shown = git("log", "--format=%an <%ae>|%cn <%ce>|%at|%P|%B", "main", at=world.bare.folder).strip()
     assert shown == "Flux <>|Flux <>|1700000000||Add Flux v2.9.4 component manifests"
-    assert (remote.head, remote.tree.read(SYNC)) == (oid, b"a: 1\r\n")
+    assert (remote.head, remote.files.read(SYNC)) == (oid, b"a: 1\r\n")
 
 
 def test_commits_over_what_is_there(world: World) -> None:
@@ -123,7 +124,7 @@ def test_another_branch_than_the_default(plain: World) -> None:
     main = plain.fill({SYNC: "main: 1\n"})
     plain.fill({SYNC: "live: 1\n"}, "live/eu")
     remote = plain.open(branch="live/eu")
-    assert remote.tree.read(SYNC) == b"live: 1\n"
+    assert remote.files.read(SYNC) == b"live: 1\n"
     oid = remote.push({SYNC: b"live: 2\n"}, "Two")
     assert plain.bare.refs() == {"refs/heads/live/eu": oid, "refs/heads/main": main}
 
@@ -149,7 +150,7 @@ def test_the_tree_is_that_of_a_folder(plain: World, tmp_path: Path) -> None:
         }
     )
     git("clone", "--quiet", plain.bare.folder, tmp_path / "clone")
-    folder, tree = DirectoryTree(str(tmp_path / "clone")), plain.open().tree
+    folder, tree = Snapshot(Directory(str(tmp_path / "clone"))), Snapshot(plain.open().files)
     assert list(tree.candidates()) == list(folder.candidates())
     assert "huge.yaml" not in list(tree.candidates())
     with pytest.raises(Unreadable, match="larger"):
@@ -163,7 +164,7 @@ def test_the_tree_is_that_of_a_folder(plain: World, tmp_path: Path) -> None:
 def test_what_cannot_be_read(plain: World, path: str) -> None:
     plain.fill({"apps/a.yaml": "a: 1\n"})
     with pytest.raises(Unreadable, match="in the branch is not readable"):
-        plain.open().tree.read(path)
+        plain.open().files.read(path)
 
 
 @pytest.mark.parametrize("path", ["link.yaml", "apps", "apps/a.yaml/below.yaml"])
@@ -232,7 +233,7 @@ def test_over_ssh_with_the_users_keys(plain: World, tmp_path: Path) -> None:
         oid = plain.open(url, GIT_SSH_COMMAND=ssh.command("writer")).push({SYNC: b"a: 1\n"}, "First")
         assert plain.bare.refs() == {"refs/heads/main": oid}
         reader = plain.open(url, GIT_SSH_COMMAND=ssh.command("reader"))
-        assert reader.tree.read(SYNC) == b"a: 1\n"
+        assert reader.files.read(SYNC) == b"a: 1\n"
         with pytest.raises(ForbiddenByForge, match="read only"):
             reader.push({SYNC: b"a: 2\n"}, "Second")
         with pytest.raises(ForbiddenByForge):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bootstrap.bootstraps import options
-from flux_upgrade.adapters.local.files import DirectoryTree
+from flux_upgrade.adapters.local.files import Directory
 from flux_upgrade.bootstrap.components import FlagChange, RenderedComponents
 from flux_upgrade.bootstrap.files import FilesPlan, RootSync, plan_files, root_syncs
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions
@@ -22,6 +22,7 @@ from flux_upgrade.model.errors import (
     Unverified,
     UsageError,
 )
+from flux_upgrade.snapshot.snapshot import Snapshot
 from memory import MemoryTree, WrittenReleases, regenerator
 
 FOLDER = "clusters/staging/flux-system"
@@ -69,7 +70,7 @@ def test_a_folder_on_disk_is_read_the_same_way(tmp_path: Path) -> None:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_bytes(content)
     assert b"resources:\n- .gitkeep\n" in tree[LISTING]
-    assert plan_files(options(), DirectoryTree(str(tmp_path)), COMPONENTS) == planned(tree, options())
+    assert plan_files(options(), Snapshot(Directory(str(tmp_path))), COMPONENTS) == planned(tree, options())
 
 
 def test_the_root_of_the_repository_is_a_path_too() -> None:

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from conformance.real_files import regenerator_of, tell, unpacked
-from flux_upgrade.adapters.local.files import DirectoryTree
+from flux_upgrade.adapters.local.files import Directory
 from flux_upgrade.clusters.clusters import Member, clusters_of
 from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.clusters.roots import roots_of
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover
 from flux_upgrade.pins.pin import Role
+from flux_upgrade.snapshot.snapshot import Snapshot
 from memory import MemoryArtifacts, MemoryCharts
 from real_parts import require_program
 
@@ -38,7 +39,7 @@ def graphs(trees: Path, releases: Path) -> dict[str, ClusterGraph]:
 
 
 def graph_of(folder: Path, releases: Path) -> ClusterGraph:
-    tree = DirectoryTree(str(folder))
+    tree = Snapshot(Directory(str(folder)))
     context = PinContext(tree, regenerator_of(releases), MemoryArtifacts({}), MemoryCharts({}))
     members = [Member(each, each.path) for each in discover(context) if each.role is not Role.REPORTED]
     url = f"https://github.com/{folder.name.replace('+', '/')}"

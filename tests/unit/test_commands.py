@@ -10,10 +10,11 @@ from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.cli import commands
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.pin import Pin, SourceFile
+from flux_upgrade.pins.pin import Pin
 from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.pins.registry import KindModule
 from flux_upgrade.pins.reported import flux_v1, other_installers, single_controllers
+from flux_upgrade.snapshot.file import File
 from kind_cases import ListedReleases
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
 
@@ -21,7 +22,7 @@ WORLD = PinContext(MemoryTree({}), Regenerator(ListedReleases((), {}), NoFlux())
 
 
 def found(path: str, text: str) -> list[Pin]:
-    return list(commands.find([SourceFile(path, text.encode())], WORLD))
+    return list(commands.find([File(path, text.encode())], WORLD))
 
 
 @pytest.mark.parametrize("path", [".github/workflows/a.yaml", "setup/action.yml"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from flux_upgrade.pins.formats.config_maps import ABSENT, ConfigMaps, Held, Wanted
-from flux_upgrade.snapshot.kustomize_files import Kustomizations
 from memory import MemoryTree
 
 _GENERATOR = b"""\
@@ -31,7 +30,7 @@ _TREE = {
 
 
 def _held(tree: MemoryTree, consumer: str, name: str, key: str, root: str | None = None) -> Held:
-    return ConfigMaps(tree, Kustomizations(tree)).at(consumer, Wanted("ConfigMap", "", name, key), root)
+    return ConfigMaps(tree).at(consumer, Wanted("ConfigMap", "", name, key), root)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +82,7 @@ def test_kustomizations_that_take_in_each_other_end() -> None:
             "b/values.yaml": b"a: b",
         }
     )
-    kustomize = ConfigMaps(tree, Kustomizations(tree)).kustomize
+    kustomize = ConfigMaps(tree).kustomize
 
     assert kustomize.roots("a/release.yaml") == []
     assert set(kustomize.built("a")) == {"a", "b"}
@@ -100,7 +99,7 @@ def test_each_outermost_kustomization_is_a_root() -> None:
         }
     )
 
-    assert ConfigMaps(tree, Kustomizations(tree)).kustomize.roots("base/release.yaml") == ["one", "two"]
+    assert ConfigMaps(tree).kustomize.roots("base/release.yaml") == ["one", "two"]
 
 
 def test_two_generators_of_one_name_are_told_apart_by_their_directories() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from flux_upgrade.model.errors import SourceUnavailable
 from flux_upgrade.model.versions import Release
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.pin import PinState, SourceFile
+from flux_upgrade.pins.pin import PinState
 from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.pins.remote_base import pin as remote_base
+from flux_upgrade.snapshot.file import File
 from kind_cases import ListedReleases
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
 
-FILE = SourceFile(
+FILE = File(
     "flux.yaml",
     b"""\
 apiVersion: source.toolkit.fluxcd.io/v1

@@ -12,8 +12,9 @@ from flux_upgrade.model.versions import Release
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_manifests import pin as flux_manifests
 from flux_upgrade.pins.flux_manifests.registry_contents import lets_through
-from flux_upgrade.pins.pin import Pin, PinState, SourceFile
+from flux_upgrade.pins.pin import Pin, PinState
 from flux_upgrade.pins.regenerate import Regenerator
+from flux_upgrade.snapshot.file import File
 from kind_cases import TAGS, ListedReleases
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, NoFlux
 
@@ -52,7 +53,7 @@ def found(ref: str, context: PinContext) -> Pin:
         "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: flux}\n"
         f"spec:\n  url: oci://{NAME}\n  ref: {{{ref}}}\n"
     )
-    (pin,) = flux_manifests.find([SourceFile("flux.yaml", content.encode())], context)
+    (pin,) = flux_manifests.find([File("flux.yaml", content.encode())], context)
     return pin
 
 

@@ -13,8 +13,9 @@ from flux_upgrade.model.text import decoded, edited, encoded
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.helm_chart import index
 from flux_upgrade.pins.helm_chart import pin as helm_chart
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
+from flux_upgrade.pins.pin import Pin, PinChange, PinState
 from flux_upgrade.pins.regenerate import Regenerator
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import joined
 from kind_cases import KindCase, ListedReleases, cases_of
 from memory import MemoryArtifacts, MemoryTree, NoFlux
@@ -72,7 +73,7 @@ def found(files: Mapping[str, str], charts: CountingCharts) -> tuple[list[Pin], 
     content = {path: text.encode() for path, text in files.items()}
     regenerator = Regenerator(ListedReleases((), {}), NoFlux())
     context = PinContext(MemoryTree(content), regenerator, MemoryArtifacts(), charts)
-    return list(helm_chart.find([SourceFile(*each) for each in content.items()], context)), context
+    return list(helm_chart.find([File(*each) for each in content.items()], context)), context
 
 
 def test_each_index_is_asked_for_once() -> None:
@@ -190,7 +191,7 @@ def test_a_mutated_file_is_read_or_reported_and_never_corrupted() -> None:
 
 
 def found_in(case: KindCase, files: Mapping[str, bytes]) -> list[Pin]:
-    handed = [SourceFile(*each) for each in files.items() if each[0].endswith((".yaml", ".yml", ".gotmpl"))]
+    handed = [File(*each) for each in files.items() if each[0].endswith((".yaml", ".yml", ".gotmpl"))]
     return list(helm_chart.find(handed, case.context(files)))
 
 

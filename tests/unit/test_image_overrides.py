@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.ownership.remarks import remarks
-from flux_upgrade.pins.pin import SourceFile
 from flux_upgrade.pins.reported import single_controllers
+from flux_upgrade.snapshot.file import File
 from kind_cases import cases_of
 
 PATH = "clusters/production/flux-system/gotk-components.yaml"
@@ -16,7 +16,7 @@ ENTERPRISE = "ghcr.io/controlplaneio-fluxcd/alpine/source-controller"
 
 def said(images: str) -> tuple[str, ...]:
     context = cases_of(single_controllers.NAME)[0].context({})
-    pins = single_controllers.find([SourceFile(LISTING, (HEAD + images).encode())], context)
+    pins = single_controllers.find([File(LISTING, (HEAD + images).encode())], context)
     return remarks([PATH], [Member(pin, pin.path) for pin in pins])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from flux_upgrade.snapshot.kustomize_files import Kustomizations
 from memory import MemoryTree
 
 
@@ -16,4 +15,4 @@ def test_patches_are_files_of_every_spelling() -> None:
         }
     )
 
-    assert Kustomizations(tree).patch_files == {"a/one.yaml", "two.yaml", "a/three.yaml"}
+    assert tree.patch_files == {"a/one.yaml", "two.yaml", "a/three.yaml"}

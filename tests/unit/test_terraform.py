@@ -10,9 +10,9 @@ from flux_upgrade.clusters.ownership.terraform import TerraformOwner, hold, move
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.hcl import blocks
-from flux_upgrade.pins.pin import SourceFile
 from flux_upgrade.pins.terraform import pin as terraform
 from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.snapshot.file import File
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, regenerator
 
 FILE = "clusters/a/flux-system/gotk-components.yaml"
@@ -219,7 +219,7 @@ def test_an_installation_moves_with_the_pin_of_its_resource() -> None:
         "infra/d.tf": resource('path = "clusters/d"', "embedded_manifests = true", 'version = "v2.8.7"').encode(),
     }
     context = PinContext(MemoryTree(tree), regenerator(), MemoryArtifacts(), MemoryCharts())
-    pins = tuple(terraform.find([SourceFile(*each) for each in tree.items()], context))
+    pins = tuple(terraform.find([File(*each) for each in tree.items()], context))
     all_owners = owners(context.tree)
 
     def moved_by(path: str) -> str | None:

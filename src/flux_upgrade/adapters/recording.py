@@ -7,7 +7,7 @@ from typing import BinaryIO, NoReturn
 
 from flux_upgrade.model import forge
 from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound
-from flux_upgrade.model.files import Remote, Tree, Worktree
+from flux_upgrade.model.files import FileSource, Remote, Worktree
 from flux_upgrade.model.forge import Done
 from flux_upgrade.model.hosting import DeployKey, HostedRepository, Hosting, NewRepository
 from flux_upgrade.model.oci.manifest import Descriptor, StoredManifest
@@ -95,8 +95,8 @@ class RecordingRemote:
         return self._remote.head
 
     @property
-    def tree(self) -> Tree:
-        return self._remote.tree
+    def files(self) -> FileSource:
+        return self._remote.files
 
     def require_room(self, paths: Iterable[str]) -> None:
         self._remote.require_room(paths)

@@ -5,15 +5,16 @@ A promotion has no review, and migrates nothing: whatever breaks holds it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from flux_upgrade.artifacts.pull import Pulled
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.config.config import Config, Migrate
-from flux_upgrade.model.errors import Unreadable, UntrustedArchive
+from flux_upgrade.model.errors import Unread, Unreadable, UntrustedArchive
 from flux_upgrade.model.file_history import FileRevisions, Mentions
+from flux_upgrade.model.files import YAML, Listing
 from flux_upgrade.model.oci.layer import Layer
 from flux_upgrade.planning.api_uses import Sources
 from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
@@ -23,27 +24,25 @@ from flux_upgrade.planning.pin_planner import PinPlanner
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.snapshot.snapshot import Snapshot
 
-_YAML = (".yaml", ".yml")
 _NO_HISTORY = "the history of an artifact is not searched"
 
 
-class LayerTree:
-    """As ``Tree``: the files of an artifact."""
+class LayerFiles:
+    """The port FileSource over an artifact's layer."""
 
     def __init__(self, layer: Layer) -> None:
         self._layer = layer
         self._entries = {entry.name: entry for entry in layer.files()}
 
-    def candidates(self) -> Iterator[str]:
-        return self.named(_YAML)
-
-    def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
-        return (name for name in sorted(self._entries) if name.endswith(suffixes))
+    def listing(self) -> Listing:
+        names = sorted(self._entries)
+        return Listing([name for name in names if name.endswith(YAML)], names)
 
     def read(self, path: str) -> bytes:
         if path not in self._entries:
-            raise Unreadable(f"there is no {path} in the artifact")
+            raise Unreadable(f"there is no {path} in the artifact", why=Unread.ABSENT)
         try:
             return self._layer.read(self._entries[path])
         except UntrustedArchive as error:
@@ -86,7 +85,7 @@ class PromotionImpact(NamedTuple):
         if not plan.upgrades:
             return plan  # nearly every run: the files of the artifact are not listed
         own = Cluster(target.path, target.path, (Member(target.pin, target.path),))
-        context = replace(self.sources.pin_context, tree=LayerTree(pulled.layer))
+        context = replace(self.sources.pin_context, tree=Snapshot(LayerFiles(pulled.layer)))
         return self._gated(plan, target, Sources(context, Config(), NoHistory()), (own,))
 
     def _in_clusters(self, plan: Plan, target: PlannedTarget) -> Plan:

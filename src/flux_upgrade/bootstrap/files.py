@@ -11,10 +11,10 @@ from flux_upgrade.bootstrap.components import FlagChange, ManifestPlan, Rendered
 from flux_upgrade.bootstrap.options import COMPONENTS_FILE, KUSTOMIZATION_FILE, SYNC_FILE, BootstrapOptions
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.model.errors import AlreadyBootstrapped, EditConflict, Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.kubernetes_objects import KUSTOMIZATION
 from flux_upgrade.model.text import is_below, repository_path
 from flux_upgrade.pins.gotk_components.pin import is_placeholder
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 _NAMES = (COMPONENTS_FILE, SYNC_FILE, KUSTOMIZATION_FILE)
 
@@ -48,7 +48,7 @@ class RootSync(NamedTuple):
 
 
 def plan_files(
-    options: BootstrapOptions, tree: Tree, components: RenderedComponents, roots: Iterable[RootSync] | None = None
+    options: BootstrapOptions, tree: Snapshot, components: RenderedComponents, roots: Iterable[RootSync] | None = None
 ) -> FilesPlan:
     """What is to be written for one cluster. Reads only.
 
@@ -100,7 +100,7 @@ def _sync(wanted: sync.Sync, path: str, content: bytes | None) -> tuple[bytes, t
         return sync.resynced(found, wanted) if shown else content, shown, edits
 
 
-def root_syncs(tree: Tree) -> tuple[RootSync, ...]:
+def root_syncs(tree: Snapshot) -> tuple[RootSync, ...]:
     """Every Flux of the repository, in the order of the files."""
     found = []
     for path in tree.candidates():
@@ -114,7 +114,7 @@ def root_syncs(tree: Tree) -> tuple[RootSync, ...]:
     return tuple(found)
 
 
-def _refuse_others(options: BootstrapOptions, own: str, roots: Iterable[RootSync], tree: Tree) -> None:
+def _refuse_others(options: BootstrapOptions, own: str, roots: Iterable[RootSync], tree: Snapshot) -> None:
     """Two Fluxes that reconcile one folder undo each other."""
     ours = repository_path(options.sync_path)
     for root in roots:

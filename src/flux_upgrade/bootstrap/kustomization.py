@@ -16,9 +16,9 @@ from flux_upgrade.kustomize.kustomization import TAKES_IN, entries_in, named_in
 from flux_upgrade.manifests.nodes import compose, construct
 from flux_upgrade.manifests.options import refuse
 from flux_upgrade.model.errors import Unreadable, UsageError
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.oci.packing import is_packable
 from flux_upgrade.snapshot.kustomize_files import NAMES
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 _HEAD = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:"
 _SEPARATOR = re.compile(r"^---(?=[ \t\r\n]|\Z)|^\.\.\.[ \t\r]*$", re.MULTILINE)
@@ -31,7 +31,7 @@ _REMOTE = ("git@", "git::", "gh:", "github.com/", "github.com:")  # In any case 
 _REMOTE_PARTS = ("://", "?ref=", ".git//")  # kustomize `api/internal/git/repospec.go`
 
 
-def render_kustomization(tree: Tree, folder: str, ours: Iterable[str]) -> bytes:
+def render_kustomization(tree: Snapshot, folder: str, ours: Iterable[str]) -> bytes:
     """The file as it is to be in ``folder``: what is there, verbatim, or one that lists the folder.
 
     ``ours``: names of the files that will be there besides. Raises UsageError where kustomize
@@ -54,7 +54,7 @@ def render_kustomization(tree: Tree, folder: str, ours: Iterable[str]) -> bytes:
     return (f"{_HEAD}\n" + "".join(line("- ", name) for name in names)).encode()
 
 
-def is_in(tree: Tree, folder: str) -> bool:
+def is_in(tree: Snapshot, folder: str) -> bool:
     """Whether a folder has one, which says what of it is applied. ``folder``: empty for the root."""
     inside = f"{folder}/" if folder else ""
     return any(path in {inside + name for name in NAMES} for path in tree.named(NAMES))
@@ -68,7 +68,7 @@ def unlisted(content: bytes, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name not in listed)
 
 
-def _resources(tree: Tree, folder: str, below: frozenset[str]) -> Iterator[str]:
+def _resources(tree: Snapshot, folder: str, below: frozenset[str]) -> Iterator[str]:
     for name in below:
         parts = name.split("/")
         above = ("/".join(parts[:depth]) for depth in range(1, len(parts)))
@@ -111,7 +111,7 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str | int | float) and value != ""
 
 
-def kustomization_of(tree: Tree, name: str) -> dict[str, bytes]:
+def kustomization_of(tree: Snapshot, name: str) -> dict[str, bytes]:
     """A user's kustomization and the files that it names: ``name`` in ``tree``, its folder.
 
     Raises UsageError for all that cannot be had in an artifact, at once; Unreadable.

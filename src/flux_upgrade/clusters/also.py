@@ -8,12 +8,12 @@ from flux_upgrade.pins.context import UserPattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.model.files import Tree
+    from flux_upgrade.snapshot.snapshot import Snapshot
 
 _ANY = ("",)
 
 
-def user_patterns(config: Config, tree: Tree, below: str, *, is_whole: bool) -> tuple[UserPattern, ...]:
+def user_patterns(config: Config, tree: Snapshot, below: str, *, is_whole: bool) -> tuple[UserPattern, ...]:
     """``below``: where paths of ``tree`` begin in the repository, as ``deploy/``; ``is_whole``: it is all of it.
 
     Links are not followed. What ``ignore`` covers is left out, and so is the config file, which quotes the versions

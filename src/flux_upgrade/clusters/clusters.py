@@ -21,7 +21,7 @@ from flux_upgrade.snapshot.yaml_places import is_variable, readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.model.files import Tree
+    from flux_upgrade.snapshot.snapshot import Snapshot
 
 COPIES = frozenset({"kustomize-remote-base", "terraform", "eksctl", "commands"})
 """Kinds that begin or restore a cluster that other files keep running: they stand anywhere."""
@@ -88,7 +88,7 @@ class _Key(NamedTuple):
         return self.owner or ("root" if self.folder == "." else self.folder)
 
 
-def clusters_of(members: Iterable[Member], tree: Tree | None) -> tuple[Cluster, ...]:
+def clusters_of(members: Iterable[Member], tree: Snapshot | None) -> tuple[Cluster, ...]:
     """Every cluster, in the order of its first member.
 
     ``tree``: the whole repository: if there is more than vendored manifests, what Flux reconciles is read.
@@ -97,7 +97,7 @@ def clusters_of(members: Iterable[Member], tree: Tree | None) -> tuple[Cluster, 
 
 
 class _ClusterAssignment:
-    def __init__(self, members: tuple[Member, ...], tree: Tree | None) -> None:
+    def __init__(self, members: tuple[Member, ...], tree: Snapshot | None) -> None:
         self._members = members
         self._kustomizations: Sequence[_FluxKustomization] = ()
         if tree is not None and not all(member.pin.is_manifest for member in members):
@@ -252,7 +252,7 @@ def _served(member: Member, installing: Sequence[_Key]) -> tuple[_Key, ...]:
     return (max(above, key=lambda key: len(key.home)),) if above else tuple(installing)
 
 
-def _flux_kustomizations(tree: Tree) -> tuple[_FluxKustomization, ...]:
+def _flux_kustomizations(tree: Snapshot) -> tuple[_FluxKustomization, ...]:
     """In the order of the files. A path that is a variable, or of another source, is left out."""
     found = [each for path in tree.candidates() for each in _syncs_in(tree, path)]
     # `flux bootstrap` wrote it, or it reconciles itself: then its source can only be this repository.
@@ -265,7 +265,7 @@ def _flux_kustomizations(tree: Tree) -> tuple[_FluxKustomization, ...]:
     return tuple(sync for source, sync in found if sync.target or source in ours | {_NAMESPACE})
 
 
-def _syncs_in(tree: Tree, path: str) -> Iterator[tuple[str, _FluxKustomization]]:
+def _syncs_in(tree: Snapshot, path: str) -> Iterator[tuple[str, _FluxKustomization]]:
     """With the name of the GitRepository."""
     try:
         content = tree.read(path)

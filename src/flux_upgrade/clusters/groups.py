@@ -16,7 +16,7 @@ from flux_upgrade.policy.decision import BumpKind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.model.files import Tree
+    from flux_upgrade.snapshot.snapshot import Snapshot
 
 ROOT = "root"
 _USUAL = re.compile(r"(?:(.+)/)?flux-system/gotk-components\.yaml")  # Where `flux bootstrap` puts its manifest
@@ -39,7 +39,7 @@ class UpdateGroup(NamedTuple):
         return tuple(member for cluster in self.clusters for member in cluster.members)
 
 
-def assign(pins: Iterable[Pin], prefix: str, config: Config, tree: Tree | None = None) -> tuple[UpdateGroup, ...]:
+def assign(pins: Iterable[Pin], prefix: str, config: Config, tree: Snapshot | None = None) -> tuple[UpdateGroup, ...]:
     """The update groups of all that is changed and not ignored, in the order of their first members.
 
     ``prefix``: of the paths in the repository, ``deploy/``; empty where they are the same. ``tree``: see

@@ -15,13 +15,13 @@ from flux_upgrade.pins.pin import Pin, Role
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.model.files import Tree
+    from flux_upgrade.snapshot.snapshot import Snapshot
 
 _INSTANCE, _OPERATOR = "flux-instance", "flux-operator"
 
 
 def with_operators(
-    found: Sequence[Pin], tree: Tree, context: PinContext, prefix: str, is_ignored: Callable[[str], bool]
+    found: Sequence[Pin], tree: Snapshot, context: PinContext, prefix: str, is_ignored: Callable[[str], bool]
 ) -> tuple[Pin, ...]:
     """All that was found, each FluxInstance with the releases that the flux-operator of its cluster includes.
 

@@ -12,9 +12,9 @@ from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.clusters.graph.pushed import ARTIFACT, PushedArtifacts
 from flux_upgrade.clusters.graph.walk import Root, normalized
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import is_below, repository_path
 from flux_upgrade.pins.pin import Pin, Role
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import is_variable, readable
 
 _SYNC = "gotk-sync.yaml"  # What `flux bootstrap` writes
@@ -22,7 +22,7 @@ _BY_BOOTSTRAP = SourceKey("GitRepository", "flux-system", "flux-system")  # As t
 
 
 def graph_of(
-    clusters: Iterable[Cluster], tree: Tree, urls: Sequence[str], below: str = "", *, is_all: bool = True
+    clusters: Iterable[Cluster], tree: Snapshot, urls: Sequence[str], below: str = "", *, is_all: bool = True
 ) -> ClusterGraph:
     """Which file is read by which cluster. ``urls`` and ``is_all``: as ``ClusterGraph``; ``below``: as ``roots_of``."""
     pushed = PushedArtifacts(tree, frozenset(map(normalized, urls)))
@@ -30,7 +30,7 @@ def graph_of(
 
 
 def roots_of(
-    clusters: Iterable[Cluster], tree: Tree, below: str = "", pushed: PushedArtifacts | None = None
+    clusters: Iterable[Cluster], tree: Snapshot, below: str = "", pushed: PushedArtifacts | None = None
 ) -> dict[str, tuple[Root, ...]]:
     """Name of a cluster → its roots, none where nothing tells; clusters of the same name are one.
 
@@ -51,7 +51,7 @@ def roots_of(
     return found
 
 
-def _roots(cluster: Cluster, tree: Tree, pushed: PushedArtifacts) -> Iterator[Root]:
+def _roots(cluster: Cluster, tree: Snapshot, pushed: PushedArtifacts) -> Iterator[Root]:
     known: set[str] = set()
     for member in cluster.members:
         pin = member.pin
@@ -79,7 +79,7 @@ def _of_artifact(pin: Pin, place: str, pushed: PushedArtifacts) -> Iterator[Root
             yield Root(repository_path(posixpath.join(base, path)), key, place, base)
 
 
-def _beside(folder: str, tree: Tree, pushed: PushedArtifacts) -> list[Root]:
+def _beside(folder: str, tree: Snapshot, pushed: PushedArtifacts) -> list[Root]:
     """What the Kustomizations beside a manifest say: that of ``flux bootstrap``, or one that reads its own file."""
     syncs = [(path, of) for path in _yaml_in(folder, tree) for of in _kustomizations(path, tree)]
     by_bootstrap = [each for each in syncs if posixpath.basename(each[0]) == _SYNC]
@@ -96,7 +96,7 @@ def _beside(folder: str, tree: Tree, pushed: PushedArtifacts) -> list[Root]:
     return roots
 
 
-def _bases(path: str, key: SourceKey, tree: Tree, pushed: PushedArtifacts) -> Iterator[str]:
+def _bases(path: str, key: SourceKey, tree: Snapshot, pushed: PushedArtifacts) -> Iterator[str]:
     """The directory that a source in a file contains, if it is an artifact of this repository."""
     if key.kind != ARTIFACT:
         return
@@ -108,11 +108,11 @@ def _bases(path: str, key: SourceKey, tree: Tree, pushed: PushedArtifacts) -> It
                 yield base
 
 
-def _yaml_in(folder: str, tree: Tree) -> Iterator[str]:
+def _yaml_in(folder: str, tree: Snapshot) -> Iterator[str]:
     return (path for path in tree.candidates() if posixpath.dirname(path) == folder)
 
 
-def _kustomizations(path: str, tree: Tree) -> Iterator[FluxKustomization]:
+def _kustomizations(path: str, tree: Snapshot) -> Iterator[FluxKustomization]:
     try:
         content = tree.read(path)
     except Unreadable:

@@ -11,11 +11,11 @@ from typing import NamedTuple
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.config.config import Config, Group, match
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.markdown import visible
 from flux_upgrade.model.text import first_few
 from flux_upgrade.pins.discover import may_pin
 from flux_upgrade.pins.pin import Role
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 _USUAL = "/flux-system"
 _GLOB = re.compile(r"[*?\[\]\\]")
@@ -75,7 +75,7 @@ def void_groups(config: Config, places: GroupPaths, file: str) -> Iterator[Void]
 
 
 def groups_without_match(
-    config: Config, found: Sequence[Member], tree: Tree, file: str, *, is_all: bool
+    config: Config, found: Sequence[Member], tree: Snapshot, file: str, *, is_all: bool
 ) -> tuple[Void, ...]:
     """Those of ``void_groups`` that no other run may need. Reads files of ``tree``, the whole repository.
 
@@ -92,7 +92,7 @@ def groups_without_match(
     return tuple(each for each in void if each.name not in used)
 
 
-def _used(config: Config, names: set[str], tree: Tree, *, is_all: bool) -> Iterator[str]:
+def _used(config: Config, names: set[str], tree: Snapshot, *, is_all: bool) -> Iterator[str]:
     for path in tree.named(_ANY):
         group = config.group_of(path)
         if group is None or group.name not in names or config.is_ignored(path):

@@ -16,8 +16,14 @@ from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
 from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.clusters.roots import graph_of
 from flux_upgrade.commands.output import Console
-from flux_upgrade.commands.read import Scope, build_config, scope_of
-from flux_upgrade.commands.wiring import build_checkout, build_pin_context, build_regenerator, build_releases
+from flux_upgrade.commands.read import build_config
+from flux_upgrade.commands.wiring import (
+    build_checkout,
+    build_pin_context,
+    build_regenerator,
+    build_releases,
+    build_snapshot,
+)
 from flux_upgrade.commands.wiring_hosts import no_hosts
 from flux_upgrade.config.config import ALL, Config
 from flux_upgrade.config.environment import Environment
@@ -33,7 +39,6 @@ from flux_upgrade.impact.running import running as find_running
 from flux_upgrade.impact.served_apis import ServedApis
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import ApiRemoved, ReleaseNotFound, Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import is_below
 from flux_upgrade.model.versions import Version
@@ -54,7 +59,8 @@ from flux_upgrade.report.api_uses import (
 )
 from flux_upgrade.report.sarif import sarif
 from flux_upgrade.report.wording import Annotation, Level
-from flux_upgrade.snapshot.kustomize_files import NAMES, Kustomizations
+from flux_upgrade.snapshot.kustomize_files import NAMES
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 
 def read_api_uses(
@@ -64,19 +70,20 @@ def read_api_uses(
 
     Raises UsageError, InvalidConfig, ReleaseNotFound, SourceUnavailable.
     """
-    scope = scope_of(options.path)
-    config = build_config(environment, scope.place, governing=options.governing)
+    snapshot = build_snapshot(options.path)
+    repository, part = snapshot.repository, snapshot.location.part
+    config = build_config(environment, snapshot, governing=options.governing)
     source = build_releases(environment, options.release_source)
     regenerator = build_regenerator(environment, source)
     served = ServedApis(regenerator)
     target = served.at(options.to or newest_stable(regenerator))
     running, unknown = [served.at(each) for each in options.running], []
-    pinning = frozenset(() if running else looked_at(scope.whole))
-    context = build_pin_context(environment, scope.whole, source, no_hosts)
-    context = replace(context, also=user_patterns(config, scope.whole, "", is_whole=True))
-    urls = build_checkout(environment, scope.place).urls
-    looked_for = _searched(scope, config, context, urls)
-    suspected = suspects(scope.whole, looked_for, pinning, target, spread)
+    pinning = frozenset(() if running else looked_at(repository))
+    context = build_pin_context(environment, repository, source, no_hosts)
+    context = replace(context, also=user_patterns(config, repository, "", is_whole=True))
+    urls = build_checkout(environment, snapshot.location.root).urls
+    looked_for = _searched(snapshot, config, context, urls)
+    suspected = suspects(repository, looked_for, pinning, target, spread)
     # What is below PATH may run in any cluster, and one whose manifest is left alone runs all the same.
     pins = discover(context, suspected.pins)
     found = find_running(Member(each, each.path) for each in pins)
@@ -85,20 +92,20 @@ def read_api_uses(
             running.append(served.at(tag))
         except ReleaseNotFound:
             unknown.append(tag)
-    patches = Kustomizations(scope.whole).patch_files
+    patches = repository.patch_files
     unread = {each for each in found.unverified if manifest_apis(each) is None}  # once, before it is spread
-    files = in_use(scope.whole, suspected.uses, patches, _apis(running, target, served), spread, found)
-    hits = _behaviour(scope.whole, looked_for, running, target) if changes_behaviour else ()
+    files = in_use(repository, suspected.uses, patches, _apis(running, target, served), spread, found)
+    hits = _behaviour(repository, looked_for, running, target) if changes_behaviour else ()
     patterns: tuple[str, ...] = ()
-    if (files or hits) and not scope.below and not scope.is_file and config.default.governance.include != ALL:
-        clusters = clusters_of(_members(discover(context) if options.running else pins), scope.whole)
-        graph = graph_of(clusters, scope.whole, urls)
+    if (files or hits) and not part and not snapshot.location.is_file and config.default.governance.include != ALL:
+        clusters = clusters_of(_members(discover(context) if options.running else pins), repository)
+        graph = graph_of(clusters, repository, urls)
         lacking = _LackingKinds(clusters, graph, target)
         not_read = graph.not_read([file.path for file in files])
         kept = (file.without(lacking.at(file.path)) for file in files)
         files = tuple(file.unread() if file.path in not_read else file for file in kept if file.uses)
         read = [hit for hit in hits if not graph.not_read([hit.path]) and not lacking.has(hit)]
-        hits = by_variable(read, graph.clusters, scope.whole)
+        hits = by_variable(read, graph.clusters, repository)
         patterns = tuple(graph.ignore_patterns(not_read))
     between = Between(
         target.tag,
@@ -112,29 +119,30 @@ def read_api_uses(
         between,
         Impact(files=files, breaks=hits),
         options.path,
-        scope.below,
+        part,
         failures=dict(suspected.unread),
         ignored=len(suspected.ignored),
         unread=patterns,
     )
 
 
-def _searched(scope: Scope, config: Config, context: PinContext, urls: Sequence[str]) -> Searched:
+def _searched(snapshot: Snapshot, config: Config, context: PinContext, urls: Sequence[str]) -> Searched:
     """A file that was named itself is, whatever it is called, and whatever is left alone.
 
     With a directory, all is that the clusters in it read, wherever it lies.
     """
-    if scope.is_file:
-        named = frozenset(scope.below + each for each in scope.tree.named(("",)))
+    repository, part = snapshot.repository, snapshot.location.part
+    if snapshot.location.is_file:
+        named = frozenset(part + each for each in snapshot.named(("",)))
         return Searched(named, named)
-    if not scope.below:
-        return searched(scope.tree, "", config)
-    folder = scope.below.rstrip("/")
-    below = frozenset(each for each in looked_at(scope.whole) if is_below(each, folder))
-    clusters = clusters_of(_members(discover(replace(context, also=()), below)), scope.whole)
-    graph = graph_of(clusters, scope.whole, urls, folder)
+    if not part:
+        return searched(snapshot, "", config)
+    folder = part.rstrip("/")
+    below = frozenset(each for each in looked_at(repository) if is_below(each, folder))
+    clusters = clusters_of(_members(discover(replace(context, also=()), below)), repository)
+    graph = graph_of(clusters, repository, urls, folder)
     read = frozenset[str]().union(*(each.files for each in graph.clusters))
-    return searched(scope.whole, "", config).only(lambda path: path.startswith(scope.below) or path in read)
+    return searched(repository, "", config).only(lambda path: path.startswith(part) or path in read)
 
 
 class _LackingKinds:
@@ -152,7 +160,9 @@ class _LackingKinds:
         return any(kind == hit.kind for _, kind in self.at(hit.path))
 
 
-def _behaviour(tree: Tree, searched: Searched, running: Sequence[ReleaseApis], target: ReleaseApis) -> tuple[Hit, ...]:
+def _behaviour(
+    tree: Snapshot, searched: Searched, running: Sequence[ReleaseApis], target: ReleaseApis
+) -> tuple[Hit, ...]:
     """Whom changes concern that no schema shows, on the way from the oldest release that runs."""
     oldest = min((Version(each.tag) for each in running), default="")
     if not oldest or not any(rule.entered(oldest, target.tag) for rule in BREAK_RULES):
@@ -162,7 +172,7 @@ def _behaviour(tree: Tree, searched: Searched, running: Sequence[ReleaseApis], t
     return find_breaks(find_files(tree, target.groups, paths), oldest, target.tag, gates)
 
 
-def _contents(tree: Tree, paths: Iterable[str]) -> Iterator[bytes]:
+def _contents(tree: Snapshot, paths: Iterable[str]) -> Iterator[bytes]:
     for path in paths:
         with suppress(Unreadable):  # it is among the failures
             yield tree.read(path)

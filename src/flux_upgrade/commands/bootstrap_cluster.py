@@ -14,8 +14,8 @@ from flux_upgrade.bootstrap.secrets import ClusterSecretPlace
 from flux_upgrade.commands.wiring import build_kustomize, build_timing
 from flux_upgrade.commands.wiring_bootstrap import BootstrapInventory
 from flux_upgrade.model.errors import UsageError
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.kubernetes_objects import part
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 _OUTSIDE = b".."
 
@@ -76,7 +76,7 @@ class ClusterStep:
         )
 
 
-def files_of(cluster: ProposedCluster, tree: Tree) -> Mapping[str, bytes]:
+def files_of(cluster: ProposedCluster, tree: Snapshot) -> Mapping[str, bytes]:
     """The cluster's folder as it will be; all of the repository where a kustomization leaves it."""
     folder = f"{cluster.options.folder}/"
     own = {path: tree.read(path) for path in tree.named(("",)) if path.startswith(folder)}

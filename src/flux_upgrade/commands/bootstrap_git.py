@@ -22,6 +22,7 @@ from flux_upgrade.model.hosting import Hosting, NewRepository
 from flux_upgrade.planning.preflight import JOBS_OWN
 from flux_upgrade.planning.proposal import Action, ProposalContext
 from flux_upgrade.pullrequests import text as pull_request
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 
 def bootstrap_git(inventory: BootstrapInventory, caller: BootstrapCaller) -> BootstrapResult:
@@ -143,7 +144,7 @@ class _Run:
             return
         (cluster,) = self.ran.proposal.clusters
         revision = f"{self._options.branch}@sha1:{preflight.remote.head}"
-        files = files_of(cluster, preflight.remote.tree)
+        files = files_of(cluster, Snapshot(preflight.remote.files))
         preflight.cluster.bootstrap(cluster, files, {self._options.namespace: revision})
         for plan, means in preflight.access:
             retire(plan, means)

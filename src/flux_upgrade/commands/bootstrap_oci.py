@@ -36,8 +36,8 @@ from flux_upgrade.commands.read_bootstrap import given_of, place_of
 from flux_upgrade.commands.wiring import (
     build_registry,
     build_releases,
+    build_snapshot,
     build_timing,
-    build_tree,
     build_worktree,
     read_text,
 )
@@ -104,7 +104,7 @@ def _planned(
     )
     own = None if found.cluster is None else build_registry(environment, found.cluster, writes=writes)
     folder, name = os.path.split(oci_options(options).kustomization)
-    kustomization = kustomization_of(build_tree(folder or "."), name) if name or folder else None
+    kustomization = kustomization_of(build_snapshot(folder or "."), name) if name or folder else None
     plan = plan_oci(options, kustomization, inventory.components, means, own)
     check_version(options, plan.manifest.version)
     place = place_of(inventory, each, None) or (step.place if step is not None else None)
@@ -128,7 +128,7 @@ def _planned(
 
 
 def _changes(inventory: BootstrapInventory, below: str, paths: Mapping[str, bytes]) -> Iterator[FileChange]:
-    tree = build_tree(inventory.path)
+    tree = build_snapshot(inventory.path)
     for path, content in sorted(paths.items()):
         name = below + path
         before = tree.read(name) if name in tree.named((name,)) else None

@@ -16,11 +16,12 @@ from flux_upgrade.bootstrap.proposed import Bootstrap, ProposedCluster, bootstra
 from flux_upgrade.bootstrap.validation import check_version
 from flux_upgrade.commands.bootstrap_cluster import ClusterStep, files_of
 from flux_upgrade.commands.read_bootstrap import given_of, place_of
-from flux_upgrade.commands.wiring import build_tree, build_worktree
+from flux_upgrade.commands.wiring import build_snapshot, build_worktree
 from flux_upgrade.commands.wiring_bootstrap import BootstrapInventory, build_hosting, build_remote, repository_of
 from flux_upgrade.model.errors import ForbiddenByForge, RepositoryUnfit, UsageError
-from flux_upgrade.model.files import FilesInMemory, Remote, Tree
+from flux_upgrade.model.files import Remote
 from flux_upgrade.model.hosting import HostedRepository, Hosting
+from flux_upgrade.snapshot.snapshot import Snapshot, in_memory
 
 
 class BootstrapCaller(NamedTuple):
@@ -132,11 +133,11 @@ class Preflight:
                 hint="create it with --create-repository, or give the token access to it",
             )
 
-    def _tree(self) -> Tree:
+    def _tree(self) -> Snapshot:
         if not self._inventory.publishes:
-            return build_tree(self._inventory.checkout.root)
+            return build_snapshot(self._inventory.checkout.root)
         # A repository that is still to be created has no files.
-        return self.remote.tree if self.remote is not None else FilesInMemory({})
+        return Snapshot(self.remote.files) if self.remote is not None else in_memory({})
 
     def _require_secret(self, *, is_new_repository: bool) -> None:
         """That the secret of GitHub Actions, if one is wanted, has where to go."""

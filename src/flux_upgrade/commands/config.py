@@ -6,7 +6,7 @@ import os
 from functools import partial
 from typing import NamedTuple
 
-from flux_upgrade.adapters.git.checkout import find, is_sparse
+from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.adapters.recording import NoArtifacts, NoCharts, NoReleases
 from flux_upgrade.clusters.also import user_patterns
 from flux_upgrade.clusters.clusters import Member
@@ -14,7 +14,7 @@ from flux_upgrade.clusters.groups import assign
 from flux_upgrade.clusters.void_groups import Void, group_paths, groups_without_match
 from flux_upgrade.commands.config_trust import doubt
 from flux_upgrade.commands.output import Console
-from flux_upgrade.commands.wiring import KEY_READERS, build_flux, build_tree, read_text
+from flux_upgrade.commands.wiring import KEY_READERS, build_flux, build_snapshot, read_text
 from flux_upgrade.commands.wiring_repository import shared_configs
 from flux_upgrade.config.config import PATH, Config
 from flux_upgrade.config.environment import Environment
@@ -27,6 +27,7 @@ from flux_upgrade.pins.discover import discover
 from flux_upgrade.pins.pin import Role
 from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.report.config_check import check_report, matches
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,11 +50,15 @@ def run(path: str, environment: Environment, console: Console) -> int:
     """``path``: empty for the usual file of the checkout, which need not exist."""
     file = path or _usual()
     is_there = bool(path) or os.path.lexists(file)
-    text = read_text(file, _HINT) if is_there else ""
+    root = find(file if is_there else ".").root
+    if not os.path.lexists(root):
+        read_text(file, _HINT)  # raises
+    snapshot = build_snapshot(root)
+    text = read_text(file, _HINT, snapshot=snapshot) if is_there else ""
     withheld = load(text, file, KEY_READERS, doubt=partial(doubt, environment, file, text)).withheld
     # Their values are shown, too.
     config = load(text, file, KEY_READERS, None, None if withheld.keys else shared_configs(environment))
-    compared = _compared(file, environment, config, is_there=is_there)
+    compared = _compared(file, environment, config, snapshot, is_there=is_there)
     void = compared.void
     verdict = f"{counted(len(void), 'group')} without a match" if void else "no problem"
     title = f"{file}: {verdict}" if is_there else f"{file} does not exist, so these defaults apply:"
@@ -75,14 +80,12 @@ def _usual() -> str:
     return os.path.relpath(f"{find('.').root}/{PATH}")
 
 
-def _compared(path: str, environment: Environment, config: Config, *, is_there: bool) -> _Compared:
-    place = find(path if is_there else ".")
+def _compared(path: str, environment: Environment, config: Config, tree: Snapshot, *, is_there: bool) -> _Compared:
     # Whoever has no file yet wants to see what a run would act on; a file without groups says so itself.
-    if not place.is_checkout or (is_there and not config.groups and not config.also):
+    if not tree.location.is_checkout or (is_there and not config.groups and not config.also):
         return _Compared()
-    if is_sparse(place.root):
+    if tree.location.is_sparse:
         return _Compared(warning=_SPARSE)
-    tree = build_tree(place.root)
     # Which groups there are does not depend on releases: the command needs no network.
     regenerator = Regenerator(NoReleases(), build_flux(environment))
     also = user_patterns(config, tree, "", is_whole=True)

@@ -39,7 +39,7 @@ def _doubts(environment: Environment, ci: Ci, path: str, text: str) -> Iterator[
     head = head_of(place.root) if place.is_checkout else ""
     if not head:
         yield "it is in no checkout of a commit"
-    checkout = build_checkout(environment, place)
+    checkout = build_checkout(environment, place.root)
     if checkout.refusal:
         yield checkout.refusal.partition(": ")[0]
     wanted, origin = environment.repository or ci.repository, next(iter(checkout.urls), "")

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from flux_upgrade.action.runner import SUMMARY_LIMIT
-from flux_upgrade.adapters.local.files import DirectoryTree
+from flux_upgrade.adapters.local.files import Directory
 from flux_upgrade.adapters.local.worktree import write
 from flux_upgrade.cli.options import FleetOptions
 from flux_upgrade.commands.output import Console
@@ -20,6 +20,7 @@ from flux_upgrade.fleet.json_page import json_page
 from flux_upgrade.fleet.markdown_page import markdown_page
 from flux_upgrade.model.errors import FluxUpgradeError, NoReport, UsageError
 from flux_upgrade.model.text import first_few
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 _HINT = "see docs/how-to/many-repositories.md for how reports are made and uploaded"
 _MOST_NAMED = 5  # In an error about all reports
@@ -60,7 +61,7 @@ def _listed(path: str) -> Iterator[str]:
 
 
 class _File(NamedTuple):
-    tree: DirectoryTree
+    tree: Snapshot
     name: str  # In the tree
     short: str  # For the page
     path: str
@@ -70,10 +71,11 @@ def _files(paths: Sequence[str]) -> Iterator[Source]:
     """Each file once, by its name in the directory that is given, or by its path if two would have the same name."""
     found: dict[str, _File] = {}
     for path in paths:
-        tree = DirectoryTree(path)
-        for name in tree.named(("",) if tree.is_file else (".json",)):
-            full = path if tree.is_file else f"{path.rstrip('/')}/{name}"
-            found.setdefault(os.path.realpath(full), _File(tree, name, path if tree.is_file else name, full))
+        directory = Directory(path)
+        is_file, tree = directory.is_file, Snapshot(directory)
+        for name in tree.named(("",) if is_file else (".json",)):
+            full = path if is_file else f"{path.rstrip('/')}/{name}"
+            found.setdefault(os.path.realpath(full), _File(tree, name, path if is_file else name, full))
     is_clear = len({each.short for each in found.values()}) == len(found)
     for each in found.values():
         shown = each.short if is_clear else each.path

@@ -11,8 +11,8 @@ from flux_upgrade.clusters.clusters import Member, clusters_of
 from flux_upgrade.clusters.operator_limits import with_operators
 from flux_upgrade.clusters.roots import graph_of
 from flux_upgrade.commands.output import Console
-from flux_upgrade.commands.read import Scope, build_config, require_any, scope_of
-from flux_upgrade.commands.wiring import build_checkout, build_pin_context, build_releases
+from flux_upgrade.commands.read import build_config, require_any
+from flux_upgrade.commands.wiring import build_checkout, build_pin_context, build_releases, build_snapshot
 from flux_upgrade.commands.wiring_hosts import build_egress
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.manifests.proof import Verdict
@@ -24,6 +24,7 @@ from flux_upgrade.pins.pin import Role
 from flux_upgrade.report.graph import graph_text
 from flux_upgrade.report.inspection import Inspected, inspection_json, inspection_text
 from flux_upgrade.report.wording import located, whole_path
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 
 def run(options: InspectOptions, environment: Environment, console: Console) -> int:
@@ -31,25 +32,28 @@ def run(options: InspectOptions, environment: Environment, console: Console) -> 
         if options.graph:
             raise UsageError("--graph is about a repository, not an artifact", hint="name a directory")
         return _artifact(options, options.artifact, environment, console)
-    scope = scope_of(options.path)
-    hosts = partial(build_egress, environment, options, partial(build_config, environment, scope.place))
-    context = build_pin_context(environment, scope.tree, build_releases(environment, options.release_source), hosts)
-    context = replace(context, also=_also(environment, scope, console))
-    everything = with_operators(discover(context), scope.whole, context, scope.below, lambda _: False)
+    snapshot = build_snapshot(options.path)
+    repository, part = snapshot.repository, snapshot.location.part
+    hosts = partial(build_egress, environment, options, partial(build_config, environment, snapshot))
+    context = build_pin_context(environment, snapshot, build_releases(environment, options.release_source), hosts)
+    context = replace(context, also=_also(environment, snapshot, console))
+    everything = with_operators(discover(context), repository, context, part, lambda _: False)
     installations = tuple(each for each in everything if each.is_manifest)
     pins = tuple(each for each in everything if not each.is_manifest)
-    members = (Member(each, scope.below + each.path) for each in everything if each.role is not Role.REPORTED)
-    clusters = clusters_of(members, scope.whole)
+    members = (Member(each, part + each.path) for each in everything if each.role is not Role.REPORTED)
+    clusters = clusters_of(members, repository)
     graph = None
     if options.graph:
-        urls = build_checkout(environment, scope.place).urls
-        graph = graph_of(clusters, scope.whole, urls, scope.below.rstrip("/"), is_all=scope.is_whole)
+        urls = build_checkout(environment, snapshot.location.root).urls
+        graph = graph_of(
+            clusters, snapshot.repository, urls, snapshot.location.part.rstrip("/"), is_all=snapshot.is_whole
+        )
     found = Inspected(installations, pins, clusters, graph)
     if options.json:
         console.show(inspection_json(found))
     else:
         console.show(graph_text(found.graph) if found.graph else inspection_text(found, options.path))
-    require_any(everything, options.path)
+    require_any(everything, snapshot, options.path)
     broken = [each for each in installations if each.proof.verdict is Verdict.UNREADABLE]
     for each in broken:
         where = whole_path(located(options.path, each.path))
@@ -57,15 +61,15 @@ def run(options: InspectOptions, environment: Environment, console: Console) -> 
     return Unreadable.exit_code if broken else 0
 
 
-def _also(environment: Environment, scope: Scope, console: Console) -> tuple[UserPattern, ...]:
+def _also(environment: Environment, snapshot: Snapshot, console: Console) -> tuple[UserPattern, ...]:
     """What the config file adds; what is found without it is shown even if the file is not valid."""
     try:
-        config = build_config(environment, scope.place)
+        config = build_config(environment, snapshot)
     except (InvalidConfig, UsageError) as error:
         first = error.message.partition("\n")[0]
         console.warn(f"the config file is not used: {first}\nrun `flux-upgrade config check`")
         return ()
-    return user_patterns(config, scope.tree, scope.below, is_whole=scope.is_whole)
+    return user_patterns(config, snapshot, snapshot.location.part, is_whole=snapshot.is_whole)
 
 
 def _artifact(options: InspectOptions, address: Address, environment: Environment, console: Console) -> int:

@@ -1,7 +1,7 @@
 """What plan, upgrade and the Action read before anything is decided."""
 
 # Paths as the user wrote them: os calls, and no pathlib to import.
-# ruff: noqa: PTH113, PTH118, PTH120
+# ruff: noqa: PTH118
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import NamedTuple
 
-from flux_upgrade.adapters.git.checkout import CheckoutLocation, find, head_of, is_sparse
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign
@@ -24,8 +22,8 @@ from flux_upgrade.commands.wiring import (
     build_kustomize,
     build_pin_context,
     build_releases,
+    build_snapshot,
     build_timing,
-    build_tree,
     read_text,
 )
 from flux_upgrade.commands.wiring_hosts import build_egress
@@ -43,8 +41,8 @@ from flux_upgrade.planning.planner import Inventory
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.void_groups import Void
-    from flux_upgrade.model.files import Tree
     from flux_upgrade.pins.context import UserPattern
+    from flux_upgrade.snapshot.snapshot import Snapshot
 
 _OF_PULL_REQUESTS = ("accounts",)
 
@@ -60,21 +58,21 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
 
     Raises UsageError, InvalidConfig, NothingFound, SourceUnavailable.
     """
-    scope = scope_of(options.path)
-    place, below = scope.place, scope.below
+    snapshot = build_snapshot(options.path)
+    repository, below = snapshot.repository, snapshot.location.part
     uses = used_keys(pull_requests=options.pull_request)
-    config = build_config(environment, place, options.config, options.governing, uses)
+    config = build_config(environment, snapshot, options.config, options.governing, uses)
     environment.say(f"reading {options.path}")
     also: tuple[UserPattern, ...] = ()
     if config.also:
         from flux_upgrade.clusters.also import user_patterns  # late: few config files have the key
 
-        also = user_patterns(config, scope.tree, below, is_whole=scope.is_whole)
+        also = user_patterns(config, snapshot, below, is_whole=snapshot.is_whole)
     else:
-        require_marks(scope.tree, options.path)
+        require_marks(snapshot, options.path)
     source = build_releases(environment, options.release_source)
     hosts = partial(build_egress, environment, options, lambda: config)
-    context = build_pin_context(environment, scope.tree, source, hosts, moves_operator=config.moves_operator)
+    context = build_pin_context(environment, snapshot, source, hosts, moves_operator=config.moves_operator)
     context = replace(context, also=also)
     # Listed first: what the list says of a release has not to be asked for again.
     releases = source.list()
@@ -82,11 +80,11 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
     if "flux-instance" in {each.kind for each in found}:
         from flux_upgrade.clusters.operator_limits import with_operators  # late: few repositories have one
 
-        found = with_operators(found, scope.whole, context, below, config.is_ignored)
-    require_any(found, options.path)
-    checkout = build_checkout(environment, place)
-    repository = RepositorySource(options.path, options.repository, config.forge)
-    update_groups = assign(found, below, config, scope.whole)
+        found = with_operators(found, repository, context, below, config.is_ignored)
+    require_any(found, snapshot, options.path)
+    checkout = build_checkout(environment, snapshot.location.root)
+    server = RepositorySource(options.path, options.repository, config.forge)
+    update_groups = assign(found, below, config, repository)
     members = [Member(each, below + each.path) for each in found]
     governed = [each for each in members if not config.is_ignored(each.path)]
     reported_only = [each for each in governed if each.pin.role is Role.REPORTED]
@@ -99,30 +97,30 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
         config=config,
         releases=releases,
         pin_context=context,
-        ownership=Ownership(scope.whole, is_named=scope.is_file),
+        ownership=Ownership(repository, is_named=snapshot.location.is_file),
         reported_only=tuple(reported_only),
         request=request,
         now=datetime.fromtimestamp(build_timing(environment).now(), UTC),
-        head=head_of(place.root),
-        all_paths=frozenset(paths) if scope.is_whole else None,
+        head=snapshot.location.head,
+        all_paths=frozenset(paths) if snapshot.is_whole else None,
         checkout=checkout,
         sources=Sources(
-            context if scope.is_whole else replace(context, tree=scope.whole),
+            context if snapshot.is_whole else replace(context, tree=repository),
             config,
-            build_history(environment, repository, place, checkout, paths),
+            build_history(environment, server, checkout, paths, is_checkout=snapshot.location.is_checkout),
             build_kustomize(environment),
             frozenset([each.path for each in governed]),
-            members if scope.is_whole else None,
+            members if snapshot.is_whole else None,
             urls=checkout.urls,
         ),
-        void=void_here(options, scope.whole, config, members, is_all=scope.is_whole),
+        void=void_here(options, repository, config, members, is_all=snapshot.is_whole),
     )
 
 
 MANIFEST = "gotk-components.yaml"  # As `flux bootstrap` names it
 
 
-def require_marks(tree: Tree, path: str) -> None:
+def require_marks(tree: Snapshot, path: str) -> None:
     """Raises NothingFound where it is plain from the files alone, before any server is asked."""
     if next(tree.named((MANIFEST,)), None) is not None:
         return
@@ -130,53 +128,32 @@ def require_marks(tree: Tree, path: str) -> None:
         with suppress(Unreadable):
             if may_pin(each, tree.read(each)):
                 return
-    require_any((), path)
+    require_any((), tree, path)
 
 
-def require_any(installations: Sequence[object], path: str) -> None:
+def require_any(installations: Sequence[object], snapshot: Snapshot, path: str) -> None:
     """Raises NothingFound where there is no installation."""
     if not installations:
         hint = "run it in the root of the repository, or set up Flux with `flux-upgrade bootstrap`"
-        if is_sparse(find(path).root):
+        if snapshot.location.is_sparse:
             hint = "the checkout is sparse: run `git sparse-checkout add` with the directory that has Flux"
         raise NothingFound(f"no Flux found in {path}", hint=hint)
 
 
 def void_here(
-    options: UpgradeOptions, tree: Tree, config: Config, found: Sequence[Member], *, is_all: bool
+    options: UpgradeOptions, tree: Snapshot, config: Config, found: Sequence[Member], *, is_all: bool
 ) -> tuple[Void, ...]:
     """As ``groups_without_match``; a sparse checkout does not show what its groups match."""
-    if not config.groups or is_sparse(find(options.path).root):
+    if not config.groups or tree.location.is_sparse:
         return ()
     from flux_upgrade.clusters.void_groups import groups_without_match  # late: it imports difflib
 
     return groups_without_match(config, found, tree, options.config or PATH, is_all=is_all)
 
 
-class Scope(NamedTuple):
-    """What is looked at, and the repository that it is a part of."""
-
-    place: CheckoutLocation
-    tree: Tree  # What the user named
-    whole: Tree  # The whole repository, as far as it is checked out
-    below: str  # Where paths of `tree` begin in the repository: `deploy/`; empty for its root
-    is_file: bool
-    is_whole: bool
-
-
-def scope_of(path: str) -> Scope:
-    """Raises UsageError where there is nothing at the path."""
-    place, tree = find(path), build_tree(path)
-    is_file = os.path.isfile(path)
-    folder = os.path.dirname(place.prefix) if is_file else place.prefix
-    is_whole = not folder and not is_file and not is_sparse(place.root)
-    whole = tree if is_whole else build_tree(place.root)
-    return Scope(place, tree, whole, f"{folder}/" if folder else "", is_file, is_whole)
-
-
 def build_config(
     environment: Environment,
-    place: CheckoutLocation,
+    snapshot: Snapshot,
     named: str = "",
     governing: Mapping[str, object] | None = None,
     uses: Collection[str] = (),
@@ -187,7 +164,7 @@ def build_config(
     command uses. Without `extends` among them, no request is sent for a shared file.
     Raises UsageError, InvalidConfig, UntrustedConfig, SharedConfigUnusable.
     """
-    path = named or os.path.join(place.root, PATH)
+    path = named or os.path.join(snapshot.location.root, PATH)
     is_there = bool(named) or os.path.lexists(path)
     if not is_there and not governing:
         return Config()
@@ -195,8 +172,8 @@ def build_config(
     from flux_upgrade.commands.config_trust import doubt
     from flux_upgrade.config.reader import load
 
-    text = read_text(path, "check --config, or omit it") if is_there else ""
-    name = os.path.relpath(path, place.root).replace(os.sep, "/")
+    text = read_text(path, "check --config, or omit it", snapshot=snapshot) if is_there else ""
+    name = os.path.relpath(path, snapshot.location.root).replace(os.sep, "/")
     name = name.rpartition("/")[2] if name.startswith("../") else name
     read_shared = shared_configs(environment) if "extends" in uses else None
     config = load(

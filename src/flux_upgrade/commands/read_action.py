@@ -11,7 +11,7 @@ from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.cli.options import BootstrapCommand, Invocation, OutputOptions, UpgradeOptions
 from flux_upgrade.cli.parse import parse_command
 from flux_upgrade.commands.read import build_config
-from flux_upgrade.commands.wiring import read_text
+from flux_upgrade.commands.wiring import build_snapshot, read_text
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.oci import SCHEME
 
@@ -52,7 +52,7 @@ def read_event(where: Runner) -> Event | None:
 
 def reason_to_pass(event: Event, options: UpgradeOptions, environment: Environment) -> str:
     """Why nothing is to be done about it, before any server is asked; empty: it is to be looked at."""
-    config = build_config(environment, find(options.path), options.config, options.governing)
+    config = build_config(environment, build_snapshot(options.path), options.config, options.governing)
     return event.left_alone(options.repository, config.branch_prefix)
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
-from flux_upgrade.adapters.git.checkout import find, head_of, is_sparse
+from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.adapters.local.worktree import Spool
 from flux_upgrade.artifacts.impact import NoHistory, PromotionImpact
 from flux_upgrade.artifacts.pinned_artifacts import PinnedArtifacts
@@ -34,8 +34,8 @@ from flux_upgrade.commands.wiring import (
     build_regenerator,
     build_registry,
     build_releases,
+    build_snapshot,
     build_timing,
-    build_tree,
 )
 from flux_upgrade.commands.wiring_hosts import build_egress
 from flux_upgrade.commands.wiring_repository import RepositorySource, build_history
@@ -80,8 +80,8 @@ def read_artifact(
             hint="use the tag that the cluster's OCIRepository follows, such as :production",
         )
     reference.require_short(address.tag)
-    place = find(options.path)
-    config = build_config(environment, place, options.config, options.governing, used_keys(pull_requests=False))
+    tree = build_snapshot(find(options.path).root)
+    config = build_config(environment, tree, options.config, options.governing, used_keys(pull_requests=False))
     source = build_releases(environment, options.release_source)
     # Listed first: what the list says of a release has not to be asked for again.
     releases = source.list()
@@ -90,13 +90,13 @@ def read_artifact(
     planner = ManifestPlanner(means.regenerator, build_artifacts(environment, hosts), releases, means.now)
     # A tag is one for all clusters that follow it.
     feedback = Feedback(approved=resolved(options.request.approve, ()))
-    on_break, tree = _on_break(options.request), build_tree(place.root)
+    on_break = _on_break(options.request)
     pulled = pull(address, means)
     terms = Terms(config.default.governance, feedback, options.request.to, on_break)
     context = replace(build_pin_context(environment, tree, source, hosts), regenerator=means.regenerator)
     own = PinnedArtifacts(address, planner, lambda _: terms, means)
     pins = [Member(each, each.path) for each in pin.pins_of(following(found, address), own)]
-    urls = build_checkout(environment, place).urls
+    urls = build_checkout(environment, tree.location.root).urls
     sources = Sources(context, config, NoHistory(), build_kustomize(environment), members=None, urls=urls)
     impact = PromotionImpact(planner, PinPlanner(context, releases, means.now), sources, clusters_of(pins, tree))
     remarks = remarks_of(found, address)
@@ -123,7 +123,7 @@ def build_means(
 def references_here(path: str, address: Address) -> tuple[ArtifactReference, ...]:
     """What refers to the artifact in the checkout around the working folder; without one, nothing."""
     place = find(path)
-    return references(build_tree(place.root), address) if place.is_checkout else ()
+    return references(build_snapshot(place.root), address) if place.is_checkout else ()
 
 
 def read_artifact_pins(
@@ -133,11 +133,12 @@ def read_artifact_pins(
 
     Raises UsageError, InvalidConfig, NothingFound, SourceUnavailable.
     """
-    request, address, place = options.request, options.address, find(options.path)
+    request, address = options.request, options.address
+    tree = build_snapshot(find(options.path).root)
     # A draft would be of what is pushed, and what is pushed may run: it is named in the summary alone then.
     quiet = {"pending": str(Pending.SUMMARY)} if takes_what_waits(references) else {}
     governing = {**options.governing, **quiet}
-    config = build_config(environment, place, options.config, governing, used_keys(pull_requests=True))
+    config = build_config(environment, tree, options.config, governing, used_keys(pull_requests=True))
     source = build_releases(environment, options.release_source)
     releases = source.list()
     means = build_means(environment, address, spool, source, writes=options.request.writes)
@@ -148,7 +149,6 @@ def read_artifact_pins(
         governance = (config.group_of(path) or config.default).governance
         return Terms(governance, to=request.to, on_break=_on_break(request))
 
-    tree = build_tree(place.root)
     context = replace(build_pin_context(environment, tree, source, hosts), regenerator=means.regenerator)
     sources = Sources(context, config, NoHistory())
     impact = PromotionImpact(planner, PinPlanner(context, releases, means.now), sources)
@@ -160,9 +160,9 @@ def read_artifact_pins(
             hint="run it in a checkout with the OCIRepository or FluxInstance that does, or move the tag "
             "with --promote tag",
         )
-    update_groups, checkout = assign(found, "", config, tree), build_checkout(environment, place)
+    update_groups, checkout = assign(found, "", config, tree), build_checkout(environment, tree.location.root)
     repository = RepositorySource(options.path, options.repository, config.forge)
-    history = build_history(environment, repository, place, checkout)
+    history = build_history(environment, repository, checkout, is_checkout=tree.location.is_checkout)
     context = replace(context, own=own)
     return Inventory(
         update_groups=tuple(of_artifact(group, address.repository) for group in update_groups),
@@ -173,8 +173,8 @@ def read_artifact_pins(
         reported_only=(),
         request=request._replace(approve=resolved(request.approve, update_groups)),
         now=datetime.fromtimestamp(build_timing(environment).now(), UTC),
-        head=head_of(place.root),
-        all_paths=None if is_sparse(place.root) else frozenset(each.path for each in found),
+        head=tree.location.head,
+        all_paths=None if tree.location.is_sparse else frozenset(each.path for each in found),
         checkout=checkout,
         sources=Sources(context, config, history, build_kustomize(environment)),
         void=void_here(options, tree, config, [Member(each, each.path) for each in found], is_all=False),

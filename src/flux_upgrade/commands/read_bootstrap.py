@@ -21,7 +21,7 @@ from flux_upgrade.bootstrap.request import BootstrapCluster, BootstrapRequest, c
 from flux_upgrade.bootstrap.secrets import ActionsSecret, ReadOnlyPlace
 from flux_upgrade.cli.options import BootstrapCommand
 from flux_upgrade.commands.read import build_config
-from flux_upgrade.commands.wiring import build_checkout, build_regenerator, build_releases, read_text
+from flux_upgrade.commands.wiring import build_checkout, build_regenerator, build_releases, build_snapshot, read_text
 from flux_upgrade.commands.wiring_bootstrap import BootstrapInventory
 from flux_upgrade.commands.wiring_servers import at_host, known_of, servers_of
 from flux_upgrade.config.environment import Environment
@@ -40,10 +40,10 @@ def read_bootstrap(command: BootstrapCommand, environment: Environment) -> Boots
     asked = command.request
     _require_folder(command.checkout, asked)
     checkout = find(command.checkout)
-    config = build_config(environment, checkout, command.config, uses=("extends", "bootstrap"))
+    config = build_config(environment, build_snapshot(checkout.root), command.config, uses=("extends", "bootstrap"))
     url = f"{environment.github.server_url}/{command.repository}" if command.repository else ""
     if not url and checkout.is_checkout:
-        url = build_checkout(environment, checkout).origin()
+        url = build_checkout(environment, checkout.root).origin()
     clusters = clusters_of(asked, config.bootstrap, known_of(environment, url), servers_of(environment))
     if asked.kubernetes.kubeconfig and (asked.credentials.secret_file or asked.credentials.actions_secret):
         raise UsageError(

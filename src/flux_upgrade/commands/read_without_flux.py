@@ -5,11 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import partial
 
-from flux_upgrade.adapters.git.checkout import head_of
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.clusters.ownership.ownership import Ownership
-from flux_upgrade.commands.read import build_config, scope_of, used_keys, void_here
-from flux_upgrade.commands.wiring import build_checkout, build_pin_context, build_releases, build_timing
+from flux_upgrade.commands.read import build_config, used_keys, void_here
+from flux_upgrade.commands.wiring import build_checkout, build_pin_context, build_releases, build_snapshot, build_timing
 from flux_upgrade.commands.wiring_hosts import build_egress
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import Unreadable
@@ -18,7 +17,7 @@ from flux_upgrade.planning.planner import Inventory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.model.files import Tree
+    from flux_upgrade.snapshot.snapshot import Snapshot
 
 
 def read_without_flux(options: UpgradeOptions, environment: Environment) -> Inventory | None:
@@ -26,34 +25,33 @@ def read_without_flux(options: UpgradeOptions, environment: Environment) -> Inve
 
     None if it may have Flux after all: what was read is a part of it, or not all of its files can be read.
     """
-    scope = scope_of(options.path)
-    if options.artifact is not None or not scope.is_whole or not _is_readable(scope.tree):
+    snapshot = build_snapshot(options.path)
+    if options.artifact is not None or not snapshot.is_whole or not _is_readable(snapshot):
         return None
-    place = scope.place
     uses = used_keys(pull_requests=options.pull_request)
-    config = build_config(environment, place, options.config, options.governing, uses)
+    config = build_config(environment, snapshot, options.config, options.governing, uses)
     hosts = partial(build_egress, environment, options, lambda: config)
     source = build_releases(environment, options.release_source)
-    context = build_pin_context(environment, scope.tree, source, hosts)
+    context = build_pin_context(environment, snapshot, source, hosts)
     return Inventory(
         update_groups=(),
         config=config,
         releases=(),
         pin_context=context,
-        ownership=Ownership(scope.tree),
+        ownership=Ownership(snapshot),
         reported_only=(),
         request=options.request,
         now=datetime.fromtimestamp(build_timing(environment).now(), UTC),
-        head=head_of(place.root),
+        head=snapshot.location.head,
         # Open pull requests stay: Flux may be missing by mistake.
         all_paths=None,
-        checkout=build_checkout(environment, place),
-        void=void_here(options, scope.tree, config, (), is_all=True),
+        checkout=build_checkout(environment, snapshot.location.root),
+        void=void_here(options, snapshot, config, (), is_all=True),
         lacks_flux=True,
     )
 
 
-def _is_readable(tree: Tree) -> bool:
+def _is_readable(tree: Snapshot) -> bool:
     try:
         for path in looked_at(tree):
             tree.read(path)

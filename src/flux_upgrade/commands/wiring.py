@@ -1,6 +1,11 @@
 """The composition root: the environment → adapters, and what is read through them, by small functions."""
 
+# Paths as the user wrote them: os calls, and no pathlib to import.
+# ruff: noqa: PTH113, PTH120
+
 from __future__ import annotations
+
+import os
 
 from flux_upgrade.cli.flags import DEFAULT_SOURCE
 from flux_upgrade.config.environment import GITHUB_API, Environment
@@ -14,7 +19,7 @@ if TYPE_CHECKING:
 
     from yaml import Node
 
-    from flux_upgrade.adapters.git.checkout import Checkout, CheckoutLocation
+    from flux_upgrade.adapters.git.checkout import Checkout
     from flux_upgrade.adapters.http.client import Client
     from flux_upgrade.adapters.http.egress import Egress
     from flux_upgrade.adapters.local.kustomize import Kustomize
@@ -23,11 +28,12 @@ if TYPE_CHECKING:
     from flux_upgrade.adapters.oci.repository import RegistryRepository
     from flux_upgrade.config.config import BootstrapConfig
     from flux_upgrade.config.yaml_text import KeyReader, YamlText
-    from flux_upgrade.model.files import Tree, Worktree
+    from flux_upgrade.model.files import Worktree
     from flux_upgrade.model.oci.reference import Address
     from flux_upgrade.model.ports import ArtifactRegistry, Artifacts, Charts, FluxCli, Releases
     from flux_upgrade.pins.context import PinContext
     from flux_upgrade.pins.regenerate import Regenerator
+    from flux_upgrade.snapshot.snapshot import Snapshot
 
     Hosts = Callable[[], Egress]  # Which hosts may be asked, settled when the first one is; raises HostNotAllowed
 
@@ -236,7 +242,7 @@ def build_regenerator(environment: Environment, releases: Releases) -> Regenerat
 
 
 def build_pin_context(
-    environment: Environment, tree: Tree, releases: Releases, hosts: Hosts, *, moves_operator: bool = False
+    environment: Environment, tree: Snapshot, releases: Releases, hosts: Hosts, *, moves_operator: bool = False
 ) -> PinContext:
     """Everything that kinds ask about. ``hosts``: which of those that the tree names they may ask.
 
@@ -255,11 +261,23 @@ def build_pin_context(
     )
 
 
-def build_tree(path: str) -> Tree:
-    """The tree to look in. Raises UsageError where there is none."""
-    from flux_upgrade.adapters.local.files import DirectoryTree
+def build_snapshot(path: str) -> Snapshot:
+    """Return the files below a path, or one file, as a part of its checkout. Raises UsageError if there is none."""
+    from flux_upgrade.adapters.git.checkout import find, head_of, is_sparse
+    from flux_upgrade.adapters.local.files import Directory
+    from flux_upgrade.snapshot.snapshot import Location, Snapshot
 
-    return DirectoryTree(path)
+    place, is_file = find(path), os.path.isfile(path)
+    below = os.path.dirname(place.prefix) if is_file else place.prefix
+    part = f"{below}/" if below else ""
+    location = Location(
+        place.root, is_checkout=place.is_checkout, is_sparse=is_sparse(place.root), head=head_of(place.root)
+    )
+    if not part and not is_file:
+        return Snapshot(Directory(path), location)
+    repository = Snapshot(Directory(place.root), location)
+    source = Directory(path, lambda name: repository.read(part + name))
+    return Snapshot(source, location._replace(part=part, is_file=is_file), repository)
 
 
 def build_worktree(path: str, *, writes: bool) -> Worktree:
@@ -288,18 +306,26 @@ KEY_READERS: dict[str, KeyReader] = {"bootstrap": _read_bootstrap_key}
 """Of the config file: what reads the keys that another room owns, imported where a file has them."""
 
 
-def read_text(path: str, hint: str, limit: int = _MAX_CONFIG) -> str:
-    """A file of the user's that has to be there; bytes that are no UTF-8 as PEP 383. Raises UsageError."""
+def read_text(path: str, hint: str, limit: int = _MAX_CONFIG, snapshot: Snapshot | None = None) -> str:
+    """Read a file of the user's that has to exist; bytes that are not UTF-8 as PEP 383 has it. Raises UsageError.
+
+    ``snapshot``: the repository, which may have read it already.
+    """
     from flux_upgrade.adapters.local.files import read_regular
 
+    if snapshot is not None:
+        name = os.path.relpath(os.path.realpath(path), snapshot.location.root)
+        content = snapshot.repository.content(name) if not name.startswith("..") else None
+        if content is not None and len(content) <= limit:
+            return content.decode("utf-8", "surrogateescape")
     try:
         return read_regular(path, limit).decode("utf-8", "surrogateescape")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", hint=hint) from error
 
 
-def build_checkout(environment: Environment, place: CheckoutLocation) -> Checkout:
+def build_checkout(environment: Environment, root: str) -> Checkout:
     """The user's checkout, as far as Git knows it."""
     from flux_upgrade.adapters.git.checkout import Checkout
 
-    return Checkout(place.root, environment.of_programs, environment.workspace)
+    return Checkout(root, environment.of_programs, environment.workspace)

@@ -122,7 +122,7 @@ def _reached(inventory: BootstrapInventory, flavour: str = "") -> RemoteAccess:
     is_git = options.provider is Provider.GIT
     url = inventory.url if is_git else url_of(options._replace(auth=Auth.TOKEN))
     place = inventory.checkout
-    remote = build_checkout(environment, place).origin() if place.is_checkout else ""
+    remote = build_checkout(environment, place.root).origin() if place.is_checkout else ""
     ways = (url, remote) if remote and where(remote) == where(url) else (url,)
     if token and not _is_known(inventory, url, remote):
         raise UsageError(

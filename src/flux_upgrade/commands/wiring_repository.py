@@ -13,7 +13,7 @@ from flux_upgrade.model.file_history import FileHistory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.adapters.git.checkout import Checkout, CheckoutLocation
+    from flux_upgrade.adapters.git.checkout import Checkout
     from flux_upgrade.adapters.github.api import GitHubApi
     from flux_upgrade.config.config import SharedFile
     from flux_upgrade.config.layers import ReadShared
@@ -46,7 +46,7 @@ def build_forge(environment: Environment, source: RepositorySource) -> Forge:
         return github_forge(environment, source.repository, source.accounts)
     from flux_upgrade.adapters.git.remotes import RemoteAccess, is_at, repository_of
 
-    checkout = build_checkout(environment, find(source.path))
+    checkout = build_checkout(environment, find(source.path).root)
     url = source.repository or checkout.remote_url()
     flavour = source.flavour(url, environment)
     if flavour == _GITHUB:
@@ -100,9 +100,10 @@ def shared_configs(environment: Environment) -> ReadShared:
 def build_history(
     environment: Environment,
     source: RepositorySource,
-    place: CheckoutLocation,
     checkout: Checkout,
     paths: Iterable[str] = (),
+    *,
+    is_checkout: bool,
 ) -> FileHistory:
     """What files were: as Git has it, or GitHub, where the checkout is shallow. Raises nothing.
 
@@ -110,7 +111,7 @@ def build_history(
     """
     from flux_upgrade.adapters.git.git_history import GitHistory
 
-    forge = partial(_history_on_github, environment, source, checkout) if place.is_checkout else None
+    forge = partial(_history_on_github, environment, source, checkout) if is_checkout else None
     return GitHistory(checkout, paths, forge)
 
 

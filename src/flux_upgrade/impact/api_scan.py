@@ -16,9 +16,9 @@ from flux_upgrade.impact.migrate.result import Migrated
 from flux_upgrade.impact.running import NOTHING_RUNS, Running, suited
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.ports import Spread
 from flux_upgrade.pins.discover import PinHints, pin_hints, pinning_files
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 _AT_A_TIME = 4
 _READ_AT_A_TIME = 64
@@ -47,7 +47,7 @@ class Suspects(NamedTuple):
     ignored: tuple[str, ...] = ()  # files that are left alone, and would be worth a closer look
 
 
-def searched(tree: Tree, below: str, config: Config) -> Searched:
+def searched(tree: Snapshot, below: str, config: Config) -> Searched:
     """What the config file wants to be searched. ``below``: where the tree begins in the repository."""
     scans = {group.governance.include for group in (config.default, *config.groups)}
 
@@ -64,7 +64,9 @@ def searched(tree: Tree, below: str, config: Config) -> Searched:
     return Searched(paths - ignored, manifests - ignored, ignored)
 
 
-def suspects(tree: Tree, searched: Searched, pinning: Collection[str], target: ReleaseApis, spread: Spread) -> Suspects:
+def suspects(
+    tree: Snapshot, searched: Searched, pinning: Collection[str], target: ReleaseApis, spread: Spread
+) -> Suspects:
     """``tree``: the whole repository. ``pinning``: paths of files that may pin Flux by their names."""
     prefilter = Prefilter(target)
 
@@ -101,7 +103,7 @@ class _Glance(NamedTuple):
 
 
 def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
-    tree: Tree,
+    tree: Snapshot,
     paths: Sequence[str],
     patches: Collection[str],
     apis: Apis,

@@ -20,9 +20,9 @@ from flux_upgrade.kustomize import kustomization
 from flux_upgrade.kustomize.errors import CannotTell
 from flux_upgrade.kustomize.kustomization import MOST_ENTRIES, TAKES_IN, Kustomization, is_remote
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded
 from flux_upgrade.snapshot.kustomize_files import NAMES
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, objects
 
 _MOST = 2_000  # Files, and kustomizations, each as often as it is taken in
@@ -37,7 +37,7 @@ _LOADING = frozenset(
 )
 
 
-def files_of(tree: Tree, of: Kustomization) -> dict[str, bytes]:
+def files_of(tree: Snapshot, of: Kustomization) -> dict[str, bytes]:
     """Path → content. Raises CannotTell where some of it is not in the repository, or there is too much of it."""
     files: dict[str, bytes] = {}
     waiting = [_Taken(of)]
@@ -74,7 +74,7 @@ class _Taken(NamedTuple):
     is_plugin: bool = False  # Its resources say what is generated or transformed
 
 
-def _add(tree: Tree, files: dict[str, bytes], path: str) -> bool:
+def _add(tree: Snapshot, files: dict[str, bytes], path: str) -> bool:
     try:
         files[path] = tree.read(path)
     except Unreadable:

@@ -18,7 +18,7 @@ from flux_upgrade.snapshot.yaml_places import Object, objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.model.files import Tree
+    from flux_upgrade.snapshot.snapshot import Snapshot
 
 TAKES_IN = ("resources", "bases", "components")  # Its fields that name files and folders with objects
 MOST_ENTRIES = 200  # Of another list: each goes through all objects of a release. People write ten.
@@ -63,7 +63,7 @@ class Kustomization:
     path: str
     content: bytes
     object: Object
-    tree: Tree = field(repr=False)
+    tree: Snapshot = field(repr=False)
     at: tuple[str, ...] = ()
     """Where its fields stand in an object of Flux, whose patches are for what that installs: `spec`."""
 
@@ -151,7 +151,7 @@ class Kustomization:
         return joined
 
 
-def read(tree: Tree, folder: str) -> Kustomization | None:
+def read(tree: Snapshot, folder: str) -> Kustomization | None:
     """The kustomization of a folder; None: there is none, or none that can be read."""
     for name in NAMES:
         path = posixpath.join(folder, name)

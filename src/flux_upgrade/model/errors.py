@@ -8,6 +8,7 @@ their docstrings.
 from __future__ import annotations
 
 import errno
+from enum import StrEnum
 from itertools import islice
 
 from flux_upgrade.model.exit_code import ExitCode
@@ -76,8 +77,25 @@ class NothingFound(FluxUpgradeError, exit_code=ExitCode.NOTHING_FOUND, slug="not
     """The given path has no Flux installation."""
 
 
+class Unread(StrEnum):
+    """Why a file, or a part of it, was not read."""
+
+    ABSENT = "it does not exist"
+    TOO_LARGE = "it is too large"
+    BROKEN = "it is not valid"
+    TEMPLATE = "it is a template"
+    TOO_MANY_DOCUMENTS = "it has too many documents"
+    NOT_CHECKED_OUT = "the checkout is sparse"
+    OUTSIDE = "it is outside of the directory"
+    REFUSED = "it cannot be opened"
+
+
 class Unreadable(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="unreadable"):
     """A file is damaged: conflict markers, invalid YAML, two manifests in one file, or a stub."""
+
+    def __init__(self, message: str, *, hint: str = "", why: Unread = Unread.BROKEN) -> None:
+        super().__init__(message, hint=hint)
+        self.why = why
 
 
 class EditConflict(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="edit-conflict"):

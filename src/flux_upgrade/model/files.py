@@ -5,43 +5,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
-from flux_upgrade.model.errors import CheckoutDiffers, Unreadable
+from flux_upgrade.model.errors import CheckoutDiffers, Unread, Unreadable
 
 
-class Tree(Protocol):
-    """The files of a repository, read only. Paths are relative, with ``/``."""
+class Listing(NamedTuple):
+    """The files below a root: sorted paths, relative to it, with ``/``. No link is followed."""
 
-    def candidates(self) -> Iterator[str]:
-        """Paths of the YAML files below the root, sorted; links out of the tree are not followed."""
+    candidates: Sequence[str]
+    """YAML files of a size that can be a manifest's, and directories that could not be listed."""
+    files: Sequence[str]  # All regular files
 
-    def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
-        """Paths of the files whose name ends with one of ``suffixes``, sorted; found as candidates are.
 
-        Of any size and kind of content. ``candidates`` and ``named`` share one walk.
-        """
+class FileSource(Protocol):
+    """Where the files of a snapshot are: a directory, a commit, an artifact's layer, memory."""
+
+    def listing(self) -> Listing:
+        """List all files, except in directories that hold other people's files, such as ``node_modules``."""
 
     def read(self, path: str) -> bytes:
-        """A file's content. Raises Unreadable."""
+        """Read a file from the beginning to the end, whether it is listed or not. Raises Unreadable."""
+
+
+YAML = (".yaml", ".yml")
 
 
 class FilesInMemory:
-    """As ``Tree``."""
+    """The port FileSource over path → content."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self._files = files
 
-    def candidates(self) -> Iterator[str]:
-        return self.named((".yaml", ".yml"))
-
-    def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
-        return (path for path in sorted(self._files) if path.endswith(suffixes))
+    def listing(self) -> Listing:
+        paths = sorted(self._files)
+        return Listing([path for path in paths if path.endswith(YAML)], paths)
 
     def read(self, path: str) -> bytes:
         if path not in self._files:
-            raise Unreadable(f"{path} is missing", hint="add it to the repository")
+            raise Unreadable(f"{path} is missing", hint="add it to the repository", why=Unread.ABSENT)
         return self._files[path]
 
 
@@ -76,7 +79,7 @@ class Remote(Protocol):
         """Oid of the branch's head as it was fetched; empty where the repository is empty."""
 
     @property
-    def tree(self) -> Tree:
+    def files(self) -> FileSource:
         """The branch's files as they were fetched; none where the repository is empty."""
 
     def require_room(self, paths: Iterable[str]) -> None:

@@ -10,13 +10,12 @@ from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.policy.decision import Hold
-from flux_upgrade.snapshot.kustomize_files import Kustomizations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.model.files import Tree
     from flux_upgrade.model.ports import Artifacts, Charts
     from flux_upgrade.pins.formats.config_maps import ConfigMaps
+    from flux_upgrade.snapshot.snapshot import Snapshot
 
 
 class ArtifactRelease(NamedTuple):
@@ -91,7 +90,7 @@ class UserPattern(NamedTuple):
 
 @dataclass(frozen=True)
 class PinContext:
-    tree: Tree
+    tree: Snapshot
     regenerator: Regenerator  # `stable_tags()`: Flux's releases, newest first
     artifacts: Artifacts
     charts: Charts
@@ -103,13 +102,8 @@ class PinContext:
     also: tuple[UserPattern, ...] = ()  # Where the config file says that further versions are
 
     @cached_property
-    def kustomizations(self) -> Kustomizations:
-        """The kustomizations of the tree, read when the first kind asks about them."""
-        return Kustomizations(self.tree)
-
-    @cached_property
     def config_maps(self) -> ConfigMaps:
-        """What the ConfigMaps and Secrets of the tree hold, read as ``kustomizations``."""
+        """What the ConfigMaps and Secrets of the tree hold, read when the first kind asks about them."""
         from flux_upgrade.pins.formats.config_maps import ConfigMaps  # late: most kinds have no values elsewhere
 
-        return ConfigMaps(self.tree, self.kustomizations)
+        return ConfigMaps(self.tree)

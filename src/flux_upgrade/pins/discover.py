@@ -10,12 +10,13 @@ from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.gotk_components import pin as gotk
-from flux_upgrade.pins.pin import Pin, Role, SourceFile
+from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.pins.registry import ALSO, PIN_KINDS, KindModule, may_take
+from flux_upgrade.snapshot.file import File
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.model.files import Tree
+    from flux_upgrade.snapshot.snapshot import Snapshot
 
 _ANY = ("",)
 _OF_FLUX = frozenset(mark for kind in PIN_KINDS for mark in (*kind.marks, *kind.beside) if b"flux" in mark.lower())
@@ -59,7 +60,7 @@ def _is_merely_named(manifest: Pin) -> bool:
     return manifest.proof.verdict is Verdict.UNREADABLE and manifest.proof.manifest is not None
 
 
-def looked_at(tree: Tree) -> list[str]:
+def looked_at(tree: Snapshot) -> list[str]:
     """Paths of the files that ``discover`` reads, in order."""
     return sorted(frozenset(tree.candidates()).union(filter(may_take, tree.named(_ANY))))
 
@@ -126,7 +127,7 @@ def _of_config(manifests: Collection[str], context: PinContext) -> Iterator[Pin]
     files = []
     for path in sorted({path for each in context.also for path in each.paths} - {*manifests}):
         with suppress(Unreadable):
-            files.append(SourceFile(path, context.tree.read(path)))
+            files.append(File(path, context.tree.read(path)))
     return next(kind.module for kind in PIN_KINDS if kind.name == ALSO).find(files, context)
 
 
@@ -137,12 +138,12 @@ def _is_same_place(pin: Pin, other: Pin) -> bool:
 
 class _Chosen:
     def __init__(self) -> None:
-        self._files: dict[str, list[SourceFile]] = {}
+        self._files: dict[str, list[File]] = {}
         self._found: set[str] = set()
 
     def add(self, path: str, content: bytes) -> None:
         for name, is_marked in _takers(path, content) if _mentions_flux(path, content) else ():
-            self._files.setdefault(name, []).append(SourceFile(path, content))
+            self._files.setdefault(name, []).append(File(path, content))
             if is_marked:
                 self._found.add(name)
 

@@ -12,6 +12,7 @@ from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.model.text import TextEdit
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.policy.decision import Hold
+from flux_upgrade.snapshot.file import File
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,11 +34,6 @@ class PinState(StrEnum):
     RANGE = "range"  # A semver range: something else picks the release, and no pull request is needed within it
     FLOATING = "floating"  # No release at all: a branch, `latest`, or nothing
     UNKNOWN = "unknown"  # What it says is unknown, or cannot be changed safely: `reason` says why
-
-
-class SourceFile(NamedTuple):
-    path: str  # Relative to the tree's root, with `/`
-    content: bytes
 
 
 NO_PROOF = Proof(Verdict.UNVERIFIED)  # Of every pin that is no vendored manifest
@@ -112,6 +108,6 @@ class PinChange(NamedTuple):
     manifest: ManifestChange | None = None  # What stands in the file's place, if it is a vendored manifest
 
 
-def reported_pin(file: SourceFile, kind: str, spot: tuple[int, str, str], reason: str, hint: str) -> Pin:
+def reported_pin(file: File, kind: str, spot: tuple[int, str, str], reason: str, hint: str) -> Pin:
     """A pin that is reported and never changed. ``spot``: its ``line``, ``where`` and ``raw``."""
     return Pin(file.path, kind, file.content, *spot, PinState.UNKNOWN, Role.REPORTED, reason=reason, hint=hint)

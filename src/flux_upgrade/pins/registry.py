@@ -14,14 +14,15 @@ from typing import NamedTuple, Protocol, cast
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
-from flux_upgrade.pins.pin import Pin, PinChange, SourceFile
+from flux_upgrade.pins.pin import Pin, PinChange
 from flux_upgrade.snapshot import kustomize_files, passages
+from flux_upgrade.snapshot.file import File
 
 
 class KindModule(Protocol):
     NAME: str  # Of the kind, in reports and JSON: `flux-instance`
 
-    def find(self, files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+    def find(self, files: Sequence[File], context: PinContext) -> Iterator[Pin]:
         """Every pin in ``files``, which fit the kind's row. What is unclear is UNKNOWN."""
         ...
 

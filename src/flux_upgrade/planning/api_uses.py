@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from flux_upgrade.impact.readership import Installations, OtherClusters, SearchedFiles
     from flux_upgrade.impact.served_apis import ServedApis
     from flux_upgrade.manifests.crds import ReleaseApis
-    from flux_upgrade.model.files import Tree
     from flux_upgrade.model.ports import Builder
+    from flux_upgrade.snapshot.snapshot import Snapshot
 
 _RESOURCE = re.compile(rb"\.toolkit\.fluxcd\.io\\?/v")
 
@@ -47,7 +47,7 @@ class Sources(NamedTuple):
     urls: tuple[str, ...] = ()  # Addresses of the repository
 
     @property
-    def tree(self) -> Tree:
+    def tree(self) -> Snapshot:
         return self.pin_context.tree
 
 

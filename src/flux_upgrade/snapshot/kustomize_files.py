@@ -4,28 +4,14 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from functools import cached_property
 
-from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.snapshot.passages import ENDS
-from flux_upgrade.snapshot.yaml_places import Object, readable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.model.files import Tree
+from flux_upgrade.snapshot.yaml_places import Object
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """kustomize api/konfig/general.go: RecognizedKustomizationFileNames."""
 TEMPLATES = tuple(f"{name}{end}" for name in NAMES for end in ENDS)  # What something else makes a kustomization of
 _OF_KUSTOMIZE = "kustomize.config.k8s.io/"
-
-
-def read(tree: Tree, path: str) -> bytes | None:
-    """None where there is no such file."""
-    try:
-        return tree.read(path) if path else None
-    except Unreadable:
-        return None
 
 
 def joined(folder: str, path: str) -> str:
@@ -39,28 +25,6 @@ def joined(folder: str, path: str) -> str:
         elif part not in ("", "."):
             parts.append(part)
     return "/".join(parts)
-
-
-class Kustomizations:
-    """All kustomizations of a tree; read when they are first asked about, and once."""
-
-    def __init__(self, tree: Tree) -> None:
-        self._tree = tree
-
-    @cached_property
-    def patch_files(self) -> frozenset[str]:
-        """Paths of the files that are patches of something else."""
-        return frozenset(path for folder, each in self._all for path in patches_in(folder, each))
-
-    @cached_property
-    def _all(self) -> list[tuple[str, Object]]:
-        found: list[tuple[str, Object]] = []
-        for path in self._tree.named(NAMES):
-            content = read(self._tree, path) or b""
-            if b"patch" in content:
-                folder = posixpath.dirname(path)
-                found += [(folder, each) for each in readable(content) if is_kustomization(path, each)]
-        return found
 
 
 def patches_in(folder: str, each: Object) -> Iterator[str]:

@@ -237,6 +237,7 @@ class BrokenDocument(NamedTuple):
     line: int
     text: str
     message: str
+    is_rest: bool = False  # Whether it is all that follows, because there are too many documents
 
 
 @lru_cache(maxsize=8)
@@ -259,7 +260,7 @@ def objects_of(document: YamlDocument) -> Iterator[Object | BrokenDocument]:
     try:
         items = tuple(_items(document.root))
     except Unreadable as error:
-        yield BrokenDocument(document.line, document.text, error.message)
+        yield BrokenDocument(document.line, document.text, error.message, document.is_rest)
         return
     yield from (Object(document, each) for each in items)
 

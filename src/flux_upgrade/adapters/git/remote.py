@@ -18,15 +18,17 @@ from flux_upgrade.model.errors import (
     ForgeUnavailable,
     Overtaken,
     RepositoryUnfit,
+    Unread,
     Unreadable,
     WriteFailed,
 )
+from flux_upgrade.model.files import YAML, Listing
 from flux_upgrade.model.text import one_line
 
 _AT_ONCE = 1024 * 1024  # bytes; candidates up to this size are read in one call of Git, larger ones singly
 
 
-class CommitTree:
+class CommitFiles:
     """The files of ``commit`` (an oid) in ``repository``; with an empty one, no files."""
 
     def __init__(self, repository: GitRepository, commit: str) -> None:
@@ -41,21 +43,22 @@ class CommitTree:
     def has_folder(self, path: str) -> bool:
         return any(each.startswith(f"{path}/") for each in self._entries)
 
-    def candidates(self) -> Iterator[str]:
-        return (path for path, entry in self._files() if _is_candidate(path, entry))
-
-    def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
-        return (path for path, _ in self._files() if path.endswith(suffixes))
+    def listing(self) -> Listing:
+        files = list(self._files())
+        return Listing([path for path, entry in files if _is_candidate(path, entry)], [path for path, _ in files])
 
     def read(self, path: str) -> bytes:
-        """Links are not followed."""
-        entry = self._entries.get(posixpath.normpath(path))
+        """Read a file; links are not followed. The first call fetches the blobs of all candidates."""
+        name = posixpath.normpath(path)
+        entry = self._entries.get(name)
         if entry is None:
-            raise _unreadable(path, "the file does not exist")
+            # Git has no file below a link or a submodule.
+            is_below = any(name.startswith(f"{other}/") for other, each in self._entries.items() if not each.is_file)
+            raise _unreadable(path, "the file does not exist", Unread.REFUSED if is_below else Unread.ABSENT)
         if not entry.is_file:
-            raise _unreadable(path, "it is a link or a submodule")
+            raise _unreadable(path, "it is a link or a submodule", Unread.REFUSED)
         if entry.size > MAX_FILE:
-            raise _unreadable(path, f"it is larger than {MAX_FILE} bytes")
+            raise _unreadable(path, f"it is larger than {MAX_FILE} bytes", Unread.TOO_LARGE)
         if not self._read:
             wanted = {each for path, each in self._files() if _is_candidate(path, each)}
             self._read = self._repository.blobs({each.oid for each in wanted if each.size <= _AT_ONCE})
@@ -74,11 +77,12 @@ class CommitTree:
 def _is_candidate(path: str, entry: TreeEntry) -> bool:
     if posixpath.basename(path) in NAMED:
         return True
-    return path.endswith((".yaml", ".yml")) and entry.size <= MAX_FILE
+    return path.endswith(YAML) and entry.size <= MAX_FILE
 
 
-def _unreadable(path: str, why: str) -> Unreadable:
-    return Unreadable(f"{one_line(path)} in the branch is not readable: {why}", hint="check the path in the branch")
+def _unreadable(path: str, message: str, why: Unread) -> Unreadable:
+    text = f"{one_line(path)} in the branch is not readable: {message}"
+    return Unreadable(text, hint="check the path in the branch", why=why)
 
 
 _HEADS = "refs/heads/"
@@ -103,7 +107,7 @@ class GitRemote:
         self._repository = self._new()
         try:
             self._head = self._fetched()
-            self._tree = CommitTree(self._repository, self._head)
+            self._tree = CommitFiles(self._repository, self._head)
         except BaseException:
             self.close()
             raise
@@ -118,7 +122,7 @@ class GitRemote:
         return self._head
 
     @property
-    def tree(self) -> CommitTree:
+    def files(self) -> CommitFiles:
         return self._tree
 
     def require_room(self, paths: Iterable[str]) -> None:
@@ -139,7 +143,7 @@ class GitRemote:
             if tree == before:
                 return self._head
             self._head = self._pushed(tree, message)
-        self._tree = CommitTree(self._repository, self._head)
+        self._tree = CommitFiles(self._repository, self._head)
         return self._head
 
     def _new(self) -> GitRepository:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import suppress
 
-from flux_upgrade.model.errors import LIMITS, Unreadable, UsageError, known
+from flux_upgrade.model.errors import LIMITS, Unread, Unreadable, UsageError, known
+from flux_upgrade.model.files import YAML, Listing
 from flux_upgrade.model.text import one_line
 
 
@@ -55,6 +56,7 @@ MAX_FILE = 32 * 1024 * 1024  # bytes; larger files are no manifests and are left
 SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", ".terraform", ".venv"})
 """Folders that hold other people's files."""
 _GIT = ".git"
+_WHY = {errno.ENOENT: Unread.ABSENT, errno.ENOTDIR: Unread.ABSENT, errno.EFBIG: Unread.TOO_LARGE}
 NAMED = ("gotk-components.yaml", "gotk-components.yml")
 """Files that are spoken of whatever they are: one that cannot be read is no reason for silence."""
 
@@ -87,40 +89,34 @@ def inside(folder: str, path: str) -> str | None:
     return real if is_inside else None
 
 
-class DirectoryTree:
-    """The port Tree over a folder, or over one file and its folder.
+class Directory:
+    """The port FileSource over a directory, or over one file and its directory.
 
-    Raises UsageError where there is neither.
+    ``of_repository`` reads a file of the repository that the directory is a part of, by its path in the directory.
+    Raises UsageError if there is neither.
     """
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, of_repository: Callable[[str], bytes] | None = None) -> None:
         self._folder, self._only = anchor(root)
-        self._listed: tuple[list[str], list[str]] | None = None
+        self._of_repository = of_repository
         self._real: dict[str, str | None] = {}
 
     @property
     def is_file(self) -> bool:
         return self._only is not None
 
-    def candidates(self) -> Iterator[str]:
-        """Links are not followed at all: what they lead to inside is found itself.
-
-        A folder that cannot be listed is yielded in place of its files, so that
-        reading it tells why.
-        """
-        return iter(self._listing()[0])
-
-    def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
-        return (path for path in self._listing()[1] if path.endswith(suffixes))
-
     def read(self, path: str) -> bytes:
-        """The bytes of a file. Raises Unreadable, also where ``path`` leaves the tree."""
+        """Read a file; links are followed, as long as they stay in the directory. Raises Unreadable."""
         above, _, name = path.rpartition("/")
         # Where a folder leads to is found out once; nearly no file is a link.
         if above not in self._real:
             self._real[above] = inside(self._folder, above)
         folder = self._real[above]
         if folder is not None and name.lower() not in ("", ".", "..", _GIT) and "\0" not in name:
+            is_plain = folder == f"{self._folder}/{above}".rstrip("/") and not os.path.islink(f"{folder}/{name}")
+            if self._of_repository is not None and is_plain:
+                with suppress(Unreadable):  # the error has to name the path as it is in the directory
+                    return self._of_repository(path)
             try:
                 return read_regular(f"{folder}/{name}", MAX_FILE, os.O_NOFOLLOW)
             except OSError:
@@ -128,7 +124,9 @@ class DirectoryTree:
         real = inside(self._folder, path)
         if real is None:
             raise Unreadable(
-                f"{one_line(path)} leads out of the directory", hint="run flux-upgrade on a parent directory"
+                f"{one_line(path)} leads out of the directory",
+                hint="run flux-upgrade on a parent directory",
+                why=Unread.OUTSIDE,
             )
         try:
             return read_regular(real, MAX_FILE)
@@ -136,12 +134,11 @@ class DirectoryTree:
             raise Unreadable(
                 f"{one_line(path)} could not be read: {error.strerror}",
                 hint="check that it is a file, and its permissions",
+                why=_WHY.get(error.errno or 0, Unread.REFUSED),
             ) from error
 
-    def _listing(self) -> tuple[list[str], list[str]]:
-        """The candidates of the tree, and all its files; it is walked once."""
-        if self._listed is not None:
-            return self._listed
+    def listing(self) -> Listing:
+        """List the files below the directory. A directory that cannot be listed is a candidate: reading it says why."""
         candidates: list[str] = [] if self._only is None else [self._only]
         files, folders = [*candidates], [""] if self._only is None else []
         while folders:
@@ -164,14 +161,13 @@ class DirectoryTree:
                     files.append(folder + entry.name)
                 if _is_candidate(entry, is_file=is_file):
                     candidates.append(folder + entry.name)
-        self._listed = sorted(candidates), sorted(files)
-        return self._listed
+        return Listing(sorted(candidates), sorted(files))
 
 
 def _is_candidate(entry: os.DirEntry[str], *, is_file: bool) -> bool:
     if entry.name in NAMED:
         return not entry.is_symlink()
-    if not is_file or not entry.name.endswith((".yaml", ".yml")):
+    if not is_file or not entry.name.endswith(YAML):
         return False
     with suppress(OSError):  # gone or locked since: reading it tells
         return entry.stat(follow_symlinks=False).st_size <= MAX_FILE

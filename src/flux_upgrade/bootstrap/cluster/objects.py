@@ -16,9 +16,9 @@ from flux_upgrade.kustomize.build_files import files_of
 from flux_upgrade.kustomize.errors import CannotTell
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import ClusterUnfit, Unreadable
-from flux_upgrade.model.files import FilesInMemory
 from flux_upgrade.model.kubernetes_objects import CRD, Object, reference
 from flux_upgrade.snapshot.kustomize_files import NAMES
+from flux_upgrade.snapshot.snapshot import in_memory
 
 Builder = Callable[[Mapping[str, bytes], str, str], bytes]
 """Files of a repository, the kustomization's folder, the name of the Kustomization → YAML documents."""
@@ -70,7 +70,7 @@ def _built(files: Mapping[str, bytes], folder: str, name: str, build: Builder | 
             hint="install kustomize, kubectl or flux on PATH",
         )
     try:
-        of = kustomization.read(FilesInMemory(files), folder)
+        of = kustomization.read(in_memory(files), folder)
         if of is not None:
             files_of(of.tree, of)
     except CannotTell as error:

@@ -14,9 +14,9 @@ from functools import cached_property
 
 from flux_upgrade.config.config import match
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded, is_below
 from flux_upgrade.snapshot.kustomize_files import NAMES
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 # sourceignore.ExcludeVCS, ExcludeExt, ExcludeCI and ExcludeExtra of github.com/fluxcd/pkg/sourceignore.
 _DEFAULTS = (
@@ -33,7 +33,7 @@ _NAME = ".sourceignore"
 class ArtifactFiles:
     """The files of a tree, as far as a source takes them."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Snapshot) -> None:
         self.tree = tree
 
     def yaml_below(self, folder: str, ignore: str | None = None) -> Iterator[str]:

@@ -23,8 +23,8 @@ from flux_upgrade.kustomize.items import Item, Items, held, id_of
 from flux_upgrade.kustomize.kustomization import Kustomization
 from flux_upgrade.kustomize.steps import FaultyEntry, steps
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import repository_path
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import Object, documents_of, objects_of, readable
 
 _DEEPEST = 50  # Kustomizations below each other
@@ -230,7 +230,7 @@ def _stepped(of: Kustomization, items: Items) -> Items:
     return items
 
 
-def _kustomization(data: Mapping[str, Any], tree: Tree) -> Kustomization:
+def _kustomization(data: Mapping[str, Any], tree: Snapshot) -> Kustomization:
     """One that stands in no file: the fields of a Kustomization of Flux's."""
     content = json.dumps(data).encode()
     return Kustomization("", content, next(readable(content)), tree)

@@ -12,9 +12,9 @@ from flux_upgrade.clusters.graph.flux_objects import is_of_flux
 from flux_upgrade.clusters.graph.pushed import PushedArtifacts
 from flux_upgrade.clusters.graph.walk import ClusterReads, Root, Walk, normalized
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import is_below
 from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 
 class ClusterGraph:
@@ -25,7 +25,7 @@ class ClusterGraph:
     """
 
     def __init__(
-        self, tree: Tree, roots: Mapping[str, Sequence[Root]], urls: Iterable[str] = (), *, is_all: bool = True
+        self, tree: Snapshot, roots: Mapping[str, Sequence[Root]], urls: Iterable[str] = (), *, is_all: bool = True
     ) -> None:
         self._is_all = is_all
         self._tree, self._files = tree, ArtifactFiles(tree)

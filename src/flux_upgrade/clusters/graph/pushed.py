@@ -12,8 +12,8 @@ from functools import cached_property
 
 from flux_upgrade.clusters.graph.flux_objects import SourceKey
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded, repository_path
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 ARTIFACT = "OCIRepository"
 _FILES = re.compile(r"\.(?:github|gitea|forgejo)/(?:workflows|actions)/.+|\.gitlab-ci\.ya?ml|(?:.*/)?Makefile|.*\.sh")
@@ -29,7 +29,7 @@ _TAG = re.compile(r":[^/]*\Z")
 class PushedArtifacts:
     """``repositories``: this repository as ``github.com/org/fleet``, by all names that it has."""
 
-    def __init__(self, tree: Tree, repositories: Collection[str]) -> None:
+    def __init__(self, tree: Snapshot, repositories: Collection[str]) -> None:
         self._tree, self._repositories = tree, repositories
 
     def folder_of(self, source: SourceKey, url: str) -> str | None:

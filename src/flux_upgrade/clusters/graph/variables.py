@@ -15,10 +15,10 @@ from flux_upgrade.clusters.graph.flux_objects import mapping
 from flux_upgrade.clusters.graph.walk import ClusterReads, Reconciliation
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded
 from flux_upgrade.snapshot.kustomize_files import NAMES
 from flux_upgrade.snapshot.passages import Passage
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import Object, YamlDocument, documents_of, readable
 
 # With a default: ${NAME:-x}, ${NAME:=x}, ${NAME-x}, ${NAME=x}. $${NAME} is written by Flux as ${NAME}.
@@ -39,7 +39,7 @@ class MissingVariable(NamedTuple):
 class Variables:
     """Of one cluster. What is read for it is looked through once, for the sources of all its Kustomizations."""
 
-    def __init__(self, reads: ClusterReads, tree: Tree) -> None:
+    def __init__(self, reads: ClusterReads, tree: Snapshot) -> None:
         self._reads, self._tree = reads, tree
         self._of = {each.name: each for each in reads.reconciliations}
 

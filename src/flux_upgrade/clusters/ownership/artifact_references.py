@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from flux_upgrade.model.errors import UsageError
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.pins.own_artifact.artifact_reference import LATEST, ArtifactReference
 from flux_upgrade.pins.own_artifact.artifact_references import files_of, references_in
-from flux_upgrade.snapshot.kustomize_files import Kustomizations
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 _ADMITS = re.compile(r"[0-9xX*]-[0-9A-Za-z]")
 """A range takes prereleases where one of its versions is one (github.com/Masterminds/semver)."""
@@ -24,10 +23,10 @@ class Promotion(StrEnum):
     PULL_REQUEST = "pull-request"  # What pins it in Git is changed
 
 
-def references(tree: Tree, address: Address) -> tuple[ArtifactReference, ...]:
+def references(tree: Snapshot, address: Address) -> tuple[ArtifactReference, ...]:
     """Everything that takes the artifact, or any other of its repository, in the order of the files."""
     files = tuple(files_of(tree))
-    return references_in(files, address, Kustomizations(tree).patch_files)
+    return references_in(files, address, tree.patch_files)
 
 
 def promotion_of(found: Sequence[ArtifactReference], address: Address) -> Promotion:

@@ -15,13 +15,13 @@ from flux_upgrade.clusters.ownership.bot_config import images_in, matches
 from flux_upgrade.clusters.ownership.remarks import code, listed
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.patterns import fits
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 FILES = (".github/dependabot.yml", ".github/dependabot.yaml")
 
 
-def remarks(tree: Tree, manifests: Mapping[str, bytes]) -> Iterator[str]:
+def remarks(tree: Snapshot, manifests: Mapping[str, bytes]) -> Iterator[str]:
     """A Markdown text for each entry that bumps images of ``manifests``: path in the repository → content."""
     present = set(tree.named(FILES))
     for file in filter(present.__contains__, FILES):

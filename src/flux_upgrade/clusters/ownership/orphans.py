@@ -15,9 +15,9 @@ from typing import Any
 
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import is_below, joined_path
 from flux_upgrade.snapshot.kustomize_files import NAMES
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 _LISTS = ("resources", "bases", "components")
 _OTHER_LANGUAGES = (".jsonnet", ".libsonnet", ".cue")
@@ -48,7 +48,7 @@ class References:
     ``tree``: the whole repository.
     """
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Snapshot) -> None:
         self._tree = tree
 
     def refers_to(self, path: str) -> bool:

@@ -38,7 +38,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.ownership.orphans import References
     from flux_upgrade.clusters.ownership.terraform import TerraformOwner
-    from flux_upgrade.model.files import Tree
+    from flux_upgrade.snapshot.snapshot import Snapshot
 
 
 def writer_in(history: Sequence[str]) -> tuple[Writer | None, str]:
@@ -62,7 +62,7 @@ class Ownership:
     ``tree``: the whole repository. ``is_named``: the user named one file, which is then no orphan.
     """
 
-    def __init__(self, tree: Tree, *, is_named: bool = False) -> None:
+    def __init__(self, tree: Snapshot, *, is_named: bool = False) -> None:
         self._tree, self._is_named = tree, is_named
 
     def is_referred_to(self, path: str) -> bool:

@@ -16,8 +16,8 @@ from flux_upgrade.clusters.ownership.bot_config import images_in, loads, matches
 from flux_upgrade.clusters.ownership.remarks import code, listed
 from flux_upgrade.clusters.ownership.renovate_preset import PRESET_RULE, is_preset, preset_of
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.patterns import BadPattern, Match, search
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 FILES = (
     "renovate.json",
@@ -57,7 +57,7 @@ class Dependency:
     source: str = ""  # Address of its repository; empty where that is looked up
 
 
-def remarks(tree: Tree, manifests: Mapping[str, bytes]) -> Iterator[str]:
+def remarks(tree: Snapshot, manifests: Mapping[str, bytes]) -> Iterator[str]:
     """What to know of Renovate, as Markdown; nothing where it leaves ``manifests`` (path → content) alone.
 
     ``tree``: the whole repository.
@@ -92,7 +92,7 @@ def remarks(tree: Tree, manifests: Mapping[str, bytes]) -> Iterator[str]:
         return
 
 
-def _preset(tree: Tree, config: Mapping[str, Any], manifests: Mapping[str, bytes]) -> str:
+def _preset(tree: Snapshot, config: Mapping[str, Any], manifests: Mapping[str, bytes]) -> str:
     """The preset for ``extends``, if it has Renovate leave these manifests alone, and no others; else empty."""
     preset = preset_of(tree)
     extended = {**config, "extends": [*_texts(config.get("extends")), preset]}
@@ -102,7 +102,7 @@ def _preset(tree: Tree, config: Mapping[str, Any], manifests: Mapping[str, bytes
     return preset
 
 
-def _rule(tree: Tree, paths: list[str]) -> dict[str, Any]:
+def _rule(tree: Snapshot, paths: list[str]) -> dict[str, Any]:
     """What goes into ``packageRules``.
 
     A pattern for all clusters, those to come included, where it takes no file but ``paths``.

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 PRESET_RULE: dict[str, Any] = {
     "matchFileNames": ["**/gotk-components.yaml", "**/gotk-components.yml"],
@@ -22,7 +22,7 @@ def is_preset(text: str) -> bool:
     return _PRESET.fullmatch(text) is not None
 
 
-def preset_of(tree: Tree) -> str:
+def preset_of(tree: Snapshot) -> str:
     """The entry for ``extends``, from the repository that the workflows of ``tree`` take the Action from."""
     for path in tree.candidates():
         if path.startswith(".github/workflows/"):

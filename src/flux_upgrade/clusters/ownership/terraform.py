@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.patterns import fits
 from flux_upgrade.model.text import repository_path
 from flux_upgrade.model.versions import Version
@@ -23,6 +22,7 @@ from flux_upgrade.pins.pin import Pin
 from flux_upgrade.pins.terraform import pin as terraform
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 _WRITTEN = "gotk-components.yaml"
 _ANYTHING = Attribute(0, "", None)
@@ -65,7 +65,7 @@ class TerraformOwnership:
     is_certain: bool  # False: it may, but the Terraform file does not tell which cluster it is for
 
 
-def owners(tree: Tree) -> tuple[TerraformOwner, ...]:
+def owners(tree: Snapshot) -> tuple[TerraformOwner, ...]:
     """Every such resource of the tree, in the order of files and lines."""
     return tuple(owner for path in tree.named(TERRAFORM_FILES) for owner in _owners_in(tree, path))
 
@@ -125,7 +125,7 @@ def _pattern(text: str) -> str:
     return ".+".join(map(re.escape, INTERPOLATION.split(text)))
 
 
-def _owners_in(tree: Tree, path: str) -> Iterator[TerraformOwner]:
+def _owners_in(tree: Snapshot, path: str) -> Iterator[TerraformOwner]:
     try:
         content = tree.read(path)
     except Unreadable:

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 
 from flux_upgrade.clusters.ownership.remarks import code, listed
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded, line_of, repository_path
 from flux_upgrade.pins.cli.workflow import steps
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import readable
 
 _FILES = re.compile(r"\.(?:github|gitea|forgejo)/workflows/[^/]+\.ya?ml|\.gitlab-ci\.ya?ml")
@@ -30,7 +30,7 @@ _VARIABLE = re.compile(r"^.*(?:\$\{\{(?:(?!\$\{\{).)*?\}\}|\$\{[^}$]*\}|\$\w+)")
 _FOLDER = re.compile(r"^[ \t-]*working-directory:[ \t]*[\"']?([^\s\"'#]+)|\bcd[ \t]+([^\s;&\"']+)", re.MULTILINE)
 
 
-def remarks(tree: Tree, paths: Iterable[str]) -> Iterator[str]:
+def remarks(tree: Snapshot, paths: Iterable[str]) -> Iterator[str]:
     """A Markdown text for each workflow that writes some of ``paths``."""
     wanted = list(paths)
     for file in sorted(filter(_FILES.fullmatch, tree.named(_ENDS))):

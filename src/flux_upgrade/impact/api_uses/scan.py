@@ -24,14 +24,14 @@ from flux_upgrade.impact.api_uses.mentions import (
 )
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded
-from flux_upgrade.snapshot.kustomize_files import NAMES, Kustomizations
+from flux_upgrade.snapshot.kustomize_files import NAMES
 from flux_upgrade.snapshot.passages import ENDS, Passage, whole
 from flux_upgrade.snapshot.yaml_places import is_variable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.impact.api_uses.structure import Structure, UnreadableSpan
-    from flux_upgrade.model.files import Tree
+    from flux_upgrade.snapshot.snapshot import Snapshot
 
 _MOST_IN_BROKEN = 100  # Uses of a document that cannot be read, which name one reason. The largest real file has 14.
 _MOST = 2_500  # Mentions of versions in a file. The largest real file has 14.
@@ -59,19 +59,18 @@ SUFFIXES = (*_MANIFESTS, *_TEMPLATES, *_DOCUMENTS, *_SCRIPTS, *_PROGRAMS, *NAMES
 """Of the names of files that are looked at."""
 
 
-def files(tree: Tree, groups: Collection[str], paths: Iterable[str] | None = None) -> Iterator[FluxFile]:
+def files(tree: Snapshot, groups: Collection[str], paths: Iterable[str] | None = None) -> Iterator[FluxFile]:
     """Every file that names versions of ``groups``; those that cannot be read are left out.
 
     ``paths``: of the files to search; None: all that ``tree`` has.
     """
-    kustomizations = Kustomizations(tree)
     known = groups_of(frozenset(groups))
     for path in tree.named(SUFFIXES) if paths is None else paths:
         content = b""
         with suppress(Unreadable):
             content = tree.read(path)
         if known.are_in(content):
-            found = _found(path, content, groups, lambda each: each in kustomizations.patch_files)
+            found = _found(path, content, groups, lambda each: each in tree.patch_files)
             if found is not None:
                 yield found
 
@@ -86,7 +85,7 @@ def find(
 ) -> FluxFile | None:
     """What a file names of ``groups``; None: no version of any.
 
-    ``is_patch``: a kustomization takes it for a patch, see ``Kustomizations.patch_files``.
+    ``is_patch``: a kustomization takes it for a patch, see ``Snapshot.patch_files``.
     ``leaves_out``: whether nobody asks for what a document has, so that it need not be read.
     """
     return _found(path, content, groups, lambda _: is_patch, leaves_out)

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from flux_upgrade.clusters.graph.variables import Variables
 from flux_upgrade.clusters.graph.walk import ClusterReads
 from flux_upgrade.impact.impact import Hit
-from flux_upgrade.model.files import Tree
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 RULE = "strict-substitutions"
 _UNKNOWN = " is not among the files that the cluster reads, so its variables are unknown"
 
 
-def by_variable(hits: Iterable[Hit], clusters: Iterable[ClusterReads], tree: Tree) -> tuple[Hit, ...]:
+def by_variable(hits: Iterable[Hit], clusters: Iterable[ClusterReads], tree: Snapshot) -> tuple[Hit, ...]:
     """``hits``, with one for each variable without a value in the place of one for its Kustomization.
 
     ``clusters``: those whose Kustomizations they may be.

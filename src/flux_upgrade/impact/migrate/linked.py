@@ -16,10 +16,10 @@ from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace, encloses
 from flux_upgrade.impact.api_uses.scan import files as files_using
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.patterns import BadPattern, is_whole
 from flux_upgrade.model.text import is_below, joined_path, repository_path
 from flux_upgrade.snapshot.kustomize_files import NAMES, is_kustomization, patches_in
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import Object, is_variable, readable
 
 _PATCHING = (UsePlace.PATCH, UsePlace.TARGET)
@@ -41,7 +41,7 @@ class Reach:
     Those below the patch's folder, and what is taken up there from elsewhere.
     """
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Snapshot) -> None:
         self._tree = tree
         self._known: dict[tuple[str, int], frozenset[str] | None] = {}
         self._resources: dict[str, tuple[ApiUse, ...]] = {}

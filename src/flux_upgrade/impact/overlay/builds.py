@@ -12,8 +12,8 @@ from flux_upgrade.kustomize.errors import CannotTell
 from flux_upgrade.kustomize.kustomization import Kustomization
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import FluxUpgradeError, Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.ports import Builder
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import readable
 
 Files = Mapping[str, bytes]
@@ -22,7 +22,7 @@ _USUAL = "flux-system"  # What `flux bootstrap` calls the Kustomization in it
 
 
 def with_build(
-    overlay: Overlay, tree: Tree, of: Kustomization, manifests: tuple[Files, Files], builder: Builder
+    overlay: Overlay, tree: Snapshot, of: Kustomization, manifests: tuple[Files, Files], builder: Builder
 ) -> Overlay:
     """``manifests``: the old one and the new one, each with its path."""
     old, new = manifests

@@ -16,14 +16,14 @@ from flux_upgrade.model.errors import Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.model.files import Tree
     from flux_upgrade.model.ports import Builder
+    from flux_upgrade.snapshot.snapshot import Snapshot
 
 _PLAIN = {"apiVersion", "kind", "metadata", "resources"}
 ONLY_LISTS = {*_PLAIN, "bases"}
 
 
-def check_overlay(tree: Tree, path: str, old: bytes, new: bytes, builder: Builder | None) -> Overlay | None:
+def check_overlay(tree: Snapshot, path: str, old: bytes, new: bytes, builder: Builder | None) -> Overlay | None:
     """``path``: of the manifest. None: there is no kustomization that lists it, or none that can be read."""
     kustomizations = _kustomizations_with(tree, path)
     if not kustomizations:
@@ -45,7 +45,7 @@ def check_overlay(tree: Tree, path: str, old: bytes, new: bytes, builder: Builde
     return with_build(overlay, tree, of, ({path: old}, {path: new}), builder)
 
 
-def _kustomizations_with(tree: Tree, path: str) -> list[Kustomization]:
+def _kustomizations_with(tree: Snapshot, path: str) -> list[Kustomization]:
     """Those that take in the manifest, the one in the folder above first."""
     folder = posixpath.dirname(path)
     beside = read(tree, folder)
@@ -57,7 +57,7 @@ def _kustomizations_with(tree: Tree, path: str) -> list[Kustomization]:
     return [each for each in (above, beside) if each is not None]
 
 
-def _changes_nothing(tree: Tree, of: Kustomization, path: str, sides: tuple[bytes, bytes]) -> bool:
+def _changes_nothing(tree: Snapshot, of: Kustomization, path: str, sides: tuple[bytes, bytes]) -> bool:
     """Whether it merely lists files of the repository, in which each object stands once.
 
     Then there is nothing to evaluate. False also where that is not certain.

@@ -16,7 +16,7 @@ from flux_upgrade.kustomize.items import Id, Item, Items, Step, StepResult, Touc
 from flux_upgrade.kustomize.kustomization import Kustomization, Location
 from flux_upgrade.kustomize.steps import FaultyEntry
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 _DEEPEST = 20  # Kustomizations below each other
 _MOST = 1_000  # Evaluations of kustomizations; one of a component counts for each state of the objects that it gets
@@ -49,7 +49,7 @@ class Sides(NamedTuple):
 
 
 def evaluated(
-    tree: Tree, entry: str | Location, old: bytes, new: bytes, kustomizations: Sequence[Kustomization]
+    tree: Snapshot, entry: str | Location, old: bytes, new: bytes, kustomizations: Sequence[Kustomization]
 ) -> tuple[Kustomization, Evaluation] | None:
     """The evaluation of the first of them that works today; else of the last. None: one cannot be read.
 
@@ -75,7 +75,7 @@ class Evaluation:
     ``entry``: the path of the manifest, or where a kustomization names it as a remote base.
     """
 
-    def __init__(self, tree: Tree, entry: str | Location, old: Items, new: Items) -> None:
+    def __init__(self, tree: Snapshot, entry: str | Location, old: Items, new: Items) -> None:
         self._tree, self._entry = tree, entry
         self._manifest = Sides(old, new)
         self._above: list[str] = []

@@ -18,12 +18,12 @@ from flux_upgrade.impact.overlay.result import Overlay
 from flux_upgrade.kustomize.kustomization import Kustomization, Location, read
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
 from flux_upgrade.model.errors import Unreadable, UnsupportedRelease
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_manifests import registry_contents
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.snapshot.kustomize_files import is_kustomization
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import Object, readable
 
 _INSTANCE = ("spec",)
@@ -41,7 +41,7 @@ class Pinned(NamedTuple):
     namespace: str = _USUAL
 
 
-def pinned(pin: Pin, path: str, tree: Tree, is_read: Callable[[str], bool]) -> Pinned | None:
+def pinned(pin: Pin, path: str, tree: Snapshot, is_read: Callable[[str], bool]) -> Pinned | None:
     """None: what it installs cannot be told.
 
     ``path``: of the pin, in ``tree``. ``is_read``: whether the cluster may read a file.
@@ -81,7 +81,7 @@ def manifest_at(of: Pinned, tag: str, context: PinContext) -> bytes | None:
     return None
 
 
-def check_pinned(of: Pinned, tree: Tree, old: bytes, new: bytes) -> Overlay | None:
+def check_pinned(of: Pinned, tree: Snapshot, old: bytes, new: bytes) -> Overlay | None:
     """What becomes of what is patched over a pin; None: nothing is, or it cannot be read."""
     # A remote base is built once, from the folder above where that takes it in; objects of Flux are each their own.
     chains = [of.overlays] if of.entry is not _NOWHERE else [(each,) for each in of.overlays]
@@ -116,7 +116,7 @@ def _object_of(pin: Pin) -> Object | None:
 
 
 def _over_source(
-    source: SourceKey, pin: Pin, path: str, tree: Tree, is_read: Callable[[str], bool]
+    source: SourceKey, pin: Pin, path: str, tree: Snapshot, is_read: Callable[[str], bool]
 ) -> Iterator[Kustomization]:
     """The Kustomizations of Flux that install from a source: those of its own file, or else all that are read."""
     own = list(_of_source(source, path, pin.content, tree))
@@ -129,7 +129,7 @@ def _over_source(
                 yield from _of_source(source, each, tree.read(each), tree)
 
 
-def _of_source(source: SourceKey, path: str, content: bytes, tree: Tree) -> Iterator[Kustomization]:
+def _of_source(source: SourceKey, path: str, content: bytes, tree: Snapshot) -> Iterator[Kustomization]:
     if b"kustomize.toolkit.fluxcd.io/" not in content or source.name.encode() not in content:
         return
     for each in readable(content):

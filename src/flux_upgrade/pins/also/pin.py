@@ -18,7 +18,8 @@ from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext, UserPattern
 from flux_upgrade.pins.formats.ranges import respelled, tag_of
 from flux_upgrade.pins.formats.readings import Reading, judged, unknown, unknown_pin
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, reported_pin
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.passages import Passage, whole
 from flux_upgrade.snapshot.yaml_places import Value
 
@@ -38,7 +39,7 @@ _BOTH = r"capture both, as in `(?:download/v|flux_)(?<version>\d+\.\d+\.\d+)`"
 _TOO_MANY = "make `match` more specific, or narrow `files`"
 
 
-def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every version that a pattern captures in its files; of patterns that capture the same, the first."""
     by_path = {file.path: file for file in files}
     taken: dict[str, list[tuple[int, int]]] = {}
@@ -69,14 +70,14 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     return PinChange((pin.details.replaced(new),), new)
 
 
-def _of_pattern(pattern: UserPattern, files: Mapping[str, SourceFile]) -> Iterator[Pin]:
+def _of_pattern(pattern: UserPattern, files: Mapping[str, File]) -> Iterator[Pin]:
     for path in pattern.paths[:_MOST_FILES]:
         if path in files and b"\0" not in files[path].content[:_BEGINNING]:
             for pin in _in_file(files[path], pattern):
                 yield pin._replace(role=Role.CLI if pattern.is_cli else Role.INSTALLS, folder=pattern.folder)
 
 
-def _in_file(file: SourceFile, pattern: UserPattern) -> Iterator[Pin]:
+def _in_file(file: File, pattern: UserPattern) -> Iterator[Pin]:
     where = f"match of {pattern.config}:{pattern.line}"
     if len(file.content) > _LARGEST:
         reason = f"the file is larger than {_LARGEST // 1024} KiB"
@@ -131,11 +132,11 @@ def _reading(passage: Passage, start: int, end: int) -> tuple[Value, Reading]:
     return value, Reading(PinState.EXACT, tag)
 
 
-def _notes(pattern: UserPattern, count: int, read: Mapping[str, SourceFile]) -> Iterator[Pin]:
+def _notes(pattern: UserPattern, count: int, read: Mapping[str, File]) -> Iterator[Pin]:
     """What is wrong with an entry, at its line of the config file. ``count``: versions that it found in ``read``."""
     if not pattern.is_whole:
         return
-    file, spot = SourceFile(pattern.config, b""), (pattern.line, "also", "")
+    file, spot = File(pattern.config, b""), (pattern.line, "also", "")
     if pattern.is_astray and pattern.paths:
         yield reported_pin(file, NAME, spot, f"no file is in {pattern.folder}", "correct `cluster`")
     if not pattern.paths:

@@ -17,9 +17,10 @@ from flux_upgrade.pins.cli.image_references import CliImageReference, loose, rea
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.ranges import respelled
 from flux_upgrade.pins.formats.readings import unknown
-from flux_upgrade.pins.pin import Pin, PinChange, SourceFile
-from flux_upgrade.snapshot.kustomize_files import Kustomizations
+from flux_upgrade.pins.pin import Pin, PinChange
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.passages import whole
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Value, objects
 
 NAME = "cli-image"
@@ -45,12 +46,12 @@ _RUN = re.compile(rf"{_START}RUN[ \t]([^\n]*)", re.MULTILINE | re.IGNORECASE)
 _VARIABLE = re.compile(r"\$\{?(\w+)")
 
 
-def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every reference to the image of the Flux CLI, and every ``RUN`` of install.sh in a Dockerfile."""
-    kustomizations = context.kustomizations
+    tree = context.tree
     for file in files:
         if file.path.endswith(_YAML):
-            yield from _of_yaml(file, kustomizations)
+            yield from _of_yaml(file, tree)
         else:
             yield from _of_dockerfile(file)
 
@@ -81,18 +82,18 @@ def is_dockerfile(path: str) -> bool:
     return _DOCKERFILE.fullmatch(base_name(path)) is not None
 
 
-def _of_yaml(file: SourceFile, kustomizations: Kustomizations) -> Iterator[Pin]:
+def _of_yaml(file: File, tree: Snapshot) -> Iterator[Pin]:
     rows = decoded(file.content).split("\n")
     for each in objects(file.content):
         found = loose(each) if isinstance(each, BrokenDocument) else references(each, file.content, rows)
         for image in found:
-            if file.path in kustomizations.patch_files:
+            if file.path in tree.patch_files:
                 yield _pin(file, image._replace(known=unknown("the file is a patch of another object")))
             else:
                 yield _pin(file, image)
 
 
-def _of_dockerfile(file: SourceFile) -> Iterator[Pin]:
+def _of_dockerfile(file: File) -> Iterator[Pin]:
     if not is_dockerfile(file.path):
         return
     source = Dockerfile(decoded(file.content))
@@ -121,7 +122,7 @@ def _explained(image: CliImageReference, source: Dockerfile) -> CliImageReferenc
     return image._replace(known=reading)
 
 
-def _pin(file: SourceFile, image: CliImageReference) -> Pin:
+def _pin(file: File, image: CliImageReference) -> Pin:
     pin = cli_pin(NAME, file, image.version, image.where, reading_of(image))
     return pin._replace(details=image)
 

@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.readings import Reading, floating, judged, unknown, unknown_pin
-from flux_upgrade.pins.pin import Pin, PinChange, Role, SourceFile
-from flux_upgrade.snapshot.kustomize_files import read
+from flux_upgrade.pins.pin import Pin, PinChange, Role
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import Value
 
 _ASKED = re.compile(r"FLUX_VERSION=[\"']?([^\s\"'|;&]+)")
 NEWEST = floating("latest: the newest CLI is installed")
 
 
-def cli_pin(kind: str, file: SourceFile, value: Value, where: str, reading: Reading) -> Pin:
+def cli_pin(kind: str, file: File, value: Value, where: str, reading: Reading) -> Pin:
     """The pin at a place, which ``place_of`` gives again."""
     spot = value.line, _one_line(where), _one_line(value.text)
     reading = reading._replace(reason=_one_line(reading.reason), hint=_one_line(reading.hint))
@@ -62,14 +62,14 @@ def base_name(path: str) -> str:
 
 def beside(path: str, name: str, context: PinContext) -> bytes:
     """A file of the same folder; empty where there is none."""
-    return read(context.tree, f"{path.removesuffix(base_name(path))}{name}") or b""
+    return context.tree.content(f"{path.removesuffix(base_name(path))}{name}") or b""
 
 
-def more_files(files: Sequence[SourceFile], name: re.Pattern[str], context: PinContext) -> Iterator[SourceFile]:
+def more_files(files: Sequence[File], name: re.Pattern[str], context: PinContext) -> Iterator[File]:
     """More files of the tree: their whole paths fit ``name``, which the kind's row cannot express."""
     known = {file.path for file in files}
     for path in context.tree.named(("",)):
         if path not in known and name.fullmatch(path):
-            content = read(context.tree, path)
+            content = context.tree.content(path)
             if content is not None:
-                yield SourceFile(path, content)
+                yield File(path, content)

@@ -24,7 +24,8 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import judge
 from flux_upgrade.pins.formats.ranges import respelled
 from flux_upgrade.pins.formats.readings import Reading, never_changed
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, reported_pin
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.passages import Passage, whole
 from flux_upgrade.snapshot.yaml_places import Value
 
@@ -55,7 +56,7 @@ _REASON = "a command is reported but never changed"
 
 
 class _Commands(NamedTuple):
-    file: SourceFile
+    file: File
     passage: Passage  # The file, with blanks for comments and prose
     found: list[tuple[CommandVersion, Assignment | None]]  # Each with the variable that says its version
 
@@ -67,7 +68,7 @@ class _Commands(NamedTuple):
         return has_action and _WORKFLOW.fullmatch(self.file.path) is not None
 
 
-def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every version in a command. A variable that several commands use is one pin."""
     read = [_read(file, context) for file in files if has_commands(file)]
     # What also installs Flux in a cluster, here or in another file, does not only set the CLI.
@@ -98,20 +99,20 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     return PinChange(tuple(edits), written)
 
 
-def has_commands(file: SourceFile) -> bool:
+def has_commands(file: File) -> bool:
     """A file without extension is a script if it says which program reads it."""
     if file.path.endswith(_YAML):
         return _PIPELINE.fullmatch(file.path) is not None
     return file.content.startswith(b"#!") or _SCRIPT_NAME.fullmatch(file.path) is not None
 
 
-def commands_in(file: SourceFile) -> Passage:
+def commands_in(file: File) -> Passage:
     """The file, with blanks for comments and prose."""
     original = decoded(file.content)
     return replace(whole(original), text=_CONTINUED.sub(blank, _PROSE.sub(blank, code(original))))
 
 
-def _read(file: SourceFile, context: PinContext) -> _Commands:
+def _read(file: File, context: PinContext) -> _Commands:
     passage = commands_in(file)
     variables = Variables(file, context.tree)
     # The kinds of workflows and of images look for runs of install.sh themselves.
@@ -187,7 +188,7 @@ def _spot(variable: Assignment) -> tuple[str, int]:
     return variable.file.path, variable.value.start
 
 
-def _inline(file: SourceFile, passage: Passage, command: CommandVersion) -> Assignment | None:
+def _inline(file: File, passage: Passage, command: CommandVersion) -> Assignment | None:
     """A variable that the command itself sets: ``| FLUX_VERSION=2.9.4 bash``."""
     if not command.sets or not is_tag(f"v{command.text.removeprefix('v')}"):
         return None

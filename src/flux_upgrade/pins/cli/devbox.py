@@ -9,7 +9,8 @@ from flux_upgrade.pins.cli.cli_versions import base_name, beside, cli_pin, place
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.readings import BY_HAND, Reading, floating, unknown
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
+from flux_upgrade.pins.pin import Pin, PinChange, PinState
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import Object, Step, Value, readable
 
 NAME = "devbox"
@@ -17,7 +18,7 @@ FILE, _LOCK, _PACKAGE = "devbox.json", "devbox.lock", "fluxcd"
 _SERIES = re.compile(r"\d+(?:\.\d+)?")  # The first numbers of a release: devbox takes the newest that begins with them
 
 
-def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every package ``fluxcd``. JSON is YAML; a file with comments is none that devbox itself writes."""
     for file in files:
         if base_name(file.path) == FILE:
@@ -45,7 +46,7 @@ def places(found: Object, package: str) -> Iterator[Value]:
     yield from (value for way in ways if (value := found.at(*way)) is not None)
 
 
-def _reading(file: SourceFile, value: Value, context: PinContext) -> Reading:
+def _reading(file: File, value: Value, context: PinContext) -> Reading:
     is_locked = _PACKAGE.encode() in beside(file.path, _LOCK, context)
     if value.reason:
         return unknown(value.reason)

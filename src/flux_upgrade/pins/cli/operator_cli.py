@@ -25,7 +25,8 @@ from flux_upgrade.pins.cli.workflow import is_workflow, steps
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.readings import never_changed
-from flux_upgrade.pins.pin import Pin, PinState, SourceFile, reported_pin
+from flux_upgrade.pins.pin import Pin, PinState, reported_pin
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import Object, Value, readable
 
 NAME = "flux-operator-cli"
@@ -44,7 +45,7 @@ _REASON = "it is the version of the flux-operator's CLI, which follows the flux-
 _HINT = "update it together with the flux-operator in your clusters"
 
 
-def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every version of the flux-operator's CLI."""
     del context
     for file in files:
@@ -61,7 +62,7 @@ def _state(text: str) -> PinState:
     return PinState.EXACT if ranges.is_exact(text.partition("@")[0]) else PinState.UNKNOWN
 
 
-def _found(file: SourceFile) -> Iterator[tuple[str, int, str]]:
+def _found(file: File) -> Iterator[tuple[str, int, str]]:
     """What each place is, its line, and its version."""
     name = base_name(file.path)
     if name == ".tool-versions":
@@ -81,13 +82,13 @@ def _found(file: SourceFile) -> Iterator[tuple[str, int, str]]:
             yield "address of the flux-operator's CLI", passage.line(match.start()), match[1] or "latest"
 
 
-def _lines(file: SourceFile) -> Iterator[tuple[str, int, str]]:
+def _lines(file: File) -> Iterator[tuple[str, int, str]]:
     for name, value, _ in listed(decoded(file.content)):
         if _TOOL.fullmatch(name):
             yield f"tool {name}", value.line, value.text
 
 
-def _of_mise(file: SourceFile) -> Iterator[tuple[str, int, str]]:
+def _of_mise(file: File) -> Iterator[tuple[str, int, str]]:
     text = decoded(file.content)
     try:
         found = list(tools(text, _TOOL.fullmatch))
@@ -101,13 +102,13 @@ def _of_mise(file: SourceFile) -> Iterator[tuple[str, int, str]]:
         yield ".".join(step for step in tool.path if isinstance(step, str)), line, version
 
 
-def _of_dockerfile(file: SourceFile) -> Iterator[tuple[str, int, str]]:
+def _of_dockerfile(file: File) -> Iterator[tuple[str, int, str]]:
     source = Dockerfile(decoded(file.content))
     arguments = ((f"ARG {each.name}", each.value) for each in source.arguments())
     yield from _images([*source.images(), *arguments])
 
 
-def _of_yaml(file: SourceFile) -> Iterator[tuple[str, int, str]]:
+def _of_yaml(file: File) -> Iterator[tuple[str, int, str]]:
     for each in readable(file.content) if _REPOSITORY.encode() in file.content else ():
         if is_aqua_file(file.path):
             for value in packages(each, _REPOSITORY):

@@ -9,11 +9,10 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded, joined_path
-from flux_upgrade.pins.pin import SourceFile
-from flux_upgrade.snapshot.kustomize_files import read
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.passages import Passage, whole
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import Value
 
 _COMMENT = re.compile(r"^[ \t]*(?:#|//|<#).*|(?<=[ \t])#.*", re.MULTILINE)
@@ -43,7 +42,7 @@ _MOST_INCLUDED = 10
 class Assignment(NamedTuple):
     """Where a variable is set to a release."""
 
-    file: SourceFile
+    file: File
     name: str
     value: Value
 
@@ -51,7 +50,7 @@ class Assignment(NamedTuple):
 class Variables:
     """The variables of a file, each with the one place that sets it."""
 
-    def __init__(self, file: SourceFile, tree: Tree) -> None:
+    def __init__(self, file: File, tree: Snapshot) -> None:
         self._set: dict[str, Assignment | None] = {}
         """None: it is set in several places, or to something else than a release."""
         for each in (file, *_included(file, tree)):
@@ -73,7 +72,7 @@ def blank(match: re.Match[str]) -> str:
     return " " * len(match[0])
 
 
-def of_renovate(file: SourceFile) -> Iterator[Assignment]:
+def of_renovate(file: File) -> Iterator[Assignment]:
     """The variables behind a comment by which Renovate updates them as the Flux CLI.
 
     docs.renovatebot.com/modules/manager/regex: ``# renovate: datasource=github-releases depName=fluxcd/flux2``.
@@ -103,13 +102,13 @@ def _has_checksum(content: bytes) -> bool:
     return False
 
 
-def _assigned(file: SourceFile) -> Iterator[tuple[str, Assignment | None]]:
+def _assigned(file: File) -> Iterator[tuple[str, Assignment | None]]:
     original = decoded(file.content)
     passage = whole(original)
     return ((match[1], _assignment(file, passage, match)) for match in _SET.finditer(code(original)))
 
 
-def _assignment(file: SourceFile, passage: Passage, match: re.Match[str]) -> Assignment | None:
+def _assignment(file: File, passage: Passage, match: re.Match[str]) -> Assignment | None:
     found = _RELEASE.fullmatch(code(match[2]))
     if found is None or found[1] not in (None, match[1]):
         return None
@@ -123,14 +122,14 @@ def _plain(path: str) -> str:
     return path[computed:].removeprefix('"').lstrip("/") if computed else path
 
 
-def _included(file: SourceFile, tree: Tree) -> Iterator[SourceFile]:
+def _included(file: File, tree: Snapshot) -> Iterator[File]:
     """The files that it sources or includes, as far as their names are plain."""
     folder, seen = posixpath.dirname(file.path), {file.path}
     for match in islice(_INCLUDE.finditer(code(decoded(file.content))), _MOST_INCLUDED):
         for name in _NAME.findall(_plain(match[1]))[:_MOST_INCLUDED]:
             for path in (joined_path(folder, name), joined_path("", name)):
-                content = None if path in seen or path.startswith("..") else read(tree, path)
+                content = None if path in seen or path.startswith("..") else tree.content(path)
                 if content is not None:
                     seen.add(path)
-                    yield SourceFile(path, content)
+                    yield File(path, content)
                     break

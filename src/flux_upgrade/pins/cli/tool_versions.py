@@ -20,7 +20,8 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.ranges import tag_of
 from flux_upgrade.pins.formats.readings import Reading, floating, unknown
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
+from flux_upgrade.pins.pin import Pin, PinChange, PinState
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import Object, Value, is_variable, readable
 
 NAME = "tool-versions"
@@ -36,7 +37,7 @@ _NO_RELEASE = "it is not a Flux release"
 _NAME_ONE = "write a release, like 2.9.4"
 
 
-def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every version of the Flux CLI in these files, and in what ``aqua.yaml`` imports."""
     for file in chain(files, more_files(files, _AQUA, context)):
         name = base_name(file.path)
@@ -65,7 +66,7 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     return PinChange((value.replaced(written),), written)
 
 
-def _of_tool_versions(file: SourceFile, context: PinContext) -> Iterator[Pin]:
+def _of_tool_versions(file: File, context: PinContext) -> Iterator[Pin]:
     for name, value, others in listed(decoded(file.content)):
         if not _is_tool(name, value.text, context):
             continue
@@ -83,7 +84,7 @@ def listed(text: str) -> Iterator[tuple[str, Value, tuple[str, ...]]]:
         yield name, Value(first, start, start + len(first), line_of(text, match.start(1))), tuple(others)
 
 
-def _of_flux_version(file: SourceFile) -> Iterator[Pin]:
+def _of_flux_version(file: File) -> Iterator[Pin]:
     text = decoded(file.content)
     found = list(re.finditer(r"^\ufeff?[ \t]*([^\s#]+)", text, re.MULTILINE))
     if not found:
@@ -93,7 +94,7 @@ def _of_flux_version(file: SourceFile) -> Iterator[Pin]:
     yield cli_pin(NAME, file, value, "the whole file", reading)
 
 
-def _of_mise(file: SourceFile, context: PinContext) -> Iterator[Pin]:
+def _of_mise(file: File, context: PinContext) -> Iterator[Pin]:
     text = decoded(file.content)
     try:
         found = list(tools(text, may_be_flux))
@@ -128,7 +129,7 @@ def is_aqua_file(path: str) -> bool:
     return _AQUA.fullmatch(path) is not None
 
 
-def _of_aqua(file: SourceFile, context: PinContext) -> Iterator[Pin]:
+def _of_aqua(file: File, context: PinContext) -> Iterator[Pin]:
     sums = beside(file.path, "aqua-checksums.json", context)
     for each in readable(file.content):
         for value in packages(each, _AQUA_NAME):

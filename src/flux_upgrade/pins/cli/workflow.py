@@ -19,7 +19,8 @@ from flux_upgrade.pins.cli.cli_versions import NEWEST, base_name, cli_pin, of_sc
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.ranges import tag_of
 from flux_upgrade.pins.formats.readings import Reading, floating, unknown
-from flux_upgrade.pins.pin import Pin, PinState, SourceFile, reported_pin
+from flux_upgrade.pins.pin import Pin, PinState, reported_pin
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, is_variable, objects
 
 NAME = "workflow"
@@ -47,7 +48,7 @@ class WorkflowStep(NamedTuple):
     where: str
 
 
-def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every step of a workflow or composite action that installs the Flux CLI."""
     del context
     for file in files:
@@ -60,7 +61,7 @@ def is_workflow(path: str) -> bool:
     return _WORKFLOW.fullmatch(path) is not None or base_name(path) in ("action.yaml", "action.yml")
 
 
-def _pins_in(file: SourceFile) -> Iterator[Pin]:
+def _pins_in(file: File) -> Iterator[Pin]:
     seen: set[int] = set()
     for each in objects(file.content):
         if isinstance(each, BrokenDocument):
@@ -74,7 +75,7 @@ def _pins_in(file: SourceFile) -> Iterator[Pin]:
                     yield pin
 
 
-def _loose(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
+def _loose(file: File, broken: BrokenDocument) -> Iterator[Pin]:
     for match in _LOOSE.finditer(broken.text):
         line = broken.line + broken.text.count("\n", 0, match.start() + len(match[0]))
         reading = unknown("the file is not valid YAML (it may be a template)", "fix the file, or edit the version")
@@ -95,7 +96,7 @@ def _name(root: Object, step: tuple[Step, ...]) -> str:
     return root.text_at(*step, "name").strip()
 
 
-def _of_step(file: SourceFile, place: WorkflowStep) -> Iterator[Pin]:
+def _of_step(file: File, place: WorkflowStep) -> Iterator[Pin]:
     root, step = place.root, place.step
     uses = _USES.fullmatch(root.text_at(*step, "uses"))
     action = uses[1].lower() if uses is not None else ""
@@ -108,7 +109,7 @@ def _of_step(file: SourceFile, place: WorkflowStep) -> Iterator[Pin]:
     yield from _of_script(file, place)
 
 
-def _written_by(file: SourceFile, place: WorkflowStep, action: str) -> Iterator[Pin]:
+def _written_by(file: File, place: WorkflowStep, action: str) -> Iterator[Pin]:
     """ControlPlane's actions that write Flux's manifest, or its resources, in a version of their own."""
     value = place.root.at(*_input(place, "version"))
     at = _empty(place, "uses") if value is None else value
@@ -129,7 +130,7 @@ def _input(place: WorkflowStep, name: str) -> tuple[Step, ...]:
     return (*place.step, "with", inputs.get(name, name))
 
 
-def _of_action(file: SourceFile, place: WorkflowStep, action: str, ref: str) -> Pin:
+def _of_action(file: File, place: WorkflowStep, action: str, ref: str) -> Pin:
     path = _input(place, "version")
     value = place.root.at(*path)
     where = f"{place.where}, with.version"
@@ -144,7 +145,7 @@ def _of_action(file: SourceFile, place: WorkflowStep, action: str, ref: str) -> 
     return _without_version(file, place, f"{action}@{ref}")
 
 
-def _without_version(file: SourceFile, place: WorkflowStep, uses: str) -> Pin:
+def _without_version(file: File, place: WorkflowStep, uses: str) -> Pin:
     """``uses``: the action and its ref."""
     is_enterprise, ref = uses.lower().startswith(_ENTERPRISE), uses.rpartition("@")[2]
     source = place.root.at(*_input(place, "version-file"))
@@ -207,7 +208,7 @@ def _candidates(place: WorkflowStep, context: str, name: str) -> Iterator[tuple[
         yield ("inputs", name, "default")
 
 
-def _of_listed(file: SourceFile, place: WorkflowStep, name: str) -> Iterator[Pin]:
+def _of_listed(file: File, place: WorkflowStep, name: str) -> Iterator[Pin]:
     """``tool_versions`` of asdf's and mise's actions, ``mise_toml`` of mise's: files within the file."""
     match = _LISTED.search(place.root.text_at(*place.step, "with", name))
     if match is not None:
@@ -216,7 +217,7 @@ def _of_listed(file: SourceFile, place: WorkflowStep, name: str) -> Iterator[Pin
         yield cli_pin(NAME, file, at, f"{place.where}, with.{name}", reading)
 
 
-def _of_script(file: SourceFile, place: WorkflowStep) -> Iterator[Pin]:
+def _of_script(file: File, place: WorkflowStep) -> Iterator[Pin]:
     is_set = any(place.root.has(*each) for each in _candidates(place, "env", "FLUX_VERSION"))
     found = of_script(place.root.text_at(*place.step, "run"), is_set=is_set)
     if found is not None:

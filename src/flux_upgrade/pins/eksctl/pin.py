@@ -13,7 +13,8 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches
 from flux_upgrade.pins.formats.ranges import folder_of, is_nothing, read
 from flux_upgrade.pins.formats.readings import PATCH, in_template, judged, unknown_pin
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.passages import stated
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Value, objects, readable
 
@@ -29,9 +30,9 @@ _ONCE = (
 )
 
 
-def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every ``gitops.flux`` of a ClusterConfig, and every patch of its version."""
-    patch_files = context.kustomizations.patch_files
+    patch_files = context.tree.patch_files
     for file in files:
         if file.path in patch_files:
             yield from _patch(file, file.content, 0)
@@ -66,7 +67,7 @@ def _is_config(each: Object) -> bool:
     return each.text_at("apiVersion").startswith("eksctl.io/") and each.text_at("kind") == "ClusterConfig"
 
 
-def _pins(file: SourceFile, each: Object) -> Iterator[Pin]:
+def _pins(file: File, each: Object) -> Iterator[Pin]:
     fields = set(each.keys(*_FLUX))
     if "flags" in fields:
         yield _pin(file, each)
@@ -93,7 +94,7 @@ def _pins(file: SourceFile, each: Object) -> Iterator[Pin]:
         )
 
 
-def _pin(file: SourceFile, each: Object) -> Pin:
+def _pin(file: File, each: Object) -> Pin:
     value = each.at(*_VERSION)
     if not each.text_at(*_FLUX, "gitProvider"):
         return _unknown(
@@ -128,7 +129,7 @@ def _owner(each: Object) -> str:
     return f"ClusterConfig {region}/{name}" if name and region else f"ClusterConfig {name}" if name else ""
 
 
-def _unknown(file: SourceFile, each: Object, path: tuple[str, ...], reason: str, hint: str) -> Pin:
+def _unknown(file: File, each: Object, path: tuple[str, ...], reason: str, hint: str) -> Pin:
     spot = each.line_at(*path), f"{_called(each)}, {'.'.join(path)}", each.text_at(*path)
     return unknown_pin(file, NAME, spot, reason, hint)._replace(owner=_owner(each))
 
@@ -137,24 +138,24 @@ def _called(each: Object) -> str:
     return f"ClusterConfig {each.text_at('metadata', 'name')}"
 
 
-def _reported(file: SourceFile, each: Object, path: tuple[str, ...], reason: str, hint: str) -> Pin:
+def _reported(file: File, each: Object, path: tuple[str, ...], reason: str, hint: str) -> Pin:
     return _unknown(file, each, path, reason, hint)._replace(role=Role.REPORTED)
 
 
-def _patch(file: SourceFile, content: bytes, before: int) -> Iterator[Pin]:
+def _patch(file: File, content: bytes, before: int) -> Iterator[Pin]:
     for each in readable(content):
         if _is_config(each) and each.has(*_VERSION):
             yield _patched(file, before + each.line_at(*_VERSION), each.text_at(*_VERSION))
     yield from _operations(file, content, before)
 
 
-def _operations(file: SourceFile, content: bytes, before: int) -> Iterator[Pin]:
+def _operations(file: File, content: bytes, before: int) -> Iterator[Pin]:
     if b"/gitops/flux" in content:
         for each in operations(content):
             if touches(each, _VERSION):
                 yield _patched(file, before + each.line, each.text)
 
 
-def _patched(file: SourceFile, line: int, written: str) -> Pin:
+def _patched(file: File, line: int, written: str) -> Pin:
     where = f"patch of a ClusterConfig, {'.'.join(_VERSION)}"
     return unknown_pin(file, NAME, (line, where, written), *PATCH)

@@ -13,8 +13,9 @@ from flux_upgrade.pins.objects import argo_values
 from flux_upgrade.pins.objects.chart_dependencies import Dependency, dependencies, dependency_of
 from flux_upgrade.pins.objects.flux_distribution import CHART, VALUES, Distribution, of_layers, of_release
 from flux_upgrade.pins.objects.release_values import Stated, Unread, local_chart, values_file
-from flux_upgrade.pins.pin import Pin, SourceFile, reported_pin
-from flux_upgrade.snapshot.kustomize_files import joined, read
+from flux_upgrade.pins.pin import Pin, reported_pin
+from flux_upgrade.snapshot.file import File
+from flux_upgrade.snapshot.kustomize_files import joined
 from flux_upgrade.snapshot.yaml_places import Object, Step, readable
 
 _KINDS = (b"HelmRelease", b"argoproj.io")
@@ -34,7 +35,7 @@ def is_installed_by(each: Object, context: PinContext) -> bool:
     return directory is not None and dependency_of(context.tree, directory, CHART) is not None
 
 
-def found(files: Sequence[SourceFile], kind: str, context: PinContext) -> Iterator[Distribution | Pin]:
+def found(files: Sequence[File], kind: str, context: PinContext) -> Iterator[Distribution | Pin]:
     """What each such chart installs; a pin of ``kind`` where an Application or an unknown user decides."""
     charts = {each.directory: each for file in files for each in dependencies(file, CHART)}
     shown: dict[str, list[bool]] = {directory: [] for directory in charts}
@@ -62,7 +63,7 @@ def found(files: Sequence[SourceFile], kind: str, context: PinContext) -> Iterat
 def _of_values(chart: Dependency, others: Sequence[str], context: PinContext) -> Distribution:
     """What the chart's own values state."""
     path = posixpath.join(chart.directory, "values.yaml")
-    own = [values_file(context.tree, path)] if read(context.tree, path) is not None else []
+    own = [values_file(context.tree, path)] if context.tree.content(path) is not None else []
     layers = (*(Unread(other, "which no HelmRelease uses") for other in others), *own)
     line = chart.object.line_at(*chart.entry)
     return of_layers(_called(chart), chart.file, line, layers, (chart.key, *VALUES))
@@ -72,14 +73,14 @@ def _called(chart: Dependency) -> str:
     return f"chart {chart.object.text_at('name') or chart.directory}"
 
 
-def _users(charts: Mapping[str, Dependency], context: PinContext) -> Iterator[tuple[SourceFile, Object]]:
+def _users(charts: Mapping[str, Dependency], context: PinContext) -> Iterator[tuple[File, Object]]:
     """HelmReleases and Applications in files that name the directory of a chart."""
     names = [posixpath.basename(directory).encode() for directory in charts]
     for path in context.tree.candidates():
-        content = read(context.tree, path) or b""
+        content = context.tree.content(path) or b""
         is_named = any(kind in content for kind in _KINDS) and any(name in content for name in names)
-        if is_named and path not in context.kustomizations.patch_files:
-            yield from ((SourceFile(path, content), each) for each in readable(content))
+        if is_named and path not in context.tree.patch_files:
+            yield from ((File(path, content), each) for each in readable(content))
 
 
 def _sources(each: Object) -> Iterator[tuple[tuple[Step, ...], str]]:

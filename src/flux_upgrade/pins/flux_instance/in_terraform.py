@@ -8,13 +8,13 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.terraform_values import Modules
 from flux_upgrade.pins.objects.flux_distribution import CHART, INSTANCE, VALUES, Below, Distribution, combined
 from flux_upgrade.pins.objects.terraform_resources import TerraformObject, TerraformResource, resources
-from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import BrokenDocument
 
-_Found = tuple[SourceFile, Distribution | BrokenDocument]
+_Found = tuple[File, Distribution | BrokenDocument]
 
 
-def distributions(files: Sequence[SourceFile], context: PinContext) -> Iterator[_Found]:
+def distributions(files: Sequence[File], context: PinContext) -> Iterator[_Found]:
     """Each with the file of its resource; documents that cannot be read, too."""
     for resource in resources(files, Modules(context.tree)):
         if resource.chart == CHART:

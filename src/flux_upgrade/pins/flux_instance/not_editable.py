@@ -9,7 +9,8 @@ from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touc
 from flux_upgrade.pins.formats.readings import unknown_pin
 from flux_upgrade.pins.objects import helmfile
 from flux_upgrade.pins.objects.flux_distribution import CHART, INLINE, INSTANCE, is_instance
-from flux_upgrade.pins.pin import Pin, SourceFile
+from flux_upgrade.pins.pin import Pin
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, dotted, is_variable, readable
 
 _FIELDS = ("version", "artifact")
@@ -34,10 +35,10 @@ _PATCH = (
 _TEMPLATE = ("it is in a template", "edit the value that the template uses")
 
 
-def of_patches(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
+def of_patches(file: File, each: Object, kind: str) -> Iterator[Pin]:
     """Versions in patches that are written out in a kustomization, kustomize's or Flux's."""
     for text in inline(each, file.content):
-        patch = SourceFile(file.path, text.content)
+        patch = File(file.path, text.content)
         found = [*of_json_patch(patch, kind)]
         for inner in readable(text.content):
             found += of_merge_patch(patch, inner, kind)
@@ -45,7 +46,7 @@ def of_patches(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
             yield pin._replace(content=file.content, line=pin.line + text.before)
 
 
-def of_json_patch(file: SourceFile, kind: str) -> Iterator[Pin]:
+def of_json_patch(file: File, kind: str) -> Iterator[Pin]:
     """Versions in a file that is a JSON patch."""
     for operation in operations(file.content):
         for place in _PLACES:
@@ -55,7 +56,7 @@ def of_json_patch(file: SourceFile, kind: str) -> Iterator[Pin]:
                 break
 
 
-def of_merge_patch(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
+def of_merge_patch(file: File, each: Object, kind: str) -> Iterator[Pin]:
     """Versions in an object that is a strategic merge patch."""
     above = INSTANCE if is_instance(each) else INLINE
     if above == INLINE and each.text_at("kind") != "HelmRelease":
@@ -69,7 +70,7 @@ def of_merge_patch(file: SourceFile, each: Object, kind: str) -> Iterator[Pin]:
             yield unknown_pin(file, kind, spot, *_PATCH)
 
 
-def of_broken(file: SourceFile, broken: BrokenDocument, kind: str) -> Iterator[Pin]:
+def of_broken(file: File, broken: BrokenDocument, kind: str) -> Iterator[Pin]:
     """Versions in a document that is no YAML: a template, as a rule."""
     doubt = (f"the document is not readable: {broken.message}", "fix the file first")
     if is_variable(broken.text) and not _CONFLICT.search(broken.text):

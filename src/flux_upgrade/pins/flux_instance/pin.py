@@ -39,9 +39,10 @@ from flux_upgrade.pins.objects.flux_distribution import (
 from flux_upgrade.pins.objects.helmfile_values import HelmfileValues
 from flux_upgrade.pins.objects.release_values import Stated
 from flux_upgrade.pins.objects.terraform_resources import without_terraform
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, reported_pin
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, as_number, is_variable
 
 NAME = "flux-instance"
@@ -52,7 +53,7 @@ _WHOLE = "edit it, or set version and registry in one place"
 _MOST = 5  # HelmReleases, and resources of Terraform, that are listed with the line that sets their version
 
 
-def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every version of a FluxInstance, or of a HelmRelease of its chart, and every patch of it."""
     found: dict[tuple[str, int], tuple[Pin, list[str]]] = {}
     for count, pin in enumerate((*_in_yaml(files, context), *_in_terraform(files, context))):
@@ -71,7 +72,7 @@ def _start(pin: Pin) -> int:
     return version.value.start if version else 0
 
 
-def _in_yaml(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+def _in_yaml(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     others = without_terraform(files)
     sources = chart_sources(others)
     for file in without_other_releases(others, sources):
@@ -82,7 +83,7 @@ def _in_yaml(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
         yield found if isinstance(found, Pin) else _pin(found, context)
 
 
-def _in_terraform(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+def _in_terraform(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     for file, found in in_terraform.distributions(files, context):
         if isinstance(found, BrokenDocument):
             yield from unknown.of_broken(file, found, NAME)
@@ -128,10 +129,10 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _pins(file: SourceFile, each: Object | BrokenDocument, sources: ChartSources, context: PinContext) -> Iterator[Pin]:
+def _pins(file: File, each: Object | BrokenDocument, sources: ChartSources, context: PinContext) -> Iterator[Pin]:
     if isinstance(each, BrokenDocument):
         yield from unknown.of_broken(file, each, NAME)
-    elif file.path in context.kustomizations.patch_files:
+    elif file.path in context.tree.patch_files:
         yield from unknown.of_merge_patch(file, each, NAME)
     elif is_instance(each):
         if each.has("spec", "distribution"):
@@ -145,13 +146,13 @@ def _pins(file: SourceFile, each: Object | BrokenDocument, sources: ChartSources
         yield from _of_helmfile(file, each, context)
 
 
-def _of_helmfile(file: SourceFile, each: Object, context: PinContext) -> Iterator[Pin]:
+def _of_helmfile(file: File, each: Object, context: PinContext) -> Iterator[Pin]:
     values = HelmfileValues(context.tree)
     for release in helmfile.releases(file, each):
         if helmfile.is_of(release, CHART):
             for distribution in values.distributions(release):
                 pin = _pin(distribution, context)
-                doubt, hint = helmfile.doubt(SourceFile(pin.path, pin.content), pin.line)
+                doubt, hint = helmfile.doubt(File(pin.path, pin.content), pin.line)
                 unclear = pin._replace(state=PinState.UNKNOWN, version=NO_VERSION, reason=doubt, hint=hint)
                 yield unclear if doubt else pin
         elif helmfile.is_rendered(release, CHART):

@@ -24,8 +24,9 @@ from flux_upgrade.pins.objects.flux_manifests_reference import (
     of_instance,
     of_repository,
 )
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role
 from flux_upgrade.snapshot import passages
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, objects
 
 NAME = "flux-manifests"
@@ -41,10 +42,10 @@ _OTHER_LAYOUT = (
 )
 
 
-def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every reference to the artifact, and every patch of one."""
     own = [file for file in files if b"flux-manifests" in file.content]
-    patch_files = context.kustomizations.patch_files
+    patch_files = context.tree.patch_files
     names: set[str] = set()
     sources = [file.content for file in files if b"sourceRef" in file.content and b"OCIRepository" in file.content]
     for file in own:
@@ -114,7 +115,7 @@ def _range_changed(pin: Pin, reference: FluxManifestsReference, target: str, con
     return PinChange((value.replaced(new),), new, said)
 
 
-def _in_object(file: SourceFile, each: Object, context: PinContext) -> Iterator[Pin]:
+def _in_object(file: File, each: Object, context: PinContext) -> Iterator[Pin]:
     reference = of_repository(each) or of_instance(each)
     if reference is not None:
         pin = _pin(file, reference)
@@ -147,13 +148,13 @@ def _unused(pin: Pin) -> Pin:
     )
 
 
-def _pin(file: SourceFile, reference: FluxManifestsReference) -> Pin:
+def _pin(file: File, reference: FluxManifestsReference) -> Pin:
     line = reference.deciding[0].line if reference.deciding else reference.line
     spot = line, f"{reference.place}, {reference.field}", reference.raw
     return unknown_pin(file, NAME, spot)._replace(details=reference)
 
 
-def _in_template(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
+def _in_template(file: File, broken: BrokenDocument) -> Iterator[Pin]:
     """From a document that is no YAML, no more than that there is a reference, and where."""
     address = _URL_LINE.search(broken.text)
     if address is None or _KIND_LINE.search(broken.text) is None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.model.errors import UnsupportedPin
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import OperatorRelease, PinContext
 from flux_upgrade.pins.flux_operator import change as moves
@@ -38,7 +37,9 @@ from flux_upgrade.pins.objects.helmfile_values import HelmfileValues
 from flux_upgrade.pins.objects.operator_releases import last
 from flux_upgrade.pins.objects.operator_table import included
 from flux_upgrade.pins.objects.terraform_resources import without_terraform
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile, reported_pin
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, reported_pin
+from flux_upgrade.snapshot.file import File
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Value, is_variable, readable
 
 NAME = "flux-operator"
@@ -53,7 +54,7 @@ _PATCH = "it is a patch of another version reference, so it is not what is appli
 _PATCH_HINT = "edit the patch, or set the version in the object"
 
 
-def patches(files: Sequence[SourceFile], tree: Tree) -> Iterator[PatchedPlace]:
+def patches(files: Sequence[File], tree: Snapshot) -> Iterator[PatchedPlace]:
     """Patches of charts and manifests that are in ``files``, and of the operator's image."""
     charts = [
         Chart(file, place.line, place.where, ChartSource(""), None, target=target)
@@ -83,9 +84,9 @@ def patches(files: Sequence[SourceFile], tree: Tree) -> Iterator[PatchedPlace]:
                     yield PatchedPlace(file, text.before + place.line, place.where, place.raw)
 
 
-def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every pin of the operator. The registry is asked what a release knows only if the pins are updated."""
-    kustomizations = context.kustomizations
+    tree = context.tree
     found = list(_places(files, context))
     if not context.moves_operator:
         is_sure = bool(found) and not _is_overridden(files, context)
@@ -97,7 +98,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
             continue
         pin = unknown_pin(file, NAME, (place.line, place.where, moves.raw_of(place)))
         pin = pin._replace(role=Role.OPERATOR, folder=place.folder, details=place)
-        if file.path in kustomizations.patch_files:
+        if file.path in tree.patch_files:
             yield pin._replace(reason=_PATCH, hint=_PATCH_HINT)
         elif moves.is_floating(place):
             yield pin._replace(state=PinState.FLOATING, reason=_FLOATS)
@@ -118,12 +119,12 @@ def change(pin: Pin, target: Version, context: PinContext) -> PinChange:
     return moves.made(pin, place, target, context)
 
 
-def _places(files: Sequence[SourceFile], context: PinContext) -> Iterator[tuple[SourceFile, OperatorPlace]]:
+def _places(files: Sequence[File], context: PinContext) -> Iterator[tuple[File, OperatorPlace]]:
     """Every place; those of the artifact last, each once: two HelmReleases may share a file of values."""
     others = without_terraform(files)
     sources = flux_distribution.chart_sources(others)
     overrides: set[tuple[str, int]] = set()
-    artifacts: dict[tuple[str, int], tuple[SourceFile, OperatorPlace]] = {}
+    artifacts: dict[tuple[str, int], tuple[File, OperatorPlace]] = {}
     yield from in_terraform(files, context.tree)
     for file in others:
         yield from ((file, place) for place in in_chart(file, context.tree))
@@ -148,7 +149,7 @@ def _places(files: Sequence[SourceFile], context: PinContext) -> Iterator[tuple[
 
 
 def _distributions(
-    file: SourceFile, each: Object, sources: flux_distribution.ChartSources, context: PinContext
+    file: File, each: Object, sources: flux_distribution.ChartSources, context: PinContext
 ) -> Iterator[flux_distribution.Distribution]:
     """What an object states of one; values, and so the artifact, may be in another file."""
     if flux_distribution.is_instance(each):
@@ -162,14 +163,14 @@ def _distributions(
             yield from values.distributions(release)
 
 
-def _is_overridden(files: Sequence[SourceFile], context: PinContext) -> bool:
+def _is_overridden(files: Sequence[File], context: PinContext) -> bool:
     """Whether another place may set the version that is installed: a patch, or the image in a chart's values."""
     others = without_terraform(files)
     in_values = (place for file in others for each in readable(file.content) for place in override(file, each, context))
     return next(in_values, None) is not None or next(patches(others, context.tree), None) is not None
 
 
-def _reported(file: SourceFile, place: OperatorPlace, *, is_sure: bool) -> Pin:
+def _reported(file: File, place: OperatorPlace, *, is_sure: bool) -> Pin:
     """``is_sure``: whether what stands there is what is installed."""
     state, detail = _state(place)
     own = "" if place.is_of_instance else moves.release_at(place)

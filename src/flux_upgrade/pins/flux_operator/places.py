@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.ranges import is_nothing
 from flux_upgrade.pins.formats.resource_sets import inputs
@@ -22,8 +21,9 @@ from flux_upgrade.pins.objects.flux_distribution import Distribution
 from flux_upgrade.pins.objects.operator_releases import MANIFESTS, PUBLISHED, last
 from flux_upgrade.pins.objects.release_values import layers
 from flux_upgrade.pins.objects.terraform_resources import resources
-from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import is_kustomization
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, dotted
 
 OPERATOR = "flux-operator"
@@ -67,7 +67,7 @@ class OperatorPlace(NamedTuple):
         return self.repository if last(self.repository) == MANIFESTS else PUBLISHED
 
 
-def places(file: SourceFile, each: Object) -> Iterator[OperatorPlace]:
+def places(file: File, each: Object) -> Iterator[OperatorPlace]:
     kind = each.text_at("kind")
     if kind in _PODS:
         yield from images(each)
@@ -82,9 +82,9 @@ def places(file: SourceFile, each: Object) -> Iterator[OperatorPlace]:
             yield found._replace(version=_stated(found), is_range=True, is_of_instance=chart == INSTANCE_CHART)
 
 
-def in_terraform(files: Sequence[SourceFile], tree: Tree) -> Iterator[tuple[SourceFile, OperatorPlace]]:
+def in_terraform(files: Sequence[File], tree: Snapshot) -> Iterator[tuple[File, OperatorPlace]]:
     """The chart in resources ``helm_release``, each version once: two of them may have one variable."""
-    found: dict[tuple[str, int], tuple[SourceFile, OperatorPlace]] = {}
+    found: dict[tuple[str, int], tuple[File, OperatorPlace]] = {}
     for resource in resources(files, Modules(tree)):
         if resource.chart != OPERATOR:
             continue
@@ -97,7 +97,7 @@ def in_terraform(files: Sequence[SourceFile], tree: Tree) -> Iterator[tuple[Sour
     yield from found.values()
 
 
-def in_helmfile(file: SourceFile, each: Object, tree: Tree) -> Iterator[OperatorPlace]:
+def in_helmfile(file: File, each: Object, tree: Snapshot) -> Iterator[OperatorPlace]:
     """The releases of a helmfile, and their templates, with the operator's chart."""
     releases = [*helmfile.of_chart(file, each, OPERATOR)]
     repositories = helmfile.repositories(tree, file) if releases else {}
@@ -114,7 +114,7 @@ def in_helmfile(file: SourceFile, each: Object, tree: Tree) -> Iterator[Operator
             yield OperatorPlace(f"{release.called}, chart", line, release.chart, None, trouble=helmfile.RENDERED)
 
 
-def in_chart(file: SourceFile, tree: Tree) -> Iterator[OperatorPlace]:
+def in_chart(file: File, tree: Snapshot) -> Iterator[OperatorPlace]:
     """The operator's chart as a dependency of another one, in Chart.yaml."""
     for each in dependencies(file, OPERATOR):
         repository = each.object.text_at(*each.entry, "repository").rstrip("/")
@@ -165,7 +165,7 @@ def image(value: Value | None, where: str) -> OperatorPlace | None:
     return OperatorPlace(where, value.line, _joined(tag, digest), value, tag, digest, match["repository"])
 
 
-def override(file: SourceFile, each: Object, context: PinContext) -> Iterator[tuple[SourceFile, OperatorPlace]]:
+def override(file: File, each: Object, context: PinContext) -> Iterator[tuple[File, OperatorPlace]]:
     """The image in the values of a HelmRelease of the operator's chart, which goes before the chart's ``appVersion``.
 
     The values may be in another file.
@@ -195,7 +195,7 @@ def filled(place: OperatorPlace, maker: Object | None) -> Iterator[OperatorPlace
         yield place._replace(where=where, line=value.line, raw=value.text, value=value, version=value)
 
 
-def artifact(found: Distribution) -> tuple[SourceFile, OperatorPlace] | None:
+def artifact(found: Distribution) -> tuple[File, OperatorPlace] | None:
     """The operator's artifact that a FluxInstance takes, and its file; None where it takes no such."""
     stated = found.artifact
     place = image(stated.value, f"{found.owner}, {stated.field}") if stated else None

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats.kustomize_patches import inline
 from flux_upgrade.pins.formats.kustomize_tree import KustomizeTree
-from flux_upgrade.pins.pin import SourceFile
-from flux_upgrade.snapshot.kustomize_files import Kustomizations, joined, read
+from flux_upgrade.snapshot.file import File
+from flux_upgrade.snapshot.kustomize_files import joined
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import (
     BrokenDocument,
     Object,
@@ -49,7 +49,7 @@ class Wanted(NamedTuple):
 class Held(NamedTuple):
     """What is at the key; nothing, and the reason, if the tree does not say."""
 
-    file: SourceFile | None = None
+    file: File | None = None
     values: Object | None = None  # The mapping in its text
     holder: Object | None = None  # The ConfigMap or Secret, if it is written out
     reason: str = ""
@@ -67,11 +67,11 @@ class _Generator(NamedTuple):
 class ConfigMaps:
     """Those of a tree, as seen by the objects that refer to them."""
 
-    def __init__(self, tree: Tree, kustomizations: Kustomizations) -> None:
-        self._tree, self._kustomizations = tree, kustomizations
+    def __init__(self, tree: Snapshot) -> None:
+        self._tree = tree
         self.kustomize = KustomizeTree(tree)
         self._generated: dict[tuple[str, str], Mapping[str, list[tuple[_Generator, bool]]]] = {}
-        self._manifests: dict[tuple[str, str], list[tuple[SourceFile, Object]]] = {}
+        self._manifests: dict[tuple[str, str], list[tuple[File, Object]]] = {}
         self._answers: dict[tuple[str, Wanted, str | None], Held] = {}
         self._held: dict[tuple[str, int, str], Held] = {}  # By file, line of the manifest, and key
 
@@ -124,9 +124,9 @@ class ConfigMaps:
             return Held(reason=f"which has no key {key}")
         path = generator.files[key]
         if (path, 0, "") not in self._held:
-            content = read(self._tree, path)
+            content = self._tree.content(path)
             absent = f"which is made from {path or 'a file outside the repository'}, which does not exist"
-            found = _read(SourceFile(path, content or b""), objects(content or b""))
+            found = _read(File(path, content or b""), objects(content or b""))
             self._held[path, 0, ""] = Held(reason=absent) if content is None else found
         return self._held[path, 0, ""]
 
@@ -169,12 +169,12 @@ class ConfigMaps:
         """Whether kustomize changes the names in `valuesFrom`; a configuration that is not here is believed."""
         for directory in self.kustomize.built(root):
             for value in self.kustomize.takers[directory].object.scalars("configurations"):
-                content = read(self._tree, joined(directory, value.text))
+                content = self._tree.content(joined(directory, value.text))
                 if content is None or any(_is_reference(each, kind) for each in readable(content)):
                     return True
         return False
 
-    def _written(self, wanted: Wanted) -> list[tuple[SourceFile, Object]]:
+    def _written(self, wanted: Wanted) -> list[tuple[File, Object]]:
         """Manifests of the kind and name that may be in the namespace; patches are none."""
         place = wanted.kind, wanted.name
         if place not in self._manifests:
@@ -186,16 +186,16 @@ class ConfigMaps:
             if each.text_at("metadata", "namespace") in ("", wanted.namespace) or not wanted.namespace
         ]
 
-    def _search(self, wanted: Wanted) -> Iterator[tuple[SourceFile, Object]]:
+    def _search(self, wanted: Wanted) -> Iterator[tuple[File, Object]]:
         kind, name = wanted.kind.encode(), wanted.name.encode()
         for path in self._tree.candidates():
-            content = read(self._tree, path) or b""
-            if name in content and kind in content and path not in self._kustomizations.patch_files:
+            content = self._tree.content(path) or b""
+            if name in content and kind in content and path not in self._tree.patch_files:
                 for each in readable(content):
                     if each.text_at("kind") == wanted.kind and each.text_at("metadata", "name") == wanted.name:
-                        yield SourceFile(path, content), each
+                        yield File(path, content), each
 
-    def _of_manifests(self, consumer: str, wanted: Wanted, found: Sequence[tuple[SourceFile, Object]]) -> Held:
+    def _of_manifests(self, consumer: str, wanted: Wanted, found: Sequence[tuple[File, Object]]) -> Held:
         if not found:
             return Held(reason=ABSENT)
         nearest = max(_shared(consumer, posixpath.dirname(file.path)) for file, _ in found)
@@ -208,7 +208,7 @@ class ConfigMaps:
             self._held[place] = self._of_manifest(file, each, wanted)
         return self._held[place]
 
-    def _of_manifest(self, file: SourceFile, each: Object, wanted: Wanted) -> Held:
+    def _of_manifest(self, file: File, each: Object, wanted: Wanted) -> Held:
         field = "data" if wanted.kind == "ConfigMap" else "stringData"
         if each.has("sops"):
             return Held(reason=ENCRYPTED)
@@ -230,11 +230,11 @@ class ConfigMaps:
             if name in taker.file.content
             for patch in inline(taker.object, taker.file.content)
         ]
-        texts += [(read(self._tree, path) or b"", "") for path in self._kustomizations.patch_files]
+        texts += [(self._tree.content(path) or b"", "") for path in self._tree.patch_files]
         return any(wanted.key.encode() in text and (name in text or target == wanted.name) for text, target in texts)
 
 
-def _read(file: SourceFile, found: Sequence[Object | BrokenDocument], holder: Object | None = None) -> Held:
+def _read(file: File, found: Sequence[Object | BrokenDocument], holder: Object | None = None) -> Held:
     if any(isinstance(each, BrokenDocument) and is_variable(each.text) for each in found):
         return Held(file, holder=holder, reason=TEMPLATE)
     values = found[0] if len(found) == 1 else None

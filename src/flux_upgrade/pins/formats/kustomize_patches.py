@@ -11,7 +11,7 @@ from typing import NamedTuple
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded
-from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import Object, Step, Value, documents_of
 
 # kustomize api/types/kustomization.go; spec.patches is Flux's, spec.kustomize.patches flux-operator's.
@@ -34,7 +34,7 @@ class InlinePatch(NamedTuple):
 class PatchedPlace(NamedTuple):
     """Where a patch changes what is a pin in another object, be it in the same file."""
 
-    file: SourceFile
+    file: File
     line: int  # 1-based, in the file
     where: str
     raw: str  # What it puts there; empty where that is not a plain value

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from flux_upgrade.model.files import Tree
-from flux_upgrade.pins.pin import SourceFile
-from flux_upgrade.snapshot.kustomize_files import NAMES, is_kustomization, joined, read
-from flux_upgrade.snapshot.yaml_places import Object, readable
+from flux_upgrade.snapshot.file import File
+from flux_upgrade.snapshot.kustomize_files import joined
+from flux_upgrade.snapshot.snapshot import Snapshot
+from flux_upgrade.snapshot.yaml_places import Object
 
 _TAKES_IN = ("resources", "bases", "components")
 _KINDS = ("", "Kustomization", "Component")
@@ -19,7 +19,7 @@ _KINDS = ("", "Kustomization", "Component")
 class Taker(NamedTuple):
     """A kustomization, and the paths that it takes in."""
 
-    file: SourceFile
+    file: File
     object: Object
     paths: tuple[str, ...]
 
@@ -27,7 +27,7 @@ class Taker(NamedTuple):
 class KustomizeTree:
     """The kustomizations of a tree by their directories, read when they are first asked about, and once."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Snapshot) -> None:
         self._tree = tree
         self._built: dict[str, Mapping[str, str]] = {}
         self._files: dict[str, frozenset[str]] = {}
@@ -37,12 +37,10 @@ class KustomizeTree:
     def takers(self) -> Mapping[str, Taker]:
         """By directory; the root is empty."""
         found: dict[str, Taker] = {}
-        for path in self._tree.named(NAMES):
-            file = SourceFile(path, read(self._tree, path) or b"")
-            for each in readable(file.content):
-                directory = posixpath.dirname(path)
-                if directory not in found and is_kustomization(path, each) and each.text_at("kind") in _KINDS:
-                    found[directory] = Taker(file, each, tuple(_taken(directory, each)))
+        for file, each in self._tree.kustomizations:
+            directory = posixpath.dirname(file.path)
+            if directory not in found and each.text_at("kind") in _KINDS:
+                found[directory] = Taker(file, each, tuple(_taken(directory, each)))
         return found
 
     def roots(self, path: str) -> list[str]:

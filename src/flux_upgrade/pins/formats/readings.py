@@ -12,9 +12,10 @@ from flux_upgrade.model.errors import (
     UnsupportedPin,
 )
 from flux_upgrade.model.versions import Version
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
+from flux_upgrade.pins.pin import Pin, PinChange, PinState
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import BrokenDocument
 
 TYPE_CHECKING = False
@@ -72,12 +73,12 @@ def judged(pin: Pin, reading: Reading) -> Pin:
     )
 
 
-def unknown_pin(file: SourceFile, kind: str, spot: tuple[int, str, str], reason: str = "", hint: str = "") -> Pin:
+def unknown_pin(file: File, kind: str, spot: tuple[int, str, str], reason: str = "", hint: str = "") -> Pin:
     """A pin of which no more is known than where it is. ``spot``: its ``line``, ``where`` and ``raw``."""
     return Pin(file.path, kind, file.content, *spot, PinState.UNKNOWN, reason=reason, hint=hint)
 
 
-def in_template(file: SourceFile, kind: str, spot: tuple[int, str, str], broken: BrokenDocument) -> Pin:
+def in_template(file: File, kind: str, spot: tuple[int, str, str], broken: BrokenDocument) -> Pin:
     """A pin in a document that is no YAML. ``spot``: as above, its line that of the document."""
     line, where, raw = spot
     reason = f"the file is not valid YAML (it may be a template): {broken.message}"

@@ -10,12 +10,11 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded, repository_path
 from flux_upgrade.pins.formats import hcl, hcl_json
 from flux_upgrade.pins.formats.hcl import Attribute, Block
 from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
-from flux_upgrade.snapshot.kustomize_files import read
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import is_variable
 
 RESOURCE = "flux_bootstrap_git"
@@ -85,13 +84,13 @@ class Module:
         return tuple(islice((each for each in self.places if each.block.type in named), _MOST_ALIKE))
 
 
-def read_module(tree: Tree, paths: Iterable[str]) -> Module:
+def read_module(tree: Snapshot, paths: Iterable[str]) -> Module:
     """The module of these paths, which are in one directory of the tree."""
     places: list[TerraformBlock] = []
     values: list[tuple[str, Mapping[str, Attribute]]] = []
     lock = None
     for path in paths:
-        content = read(tree, path) or b""
+        content = tree.content(path) or b""
         if path.endswith(VALUES):
             values.append((path, _values(path, content)))
         elif path.endswith(TERRAFORM_FILES):

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.text import decoded, is_below, joined_path
 from flux_upgrade.pins.formats.hcl import Attribute
 from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
@@ -24,8 +23,8 @@ from flux_upgrade.pins.formats.terraform_module import (
     one_line,
     read_module,
 )
-from flux_upgrade.pins.pin import SourceFile
-from flux_upgrade.snapshot.kustomize_files import read
+from flux_upgrade.snapshot.file import File
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import Value, is_variable
 
 _REFERENCE = re.compile(r'(?:"?\$\{ *)?(var|local)\.([\w-]+)(?: *\}"?)?')
@@ -46,10 +45,10 @@ class Origin(NamedTuple):
 class Modules:
     """The modules of a tree, each read once."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Snapshot) -> None:
         self._tree = tree
         self._modules: dict[str, Module] = {}
-        self._contents: dict[str, SourceFile] = {}
+        self._contents: dict[str, File] = {}
         self._texts: dict[str, str] = {}
         self._origins: dict[tuple[str, int, str], Origin] = {}
 
@@ -63,10 +62,10 @@ class Modules:
         """The module of a file."""
         return self.at(posixpath.dirname(path))
 
-    def file(self, path: str) -> SourceFile:
+    def file(self, path: str) -> File:
         """A file of the tree, read once; empty if it cannot be read."""
         if path not in self._contents:
-            self._contents[path] = SourceFile(path, read(self._tree, path) or b"")
+            self._contents[path] = File(path, self._tree.content(path) or b"")
         return self._contents[path]
 
     def _text(self, path: str) -> str:

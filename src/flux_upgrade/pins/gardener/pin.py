@@ -16,7 +16,8 @@ from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touc
 from flux_upgrade.pins.formats.ranges import is_nothing, read
 from flux_upgrade.pins.formats.readings import PATCH, in_template, judged, unknown_pin
 from flux_upgrade.pins.gardener import flux_config
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.passages import stated
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, dotted, objects, readable
 
@@ -40,9 +41,9 @@ class _ShootDetails(NamedTuple):
     apis: tuple[flux_config.Dropped, ...] = ()
 
 
-def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every version in a Shoot, in the ConfigMap ``flux-config``, and in patches of them."""
-    patch_files = context.kustomizations.patch_files
+    patch_files = context.tree.patch_files
     for file in files:
         if file.path in patch_files:
             yield from _patches(file, file.content, 0)
@@ -66,7 +67,7 @@ def change(pin: Pin, target: Version, context: PinContext) -> PinChange:
     return PinChange((pin.details.value.replaced(target),), target, remarks)
 
 
-def _pins(file: SourceFile, each: Object) -> Iterator[Pin]:
+def _pins(file: File, each: Object) -> Iterator[Pin]:
     group, kind = each.text_at("apiVersion").partition("/")[0], each.text_at("kind")
     if (group, kind) == ("core.gardener.cloud", "Shoot"):
         yield from _shoot(file, each, ())
@@ -92,7 +93,7 @@ def _pins(file: SourceFile, each: Object) -> Iterator[Pin]:
         yield from _own_pin(file, each)
 
 
-def _shoot(file: SourceFile, each: Object, root: tuple[Step, ...]) -> Iterator[Pin]:
+def _shoot(file: File, each: Object, root: tuple[Step, ...]) -> Iterator[Pin]:
     """``root``: where the Shoot stands in the object."""
     for extension in each.entries(*root, "spec", "extensions"):
         if each.text_at(*extension, "type") != _TYPE:
@@ -114,7 +115,7 @@ def _shoot(file: SourceFile, each: Object, root: tuple[Step, ...]) -> Iterator[P
         yield pin
 
 
-def _configured(file: SourceFile, each: Object, extension: tuple[Step, ...]) -> Pin:
+def _configured(file: File, each: Object, extension: tuple[Step, ...]) -> Pin:
     config = (*extension, "providerConfig")
     pin = _pin(file, each, config if each.has(*config) else (*extension, "type"), (*config, *_VERSION))
     value = each.at(*config, *_VERSION)
@@ -137,7 +138,7 @@ def _configured(file: SourceFile, each: Object, extension: tuple[Step, ...]) -> 
     return _read(pin, value, _BARE_IN_SHOOT, apis)
 
 
-def _config_map(file: SourceFile, each: Object) -> Iterator[Pin]:
+def _config_map(file: File, each: Object) -> Iterator[Pin]:
     value, whole = each.at(*_OF_CONFIG_MAP), each.has("data", "repositoryUrl")
     remark = "it applies to the first start of every Shoot in the project that has the extension"
     pin = _pin(file, each, ("data",), _OF_CONFIG_MAP)._replace(remarks=(remark, _ONCE))
@@ -155,7 +156,7 @@ def _config_map(file: SourceFile, each: Object) -> Iterator[Pin]:
         yield pin._replace(reason=reason, hint="set `fluxVersion`")
 
 
-def _own_pin(file: SourceFile, each: Object) -> Iterator[Pin]:
+def _own_pin(file: File, each: Object) -> Iterator[Pin]:
     place = flux_config.version_place(each)
     if place:
         yield _unknown(
@@ -165,7 +166,7 @@ def _own_pin(file: SourceFile, each: Object) -> Iterator[Pin]:
         )._replace(role=Role.REPORTED)
 
 
-def _patches(file: SourceFile, content: bytes, before: int) -> Iterator[Pin]:
+def _patches(file: File, content: bytes, before: int) -> Iterator[Pin]:
     for each in readable(content):
         for pin in _pins(file, each):
             if pin.raw:
@@ -173,7 +174,7 @@ def _patches(file: SourceFile, content: bytes, before: int) -> Iterator[Pin]:
     yield from _operations(file, content, before)
 
 
-def _operations(file: SourceFile, content: bytes, before: int) -> Iterator[Pin]:
+def _operations(file: File, content: bytes, before: int) -> Iterator[Pin]:
     if b"flux" in content:
         for operation in operations(content):
             if touches(operation, _OF_SHOOT) or touches(operation, _OF_CONFIG_MAP):
@@ -186,7 +187,7 @@ def _patched(pin: Pin) -> Pin:
     return _unknown(pin, *PATCH)
 
 
-def _template(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
+def _template(file: File, broken: BrokenDocument) -> Iterator[Pin]:
     keys = _VERSION if _CONFIG in broken.text else _OF_CONFIG_MAP if "flux-config" in broken.text else ()
     found = stated(broken.text, *keys) if keys else None
     if found:
@@ -194,7 +195,7 @@ def _template(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
         yield in_template(file, NAME, (found[0], where, found[1]), broken)
 
 
-def _pin(file: SourceFile, each: Object, line: tuple[Step, ...], place: tuple[Step, ...]) -> Pin:
+def _pin(file: File, each: Object, line: tuple[Step, ...], place: tuple[Step, ...]) -> Pin:
     """``line``: what stands in the file; ``place``: where the version stands, or would."""
     kind, namespace = each.text_at("kind"), each.text_at("metadata", "namespace")
     begins = each.text_at("metadata", "generateName")

@@ -13,14 +13,15 @@ from flux_upgrade.manifests.proof import Proof, Verdict, controllers_of
 from flux_upgrade.model.errors import Unreadable, Unverified
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.gotk_components.prove import prove
-from flux_upgrade.pins.pin import ManifestChange, Pin, PinState, SourceFile, reported_pin
+from flux_upgrade.pins.pin import ManifestChange, Pin, PinState, reported_pin
 from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.snapshot.file import File
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.model.files import Tree
+    from flux_upgrade.snapshot.snapshot import Snapshot
 
 NAME = "gotk-components"
 INSTALL = "install"
@@ -37,7 +38,7 @@ https://fluxcd.io/flux/installation/configuration/boostrap-customization/."""
 _FILE_NAMES = ("gotk-components.yaml", "gotk-components.yml")
 
 
-def find(tree: Tree, regenerator: Regenerator) -> Iterator[Pin]:
+def find(tree: Snapshot, regenerator: Regenerator) -> Iterator[Pin]:
     """Every manifest of this kind, by content.
 
     Raises SourceUnavailable where the releases cannot be had.
@@ -94,7 +95,7 @@ def placeholder_pin(path: str, content: bytes) -> Pin | None:
     """A file of Flux's name that a bootstrap is to fill; None for any other."""
     if not _is_named(path) or not is_placeholder(content):
         return None
-    return reported_pin(SourceFile(path, content), NAME, (1, "a placeholder for Flux's manifests", ""), *_PLACEHOLDER)
+    return reported_pin(File(path, content), NAME, (1, "a placeholder for Flux's manifests", ""), *_PLACEHOLDER)
 
 
 def is_placeholder(content: bytes) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
-from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.objects import helmfile
 from flux_upgrade.pins.objects.chart_dependencies import LOCKS, Dependency, dependencies
 from flux_upgrade.pins.objects.chart_place import (
@@ -24,14 +23,15 @@ from flux_upgrade.pins.objects.chart_place import (
     source_at,
 )
 from flux_upgrade.pins.objects.release_values import ValuesSource, values_file
-from flux_upgrade.pins.pin import SourceFile
-from flux_upgrade.snapshot.kustomize_files import joined, read
+from flux_upgrade.snapshot.file import File
+from flux_upgrade.snapshot.kustomize_files import joined
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import Object, Step, is_variable
 
 _DIGEST = ("the chart has a version and a digest", "remove the digest, or edit both together")
 
 
-def places(files: Files, tree: Tree) -> Iterator[ChartVersionPlace]:
+def places(files: Files, tree: Snapshot) -> Iterator[ChartVersionPlace]:
     for file in files.naming_the_chart():
         name = file.path.rpartition("/")[2]
         yield from (place for found in dependencies(file, CHART) for place in _dependencies(tree, found))
@@ -44,7 +44,7 @@ def places(files: Files, tree: Tree) -> Iterator[ChartVersionPlace]:
                 yield from _releases(tree, file, each)
 
 
-def _dependencies(tree: Tree, found: Dependency) -> Iterator[ChartVersionPlace]:
+def _dependencies(tree: Snapshot, found: Dependency) -> Iterator[ChartVersionPlace]:
     values = values_file(tree, posixpath.join(found.directory, "values.yaml"))
     yield _place(
         found.file,
@@ -69,7 +69,7 @@ def _dependency_source(repository: str) -> ChartSource:
     return source_at(repository)
 
 
-def _releases(tree: Tree, file: SourceFile, each: Object) -> Iterator[ChartVersionPlace]:
+def _releases(tree: Snapshot, file: File, each: Object) -> Iterator[ChartVersionPlace]:
     """Those of a helmfile, and the templates that they inherit from."""
     found = [*helmfile.of_chart(file, each, CHART)]
     repositories = helmfile.repositories(tree, file) if found else {}
@@ -101,7 +101,7 @@ def _release_source(release: helmfile.HelmfileRelease, repositories: dict[str, s
     )
 
 
-def _inflated(tree: Tree, file: SourceFile, each: Object) -> Iterator[ChartVersionPlace]:
+def _inflated(tree: Snapshot, file: File, each: Object) -> Iterator[ChartVersionPlace]:
     """Charts that kustomize has Helm render, in the spelling of today and in those that it left behind."""
     spellings: tuple[tuple[tuple[Step, ...], str, str, str], ...] = (
         *((entry, "name", "repo", "version") for entry in each.entries("helmCharts")),
@@ -126,17 +126,17 @@ def _inflated(tree: Tree, file: SourceFile, each: Object) -> Iterator[ChartVersi
             )
 
 
-def _inflated_source(tree: Tree, file: SourceFile, each: Object, repository: str) -> ChartSource:
+def _inflated_source(tree: Snapshot, file: File, each: Object, repository: str) -> ChartSource:
     home = each.text_at("helmGlobals", "chartHome") or "charts"
     copy = joined(posixpath.dirname(file.path), f"{home}/{CHART}/Chart.yaml")
-    if not repository or read(tree, copy) is not None:
+    if not repository or tree.content(copy) is not None:
         return ChartSource(
             "", f"kustomize uses the chart in the directory {home}/{CHART}", "update the chart in that directory"
         )
     return source_at(repository)
 
 
-def _deployed(file: SourceFile, each: Object) -> Iterator[ChartVersionPlace]:
+def _deployed(file: File, each: Object) -> Iterator[ChartVersionPlace]:
     """A HelmChart of k3s, RKE2 and Fleet: docs.k3s.io, "Helm"."""
     parent, _, name = each.text_at("spec", "chart").rpartition("/")
     if name == CHART:
@@ -145,7 +145,7 @@ def _deployed(file: SourceFile, each: Object) -> Iterator[ChartVersionPlace]:
 
 
 def _place(  # noqa: PLR0913  (what the spellings have in common)
-    file: SourceFile,
+    file: File,
     each: Object,
     entry: tuple[Step, ...],
     *,

@@ -23,7 +23,7 @@ from flux_upgrade.pins.objects.chart_place import (
     source_at,
 )
 from flux_upgrade.pins.objects.release_values import ValuesSource, layers
-from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import Object, Step, is_variable
 
 _PUBLISHED = "oci://ghcr.io/fluxcd-community/charts"
@@ -43,7 +43,7 @@ def places(files: Files, context: PinContext) -> Iterator[ChartVersionPlace]:
 
 
 def _charts(
-    files: Files, file: SourceFile, each: Object, context: PinContext, spec: tuple[Step, ...]
+    files: Files, file: File, each: Object, context: PinContext, spec: tuple[Step, ...]
 ) -> Iterator[ChartVersionPlace]:
     chart = each.text_at(*spec, "chart")
     if chart.rstrip("/").rpartition("/")[2] != CHART:
@@ -60,7 +60,7 @@ def _charts(
     )
 
 
-def _source(files: Files, file: SourceFile, each: Object, *spec: Step) -> ChartSource:
+def _source(files: Files, file: File, each: Object, *spec: Step) -> ChartSource:
     kind, name = each.text_at(*spec, "sourceRef", "kind"), each.text_at(*spec, "sourceRef", "name")
     if not name:
         return ChartSource(
@@ -81,7 +81,7 @@ def _source(files: Files, file: SourceFile, each: Object, *spec: Step) -> ChartS
     return _helm_repository(files, file, name, namespace)
 
 
-def _helm_repository(files: Files, file: SourceFile, name: str, namespace: str) -> ChartSource:
+def _helm_repository(files: Files, file: File, name: str, namespace: str) -> ChartSource:
     """The HelmRepository, first in the object's own file, then in the tree."""
     everywhere = [*files.holding(b"HelmRepository", name.encode())]
     for among in ([each for each in everywhere if each.path == file.path], everywhere):
@@ -112,7 +112,7 @@ def _is_same(each: Object, namespace: str, name: str) -> bool:
     return own_name == name and (own == namespace or not own or not namespace or is_variable(own + namespace))
 
 
-def _overridden(file: SourceFile, each: Object, context: PinContext) -> tuple[str, ...]:
+def _overridden(file: File, each: Object, context: PinContext) -> tuple[str, ...]:
     """What the values of a HelmRelease pin by themselves, wherever they are."""
     if each.text_at("kind") != "HelmRelease":
         return ()
@@ -125,7 +125,7 @@ def _overridden(file: SourceFile, each: Object, context: PinContext) -> tuple[st
     return tuple(dict.fromkeys(remark for one in known for remark in overridden(one.object, *one.path)))
 
 
-def _oci_repositories(files: Files, file: SourceFile, each: Object, context: PinContext) -> Iterator[ChartVersionPlace]:
+def _oci_repositories(files: Files, file: File, each: Object, context: PinContext) -> Iterator[ChartVersionPlace]:
     parent, _, chart = each.text_at("spec", "url").rstrip("/").rpartition("/")
     _, kind, _, name = identity(each)
     users = [*_users(files, each)]
@@ -157,7 +157,7 @@ def _oci_repositories(files: Files, file: SourceFile, each: Object, context: Pin
     )
 
 
-def _users(files: Files, repository: Object) -> Iterator[tuple[SourceFile, Object]]:
+def _users(files: Files, repository: Object) -> Iterator[tuple[File, Object]]:
     """HelmReleases whose chartRef leads to the OCIRepository."""
     _, kind, namespace, name = identity(repository)
     for file in files.holding(b"chartRef", name.encode()):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats.terraform_module import one_line
 from flux_upgrade.pins.formats.terraform_values import Modules
 from flux_upgrade.pins.objects.chart_place import (
@@ -16,12 +15,13 @@ from flux_upgrade.pins.objects.chart_place import (
     source_at,
 )
 from flux_upgrade.pins.objects.terraform_resources import TerraformResource, YamlObject, resources
-from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.file import File
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 _LOCAL = ("./", "../", "/", "${path.")
 
 
-def places(files: Sequence[SourceFile], tree: Tree) -> Iterator[ChartVersionPlace]:
+def places(files: Sequence[File], tree: Snapshot) -> Iterator[ChartVersionPlace]:
     """Each version once: two releases may have one variable."""
     found: dict[tuple[str, int], ChartVersionPlace] = {}
     for resource in resources(files, Modules(tree)):

@@ -17,7 +17,8 @@ from flux_upgrade.pins.helm_chart import index as chart_index
 from flux_upgrade.pins.objects import chart_patches
 from flux_upgrade.pins.objects.chart_place import CHART, ChartVersionPlace, Files, Lock
 from flux_upgrade.pins.objects.terraform_resources import without_terraform
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
+from flux_upgrade.pins.pin import Pin, PinChange, PinState
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Value, as_number, is_variable
 
 NAME = "helm-chart"
@@ -111,7 +112,7 @@ class _ChartDetails(NamedTuple):
 _PATCHED = unknown("a kustomization uses the file as a patch of another version reference")
 
 
-def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every version of the chart. Asks for the index of each repository that the chart comes from."""
     known, index = Files(without_terraform(files)), chart_index.Index(context.charts)
     places = [
@@ -123,12 +124,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
     if places:
         patches = chart_patches.ChartPatches(known, context.tree)
         pins += [
-            _pin(
-                place,
-                _PATCHED
-                if place.file.path in context.kustomizations.patch_files
-                else read_place(place, index, context),
-            )
+            _pin(place, _PATCHED if place.file.path in context.tree.patch_files else read_place(place, index, context))
             for place in places
         ]
         taken = {(each.file.path, each.line) for each in places}

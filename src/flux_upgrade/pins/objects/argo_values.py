@@ -9,16 +9,16 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
-from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.objects.release_values import Stated, values_file
-from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import joined
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import Object, Step, documents, dotted, objects_of
 
 _MOST = 20  # Files of values, and parameters, that are looked at: the last ones
 
 
-def stated(file: SourceFile, each: Object, source: tuple[Step, ...], tree: Tree, *keys: str) -> Stated | None:
+def stated(file: File, each: Object, source: tuple[Step, ...], tree: Snapshot, *keys: str) -> Stated | None:
     """What decides a value of the chart; None if no place in this repository does.
 
     ``source``: the path in ``each`` to the source with the chart.
@@ -27,7 +27,7 @@ def stated(file: SourceFile, each: Object, source: tuple[Step, ...], tree: Tree,
 
 
 def _stated(
-    file: SourceFile, each: Object, source: tuple[Step, ...], tree: Tree, keys: tuple[str, ...]
+    file: File, each: Object, source: tuple[Step, ...], tree: Snapshot, keys: tuple[str, ...]
 ) -> Iterator[Stated]:
     helm = (*source, "helm")
     for entry in _last(each, *helm, "parameters"):

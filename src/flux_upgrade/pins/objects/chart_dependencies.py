@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.objects.chart_place import Lock, lock_at
-from flux_upgrade.pins.pin import SourceFile
-from flux_upgrade.snapshot.kustomize_files import read
+from flux_upgrade.snapshot.file import File
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import Object, Step, readable
 
 LOCKS = {"Chart.yaml": "Chart.lock", "requirements.yaml": "requirements.lock"}
@@ -22,7 +21,7 @@ LOCKS = {"Chart.yaml": "Chart.lock", "requirements.yaml": "requirements.lock"}
 class Dependency(NamedTuple):
     """A chart's entry for another one."""
 
-    file: SourceFile
+    file: File
     object: Object
     entry: tuple[Step, ...]
 
@@ -44,7 +43,7 @@ class Dependency(NamedTuple):
         """Of the chart that depends on it."""
         return posixpath.dirname(self.file.path)
 
-    def lock(self, tree: Tree) -> Lock | None:
+    def lock(self, tree: Snapshot) -> Lock | None:
         """What else records its version: a lock file, or a copy of the chart; None if nothing does."""
         above = f"{self.directory}/".lstrip("/")
         command = f"helm dependency update {self.directory or '.'}"
@@ -54,10 +53,10 @@ class Dependency(NamedTuple):
         archive = re.compile(rf"{re.escape(above)}charts/{re.escape(self.chart)}-\d.*")
         archives = (path for path in tree.named((".tgz",)) if archive.fullmatch(path))
         copies = (f"{above}charts/{self.chart}/Chart.yaml", *archives)
-        return next((Lock(path, command) for path in copies if read(tree, path) is not None), None)
+        return next((Lock(path, command) for path in copies if tree.content(path) is not None), None)
 
 
-def dependencies(file: SourceFile, chart: str) -> Iterator[Dependency]:
+def dependencies(file: File, chart: str) -> Iterator[Dependency]:
     """The entries for ``chart``; none in a file of another name."""
     if posixpath.basename(file.path) in LOCKS:
         for each in readable(file.content):
@@ -66,10 +65,10 @@ def dependencies(file: SourceFile, chart: str) -> Iterator[Dependency]:
                     yield Dependency(file, each, entry)
 
 
-def dependency_of(tree: Tree, directory: str, chart: str) -> Dependency | None:
+def dependency_of(tree: Snapshot, directory: str, chart: str) -> Dependency | None:
     """That of the chart in a directory; None if it has none, or there is no chart."""
     for name in LOCKS:
         path = posixpath.join(directory, name)
-        for found in dependencies(SourceFile(path, read(tree, path) or b""), chart):
+        for found in dependencies(File(path, tree.content(path) or b""), chart):
             return found
     return None

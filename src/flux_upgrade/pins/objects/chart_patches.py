@@ -8,12 +8,12 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.patterns import BadPattern, is_whole
 from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace, operations, replaced, text_at, touches
 from flux_upgrade.pins.objects.chart_place import HELM, SOURCE, VERSIONS, ChartVersionPlace, Files, identity
-from flux_upgrade.pins.pin import SourceFile
-from flux_upgrade.snapshot.kustomize_files import joined, read
+from flux_upgrade.snapshot.file import File
+from flux_upgrade.snapshot.kustomize_files import joined
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import Object, Step, readable
 
 _WHOLE: dict[str, tuple[Step, ...]] = {
@@ -34,7 +34,7 @@ Target = tuple[str, str]  # Kind and name
 
 
 class ChartPatches:
-    def __init__(self, files: Files, tree: Tree) -> None:
+    def __init__(self, files: Files, tree: Snapshot) -> None:
         self._files, self._tree = files, tree
 
     def of(self, places: Sequence[ChartVersionPlace]) -> Iterator[PatchedPlace]:
@@ -49,7 +49,7 @@ class ChartPatches:
                     yield from self._listed(file, each, target)
                     yield from _replacements(file, each, target)
 
-    def _listed(self, file: SourceFile, each: Object, target: Target) -> Iterator[PatchedPlace]:
+    def _listed(self, file: File, each: Object, target: Target) -> Iterator[PatchedPlace]:
         """The patches of a Kustomization, whose texts stand there or in a file."""
         for entry in (entry for path in _LISTS for entry in each.entries(*path)):
             kind, name = (each.text_at(*entry, "target", key) for key in ("kind", "name"))
@@ -60,12 +60,12 @@ class ChartPatches:
             if text is not None:
                 yield from _text(file, text.content, target, text.before, is_aimed=is_aimed)
             path = joined(posixpath.dirname(file.path), each.text_at(*entry, "path"))
-            content = read(self._tree, path) if each.has(*entry, "path") else None
+            content = self._tree.content(path) if each.has(*entry, "path") else None
             if content is not None:
-                yield from _text(SourceFile(path, content), content, target, 0, is_aimed=is_aimed)
+                yield from _text(File(path, content), content, target, 0, is_aimed=is_aimed)
 
 
-def _objects(file: SourceFile, each: Object, target: Target) -> Iterator[PatchedPlace]:
+def _objects(file: File, each: Object, target: Target) -> Iterator[PatchedPlace]:
     group, kind, _, name = identity(each)
     if group in (HELM, SOURCE) and (kind, name) == target and not each.has(*_WHOLE[kind]):
         yield from _merged(file, each, target, 0)
@@ -82,7 +82,7 @@ def _selects(kind: str, name: str, target: Target) -> bool:
     return True
 
 
-def _text(file: SourceFile, text: bytes, target: Target, before: int, *, is_aimed: bool) -> Iterator[PatchedPlace]:
+def _text(file: File, text: bytes, target: Target, before: int, *, is_aimed: bool) -> Iterator[PatchedPlace]:
     """A JSON patch or strategic merge patches; ``before``: lines of the file above the text."""
     for each in operations(text):
         path = next((path for path in VERSIONS[target[0]] if touches(each, [*map(str, path)])), None)
@@ -93,20 +93,20 @@ def _text(file: SourceFile, text: bytes, target: Target, before: int, *, is_aime
             yield from _merged(file, each_object, target, before)
 
 
-def _merged(file: SourceFile, each: Object, target: Target, before: int) -> Iterator[PatchedPlace]:
+def _merged(file: File, each: Object, target: Target, before: int) -> Iterator[PatchedPlace]:
     for path in VERSIONS[target[0]]:
         if each.has(*path):
             yield _patch(file, before + each.line_at(*path), path, each.text_at(*path), target)
             return
 
 
-def _replacements(file: SourceFile, each: Object, target: Target) -> Iterator[PatchedPlace]:
+def _replacements(file: File, each: Object, target: Target) -> Iterator[PatchedPlace]:
     fields = {".".join(map(str, path)): path for path in VERSIONS[target[0]]}
     for kind, name, field in replaced(each):
         if field.text in fields and _selects(kind, name, target):
             yield _patch(file, field.line, fields[field.text], "", target)
 
 
-def _patch(file: SourceFile, line: int, path: tuple[Step, ...], written: str, target: Target) -> PatchedPlace:
+def _patch(file: File, line: int, path: tuple[Step, ...], written: str, target: Target) -> PatchedPlace:
     of = " ".join(target)
     return PatchedPlace(file, line, f"patch of {of}, {'.'.join(map(str, path))}", written, of)

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats import go_templates, resource_sets
-from flux_upgrade.pins.pin import SourceFile
-from flux_upgrade.snapshot.kustomize_files import read
+from flux_upgrade.snapshot.file import File
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, is_variable, readable
 
 HELM = "helm.toolkit.fluxcd.io"
@@ -50,7 +49,7 @@ class Lock(NamedTuple):
 class ChartVersionPlace(NamedTuple):
     """A place where a file states the version of the chart."""
 
-    file: SourceFile
+    file: File
     line: int
     where: str
     source: ChartSource
@@ -66,25 +65,25 @@ class ChartVersionPlace(NamedTuple):
 class Files:
     """The files of a tree that were handed over, each parsed once, and only when asked for."""
 
-    def __init__(self, files: Sequence[SourceFile]) -> None:
+    def __init__(self, files: Sequence[File]) -> None:
         self._files = {file.path: file for file in files}
         self._parsed: dict[str, tuple[Object | BrokenDocument, ...]] = {}
 
-    def holding(self, *marks: bytes) -> Iterator[SourceFile]:
+    def holding(self, *marks: bytes) -> Iterator[File]:
         """The files that contain each of ``marks``."""
         return (file for file in self._files.values() if all(mark in file.content for mark in marks))
 
-    def naming_the_chart(self) -> Iterator[SourceFile]:
+    def naming_the_chart(self) -> Iterator[File]:
         """Files that name the chart. An address below ``fluxcd/flux2/``, as in manifests, does not count."""
         return (file for file in self._files.values() if _NAME.search(file.content))
 
-    def objects(self, file: SourceFile) -> tuple[Object | BrokenDocument, ...]:
+    def objects(self, file: File) -> tuple[Object | BrokenDocument, ...]:
         """What is in it, see ``go_templates.helmfile_objects``, and what ResourceSets in it make."""
         if file.path not in self._parsed:
             self._parsed[file.path] = resource_sets.with_made(go_templates.helmfile_objects(file.content))
         return self._parsed[file.path]
 
-    def readable(self, file: SourceFile) -> Iterator[Object]:
+    def readable(self, file: File) -> Iterator[Object]:
         return (each for each in self.objects(file) if isinstance(each, Object))
 
 
@@ -109,9 +108,9 @@ def source_at(address: str) -> ChartSource:
     return ChartSource(address.rstrip("/"))
 
 
-def lock_at(tree: Tree, path: str, command: str, chart: str = CHART) -> Lock | None:
+def lock_at(tree: Snapshot, path: str, command: str, chart: str = CHART) -> Lock | None:
     """The lock file at ``path``, as Helm and helmfile write it; None where there is none."""
-    content = read(tree, path)
+    content = tree.content(path)
     if content is None:
         return None
     versions = (

@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import NamedTuple, Protocol
 
-from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.context import OperatorRelease
 from flux_upgrade.pins.formats.config_maps import ABSENT, ConfigMaps
 from flux_upgrade.pins.formats.ranges import folder_of, is_nothing
 from flux_upgrade.pins.formats.resource_sets import inputs, with_made
 from flux_upgrade.pins.objects.release_values import Layer, Stated, Unread, ValuesSource, layers
-from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.file import File
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import Object, Step, dotted, is_variable, objects
 
 CHART = "flux-instance"
@@ -34,7 +34,7 @@ class Distribution(NamedTuple):
     """What is stated of one, wherever."""
 
     owner: str  # `FluxInstance flux-system/flux`
-    file: SourceFile  # Of the owner
+    file: File  # Of the owner
     line: int  # 1-based, where the version stands, or would
     field: str  # `spec.distribution`
     version: Stated | None
@@ -100,7 +100,7 @@ def is_release(each: Object, sources: ChartSources) -> bool:
     return any(CHART in charts for charts in found) if any(found) else name == CHART
 
 
-def chart_sources(files: Sequence[SourceFile]) -> ChartSources:
+def chart_sources(files: Sequence[File]) -> ChartSources:
     """The OCIRepositories and HelmCharts in ``files`` to which a HelmRelease of the chart may refer."""
     found: dict[tuple[str, str, str], set[str]] = {}
     for file in files:
@@ -113,7 +113,7 @@ def chart_sources(files: Sequence[SourceFile]) -> ChartSources:
     return found
 
 
-def without_other_releases(files: Sequence[SourceFile], sources: ChartSources) -> Sequence[SourceFile]:
+def without_other_releases(files: Sequence[File], sources: ChartSources) -> Sequence[File]:
     """``files`` without those that only have HelmReleases of other charts: there may be many, and each is YAML."""
     names = {name.encode() for (_, name, _), charts in sources.items() if name and CHART in charts}
     if len(names) > _MOST_NAMES:
@@ -133,7 +133,7 @@ def _chart_of(source: Object) -> str:
     return source.text_at("spec", field).rstrip("/").rpartition("/")[2]
 
 
-def of_instance(file: SourceFile, each: Object) -> Distribution:
+def of_instance(file: File, each: Object) -> Distribution:
     """What a FluxInstance states itself."""
     is_disabled = each.text_at("metadata", "annotations", _RECONCILE).lower() == "disabled"
     path = (*INSTANCE, "distribution")
@@ -143,7 +143,7 @@ def of_instance(file: SourceFile, each: Object) -> Distribution:
 
 
 def of_release(
-    file: SourceFile, each: Object, config_maps: ConfigMaps, tree: Tree, key: str = ""
+    file: File, each: Object, config_maps: ConfigMaps, tree: Snapshot, key: str = ""
 ) -> Iterator[Distribution]:
     """What the values of a HelmRelease state; one for each build that gives it other values.
 
@@ -157,9 +157,7 @@ def of_release(
         yield found._replace(field=dotted(path))
 
 
-def of_layers(
-    owner: str, file: SourceFile, line: int, layered: Sequence[Layer], above: tuple[str, ...]
-) -> Distribution:
+def of_layers(owner: str, file: File, line: int, layered: Sequence[Layer], above: tuple[str, ...]) -> Distribution:
     """What values state, those that go before the others first. ``above``: where they have `distribution`."""
     sources = [Below(each, above) for each in layered]
     found = combined(owner, file, line, dotted((*above, "distribution")), sources)
@@ -175,7 +173,7 @@ def _listed(unread: Sequence[Unread]) -> str:
     return ", and ".join([*([f"{' and '.join(absent)}, {ABSENT}"] if absent else []), *others])
 
 
-def combined(owner: str, file: SourceFile, line: int, field: str, sources: Sequence[Source]) -> Distribution:
+def combined(owner: str, file: File, line: int, field: str, sources: Sequence[Source]) -> Distribution:
     """What the first of the sources states that states anything."""
     version, artifact, registry = (_stated(sources, "distribution", key) for key in ("version", "artifact", "registry"))
     folder = _folder(*(_stated(sources, "sync", key) for key in ("kind", "url", "path")))

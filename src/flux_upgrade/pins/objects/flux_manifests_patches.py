@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from flux_upgrade.pins.formats.kustomize_patches import InlinePatch, PatchedPlace, inline, operations, replaced, touches
 from flux_upgrade.pins.objects.flux_manifests_reference import of_repository
-from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import joined
 from flux_upgrade.snapshot.yaml_places import Object, readable
 
@@ -40,7 +40,7 @@ def of_flux_manifests(names: Collection[str]) -> Aim:
     return Aim(names, is_theirs=lambda each: of_repository(each) is not None)
 
 
-def patches(files: Sequence[SourceFile], aim: Aim, patch_files: Collection[str]) -> Iterator[PatchedPlace]:
+def patches(files: Sequence[File], aim: Aim, patch_files: Collection[str]) -> Iterator[PatchedPlace]:
     """All of them; of a patch that changes several of the fields, the first.
 
     ``patch_files``: what kustomizations call patches.
@@ -66,7 +66,7 @@ def _is_concerned(content: bytes, aim: Aim) -> bool:
     return bool(aim.names) and aim.kind.encode() in content and any(word in content for word in words)
 
 
-def _inline(file: SourceFile, each: Object, aim: Aim) -> Iterator[PatchedPlace]:
+def _inline(file: File, each: Object, aim: Aim) -> Iterator[PatchedPlace]:
     for text in inline(each, file.content):
         if aim.fits(text):
             yield from _operations(file, text, aim)
@@ -77,7 +77,7 @@ def _inline(file: SourceFile, each: Object, aim: Aim) -> Iterator[PatchedPlace]:
                 yield from _merged(file, inner, text.before, aim)
 
 
-def _merged(file: SourceFile, each: Object, before: int, aim: Aim) -> Iterator[PatchedPlace]:
+def _merged(file: File, each: Object, before: int, aim: Aim) -> Iterator[PatchedPlace]:
     """A strategic merge patch; ``before``: lines of the file above its text."""
     for field in aim.fields:
         if each.has(*field):
@@ -88,7 +88,7 @@ def _merged(file: SourceFile, each: Object, before: int, aim: Aim) -> Iterator[P
             return
 
 
-def _operations(file: SourceFile, text: InlinePatch, aim: Aim) -> Iterator[PatchedPlace]:
+def _operations(file: File, text: InlinePatch, aim: Aim) -> Iterator[PatchedPlace]:
     for operation in operations(text.content):
         field = next((field for field in aim.fields if touches(operation, field)), None)
         if field is not None:
@@ -97,13 +97,13 @@ def _operations(file: SourceFile, text: InlinePatch, aim: Aim) -> Iterator[Patch
             yield PatchedPlace(file, text.before + operation.line, where, operation.text, removes=removes)
 
 
-def _replacements(file: SourceFile, each: Object, aim: Aim) -> Iterator[PatchedPlace]:
+def _replacements(file: File, each: Object, aim: Aim) -> Iterator[PatchedPlace]:
     for kind, name, path in replaced(each):
         if aim.fits(InlinePatch(b"", 0, kind, name)) and tuple(path.text.split(".")) in aim.fields:
             yield PatchedPlace(file, path.line, f"replacement in {aim.kind}, {path.text}", "")
 
 
-def _targets(files: Sequence[SourceFile]) -> Iterator[tuple[str, InlinePatch]]:
+def _targets(files: Sequence[File]) -> Iterator[tuple[str, InlinePatch]]:
     """Path of each file with a patch, and what it is for."""
     for file in files:
         folder = posixpath.dirname(file.path)

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats import go_templates
 from flux_upgrade.pins.objects.chart_place import Lock, lock_at
-from flux_upgrade.pins.pin import SourceFile
-from flux_upgrade.snapshot.kustomize_files import joined, read
+from flux_upgrade.snapshot.file import File
+from flux_upgrade.snapshot.kustomize_files import joined
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, is_variable
 
 TEMPLATE = ("it is inside a condition or a loop of the template", "edit the version yourself")
@@ -27,7 +27,7 @@ _CHART = re.compile(r"""^[ \t]*+(?:-[ \t]++)?chart:[ \t]*+["']?([^\s"'#]++)""", 
 class HelmfileRelease(NamedTuple):
     """A release, or a template of releases."""
 
-    file: SourceFile
+    file: File
     object: Object
     entry: tuple[Step, ...]  # Its place: `("releases", 0)`, `("templates", "flux")`
     chart: str  # As it is written, or inherited: `controlplane/flux-instance`; empty where there is none
@@ -43,7 +43,7 @@ class HelmfileRelease(NamedTuple):
         return f"{str(self.entry[0]).removesuffix('s')} {name}"
 
 
-def releases(file: SourceFile, each: Object) -> Iterator[HelmfileRelease]:
+def releases(file: File, each: Object) -> Iterator[HelmfileRelease]:
     """Every release in a document of a helmfile, then every template; nothing in other documents."""
     if each.has("kind") or not (each.count("releases") or each.keys("templates")):
         return
@@ -63,7 +63,7 @@ def releases(file: SourceFile, each: Object) -> Iterator[HelmfileRelease]:
         yield HelmfileRelease(file, each, ("templates", name), chart)
 
 
-def of_chart(file: SourceFile, each: Object, chart: str) -> Iterator[HelmfileRelease]:
+def of_chart(file: File, each: Object, chart: str) -> Iterator[HelmfileRelease]:
     """Those that state the chart themselves; of those that share a version by an anchor, the first."""
     seen: set[int] = set()
     for release in releases(file, each):
@@ -98,7 +98,7 @@ def _parts(content: bytes) -> Iterator[Object]:
     return (each for each in go_templates.helmfile_objects(content) if isinstance(each, Object))
 
 
-def doubt(file: SourceFile, line: int) -> tuple[str, str]:
+def doubt(file: File, line: int) -> tuple[str, str]:
     """Why the line may not show what is installed, and what to do; empty where it is."""
     return TEMPLATE if go_templates.is_conditional(file.content, line) else ("", "")
 
@@ -112,13 +112,13 @@ def address(release: HelmfileRelease, repositories: dict[str, str]) -> str:
     return f"{repositories[alias].rstrip('/')}/{below}" if alias in repositories else ""
 
 
-def repositories(tree: Tree, file: SourceFile) -> dict[str, str]:
+def repositories(tree: Snapshot, file: File) -> dict[str, str]:
     """Address by name, of all parts of the file and of its bases."""
     parts = [*_parts(file.content)]
     for each in tuple(parts):
         for entry in each.entries("bases"):
             base = joined(posixpath.dirname(file.path), each.text_at(*entry))
-            parts += _parts(read(tree, base) or b"")
+            parts += _parts(tree.content(base) or b"")
     found = {}
     for each in parts:
         for entry in each.entries("repositories"):
@@ -127,7 +127,7 @@ def repositories(tree: Tree, file: SourceFile) -> dict[str, str]:
     return found
 
 
-def lock(release: HelmfileRelease, tree: Tree) -> Lock | None:
+def lock(release: HelmfileRelease, tree: Snapshot) -> Lock | None:
     """The lock file of the helmfile, with the versions of the release's chart; None where there is none."""
     path, stated = release.file.path, release.object.text_at("lockFilePath")
     name = path.removesuffix(".gotmpl").removesuffix(".yaml").removesuffix(".yml")

@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats import go_templates
 from flux_upgrade.pins.objects.flux_distribution import VALUES, Distribution, Source, combined
 from flux_upgrade.pins.objects.helmfile import HelmfileRelease
 from flux_upgrade.pins.objects.release_values import Stated, ValuesSource
-from flux_upgrade.pins.pin import SourceFile
-from flux_upgrade.snapshot.kustomize_files import joined, read
+from flux_upgrade.snapshot.file import File
+from flux_upgrade.snapshot.kustomize_files import joined
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step
 
 _ACTION = re.compile(r"\{\{(?:(?!\{\{|\}\}).)*+\}\}")
@@ -61,7 +61,7 @@ class _Read(NamedTuple):
 class HelmfileValues:
     """Values of the releases in one document of a helmfile; what several of them have is read once."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Snapshot) -> None:
         self._tree = tree
         self._left = _MOST_FOUND
         self._files: dict[tuple[str, str], _Read] = {}
@@ -205,11 +205,11 @@ def _says(found: _Read) -> bool:
     return bool(found.unread) or any(source.stated(*keys) for source in found.sources for keys in (_VERSION, _ARTIFACT))
 
 
-def _read_file(path: str, text: str, tree: Tree) -> _Read:
-    content = read(tree, path)
+def _read_file(path: str, text: str, tree: Snapshot) -> _Read:
+    content = tree.content(path)
     if content is None:
         return _Read((), ((text, _ABSENT),))
-    file = SourceFile(path, content)
+    file = File(path, content)
     values = go_templates.objects(content)
     is_template = go_templates.is_template(content)
     if len(values) != 1 or isinstance(values[0], BrokenDocument):

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from flux_upgrade.model.files import Tree
 from flux_upgrade.pins.formats.config_maps import ABSENT, TEMPLATE, ConfigMaps, Held, Wanted
-from flux_upgrade.pins.pin import SourceFile
-from flux_upgrade.snapshot.kustomize_files import joined, read
+from flux_upgrade.snapshot.file import File
+from flux_upgrade.snapshot.kustomize_files import joined
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import Object, Step, Value, dotted, is_variable, objects
 
 _MOST_ROOTS = 100  # Kustomizations that apply the same HelmRelease
@@ -24,7 +24,7 @@ _ITSELF = ("spec", "values")
 class Stated(NamedTuple):
     """A value, and where it stands."""
 
-    file: SourceFile
+    file: File
     value: Value
     field: str  # `spec.distribution.version`
 
@@ -32,7 +32,7 @@ class Stated(NamedTuple):
 class ValuesSource(NamedTuple):
     """A mapping with values of a chart, or a value for one place in them."""
 
-    file: SourceFile
+    file: File
     object: Object
     path: tuple[Step, ...] = ()
     holder: str = ""  # What it is written in, if that is a ConfigMap or a Secret: `ConfigMap flux-values`
@@ -68,7 +68,7 @@ Layer = ValuesSource | Unread
 
 
 def layers(
-    file: SourceFile, each: Object, config_maps: ConfigMaps, tree: Tree, below: str
+    file: File, each: Object, config_maps: ConfigMaps, tree: Snapshot, below: str
 ) -> Iterator[tuple[Layer, ...]]:
     """The values of a HelmRelease, what goes before the others first; once for each build that applies it.
 
@@ -96,20 +96,18 @@ def local_chart(each: Object) -> str | None:
     return joined("", each.text_at(*spec, "chart"))
 
 
-def values_file(tree: Tree, path: str) -> Layer:
-    content = read(tree, path)
+def values_file(tree: Snapshot, path: str) -> Layer:
+    content = tree.content(path)
     if content is None:
         return Unread(path, ABSENT)
     found = objects(content)
     if len(found) == 1 and isinstance(found[0], Object):
-        return ValuesSource(SourceFile(path, content), found[0])
+        return ValuesSource(File(path, content), found[0])
     is_template = is_variable(content.decode(errors="replace"))
     return Unread(path, TEMPLATE if is_template else "which is not one document of YAML")
 
 
-def _of_references(
-    file: SourceFile, each: Object, config_maps: ConfigMaps, root: str | None, below: str
-) -> Iterator[Layer]:
+def _of_references(file: File, each: Object, config_maps: ConfigMaps, root: str | None, below: str) -> Iterator[Layer]:
     count = each.count("spec", "valuesFrom")
     for index in range(count - 1, max(count - _MOST_VALUES, 0) - 1, -1):
         own = ("spec", "valuesFrom", index)
@@ -140,12 +138,12 @@ def _is_about(target: str, below: str) -> bool:
     return f"{target}.".startswith(f"{below}.") or f"{below}.".startswith(f"{target}.")
 
 
-def _of_chart(each: Object, tree: Tree) -> Iterator[Layer]:
+def _of_chart(each: Object, tree: Snapshot) -> Iterator[Layer]:
     """Its files of values: of a chart in this repository, or those that its package has."""
     spec = ("spec", "chart", "spec")
     named = [value.text for value in each.scalars(*spec, "valuesFiles")]
     directory = local_chart(each)
-    is_here = directory is not None and read(tree, f"{directory}/Chart.yaml".lstrip("/")) is not None
+    is_here = directory is not None and tree.content(f"{directory}/Chart.yaml".lstrip("/")) is not None
     if not is_here:
         source = " ".join(each.text_at(*spec, "sourceRef", key) for key in ("kind", "name"))
         # Of the charts that Flux and the flux-operator publish, values.yaml is the only one.

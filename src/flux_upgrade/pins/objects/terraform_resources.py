@@ -19,7 +19,7 @@ from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
 from flux_upgrade.pins.formats.terraform_module import TerraformBlock, blocks_of
 from flux_upgrade.pins.formats.terraform_values import Modules
 from flux_upgrade.pins.objects.release_values import Stated
-from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, objects, readable
 
 _FILE = re.compile(r"\$\{path\.module\}/(.+)")
@@ -30,7 +30,7 @@ _MANIFESTS = {"kubernetes_manifest": "manifest", "kubectl_manifest": "yaml_body"
 class TerraformResource(NamedTuple):
     """A resource, and the modules that its expressions refer to."""
 
-    file: SourceFile
+    file: File
     block: Block
     modules: Modules
 
@@ -105,7 +105,7 @@ class TerraformResource(NamedTuple):
             yield from (YamlObject(self, file, each) for each in readable(file.content))
 
 
-def resources(files: Sequence[SourceFile], modules: Modules) -> Iterator[TerraformResource]:
+def resources(files: Sequence[File], modules: Modules) -> Iterator[TerraformResource]:
     """Those of ``files``, of which some are Terraform's."""
     for file in files:
         if file.path.endswith(TERRAFORM_FILES):
@@ -114,7 +114,7 @@ def resources(files: Sequence[SourceFile], modules: Modules) -> Iterator[Terrafo
                     yield TerraformResource(file, block, modules)
 
 
-def without_terraform(files: Sequence[SourceFile]) -> list[SourceFile]:
+def without_terraform(files: Sequence[File]) -> list[File]:
     """The ``files`` that are read as YAML."""
     return [file for file in files if not file.path.endswith(TERRAFORM_FILES)]
 
@@ -170,7 +170,7 @@ class YamlObject:
     """An object of a file, or of a heredoc, whose places are moved to those of its file."""
 
     resource: TerraformResource
-    file: SourceFile
+    file: File
     object: Object
     start: int = 0  # Of the heredoc, in the file
     before: int = 0  # Lines before the heredoc

@@ -17,7 +17,7 @@ from flux_upgrade.model.patterns import fits
 from flux_upgrade.pins.formats.readings import MADE, RESOURCE_SET, TEMPLATE
 from flux_upgrade.pins.objects import flux_manifests_reference as parts
 from flux_upgrade.pins.objects.flux_distribution import INLINE, INSTANCE, is_instance
-from flux_upgrade.pins.pin import SourceFile
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.passages import ENDS
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, is_variable
 
@@ -36,7 +36,7 @@ _ONE = re.compile(
 class ArtifactReference(NamedTuple):
     """An object in the tree that takes the artifact, or may take it."""
 
-    file: SourceFile
+    file: File
     stated: parts.FluxManifestsReference
     source: str = ""  # The name of the OCIRepository, also of the one that the flux-operator makes
     instance: str = ""  # The name of the FluxInstance, where it is one
@@ -84,7 +84,7 @@ def names_one(tag: str) -> bool:
     return is_immutable(tag) or _ONE.fullmatch(tag) is not None
 
 
-def in_object(file: SourceFile, each: Object, address: Address) -> Iterator[ArtifactReference]:
+def in_object(file: File, each: Object, address: Address) -> Iterator[ArtifactReference]:
     yield from _of(file, each, address)
     if each.text_at("kind") != "ResourceSet":
         return
@@ -105,7 +105,7 @@ def in_object(file: SourceFile, each: Object, address: Address) -> Iterator[Arti
             )
 
 
-def in_text(file: SourceFile, broken: BrokenDocument, address: Address) -> Iterator[ArtifactReference]:
+def in_text(file: File, broken: BrokenDocument, address: Address) -> Iterator[ArtifactReference]:
     """From a document that is no YAML, no more than that there is a reference, and where."""
     for line in _lines(broken.text, address):
         yield _bare(file, "OCIRepository", broken.line + line - 1, address)._replace(
@@ -113,14 +113,14 @@ def in_text(file: SourceFile, broken: BrokenDocument, address: Address) -> Itera
         )
 
 
-def _of(file: SourceFile, each: Object, address: Address, *above: Step) -> Iterator[ArtifactReference]:
+def _of(file: File, each: Object, address: Address, *above: Step) -> Iterator[ArtifactReference]:
     of = _of_repository if parts.is_repository(each, *above) else _of_sync
     found = of(file, each, address, *above)
     if found is not None:
         yield _judged(found)
 
 
-def _of_repository(file: SourceFile, each: Object, address: Address, *above: Step) -> ArtifactReference | None:
+def _of_repository(file: File, each: Object, address: Address, *above: Step) -> ArtifactReference | None:
     spec: tuple[Step, ...] = (*above, "spec")
     url = each.text_at(*spec, "url")
     if not _may_be(url, address):
@@ -137,7 +137,7 @@ def _of_repository(file: SourceFile, each: Object, address: Address, *above: Ste
     )
 
 
-def _of_sync(file: SourceFile, each: Object, address: Address, *above: Step) -> ArtifactReference | None:
+def _of_sync(file: File, each: Object, address: Address, *above: Step) -> ArtifactReference | None:
     kind = each.text_at(*above, "kind")
     values = {"FluxInstance": INSTANCE, "HelmRelease": INLINE}.get(kind)
     if values is None or (kind == "FluxInstance" and not above and not is_instance(each)):
@@ -175,7 +175,7 @@ def _judged(reference: ArtifactReference) -> ArtifactReference:
     return reference._replace(reason=reason, hint=hint)
 
 
-def _bare(file: SourceFile, place: str, line: int, address: Address) -> ArtifactReference:
+def _bare(file: File, place: str, line: int, address: Address) -> ArtifactReference:
     return ArtifactReference(file, parts.FluxManifestsReference(address.repository, place, line, "spec.url"))
 
 

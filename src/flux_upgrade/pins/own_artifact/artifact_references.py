@@ -5,14 +5,13 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace
 from flux_upgrade.pins.objects.flux_manifests_patches import Aim, patches
 from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference, in_object, in_text
-from flux_upgrade.pins.pin import SourceFile
-from flux_upgrade.snapshot.kustomize_files import read
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.passages import ENDS
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, objects
 
 SUFFIXES = (".yaml", ".yml", ".json", *ENDS)
@@ -24,16 +23,16 @@ _VERIFY = (("spec", "verify"), *(("spec", "verify", field) for field in ("provid
 _SYNC = (("spec", "sync", "ref"), ("spec", "sync", "url"))
 
 
-def files_of(tree: Tree) -> Iterator[SourceFile]:
+def files_of(tree: Snapshot) -> Iterator[File]:
     """The files of a tree that may hold references, or patches of them."""
     for path in tree.named(SUFFIXES):
-        content = read(tree, path) or b""
+        content = tree.content(path) or b""
         if len(content) <= _MOST and any(mark in content for mark in (b"oci://", *_BESIDE)):
-            yield SourceFile(path, content)
+            yield File(path, content)
 
 
 def references_in(
-    files: Sequence[SourceFile], address: Address, patch_files: Collection[str]
+    files: Sequence[File], address: Address, patch_files: Collection[str]
 ) -> tuple[ArtifactReference, ...]:
     """In the order of the files. ``patch_files``: what kustomizations call patches."""
     found = tuple(

@@ -13,16 +13,17 @@ from flux_upgrade.pins.context import OwnArtifacts, PinContext
 from flux_upgrade.pins.formats.readings import unknown_pin
 from flux_upgrade.pins.objects.flux_manifests_reference import NO_SEMVER, SUSPENDED, not_served
 from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
+from flux_upgrade.pins.pin import Pin, PinChange, PinState
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.snapshot.file import File
 
 NAME = "artifact"
 _SELECTIVE = "spec.layerSelector is set: check that it selects the first layer, which is the only one that changes"
 _PIN_IT = "set a tag or digest if flux-upgrade should update it"
 
 
-def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """None: a run about an artifact reads its references itself, see ``pins_of``."""
     del files, context
     return iter(())

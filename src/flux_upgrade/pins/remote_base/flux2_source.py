@@ -11,7 +11,8 @@ from flux_upgrade.model.text import line_of
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import flux2_repository, ranges
 from flux_upgrade.pins.formats.readings import TEMPLATE, Reading, floating, unknown, unknown_pin
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Value, is_variable, objects, readable
 
 _SOURCE = "source.toolkit.fluxcd.io/"
@@ -27,7 +28,7 @@ Key = tuple[str, str]  # Namespace and name
 
 
 class _Flux2Source(NamedTuple):
-    file: SourceFile
+    file: File
     found: Object
     reference: flux2_repository.RepositoryReference
 
@@ -41,7 +42,7 @@ class _Flux2Source(NamedTuple):
         return next((each for each in _FIELDS if self.found.text_at("spec", "ref", each)), "")
 
 
-def find(files: Sequence[SourceFile], kind: str, context: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[File], kind: str, context: PinContext) -> Iterator[Pin]:
     """A pin for each, for each patch of one, and for each in a template."""
     for file in files:
         yield from _broken(file, kind)
@@ -68,7 +69,7 @@ def change_range(pin: Pin, value: Value, target: str) -> PinChange:
     return PinChange((value.replaced(new),), pin.raw.replace(value.text, new))
 
 
-def _broken(file: SourceFile, kind: str) -> Iterator[Pin]:
+def _broken(file: File, kind: str) -> Iterator[Pin]:
     if b"GitRepository" not in file.content or b"flux2" not in file.content.lower():
         return
     for each in objects(file.content):
@@ -80,7 +81,7 @@ def _broken(file: SourceFile, kind: str) -> Iterator[Pin]:
                     yield unknown_pin(file, kind, (line, "GitRepository, spec.url", ""), *TEMPLATE)
 
 
-def _sources(file: SourceFile) -> Iterator[_Flux2Source]:
+def _sources(file: File) -> Iterator[_Flux2Source]:
     if b"GitRepository" not in file.content or b"flux2" not in file.content.lower():
         return
     for found in readable(file.content):
@@ -91,7 +92,7 @@ def _sources(file: SourceFile) -> Iterator[_Flux2Source]:
             yield _Flux2Source(file, found, reference)
 
 
-def _paths(files: Sequence[SourceFile]) -> Mapping[Key, list[str]]:
+def _paths(files: Sequence[File]) -> Mapping[Key, list[str]]:
     """What Flux Kustomizations take from each GitRepository."""
     paths: dict[Key, list[str]] = {}
     for file in files:
@@ -164,7 +165,7 @@ def _range(text: str, context: PinContext) -> Reading:
     return Reading(PinState.RANGE, newest)
 
 
-def _patches(file: SourceFile, sources: set[Key], kind: str) -> Iterator[Pin]:
+def _patches(file: File, sources: set[Key], kind: str) -> Iterator[Pin]:
     if b"GitRepository" not in file.content:
         return
     for found in readable(file.content):
@@ -177,9 +178,7 @@ def _patches(file: SourceFile, sources: set[Key], kind: str) -> Iterator[Pin]:
                 yield from _inline_patch(file, found, entry, sources, kind)
 
 
-def _inline_patch(
-    file: SourceFile, found: Object, at: tuple[str | int, ...], sources: set[Key], kind: str
-) -> Iterator[Pin]:
+def _inline_patch(file: File, found: Object, at: tuple[str | int, ...], sources: set[Key], kind: str) -> Iterator[Pin]:
     text = found.text_at(*at, "patch")
     if _CHANGES_REF.search(text) is None:
         return
@@ -191,7 +190,7 @@ def _inline_patch(
         yield _patch(file, found.line_at(*at, "patch"), ("", name), kind)
 
 
-def _patch(file: SourceFile, line: int, key: Key, kind: str) -> Pin:
+def _patch(file: File, line: int, key: Key, kind: str) -> Pin:
     return unknown_pin(
         file,
         kind,

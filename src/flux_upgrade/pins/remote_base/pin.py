@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import flux2_repository
 from flux_upgrade.pins.formats.readings import TEMPLATE, Reading, floating, unknown, unknown_pin
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, SourceFile
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role
 from flux_upgrade.pins.remote_base import flux2_source
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import NAMES, TEMPLATES
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Value, objects
 
@@ -28,7 +29,7 @@ _IN_TEXT = re.compile(r"[^\s\"'#]{0,80}fluxcd/flux2(?:\{\{.{0,200}?\}\}|[^\s'\"#
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 
 
-def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every reference to Flux's repository, and every GitRepository on it."""
     for file in files:
         if b"flux2" in file.content.lower():
@@ -44,7 +45,7 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     return flux2_repository.change_tag(pin, target)
 
 
-def _in_file(file: SourceFile) -> Iterator[Pin]:
+def _in_file(file: File) -> Iterator[Pin]:
     name = file.path.rpartition("/")[2]
     for each in objects(file.content):
         if isinstance(each, BrokenDocument):
@@ -62,7 +63,7 @@ def _is_kustomization(found: Object, name: str) -> bool:
     return is_kind and (group == "kustomize.config.k8s.io" or (name in NAMES and not group))
 
 
-def _in_object(file: SourceFile, found: Object) -> Iterator[Pin]:
+def _in_object(file: File, found: Object) -> Iterator[Pin]:
     for field in (*_BUILT, *_BESIDE):
         for built in found.scalars(field):
             yield from _pin(file, field, built)
@@ -76,7 +77,7 @@ def _in_object(file: SourceFile, found: Object) -> Iterator[Pin]:
             yield from _pin(file, "patches", value)
 
 
-def _pin(file: SourceFile, field: str, value: Value) -> Iterator[Pin]:
+def _pin(file: File, field: str, value: Value) -> Iterator[Pin]:
     reference = flux2_repository.parse(value.text)
     if reference is None or not (reference.is_flux2 or (reference.is_copy and reference.installs)):
         return
@@ -112,7 +113,7 @@ def _reading(path: str, reference: flux2_repository.RepositoryReference) -> Read
     return reading
 
 
-def _in_template(file: SourceFile, broken: BrokenDocument) -> Iterator[Pin]:
+def _in_template(file: File, broken: BrokenDocument) -> Iterator[Pin]:
     for line, text in enumerate(broken.text.split("\n"), broken.line):
         for match in _IN_TEXT.finditer(_COMMENT.sub("", text)):
             reference = flux2_repository.parse(match[0])

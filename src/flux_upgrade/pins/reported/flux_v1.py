@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from flux_upgrade.model.text import decoded
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.readings import never_changed
-from flux_upgrade.pins.pin import Pin, SourceFile, reported_pin
+from flux_upgrade.pins.pin import Pin, reported_pin
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.passages import whole
 from flux_upgrade.snapshot.yaml_places import Object, Step, readable
 
@@ -39,7 +40,7 @@ _CONTAINERS: tuple[tuple[Step, ...], ...] = (
 )
 
 
-def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every image, chart and object of theirs. The HelmReleases, perhaps hundreds, are one pin."""
     del context
     releases: list[Pin] = []
@@ -59,7 +60,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
         yield releases[0]._replace(remarks=(remark,))
 
 
-def _images(file: SourceFile, found: Object) -> Iterator[Pin]:
+def _images(file: File, found: Object) -> Iterator[Pin]:
     for above in _CONTAINERS:
         for field in ("initContainers", "containers"):
             for at in found.entries(*above, field):
@@ -72,19 +73,19 @@ def _images(file: SourceFile, found: Object) -> Iterator[Pin]:
                 yield _pin(file, value.line, where, match[2] or "", hint)
 
 
-def _release(file: SourceFile, found: Object) -> Iterator[Pin]:
+def _release(file: File, found: Object) -> Iterator[Pin]:
     is_release = found.text_at("kind") in ("HelmRelease", "FluxHelmRelease")
     if is_release and found.text_at("apiVersion").startswith(_GROUPS):
         line = found.line_at("apiVersion")
         yield _pin(file, line, f"{found.called()} of the Helm Operator", found.text_at("apiVersion"), _HELM)
 
 
-def _charts(file: SourceFile) -> Iterator[Pin]:
+def _charts(file: File) -> Iterator[Pin]:
     passage = whole(decoded(file.content))
     for match in _CHARTS.finditer(passage.text):
         line = passage.line(match.start(1))
         yield _pin(file, line, "Helm repository of Flux v1 and the Helm Operator", match[1], _FLUX)
 
 
-def _pin(file: SourceFile, line: int, where: str, written: str, hint: str) -> Pin:
+def _pin(file: File, line: int, where: str, written: str, hint: str) -> Pin:
     return reported_pin(file, NAME, (line, where, written), REASON, hint)

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import Tree
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.flux2_repository import judge, parse
 from flux_upgrade.pins.formats.readings import never_changed
 from flux_upgrade.pins.objects import argo_values
-from flux_upgrade.pins.pin import Pin, PinState, SourceFile, reported_pin
+from flux_upgrade.pins.pin import Pin, PinState, reported_pin
+from flux_upgrade.snapshot.file import File
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import Object, Step, readable
 
 NAME = "other-installers"
@@ -49,7 +50,7 @@ class _Installer(NamedTuple):
 class _Place(NamedTuple):
     """An object of another system, which may be nested in one of the file."""
 
-    file: SourceFile
+    file: File
     object: Object
     root: tuple[Step, ...]
 
@@ -111,7 +112,7 @@ _INSTALLERS = (
 )
 
 
-def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every object of ``_INSTALLERS`` that installs Flux."""
     for file in files:
         for each in readable(file.content):
@@ -165,7 +166,7 @@ def _filled(path: tuple[str, ...], indices: tuple[int, ...]) -> tuple[Step, ...]
     return tuple(next(left) if step == _EACH else step for step in path)
 
 
-def _pin(place: _Place, installer: _Installer, indices: tuple[int, ...], tree: Tree) -> Pin:
+def _pin(place: _Place, installer: _Installer, indices: tuple[int, ...], tree: Snapshot) -> Pin:
     file, found, root = place
     version = (*root, *_filled(installer.version, indices))
     first = (*root, *_filled(installer.conditions[0][0], indices))

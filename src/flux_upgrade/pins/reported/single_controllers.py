@@ -13,7 +13,8 @@ from flux_upgrade.manifests.images import controlplane_registry
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.flux2_repository import GITHUB, parse
 from flux_upgrade.pins.formats.readings import never_changed
-from flux_upgrade.pins.pin import Pin, SourceFile, reported_pin
+from flux_upgrade.pins.pin import Pin, reported_pin
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import NAMES
 from flux_upgrade.snapshot.yaml_places import Object, Step, readable
 
@@ -34,7 +35,7 @@ _RENAMED = "it takes the image of ControlPlane's distribution, with the tag that
 _KEPT = "keep it: without it, Flux's own image is installed"
 
 
-def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     del context
     for file in files:
         # A vendored manifest has all those marks, and is large.
@@ -51,7 +52,7 @@ def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
             yield from sorted(pins, key=lambda pin: pin.line)
 
 
-def _images(file: SourceFile, found: Object, above: tuple[Step, ...]) -> Iterator[Pin]:
+def _images(file: File, found: Object, above: tuple[Step, ...]) -> Iterator[Pin]:
     for at in found.entries(*above, "images"):
         name = found.text_at(*at, "name")
         match = _NAME.fullmatch(name)
@@ -65,7 +66,7 @@ def _images(file: SourceFile, found: Object, above: tuple[Step, ...]) -> Iterato
                 break
 
 
-def _patches(file: SourceFile, found: Object, above: tuple[Step, ...]) -> Iterator[Pin]:
+def _patches(file: File, found: Object, above: tuple[Step, ...]) -> Iterator[Pin]:
     for at in found.entries(*above, "patches"):
         for match in _IN_PATCH.finditer(re.sub(r"(?m)^[ \t]*#.*$", "", found.text_at(*at, "patch"))):
             pin = _pin(file, found.line_at(*at, "patch"), f"patch of the image of {match[1]}", match[2])
@@ -73,7 +74,7 @@ def _patches(file: SourceFile, found: Object, above: tuple[Step, ...]) -> Iterat
             yield pin._replace(reason=_ENTERPRISE, hint=_LISTED, details=match[0]) if is_enterprise else pin
 
 
-def _remotes(file: SourceFile, found: Object) -> Iterator[Pin]:
+def _remotes(file: File, found: Object) -> Iterator[Pin]:
     for field in ("resources", "bases", "components"):
         for value in found.scalars(field):
             reference = parse(value.text)
@@ -83,5 +84,5 @@ def _remotes(file: SourceFile, found: Object) -> Iterator[Pin]:
                 yield _pin(file, value.line, where, reference.ref or "")
 
 
-def _pin(file: SourceFile, line: int, where: str, written: str) -> Pin:
+def _pin(file: File, line: int, where: str, written: str) -> Pin:
     return reported_pin(file, NAME, (line, where, written), _REASON, _HINT)

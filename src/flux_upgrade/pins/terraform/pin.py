@@ -19,8 +19,9 @@ from flux_upgrade.pins.formats.hcl import Attribute
 from flux_upgrade.pins.formats.readings import Reading, judged, unknown, unknown_pin
 from flux_upgrade.pins.formats.terraform_module import RESOURCE, Module, TerraformBlock, blocks_of, folder_of, one_line
 from flux_upgrade.pins.formats.terraform_values import Modules, Origin
-from flux_upgrade.pins.pin import Pin, PinChange, PinState, SourceFile
+from flux_upgrade.pins.pin import Pin, PinChange, PinState
 from flux_upgrade.pins.terraform import provider, reported
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import Value
 
 NAME = "terraform"
@@ -33,7 +34,7 @@ class _TerraformVersion(NamedTuple):
     module: Module  # Of the resource, whose constraints count; the version may be in another one
 
 
-def find(files: Sequence[SourceFile], context: PinContext) -> Iterator[Pin]:
+def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every resource, and the other ways in which Terraform installs Flux, which are only reported."""
     modules = Modules(context.tree)
     seen: set[tuple[str, int]] = set()
@@ -65,7 +66,7 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     return PinChange((value.replaced(target),), target, tuple(provider.remarks(module, target)))
 
 
-def _pins(file: SourceFile, place: TerraformBlock, modules: Modules) -> Iterator[Pin]:
+def _pins(file: File, place: TerraformBlock, modules: Modules) -> Iterator[Pin]:
     module = modules.of(file.path)
     others = tuple(each for each in module.same(place) if each.is_override != place.is_override)
     folder = _folder((place, *others))
@@ -171,7 +172,7 @@ def _floating(pin: Pin, at: Attribute | None, reason: str, module: Module) -> Pi
     )
 
 
-def _unreadable(file: SourceFile) -> Iterator[Pin]:
+def _unreadable(file: File) -> Iterator[Pin]:
     """A JSON file that is a template, or broken, and yet holds the resource."""
     text = decoded(file.content)
     for match in _KEY.finditer(text):

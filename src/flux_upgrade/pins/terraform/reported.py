@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.hcl import Attribute, Block
 from flux_upgrade.pins.formats.terraform_module import TerraformBlock, folder_of, one_line
-from flux_upgrade.pins.pin import Pin, PinState, SourceFile, reported_pin
+from flux_upgrade.pins.pin import Pin, PinState, reported_pin
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import is_variable
 
 _URL = re.compile(r"https://github\.com/fluxcd/flux2/releases/(?:latest/download|download/([^/]+))/install\.yaml")
 _MIGRATE = "registry.terraform.io/providers/fluxcd/flux/latest/docs/guides/migrating-to-resource"
 
 
-def find(kind: str, file: SourceFile, place: TerraformBlock) -> Iterator[Pin]:
+def find(kind: str, file: File, place: TerraformBlock) -> Iterator[Pin]:
     """What a block names, as pins of ``kind`` that are never changed."""
     block = place.block
     pin = reported_pin(file, kind, (block.line, place.address, ""), "", "")._replace(state=PinState.FLOATING)

@@ -1,0 +1,44 @@
+"""A file of a repository: its bytes and, parsed once, its YAML documents and objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from flux_upgrade.model.errors import Unread
+from flux_upgrade.snapshot import yaml_places
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, is_variable
+
+_LARGE = 256 * 1024  # Bytes; the objects of larger files are not kept
+
+
+@dataclass(frozen=True)
+class File:
+    path: str  # Relative to the root, with `/`
+    content: bytes
+    problems: dict[str, Unread] = field(default_factory=dict, compare=False, repr=False)
+    """Of the snapshot: path → why a document of the file cannot be read."""
+
+    @property
+    def objects(self) -> tuple[Object | BrokenDocument, ...]:
+        """Every mapping of the file, items of Lists by themselves, and the documents that cannot be read."""
+        kept: tuple[Object | BrokenDocument, ...] | None = self.__dict__.get("_objects")
+        if kept is None:
+            kept = yaml_places.objects(self.content)
+            for document in kept:
+                if isinstance(document, BrokenDocument):
+                    self.problems.setdefault(self.path, _reason(document))
+            if len(self.content) <= _LARGE:
+                self.__dict__["_objects"] = kept
+        return kept
+
+    @property
+    def readable(self) -> Iterator[Object]:
+        """The ``objects`` that can be read."""
+        return (each for each in self.objects if isinstance(each, Object))
+
+
+def _reason(document: BrokenDocument) -> Unread:
+    if document.is_rest:
+        return Unread.TOO_MANY_DOCUMENTS
+    return Unread.TEMPLATE if is_variable(document.text) else Unread.BROKEN

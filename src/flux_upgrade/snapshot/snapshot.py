@@ -1,0 +1,134 @@
+"""The files of a repository at one moment: each is opened once, and what was not read is known."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+from flux_upgrade.model.errors import Unread, Unreadable
+from flux_upgrade.model.files import FilesInMemory, FileSource, Listing
+from flux_upgrade.snapshot.file import File
+from flux_upgrade.snapshot.kustomize_files import NAMES, is_kustomization, patches_in
+from flux_upgrade.snapshot.yaml_places import Object
+
+_MOST_KEPT = 64 * 1024 * 1024  # Bytes; past that, only files that mention Flux are kept
+
+
+class Location(NamedTuple):
+    """Where a snapshot is in its checkout."""
+
+    root: str = ""  # The real directory of the checkout; without one, of the snapshot
+    part: str = ""  # Where the snapshot begins below the root: `deploy/`; empty for the root
+    is_file: bool = False  # Whether it is one file, and what that refers to
+    is_checkout: bool = False
+    is_sparse: bool = False  # Whether files of the commit may not be there
+    head: str = ""  # Oid of the commit that is checked out; empty if it is unknown
+
+
+_NOWHERE = Location()
+
+
+class Snapshot:
+    """The files of ``source``. Nothing else lists or opens files of a repository.
+
+    ``repository``: that of the whole repository, if this one is a part of it.
+    """
+
+    def __init__(self, source: FileSource, location: Location = _NOWHERE, repository: Snapshot | None = None) -> None:
+        self.location, self.repository = location, repository or self
+        self._source = source
+        self._contents: dict[str, bytes | Unreadable] = {}
+        self._files: dict[str, File] = {}
+        self._problems: dict[str, Unread] = {}
+        self._kept = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has all files of the repository."""
+        return self.repository is self and not self.location.is_sparse
+
+    def candidates(self) -> Iterator[str]:
+        """Paths of the YAML files, sorted. A directory that cannot be listed is one: reading it says why."""
+        return iter(self._listing.candidates)
+
+    def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
+        """Paths of the files of any size and content whose names end with one of ``suffixes``, sorted."""
+        return (path for path in self._listing.files if path.endswith(suffixes))
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file. Raises Unreadable."""
+        content = self._contents.get(path)
+        if content is None:
+            content = self._opened(path)
+        if isinstance(content, Unreadable):
+            raise content.with_traceback(None)
+        return content
+
+    def file(self, path: str) -> File:
+        """Return a file. Raises Unreadable."""
+        known = self._files.get(path)
+        if known is None:
+            known = File(path, self.read(path), self._problems)
+            if path in self._contents:
+                self._files[path] = known
+        return known
+
+    def at(self, path: str) -> File | None:
+        """Return a file; None if it is absent, or not read: ``unread`` has the reason then. Of an empty path, None."""
+        try:
+            return self.file(path) if path else None
+        except Unreadable:
+            return None
+
+    def content(self, path: str) -> bytes | None:
+        """As ``at``."""
+        file = self.at(path)
+        return None if file is None else file.content
+
+    @property
+    def unread(self) -> Mapping[str, Unread]:
+        """Path → why a file, or a document of it, was not read, of all that was asked for so far."""
+        refused = {path: each.why for path, each in self._contents.items() if isinstance(each, Unreadable)}
+        if self.location.is_sparse:
+            refused = {path: Unread.NOT_CHECKED_OUT if why is Unread.ABSENT else why for path, why in refused.items()}
+        return {path: why for path, why in refused.items() if why is not Unread.ABSENT} | self._problems
+
+    @cached_property
+    def kustomizations(self) -> tuple[tuple[File, Object], ...]:
+        """All kustomizations, each with its file, in the order of the paths."""
+        files = filter(None, map(self.at, self.named(NAMES)))
+        return tuple((file, each) for file in files for each in file.readable if is_kustomization(file.path, each))
+
+    @cached_property
+    def patch_files(self) -> frozenset[str]:
+        """Paths of the files that a kustomization takes for patches."""
+        files = (file for file in map(self.at, self.named(NAMES)) if file is not None and b"patch" in file.content)
+        return frozenset(
+            path
+            for file in files
+            for each in file.readable
+            if is_kustomization(file.path, each)
+            for path in patches_in(posixpath.dirname(file.path), each)
+        )
+
+    @cached_property
+    def _listing(self) -> Listing:
+        return self._source.listing()
+
+    def _opened(self, path: str) -> bytes | Unreadable:
+        try:
+            content = self._source.read(path)
+        except Unreadable as error:
+            self._contents[path] = error
+            return error
+        if self._kept <= _MOST_KEPT or b"flux" in content:
+            self._kept += len(content)
+            self._contents[path] = content
+        return content
+
+
+def in_memory(files: Mapping[str, bytes]) -> Snapshot:
+    """Make a snapshot of path → content."""
+    return Snapshot(FilesInMemory(files))
