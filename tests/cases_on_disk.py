@@ -9,12 +9,14 @@ import shlex
 import shutil
 import subprocess
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from adapters.loopback import Answer, Loopback
 from flux_upgrade import main
+from opened import blobs_read, opened_below, write_git
 from real_parts import require_program
 from txtar import Archive, read
 
@@ -94,6 +96,8 @@ class Run:
     exit_code: int
     out: str
     err: str
+    reads: Mapping[str, int] = field(default_factory=dict, compare=False)
+    """File of the tree, or object id of a blob that Git read → how often it was read."""
 
     def transcript(self) -> str:
         shown = f"$ {' '.join((COMMAND, *self.args))}\n{self.out}"
@@ -121,7 +125,8 @@ class StagedTree:
         # The commands that a report shows allow it again.
         shown = (text.replace(f" {allowed}", "") for text in (ran.out, ran.err))
         out, err = (text.replace(self.registry, REGISTRY) for text in shown)
-        return Run(ran.args, ran.exit_code, out, err)
+        blobs = blobs_read(Path(self.path, "git")) if self.path else Counter[str]()
+        return Run(ran.args, ran.exit_code, out, err, {**ran.reads, **blobs})
 
     def files(self) -> dict[str, bytes]:
         """See ``contents``."""
@@ -167,8 +172,8 @@ def _checkout(case: Case, root: Path, folder: Path) -> str:
     """Make the tree a checkout with its history. Returns a PATH with Git alone."""
     git = require_program("git")
     (folder / "bin").mkdir()
-    for name in ("git", "env"):  # which Git is run by
-        (folder / "bin" / name).symlink_to(require_program(name))
+    (folder / "bin" / "env").symlink_to(require_program("env"))  # which Git is run by
+    write_git(folder / "bin" / "git", git, require_program("tee"))
 
     def run(command: str, work_tree: Path, date: str) -> None:
         env = {
@@ -197,13 +202,13 @@ def run_in(root: Path, releases: Path, args: Sequence[str], *, path: str = "", m
     out, err = io.BytesIO(), io.StringIO()
     # `config` has nothing to do with releases.
     argv = [*args, *more, *(() if args[0] == "config" else ("--release-source", str(releases)))]
-    with contextlib.chdir(root):
+    with opened_below(root) as reads, contextlib.chdir(root):
         # No cache, no token, no flux on PATH.
         code = main.run(argv, {"PATH": path} if path else {}, out, err)
     texts = (text.replace(str(releases), "<source>") for text in (out.getvalue().decode(), err.getvalue()))
     # The commands that a report shows name the source again.
-    shown = (text.replace(" --release-source=<source>", "") for text in texts)
-    return Run(args, code, *shown)
+    shown, errors = (text.replace(" --release-source=<source>", "") for text in texts)
+    return Run(args, code, shown, errors, reads)
 
 
 def write_tree(root: Path, files: Mapping[str, bytes]) -> Path:
