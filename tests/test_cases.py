@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 import txtar
 from cases_on_disk import PATHS, read_case, staged
+from opened import repeated
 
 
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in PATHS])
@@ -29,10 +31,19 @@ def test_a_command_prints_its_report_and_writes_its_files_once(
         assert files == case.after
         assert path.read_text() == txtar.render(found), "is not laid out as --update-golden does"
 
+        read_again = repeated(inspected.reads) | repeated(ran.reads, changed(case.before, files))
         for _ in range(case.runs - 1):
             before, ran = tree.files(), tree.run(case.args)
             assert tree.files() != before
+            read_again |= repeated(ran.reads, changed(before, tree.files()))
         files, again = tree.files(), tree.run(case.args)
         assert tree.files() == files
         assert again.exit_code == ran.exit_code
         assert "· written" not in again.out
+        read_again |= repeated(again.reads)
+        assert not read_again, "is read more than once in a run"
+
+
+def changed(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> set[str]:
+    """The paths of the files that a command writes."""
+    return {path for path, content in after.items() if before.get(path) != content}
