@@ -56,9 +56,10 @@ def _log(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def repeated(reads: Mapping[str, int], written: Iterable[str] = ()) -> dict[str, int]:
-    """What is read more than once. A file that is ``written`` is compared once more before it is replaced."""
+    """What is read more than once. A file that is ``written`` is compared twice: before the first file of a run is
+    staged, and before it is itself replaced."""
     compared = frozenset(written)
-    return {name: count for name, count in reads.items() if count > 1 + (name in compared)}
+    return {name: count for name, count in reads.items() if count > 1 + 2 * (name in compared)}
 
 
 def write_git(program: Path, git: str, tee: str) -> None:
