@@ -254,7 +254,8 @@ def _merged(mine: Document, base: Document, target: Document, conflicts: list[Co
     current: Node = clone(mine.node)
     spec = child(current, "spec") if isinstance(current, MappingNode) else None
     if isinstance(spec, MappingNode):
-        spec.value = [(key, value) for key, value in spec.value if key.value not in _GONE]
+        copy: Any = spec  # `current` is no node of a document, which must not be changed
+        copy.value = [(key, value) for key, value in spec.value if key.value not in _GONE]
     merge = Merge(mine.key)
     text = serialize(merge.merge(base.node, current, target.node))
     conflicts += merge.conflicts

@@ -19,7 +19,8 @@ _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 def represent(data: Any) -> Node:
     """Plain values as nodes, to compare them as such."""
-    node: Node = yaml.representer.SafeRepresenter(sort_keys=False).represent_data(data)
+    representer: Any = yaml.representer.SafeRepresenter(sort_keys=False)
+    node: Node = representer.represent_data(data)
     return node
 
 

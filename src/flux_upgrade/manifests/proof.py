@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 from flux_upgrade.manifests.comments import extract
 from flux_upgrade.manifests.documents import Document, Manifest, ObjectKey, parse
@@ -159,7 +160,7 @@ def normalized(key: ObjectKey, document: Document, controllers: tuple[Controller
     for controller in controllers:
         if key.kind == "Deployment" and controller.name == key.name:
             node: Node = clone(document.node)
-            image = image_node(node, controller.name)
+            image: Any = image_node(node, controller.name)  # Of the copy, which may be changed
             if image is not None:
                 image.value = str(controller.carried)
             return node

@@ -163,9 +163,9 @@ class Object:
             return None
         return self.document.value(node, is_shared=is_shared)
 
-    def identity(self, *path: Step) -> int:
+    def identity(self, *path: Step) -> tuple[int, int]:
         """The same for whatever is one thing in the document, as by an alias; while the document is kept."""
-        return id(self._walk(path)[0])
+        return id(self.document), id(self._walk(path)[0])
 
     def has(self, *path: Step) -> bool:
         return self._walk(path)[0] is not None

@@ -67,7 +67,7 @@ class Structure:
         self.broken: list[UnreadableSpan] = []
         self._path, self._groups, self._leaves_out = path, groups, leaves_out
         self._starts = [each.start for each in mentions]
-        self._seen: dict[int, Node] = {}
+        self._seen: set[tuple[int, int]] = set()  # Shared nodes, each with the offset of its document
         self._waiting: list[_PendingNode] = []  # what comes first in the file is put in last
         self._read(documents_of(content), NodeContext((), role, Subject()))
         while self._waiting:
@@ -99,9 +99,10 @@ class Structure:
         if not spot.is_promising and not self._of(spot, node):
             return
         if id(node) in spot.document.shared:
-            if id(node) in self._seen:
+            seen = spot.document.offset(0), id(node)
+            if seen in self._seen:
                 return
-            self._seen[id(node)] = node
+            self._seen.add(seen)
             spot = spot._replace(is_shared=True)
         if isinstance(node, MappingNode):
             self._mapping(spot, node)

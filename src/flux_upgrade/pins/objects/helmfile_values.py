@@ -66,8 +66,8 @@ class HelmfileValues:
         self._left = _MOST_FOUND
         self._files: dict[tuple[str, str], _Read] = {}
         self._matching: dict[str, list[_Read]] = {}  # By templated paths
-        self._lists: dict[int, dict[str, int]] = {}  # Of names and values
-        self._templates: dict[int, bool] = {}  # Whether a mapping has actions
+        self._lists: dict[tuple[int, int], dict[str, int]] = {}  # Of names and values
+        self._templates: dict[tuple[int, int], bool] = {}  # Whether a mapping has actions
 
     def distributions(self, release: HelmfileRelease) -> Iterator[Distribution]:
         """One for each file that a templated name, like ``values/{{ .Environment.Name }}.yaml``, may match."""
