@@ -18,6 +18,7 @@ from flux_upgrade.model.text import TextEdit, decoded
 from flux_upgrade.snapshot.passages import Passage, whole
 
 _SEPARATOR = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_CONTENT = re.compile(r"^[^\S\n]*+[^\s#]", re.MULTILINE)  # A line that is neither blank nor a comment
 _VARIABLE = re.compile(r"\$\{|\$\(|\{\{|<<|\{%|<%|@@|%\(|%\{|\$[A-Za-z_]")
 """How templates and substitutions begin: Flux's, kustomize's, Helm's, GitHub's, Jinja's, ERB's,
 Terraform's."""
@@ -249,9 +250,8 @@ def objects(content: bytes) -> tuple[Object | BrokenDocument, ...]:
     return tuple(each for document in documents_of(content) for each in objects_of(document))
 
 
-@lru_cache(maxsize=8)
 def documents_of(content: bytes) -> tuple[YamlDocument, ...]:
-    """The ``documents`` of a file. Kept for a while, so that each is composed once."""
+    """The ``documents`` of a file."""
     return tuple(documents(whole(decoded(content))))
 
 
@@ -279,7 +279,7 @@ def documents(passage: Passage) -> Iterator[YamlDocument]:
             return
         end = match.start() if match else len(text)
         begin = position + text.startswith("\ufeff", position)
-        if any(row.strip() and not row.lstrip().startswith("#") for row in text[begin:end].split("\n")):
+        if _CONTENT.search(text[begin:end]):
             yield YamlDocument(passage, begin, end)
         position = match.end() if match else end
 
