@@ -14,7 +14,7 @@ from typing import Any
 
 _NO_READ = os.O_WRONLY | os.O_RDWR | getattr(os, "O_DIRECTORY", 0)
 _roots: dict[int, str] = {}
-"""Descriptor of a log → the folder, with ``/``, whose files are logged."""
+"""Descriptor of a log → the directory, with ``/``, whose files are logged."""
 
 
 @contextlib.contextmanager
@@ -38,7 +38,7 @@ def opened_below(root: Path) -> Iterator[Counter[str]]:
 
 @functools.cache
 def _install() -> None:
-    """Once in a process: an audit hook cannot be removed."""
+    """Install the audit hook, once in a process: it cannot be removed."""
     sys.addaudithook(_log)
 
 
@@ -56,8 +56,10 @@ def _log(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def repeated(reads: Mapping[str, int], written: Iterable[str] = ()) -> dict[str, int]:
-    """What is read more than once. A file that is ``written`` is compared twice: before the first file of a run is
-    staged, and before it is itself replaced."""
+    """Return what is read more than once.
+
+    A file that is ``written`` is compared twice: before the first file of a run is staged, and before it is replaced.
+    """
     compared = frozenset(written)
     return {name: count for name, count in reads.items() if count > 1 + 2 * (name in compared)}
 
@@ -75,7 +77,7 @@ def write_git(program: Path, git: str, tee: str) -> None:
 
 
 def blobs_read(program: Path) -> Counter[str]:
-    """How often the ``git`` of ``write_git`` was asked for a blob since the last call."""
+    """Count how often the ``git`` of ``write_git`` was asked for a blob since the last call."""
     log = _blob_log(program)
     asked = log.read_text().split() if log.exists() else []
     log.unlink(missing_ok=True)

@@ -45,5 +45,5 @@ def test_a_command_prints_its_report_and_writes_its_files_once(
 
 
 def changed(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> set[str]:
-    """The paths of the files that a command writes."""
+    """Find the paths of the files that a command writes."""
     return {path for path, content in after.items() if before.get(path) != content}

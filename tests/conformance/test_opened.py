@@ -16,7 +16,7 @@ from real_parts import require_shared
 pytestmark = pytest.mark.real_part("shared data")
 
 LARGEST = "wahooli+gitops-repo"
-"""Of the repositories in the shared data, the one with the most files."""
+"""The repository in the shared data with the most files."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What counts as a read, in the tests that hold how often a file is read."""
+"""Reads that count, in the tests that hold how often a file is read."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_an_absent_file_is_unread_only_in_a_sparse_checkout() -> None:
         (b"a: [\n", Unread.BROKEN),
         (b"a: {{ if x }}\n", Unread.TEMPLATE),
         (b"---\na: 1\n" * 2_001, Unread.TOO_MANY_DOCUMENTS),
-        # Objects of larger files are not kept, and what cannot be read is known all the same.
+        # Objects of larger files are not kept, but what cannot be read is known.
         (b"# " + b"x" * 300_000 + b"\na: [\n", Unread.BROKEN),
     ],
 )
@@ -135,15 +135,15 @@ READS = frozenset({"scandir", "listdir", "os.walk", "glob", "rglob", "iterdir", 
 
 
 def called(node: ast.Call) -> str:
-    """The name of a function or a method; ``os.walk``, where ``walk`` alone may be any."""
+    """Return the name of a function or a method; ``os.walk``: other things have a ``walk``, too."""
     if isinstance(node.func, ast.Attribute):
-        of = node.func.value.id if isinstance(node.func.value, ast.Name) else ""
-        return f"os.{node.func.attr}" if (of, node.func.attr) == ("os", "walk") else f".{node.func.attr}"
+        owner = node.func.value.id if isinstance(node.func.value, ast.Name) else ""
+        return f"os.{node.func.attr}" if (owner, node.func.attr) == ("os", "walk") else f".{node.func.attr}"
     return getattr(node.func, "id", "")
 
 
 def test_nothing_else_opens_or_lists_files() -> None:
-    """Adapters do; of the others, only a snapshot asks a source for its files."""
+    # Adapters do; of the others, only a snapshot asks a source for its files.
     readers = set()
     for path in SOURCE.rglob("*.py"):
         name, calls = path.relative_to(SOURCE).as_posix(), ast.walk(ast.parse(path.read_text()))

@@ -12,7 +12,7 @@ from flux_upgrade.impact.api_uses.scan import find
 from flux_upgrade.manifests.nodes import MappingNode, Node, SequenceNode, compose
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import edited
-from flux_upgrade.pins.formats.yaml_places import BrokenDocument, documents_of, objects, readable
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, documents_of, objects, readable
 
 DOCUMENT = "\nmetadata:\n  name: flux\nspec:\n  version: 2.8.x\n"
 BROKEN = "\nkind: A\nkind: B\n"
@@ -21,10 +21,10 @@ LARGE = 300_000  # Characters
 
 
 def _changed(content: bytes) -> tuple[list[int], bytes]:
-    """The lines of the versions, and the file with all of them replaced."""
+    """Return the lines of the versions, and the file with all of them replaced."""
     values = [each.at("spec", "version") for each in readable(content)]
-    found = [value for value in values if value is not None]
-    return [value.line for value in found], edited(content, [value.replaced("2.9.x") for value in found])
+    stated = [value for value in values if value is not None]
+    return [value.line for value in stated], edited(content, [value.replaced("2.9.x") for value in stated])
 
 
 def _one(text: str) -> MappingNode:
@@ -79,9 +79,9 @@ def test_identities_of_equal_documents() -> None:
 
 
 def test_errors_of_equal_documents() -> None:
-    found = objects(f"---{BROKEN}---{BROKEN}".encode())
+    entries = objects(f"---{BROKEN}---{BROKEN}".encode())
     message = "the key 'kind' is given twice"
-    assert [(each.line, each.message) for each in found if isinstance(each, BrokenDocument)] == [
+    assert [(each.line, each.message) for each in entries if isinstance(each, BrokenDocument)] == [
         (1, f"line 3: {message}"),
         (4, f"line 6: {message}"),
     ]

@@ -275,8 +275,8 @@ def build_snapshot(path: str) -> Snapshot:
     )
     if not part and not is_file:
         return Snapshot(Directory(path), location)
-    repository = Snapshot(Directory(place.root), location)
     source = Directory(path, lambda name: repository.read(part + name))
+    repository = Snapshot(Directory(place.root), location)
     return Snapshot(source, location._replace(part=part, is_file=is_file), repository)
 
 

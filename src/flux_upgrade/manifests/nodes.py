@@ -68,7 +68,7 @@ class _Recent:
         self._nodes = OrderedDict[str, Node]()
         self._size = 0
 
-    def keep(self, text: str, node: Node) -> None:
+    def remember(self, text: str, node: Node) -> None:
         if text in self._nodes:
             self._nodes.move_to_end(text)
         elif len(text) <= _LARGEST:
@@ -91,7 +91,7 @@ def compose(text: str, line: int = 1) -> Node:
     node: Node | None = _in_use.get(text)
     if node is None:
         node = _in_use[text] = composed(text, line)
-    _recent.keep(text, node)
+    _recent.remember(text, node)
     return node
 
 

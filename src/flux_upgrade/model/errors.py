@@ -78,7 +78,7 @@ class NothingFound(FluxUpgradeError, exit_code=ExitCode.NOTHING_FOUND, slug="not
 
 
 class Unread(StrEnum):
-    """Why a file, or a part of it, was not read."""
+    """Reasons why a file, or a part of it, was not read."""
 
     ABSENT = "it does not exist"
     TOO_LARGE = "it is too large"

@@ -20,10 +20,10 @@ class Listing(NamedTuple):
 
 
 class FileSource(Protocol):
-    """Where the files of a snapshot are: a directory, a commit, an artifact's layer, memory."""
+    """The files of a directory, a commit, an artifact's layer, or memory."""
 
     def listing(self) -> Listing:
-        """List all files, except in directories that hold other people's files, such as ``node_modules``."""
+        """List all files, except in directories that other programs fill, such as ``node_modules``."""
 
     def read(self, path: str) -> bytes:
         """Read a file from the beginning to the end, whether it is listed or not. Raises Unreadable."""

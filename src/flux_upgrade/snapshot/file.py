@@ -17,7 +17,7 @@ class File:
     path: str  # Relative to the root, with `/`
     content: bytes
     problems: dict[str, Unread] = field(default_factory=dict, compare=False, repr=False)
-    """Of the snapshot: path → why a document of the file cannot be read."""
+    """Path → why a document of the file cannot be read; one mapping for the files of a snapshot."""
 
     @property
     def objects(self) -> tuple[Object | BrokenDocument, ...]:

@@ -17,10 +17,10 @@ _MOST_KEPT = 64 * 1024 * 1024  # Bytes; past that, only files that mention Flux 
 
 
 class Location(NamedTuple):
-    """Where a snapshot is in its checkout."""
+    """The place of a snapshot in its checkout."""
 
     root: str = ""  # The real directory of the checkout; without one, of the snapshot
-    part: str = ""  # Where the snapshot begins below the root: `deploy/`; empty for the root
+    part: str = ""  # Path from the root to the snapshot: `deploy/`; empty for the root
     is_file: bool = False  # Whether it is one file, and what that refers to
     is_checkout: bool = False
     is_sparse: bool = False  # Whether files of the commit may not be there
@@ -83,7 +83,7 @@ class Snapshot:
             return None
 
     def content(self, path: str) -> bytes | None:
-        """As ``at``."""
+        """Return the content of a file; None as in ``at``."""
         file = self.at(path)
         return None if file is None else file.content
 
@@ -108,9 +108,9 @@ class Snapshot:
         return frozenset(
             path
             for file in files
-            for each in file.readable
-            if is_kustomization(file.path, each)
-            for path in patches_in(posixpath.dirname(file.path), each)
+            for kustomization in file.readable
+            if is_kustomization(file.path, kustomization)
+            for path in patches_in(posixpath.dirname(file.path), kustomization)
         )
 
     @cached_property

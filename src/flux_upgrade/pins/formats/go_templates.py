@@ -48,6 +48,7 @@ def _depths(content: bytes) -> tuple[list[int], list[int]]:
     return lines, depths
 
 
+@lru_cache(maxsize=8)
 def objects(content: bytes) -> tuple[Object | BrokenDocument, ...]:
     """As ``yaml_places.objects``, of a file that may be a template."""
     found = yaml_places.objects(content)
