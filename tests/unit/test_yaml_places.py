@@ -23,8 +23,8 @@ LARGE = 300_000  # Characters
 def _changed(content: bytes) -> tuple[list[int], bytes]:
     """Return the lines of the versions, and the file with all of them replaced."""
     values = [each.at("spec", "version") for each in readable(content)]
-    stated = [value for value in values if value is not None]
-    return [value.line for value in stated], edited(content, [value.replaced("2.9.x") for value in stated])
+    versions = [value for value in values if value is not None]
+    return [value.line for value in versions], edited(content, [value.replaced("2.9.x") for value in versions])
 
 
 def _one(text: str) -> MappingNode:
