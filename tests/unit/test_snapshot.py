@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import ast
 import os
+import subprocess
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from flux_upgrade.adapters.local.files import MAX_FILE, Directory
 from flux_upgrade.commands.wiring import build_snapshot
+from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import Unread, Unreadable
 from flux_upgrade.model.files import FilesInMemory, Listing
+from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.snapshot.snapshot import Location, Snapshot, in_memory
 from memory import MemoryTree
+from real_parts import require_program
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "flux_upgrade"
 SYNC = b"apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps}\n"
@@ -128,6 +133,42 @@ def test_past_64_mib_only_files_that_mention_flux_are_kept() -> None:
         for path in files.candidates():
             files.file(path)
     assert source.reads == {"a.yaml": 1, "b.yaml": 2, "flux.yaml": 1}
+
+
+def sync(branch: str) -> bytes:
+    return f"kind: GitRepository\nspec:\n  ref: {{branch: {branch}}}\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("branches", "followed"),
+    [
+        ([], Unknown("no gotk-sync.yaml has a branch")),
+        (["main", "main"], "main"),
+        (["main", "next"], Unknown("clusters follow different branches: main, next")),
+    ],
+)
+def test_the_branch_that_flux_follows(branches: list[str], followed: str | Unknown) -> None:
+    files = {f"clusters/{index}/gotk-sync.yaml": sync(branch) for index, branch in enumerate(branches)}
+    assert in_memory(files | {"apps/source.yaml": sync("other")}).followed_branch == followed
+
+
+def test_what_is_uncommitted(tmp_path: Path) -> None:
+    git = partial(subprocess.run, check=True, cwd=tmp_path)
+    git([require_program("git"), "init", "-q"])
+    for name in ("same.yaml", "changed.yaml", "gone.yaml"):
+        (tmp_path / name).write_text("a: 1\n")
+    git([require_program("git"), "add", "."])
+    git([require_program("git"), "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "first"])
+    (tmp_path / "changed.yaml").write_text("a: 2\n")
+    (tmp_path / "gone.yaml").unlink()
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "ä b.yaml").write_text("a: 1\n")
+    environment = Environment(search_path=os.path.dirname(require_program("git")))
+    files = build_snapshot(str(tmp_path / "new"), environment)
+    assert files.uncommitted == frozenset({"changed.yaml", "gone.yaml", "new/ä b.yaml"})
+    assert build_snapshot(str(tmp_path)).uncommitted == Unknown("Git was not asked")
+    (tmp_path / ".git" / "HEAD").write_text("broken")
+    assert isinstance(build_snapshot(str(tmp_path), environment).uncommitted, Unknown)
 
 
 READS = frozenset({"scandir", "listdir", "os.walk", "glob", "rglob", "iterdir", "read_bytes", "read_text", "open"})

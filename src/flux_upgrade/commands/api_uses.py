@@ -70,7 +70,7 @@ def read_api_uses(
 
     Raises UsageError, InvalidConfig, ReleaseNotFound, SourceUnavailable.
     """
-    snapshot = build_snapshot(options.path)
+    snapshot = build_snapshot(options.path, environment)
     repository, part = snapshot.repository, snapshot.location.part
     config = build_config(environment, snapshot, governing=options.governing)
     source = build_releases(environment, options.release_source)

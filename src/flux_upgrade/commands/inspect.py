@@ -32,7 +32,7 @@ def run(options: InspectOptions, environment: Environment, console: Console) -> 
         if options.graph:
             raise UsageError("--graph is about a repository, not an artifact", hint="name a directory")
         return _artifact(options, options.artifact, environment, console)
-    snapshot = build_snapshot(options.path)
+    snapshot = build_snapshot(options.path, environment)
     repository, part = snapshot.repository, snapshot.location.part
     hosts = partial(build_egress, environment, options, partial(build_config, environment, snapshot))
     context = build_pin_context(environment, snapshot, build_releases(environment, options.release_source), hosts)

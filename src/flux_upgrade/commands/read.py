@@ -58,7 +58,7 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
 
     Raises UsageError, InvalidConfig, NothingFound, SourceUnavailable.
     """
-    snapshot = build_snapshot(options.path)
+    snapshot = build_snapshot(options.path, environment)
     repository, below = snapshot.repository, snapshot.location.part
     uses = used_keys(pull_requests=options.pull_request)
     config = build_config(environment, snapshot, options.config, options.governing, uses)

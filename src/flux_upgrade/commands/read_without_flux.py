@@ -25,7 +25,7 @@ def read_without_flux(options: UpgradeOptions, environment: Environment) -> Inve
 
     None if it may have Flux after all: what was read is a part of it, or not all of its files can be read.
     """
-    snapshot = build_snapshot(options.path)
+    snapshot = build_snapshot(options.path, environment)
     if options.artifact is not None or not snapshot.is_whole or not _is_readable(snapshot):
         return None
     uses = used_keys(pull_requests=options.pull_request)

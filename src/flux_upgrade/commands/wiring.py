@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from flux_upgrade.cli.flags import DEFAULT_SOURCE
 from flux_upgrade.config.environment import GITHUB_API, Environment
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.timing import LostTime, Timing
+from flux_upgrade.model.unknown import Unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -261,8 +263,11 @@ def build_pin_context(
     )
 
 
-def build_snapshot(path: str) -> Snapshot:
-    """Return the files below a path, or one file, as a part of its checkout. Raises UsageError if there is none."""
+def build_snapshot(path: str, environment: Environment | None = None) -> Snapshot:
+    """Return the files below a path, or one file, as a part of its checkout.
+
+    ``environment``: to run Git with; None: Git is not run. Raises UsageError if there is nothing at the path.
+    """
     from flux_upgrade.adapters.git.checkout import find, head_of, is_sparse
     from flux_upgrade.adapters.local.files import Directory
     from flux_upgrade.snapshot.snapshot import Location, Snapshot
@@ -273,11 +278,16 @@ def build_snapshot(path: str) -> Snapshot:
     location = Location(
         place.root, is_checkout=place.is_checkout, is_sparse=is_sparse(place.root), head=head_of(place.root)
     )
+    uncommitted = partial(_uncommitted, environment, place.root)
     if not part and not is_file:
-        return Snapshot(Directory(path), location)
+        return Snapshot(Directory(path), location, uncommitted=uncommitted)
     source = Directory(path, lambda name: repository.read(part + name))
     repository = Snapshot(Directory(place.root), location)
-    return Snapshot(source, location._replace(part=part, is_file=is_file), repository)
+    return Snapshot(source, location._replace(part=part, is_file=is_file), repository, uncommitted)
+
+
+def _uncommitted(environment: Environment | None, root: str) -> frozenset[str] | Unknown:
+    return Unknown("Git was not asked") if environment is None else build_checkout(environment, root).uncommitted()
 
 
 def build_worktree(path: str, *, writes: bool) -> Worktree:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
 from flux_upgrade.model.errors import Unread, Unreadable
 from flux_upgrade.model.files import FilesInMemory, FileSource, Listing
+from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import NAMES, is_kustomization, patches_in
 from flux_upgrade.snapshot.yaml_places import Object
@@ -28,16 +29,25 @@ class Location(NamedTuple):
 
 
 _NOWHERE = Location()
+_SYNCS = ("gotk-sync.yaml", "gotk-sync.yml")
+_NO_BRANCH = "no gotk-sync.yaml has a branch"
 
 
 class Snapshot:
     """The files of ``source``. Nothing else lists or opens files of a repository.
 
-    ``repository``: that of the whole repository, if this one is a part of it.
+    ``repository``: that of the whole repository, if this one is a part of it. ``uncommitted``: asks Git.
     """
 
-    def __init__(self, source: FileSource, location: Location = _NOWHERE, repository: Snapshot | None = None) -> None:
+    def __init__(
+        self,
+        source: FileSource,
+        location: Location = _NOWHERE,
+        repository: Snapshot | None = None,
+        uncommitted: Callable[[], frozenset[str] | Unknown] = frozenset,
+    ) -> None:
         self.location, self.repository = location, repository or self
+        self._uncommitted = uncommitted
         self._source = source
         self._contents: dict[str, bytes | Unreadable] = {}
         self._files: dict[str, File] = {}
@@ -94,6 +104,21 @@ class Snapshot:
         if self.location.is_sparse:
             refused = {path: Unread.NOT_CHECKED_OUT if why is Unread.ABSENT else why for path, why in refused.items()}
         return {path: why for path, why in refused.items() if why is not Unread.ABSENT} | self._problems
+
+    @cached_property
+    def uncommitted(self) -> frozenset[str] | Unknown:
+        """Paths from the root that differ from the commit that is checked out, new files included."""
+        return self._uncommitted()
+
+    @cached_property
+    def followed_branch(self) -> str | Unknown:
+        """The branch that Flux follows, as the sync manifests that `flux bootstrap` writes have it."""
+        files = filter(None, map(self.at, self.named(_SYNCS)))
+        sources = (source for file in files for source in file.readable if source.text_at("kind") == "GitRepository")
+        branches = sorted({source.text_at("spec", "ref", "branch") for source in sources} - {""})
+        if len(branches) == 1:
+            return branches[0]
+        return Unknown(f"clusters follow different branches: {', '.join(branches)}" if branches else _NO_BRANCH)
 
     @cached_property
     def kustomizations(self) -> tuple[tuple[File, Object], ...]:

@@ -14,6 +14,7 @@ from flux_upgrade.adapters.git.git_command import GitCommand, GitResult, Setting
 from flux_upgrade.adapters.local.files import MAX_FILE, read_if_readable
 from flux_upgrade.model.errors import CheckoutDiffers, ForeignCheckout, UsageError
 from flux_upgrade.model.text import one_line
+from flux_upgrade.model.unknown import Unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -168,6 +169,15 @@ class Checkout(GitCommand):
     def head(self) -> str:
         """Oid of the commit that is checked out; empty where there is none."""
         return self.output("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+
+    def uncommitted(self) -> frozenset[str] | Unknown:
+        """Return the paths that differ from the commit that is checked out, new files included, or why Git cannot."""
+        ran = self.run(
+            "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all"
+        )
+        if ran.status:
+            return Unknown(f"Git cannot say what is uncommitted: {ran.why}")
+        return frozenset(os.fsdecode(entry[3:]) for entry in ran.out.split(b"\0") if entry)
 
     @cached_property
     def is_shallow(self) -> bool:
