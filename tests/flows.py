@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 
+from flux_upgrade.assessment.evidence import Evidence
 from flux_upgrade.clusters.also import user_patterns
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign, of_artifact
@@ -24,7 +25,6 @@ from flux_upgrade.pins.gotk_components import pin as gotk_components
 from flux_upgrade.pins.own_artifact import pin as own_artifact
 from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.pins.regenerate import Regenerator
-from flux_upgrade.planning.api_uses import Sources
 from flux_upgrade.planning.plan import UpgradeRequest
 from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.planning.proposal import Round, RunDetails
@@ -113,6 +113,7 @@ class World:
         teams = assign(found, "", self.config, tree)
         if self.own is not None:
             teams = tuple(of_artifact(team, self.own.address.repository) for team in teams)
+        clusters = [cluster for team in teams for cluster in team.clusters]
         return Inventory(
             update_groups=teams,
             config=self.config,
@@ -125,7 +126,7 @@ class World:
             head=self.head,
             all_paths=frozenset(each.path for each in found),
             checkout=MemoryCheckout(),
-            sources=None if self.history is None else Sources(world, self.config, self.history),
+            evidence=None if self.history is None else Evidence(world, self.config, clusters, self.history),
         )
 
     def run(self, forge: Forge) -> Round:

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.config.config import Migrate
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.impact.diff.changes import Changes
 from flux_upgrade.impact.diff.compare import manifest_changes
-from flux_upgrade.impact.impact import Detour, Harm, Hit, Impact, Managed, PastRelease, Refused, Stored
+from flux_upgrade.impact.impact import Detour, Harm, Hit, Managed, PastRelease, Refused, Stored
 from flux_upgrade.impact.kubernetes_versions import fit
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
@@ -19,6 +20,7 @@ from flux_upgrade.manifests.crds import ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.file_history import Mentions
 from flux_upgrade.model.text import TextEdit
+from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import Pin, PinChange, Role
 from flux_upgrade.planning.plan import Plan, Upgrade
@@ -31,7 +33,7 @@ _KIND = re.compile(r"^\s*(?:- )?kind: (\w+)", re.MULTILINE)
 _NAME = re.compile(r"^\s*(?:- )?name: (\S+)", re.MULTILINE)
 
 
-def impact(stated: Stated, files: Mapping[str, str], old: Release, new: Release) -> Impact:
+def impact(stated: Stated, files: Mapping[str, str], old: Release, new: Release) -> Assessment:
     """``files``: the repository's; ``old``, ``new``: tag and manifest, whose changes are really looked for.
 
     ``moves`` and ``lefts`` are places in ``files``; ``refused``, ``after-migrate`` and ``said`` what was
@@ -41,19 +43,19 @@ def impact(stated: Stated, files: Mapping[str, str], old: Release, new: Release)
     ``was-migrated`` that a merged pull request moved manifests.
     """
     overlay = stated.get("overlay")
-    changed = None if stated.get("pin") else compared(old[1], new[1])
-    found = Impact(
+    changed = Unknown("a pin") if stated.get("pin") else compared(old[1], new[1])
+    found = Assessment(
         changes=changed,
         files=migrated(stated, files),
         stored=Stored(
             refused=tuple(map(_refused, stated.get("refused", ()))),
             after_migrate=tuple(map(_refused, stated.get("after-migrate", ()))),
             cli=stated.get("cli", ""),
-            unknown=stated.get("unknown", ""),
+            unknown=Unknown(stated["unknown"]) if "unknown" in stated else None,
             resolved=tuple(map(_refused, stated.get("said", ()))),
         ),
         breaks=tuple(map(_hit, stated.get("breaks", ()))),
-        overlay=_overlay(overlay, changed) if overlay is not None else None,
+        overlay=_overlay(overlay, known_or(changed, None)) if overlay is not None else None,
         kubernetes=fit(stated.get("kubernetes", ""), new[0]),
         orphaned=tuple(use(each, files) for each in stated.get("orphaned", ())),
         upgrade_path=tuple(stated.get("steps", ())),
@@ -69,7 +71,7 @@ def _detour(stated: Stated) -> Detour:
     return Detour(Version(stated["target"]), stored, stated.get("uses", 0))
 
 
-def _managed(stated: Stated, found: Impact, old: Release, new: Release) -> Managed | None:
+def _managed(stated: Stated, found: Assessment, old: Release, new: Release) -> Managed | None:
     before, after = (ReleaseApis(tag, crds_of(parse(text).documents)) for tag, text in (old, new))
     dropped = versions_dropped(before, after, None)
     used = {f"{each.group}/{each.version}" for each in found.in_use}
@@ -77,7 +79,7 @@ def _managed(stated: Stated, found: Impact, old: Release, new: Release) -> Manag
     asked = DroppedVersions(
         dropped, dropped & used, stated.get("was-migrated", False), is_along, Version(old[0]), Version(new[0])
     )
-    mentions = Mentions(tuple(stated.get("mentions", ())), stated.get("missing", ""))
+    mentions = Mentions(tuple(stated.get("mentions", ())), Unknown(stated["missing"]) if "missing" in stated else None)
     return managed(asked, found.migrated, mentions)
 
 

@@ -12,6 +12,7 @@ from flux_upgrade.adapters.git.checkout import Checkout, head_of
 from flux_upgrade.adapters.git.git_history import GitHistory
 from flux_upgrade.model.errors import ForeignCheckout
 from flux_upgrade.model.file_history import FileRevisions, Mentions
+from flux_upgrade.model.unknown import Unknown
 from git_servers import PERSON, git, give_away
 from real_parts import missing
 
@@ -50,7 +51,7 @@ def test_git_refuses_it_and_so_do_we(fleet: Path) -> None:
         git("status", at=fleet)
     checkout = Checkout(str(fleet), PERSON)
     why = f"another user owns the checkout: run `git config --global --add safe.directory {fleet}` if you trust it"
-    assert seen(checkout)[:3] == ("", FileRevisions(missing=why), Mentions(missing=why))
+    assert seen(checkout)[:3] == ("", FileRevisions(missing=Unknown(why)), Mentions(missing=Unknown(why)))
     differs = checkout.explain(PATH, "0" * 40)
     assert f"{differs.message}: {differs.hint}" == f"{PATH} differs from the base branch, and {why}"
     assert (checkout.urls, checkout.origin(), checkout.connection(), checkout.objects()) == ((), "", (), "")

@@ -10,6 +10,7 @@ import pytest
 from flux_upgrade.adapters.git.checkout import Checkout
 from flux_upgrade.adapters.git.git_history import GitHistory
 from flux_upgrade.model.file_history import FileRevision, FileRevisions, Mentions
+from flux_upgrade.model.unknown import Unknown
 from git_servers import PERSON, git
 
 PATH = "clusters/production/flux-system/gotk-components.yaml"
@@ -56,7 +57,7 @@ class Repository:
         It is the same, whether the commits are walked for this file alone or for all files together.
         """
         found = self.history.of(path)
-        assert found.missing == ""
+        assert found.missing is None
         files = [each for each in self.folder.rglob("*") if ".git" not in each.parts]
         paths = (each.relative_to(self.folder).as_posix() for each in files)
         together = GitHistory(Checkout(str(self.folder), PERSON), paths)
@@ -101,7 +102,7 @@ def test_only_what_was_committed_counts(repository: Repository) -> None:
     repository.commit("one")
     (repository.folder / PATH).write_text("two")
     assert repository.contents() == ["one"]
-    assert repository.history.of("new.yaml") == FileRevisions(missing="it is not committed yet")
+    assert repository.history.of("new.yaml") == FileRevisions(missing=Unknown("it is not committed yet"))
 
 
 # -- branches
@@ -264,7 +265,7 @@ def test_a_shallow_checkout_says_so(repository: Repository) -> None:
         repository.commit(text)
     repository.commit("beside", "other.yaml")
     found = cloned(repository, "--depth=1").of(PATH)
-    assert found.missing.startswith("the checkout is shallow: set `fetch-depth: 0`")
+    assert str(found.missing).startswith("the checkout is shallow: set `fetch-depth: 0`")
     assert [past.content for past in found.versions] == [b"three"]
     assert found.versions[0].date == "", "who knows since when"
 
@@ -283,7 +284,7 @@ def test_a_partial_clone_fetches_nothing_and_says_so(repository: Repository, kin
     for text in ("one", "two"):
         repository.commit(text)
     found = cloned(repository, f"--filter={kind}").of(PATH)
-    assert "partial clone" in found.missing
+    assert "partial clone" in str(found.missing)
     assert [past.content for past in found.versions] == ([b"two"] if kind == "blob:none" else [])
 
 
@@ -297,14 +298,14 @@ def test_a_sparse_checkout_is_whole(repository: Repository) -> None:
 
 def test_without_a_repository(tmp_path: Path) -> None:
     found = GitHistory(Checkout(str(tmp_path), PERSON)).of(PATH)
-    assert found == FileRevisions(missing="it is not in a Git checkout, or has no commit yet")
+    assert found == FileRevisions(missing=Unknown("it is not in a Git checkout, or has no commit yet"))
 
 
 def test_without_git(repository: Repository, tmp_path: Path) -> None:
     repository.commit("one")
     found = GitHistory(Checkout(str(repository.folder), {"PATH": str(tmp_path)})).of(PATH)
     assert found.versions == ()
-    assert "git is not on PATH" in found.missing
+    assert "git is not on PATH" in str(found.missing)
 
 
 def test_so_many_contents_that_not_all_are_read(repository: Repository) -> None:
@@ -315,7 +316,7 @@ def test_so_many_contents_that_not_all_are_read(repository: Repository) -> None:
         repository.git("commit", "--quiet", "-m", "Change")
     found = repository.history.of("file.yaml")
     assert [past.content for past in found.versions] == [b"%d" % number for number in range(3, 203)]
-    assert found.missing == "only its last 200 of 203 versions were checked"
+    assert found.missing == Unknown("only its last 200 of 203 versions were checked")
 
 
 # -- uses of API versions
@@ -356,15 +357,15 @@ def test_only_a_whole_history_rules_a_use_out(repository: Repository, tmp_path: 
     repository.commit(f"apiVersion: {GA}", APP)
     shallow = cloned(repository, "--depth=1").mentions([BETA])
     assert shallow.paths == ()
-    assert "fetch-depth: 0" in shallow.missing
+    assert "fetch-depth: 0" in str(shallow.missing)
     nowhere = GitHistory(Checkout(str(tmp_path), PERSON)).mentions([BETA])
-    assert nowhere == Mentions(missing="it is not in a Git checkout, or has no commit yet")
+    assert nowhere == Mentions(missing=Unknown("it is not in a Git checkout, or has no commit yet"))
 
 
 def test_contents_that_are_not_there_are_not_fetched(repository: Repository) -> None:
     repository.commit(f"apiVersion: {BETA}", APP)
     repository.git("config", "uploadpack.allowFilter", "true")
-    assert "partial clone" in cloned(repository, "--filter=blob:none").mentions([BETA]).missing
+    assert "partial clone" in str(cloned(repository, "--filter=blob:none").mentions([BETA]).missing)
 
 
 def test_a_search_is_bounded(repository: Repository) -> None:
@@ -381,4 +382,4 @@ def test_a_search_is_bounded(repository: Repository) -> None:
     with file.open("rb") as stream:
         Checkout(str(repository.folder), PERSON).run("fast-import", "--quiet", stdin=stream)
     found = repository.history.mentions([BETA])
-    assert found == Mentions(missing="only the last 10000 commits were searched")
+    assert found == Mentions(missing=Unknown("only the last 10000 commits were searched"))

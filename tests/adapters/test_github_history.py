@@ -22,6 +22,7 @@ from flux_upgrade.commands.wiring import build_checkout
 from flux_upgrade.commands.wiring_repository import RepositorySource, build_history
 from flux_upgrade.config.environment import Environment, GitHub, Tokens
 from flux_upgrade.model.file_history import FileRevision, FileRevisions
+from flux_upgrade.model.unknown import Unknown
 from git_servers import PERSON, git
 from stand_in.checked import checked
 
@@ -60,7 +61,7 @@ class World:
 
     def contents(self, path: str = PATH) -> list[bytes]:
         found = self.history().of(path)
-        assert found.missing == ""
+        assert found.missing is None
         return [past.content for past in found.versions]
 
     @property
@@ -86,7 +87,7 @@ def test_what_a_file_was(world: World) -> None:
     found = world.history().of(PATH)
     assert found.versions[0] == FileRevision(first, began, b"\xef\xbb\xbfone\r\n")
     assert (found.versions[1].commit, found.versions[1].content) == (second, b"two\xff")
-    assert (len(found.versions), found.missing) == (2, "")
+    assert (len(found.versions), found.missing) == (2, None)
     assert world.calls == ["POST /graphql", "GET /git/blobs", "GET /git/blobs"], "the first commit has no parent"
 
 
@@ -140,7 +141,7 @@ def test_more_commits_than_are_asked_for(world: World) -> None:
         world.commit(b"%d" % (number % 3 + 1))
     found = world.history().of(PATH)
     assert len(found.versions) == MOST
-    assert found.missing == (
+    assert str(found.missing) == (
         "the checkout does not have the whole history, and only the last 100 commits of the file were read from GitHub: "
         "set `fetch-depth: 0` of actions/checkout"
     )
@@ -160,7 +161,7 @@ def test_a_commit_that_github_does_not_know(world: World) -> None:
     world.make({PATH: b"one"})
     found = world.history(head="1" * 40).of(PATH)
     assert found.versions == ()
-    assert "GitHub does not know its commit 111111111111" in found.missing
+    assert "GitHub does not know its commit 111111111111" in str(found.missing)
 
 
 def test_a_token_that_may_not_read(world: World) -> None:
@@ -168,8 +169,8 @@ def test_a_token_that_may_not_read(world: World) -> None:
     for token in (world.hub.token("actions", {"issues": "write"}), world.hub.token("classic", scopes=())):
         found = world.history(token).of(PATH)
         assert found.versions == ()
-        assert "acme/fleet" in found.missing
-        assert found.missing.endswith("set `fetch-depth: 0` of actions/checkout")
+        assert "acme/fleet" in str(found.missing)
+        assert str(found.missing).endswith("set `fetch-depth: 0` of actions/checkout")
 
 
 @pytest.mark.parametrize("name", [name for name in FAULTS if name != "slow"])
@@ -179,10 +180,10 @@ def test_nothing_is_raised(world: World, name: str, at: str) -> None:
     world.fleet.people.push("main", {OLD: None, PATH: b"one\n" * 50})
     world.hub.fail(FAULTS[name], to("POST" if at == "graphql" else "GET", at), times=99)
     found = world.history().of(PATH)
-    assert "fetch-depth: 0" in found.missing
+    assert "fetch-depth: 0" in str(found.missing)
     assert len(found.versions) <= 2
     world.hub.heal()
-    assert world.history().of(PATH).missing == ""
+    assert world.history().of(PATH).missing is None
 
 
 def test_what_was_fetched_before_a_failure_is_reported(world: World) -> None:
@@ -248,7 +249,7 @@ def test_git_where_it_has_all_else_github(  # noqa: PLR0913, PLR0917  (a row of 
     assert isinstance(history, GitHistory)
     assert isinstance(history.elsewhere or history, asked)
     assert tuple(past.content for past in revisions.versions) == found
-    assert ("fetch-depth: 0" in revisions.missing) == (found != BOTH)
+    assert ("fetch-depth: 0" in str(revisions.missing)) == (found != BOTH)
 
 
 def test_there_may_be_no_checkout(world: World, tmp_path: Path) -> None:
@@ -257,4 +258,4 @@ def test_there_may_be_no_checkout(world: World, tmp_path: Path) -> None:
     found = build_history(variables, source, build_checkout(variables, place.root), is_checkout=place.is_checkout).of(
         PATH
     )
-    assert found == FileRevisions(missing="it is not in a Git checkout, or has no commit yet")
+    assert found == FileRevisions(missing=Unknown("it is not in a Git checkout, or has no commit yet"))

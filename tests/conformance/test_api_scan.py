@@ -8,8 +8,8 @@ import pytest
 
 from conformance.real_files import members, regenerator_of, rows, tell
 from flux_upgrade.adapters.local.spread import spread
+from flux_upgrade.assessment.search import searched, suspects
 from flux_upgrade.config.config import Config
-from flux_upgrade.impact.api_scan import searched, suspects
 from flux_upgrade.impact.api_uses.scan import find
 from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.served_apis import ServedApis

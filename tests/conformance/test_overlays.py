@@ -15,6 +15,7 @@ from conformance.real_overlays import RealOverlay, real_overlays, siblings_of
 from flux_upgrade.impact.overlay.check import check_overlay
 from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
+from flux_upgrade.model.unknown import known_or
 from memory import MemoryTree
 from real_parts import require_program
 
@@ -36,7 +37,7 @@ def overlays(conformance: Path) -> list[tuple[RealOverlay, Overlay]]:
 
 def proved_of(each: RealOverlay) -> Overlay | None:
     tree = MemoryTree({**each.files, each.path: each.old})
-    found = check_overlay(tree, each.path, each.old, each.new, None)
+    found = known_or(check_overlay(tree, each.path, each.old, each.new, None), None)
     if found is None:
         tell(f"  {each.name}: {each.version} cannot be read")
     return found
@@ -115,7 +116,7 @@ def test_a_copy_of_the_arguments_is_frozen(conformance: Path) -> None:
         for tag, components in (("v2.6.4", DEFAULT_COMPONENTS), (TARGET, (*DEFAULT_COMPONENTS, "source-watcher")))
     )
     manifest = f"{folder}/gotk-components.yaml"
-    found = check_overlay(MemoryTree({**files, manifest: old}), manifest, old, new, None)
+    found = known_or(check_overlay(MemoryTree({**files, manifest: old}), manifest, old, new, None), None)
     assert found is not None
     for finding in found.findings:
         tell(f"    {finding.verdict:8} {finding.path}:{finding.line} {finding.what}{detail(finding)}")

@@ -13,8 +13,8 @@ import yaml
 
 import txtar
 from flux_upgrade.adapters.local.spread import spread
+from flux_upgrade.assessment.search import in_use, searched, suspects
 from flux_upgrade.config.config import Config
-from flux_upgrade.impact.api_scan import in_use, searched, suspects
 from flux_upgrade.impact.api_uses.flux_file import UsePlace
 from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.migrate.result import Migrated, Move

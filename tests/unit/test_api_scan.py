@@ -10,8 +10,8 @@ from typing import TypeVar
 import pytest
 
 from flux_upgrade.adapters.local.spread import spread
+from flux_upgrade.assessment.search import Searched, in_use, searched, suspects
 from flux_upgrade.config.config import Config, Governance, Group
-from flux_upgrade.impact.api_scan import Searched, in_use, searched, suspects
 from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.migrate.schema import Schema
 from flux_upgrade.manifests.crds import ReleaseApis

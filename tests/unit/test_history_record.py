@@ -8,6 +8,7 @@ import pytest
 
 from flux_upgrade.impact.impact import PastRelease, Refused, Stored
 from flux_upgrade.impact.stored_versions.history import HistoryQuery, read, written
+from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import Version
 from replacing import replace
 
@@ -50,4 +51,4 @@ def test_what_people_wrote_there_is_nothing(line: str) -> None:
 
 
 def test_what_could_not_be_had_is_asked_again() -> None:
-    assert not written(ASKED, replace(FOUND, unknown="the checkout is shallow"))
+    assert not written(ASKED, replace(FOUND, unknown=Unknown("the checkout is shallow")))

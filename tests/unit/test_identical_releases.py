@@ -16,12 +16,12 @@ from flux_upgrade.artifacts.impact import PromotionImpact
 from flux_upgrade.artifacts.promote import carry_out
 from flux_upgrade.artifacts.promotion_plan import ConsumingClusters, plan_artifact
 from flux_upgrade.artifacts.pull import pull
+from flux_upgrade.assessment.evidence import Evidence
 from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.manifests.derive import derive
 from flux_upgrade.model.forge import PullRequest
 from flux_upgrade.model.versions import ReleaseManifests, Version
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.planning.api_uses import Sources
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.pin_planner import PinPlanner
 from flux_upgrade.planning.plan import Terms
@@ -182,7 +182,7 @@ def promotion(using: MemoryRegistry, made: WrittenReleases, *approve: str, to: s
     planner = ManifestPlanner(means.regenerator, MemoryArtifacts(), listed(*made.files), NOW)
     context = PinContext(MemoryTree({}), means.regenerator, MemoryArtifacts(), MemoryCharts())
     pins = PinPlanner(context, listed(*made.files), NOW)
-    impact = PromotionImpact(planner, pins, Sources(context, Config(), MemoryHistory()))
+    impact = PromotionImpact(planner, pins, Evidence(context, Config(), history=MemoryHistory()))
     terms = Terms(Governance(), Feedback(approved=approve), Version(to))
     planned = plan_artifact(pull(ADDRESS, means), planner, terms, means, ConsumingClusters(impact=impact))
     outcome = carry_out(planned, means)

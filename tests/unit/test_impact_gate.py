@@ -11,6 +11,7 @@ from flows import PATH, fleet
 from flux_upgrade.config.config import Config, Governance, Group, Migrate
 from flux_upgrade.model import markers
 from flux_upgrade.model.file_history import Mentions
+from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy
 from memory import MemoryHistory
@@ -80,7 +81,7 @@ def test_what_the_repository_never_used_needs_no_flux_migrate(migrate: Migrate) 
     ("mentions", "first"),
     [
         (Mentions((APPS,)), "1. Run `flux migrate`"),
-        (Mentions(missing="the checkout is shallow"), "1. Run `flux migrate`"),
+        (Mentions(missing=Unknown("the checkout is shallow")), "1. Run `flux migrate`"),
         (Mentions(("clusters/production/app.yaml",)), ""),
         (Mentions(("examples/app.yaml",)), ""),
     ],
@@ -321,7 +322,9 @@ def test_content_that_needs_approval_makes_a_patch_wait() -> None:
     repository = ClusterRepository(fleet({"clusters/staging": "v2.9.3"}), needs_approval=("network-policy",))
     repository.run()
     (pull,) = repository.forge.open_pulls()
-    changes = [each.impact.changes for plan in repository.plans for each in plan.upgrades if each.impact]
+    changes = [
+        known_or(each.impact.changes, None) for plan in repository.plans for each in plan.upgrades if each.impact
+    ]
     assert changes
     is_narrowed = any(each is not None and "network-policy" in each.contents for each in changes)
     assert pull.is_draft is is_narrowed

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from flux_upgrade.impact.impact import Evidence, Managed
+from flux_upgrade.impact.impact import Indication, Managed
 from flux_upgrade.impact.stored_versions.history import DroppedVersions, managed, versions_dropped
 from flux_upgrade.manifests.crds import ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.file_history import Mentions
+from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import Version
 
 HELM, ALERT = "helm.toolkit.fluxcd.io/v2beta1", "notification.toolkit.fluxcd.io/v1beta2"
@@ -29,7 +30,7 @@ def managed_after(asked: DroppedVersions, mentions: Mentions | None = None, *mig
 
 def test_a_use_is_enough_and_the_history_is_not_searched() -> None:
     asked = ASKED._replace(used=frozenset({HELM}))
-    assert managed_after(asked) == Managed((HELM,), Evidence.USED, "", "2.8", is_after=False)
+    assert managed_after(asked) == Managed((HELM,), Indication.USED, "", "2.8", is_after=False)
     assert not asked.needs_history
 
 
@@ -37,24 +38,24 @@ def test_with_the_upgrade_it_runs_after_the_merge_with_the_new_cli() -> None:
     asked = ASKED._replace(used=frozenset({HELM}), is_with_upgrade=True)
     # What ran at the release that is left does not help: Git brings the old version back until the merge.
     found = managed_after(asked, None, "v2.8.8")
-    assert found == Managed((HELM,), Evidence.USED, "", "2.9", is_after=True, is_done=False)
+    assert found == Managed((HELM,), Indication.USED, "", "2.9", is_after=True, is_done=False)
 
 
 def test_a_merged_migration_is_enough() -> None:
     asked = ASKED._replace(was_migrated=True)
-    assert managed_after(asked) == Managed((HELM, ALERT), Evidence.MIGRATED, "", "2.8", is_after=False)
+    assert managed_after(asked) == Managed((HELM, ALERT), Indication.MIGRATED, "", "2.8", is_after=False)
     assert not asked.needs_history
 
 
 @pytest.mark.parametrize(
     ("mentions", "evidence", "detail"),
     [
-        (Mentions(("b.yaml", "a.yaml")), Evidence.HISTORY, "a.yaml"),
-        (Mentions(("b.yaml",), SHALLOW), Evidence.HISTORY, "b.yaml"),
-        (Mentions((), SHALLOW), Evidence.UNKNOWN, SHALLOW),
+        (Mentions(("b.yaml", "a.yaml")), Indication.HISTORY, "a.yaml"),
+        (Mentions(("b.yaml",), Unknown(SHALLOW)), Indication.HISTORY, "b.yaml"),
+        (Mentions((), Unknown(SHALLOW)), Indication.UNKNOWN, SHALLOW),
     ],
 )
-def test_else_the_history_tells(mentions: Mentions, evidence: Evidence, detail: str) -> None:
+def test_else_the_history_tells(mentions: Mentions, evidence: Indication, detail: str) -> None:
     assert ASKED.needs_history
     found = managed_after(ASKED, mentions)
     assert found is not None

@@ -12,6 +12,7 @@ from flux_upgrade.impact.overlay.check import check_overlay
 from flux_upgrade.impact.overlay.evaluation import evaluated
 from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
 from flux_upgrade.kustomize.kustomization import read
+from flux_upgrade.model.unknown import Unknown, known_or
 from memory import MemoryTree
 from mutation import mutate
 from overlay_cases import CASES, case_of, manifest
@@ -28,7 +29,7 @@ TARGET = "{kind: Deployment, name: helm-controller}"
 
 
 def overlay(files: dict[str, bytes], path: str = "gotk-components.yaml") -> Overlay | None:
-    return check_overlay(MemoryTree({**files, path: OLD}), path, OLD, NEW, None)
+    return known_or(check_overlay(MemoryTree({**files, path: OLD}), path, OLD, NEW, None), None)
 
 
 def findings(kustomization: str | bytes, **others: bytes) -> tuple[OverlayFinding, ...]:
@@ -69,6 +70,15 @@ def test_each_name_that_kustomize_knows(name: str) -> None:
 )
 def test_none_that_lists_the_manifest(files: dict[str, bytes]) -> None:
     assert overlay(files, "a/gotk-components.yaml") is None
+
+
+@pytest.mark.parametrize("text", [b"resources: [\n", b"{{ if .Values.flux }}\n", b"\xff\xfe\x00"])
+@pytest.mark.parametrize("folder", ["a/", ""])
+def test_one_that_cannot_be_read_may_list_the_manifest(folder: str, text: bytes) -> None:
+    path = "a/gotk-components.yaml"
+    tree = MemoryTree({f"{folder}kustomization.yaml": text, path: OLD})
+    assert isinstance(check_overlay(tree, path, OLD, NEW, None), Unknown)
+    assert check_overlay(MemoryTree({path: OLD, "b/kustomization.yaml": text}), path, OLD, NEW, None) is None
 
 
 def test_a_folder_that_is_listed_and_does_not_list_the_manifest() -> None:
@@ -121,7 +131,7 @@ def test_bases_are_resources() -> None:
 def test_a_manifest_that_cannot_be_read() -> None:
     conflict = b"<<<<<<< ours\na: b\n"
     tree = MemoryTree({"kustomization.yaml": LISTS, "gotk-components.yaml": conflict})
-    assert check_overlay(tree, "gotk-components.yaml", conflict, NEW, None) is None
+    assert isinstance(check_overlay(tree, "gotk-components.yaml", conflict, NEW, None), Unknown)
 
 
 def test_kustomizations_that_list_each_other() -> None:
@@ -149,7 +159,7 @@ def folders(count: int, kustomization: Callable[[int], str]) -> CountingTree:
 
 
 def evaluation_of(tree: CountingTree) -> tuple[OverlayFinding, ...]:
-    found = check_overlay(tree, "gotk-components.yaml", OLD, NEW, None)
+    found = known_or(check_overlay(tree, "gotk-components.yaml", OLD, NEW, None), None)
     assert found is not None
     return found.findings
 
@@ -349,5 +359,6 @@ def test_damaged_files_cause_no_traceback(path: Path) -> None:
         damaged = dice.choice([each for each in sorted(files) if files[each]])
         text = mutate(files[damaged].decode("utf-8", "surrogateescape"), dice)
         files[damaged] = text.encode("utf-8", "surrogatepass")
-        found = check_overlay(MemoryTree({**files, case.path: case.old}), case.path, case.old, case.new, None)
+        tree = MemoryTree({**files, case.path: case.old})
+        found = known_or(check_overlay(tree, case.path, case.old, case.new, None), None)
         assert found is None or all(each.line > 0 and each.what for each in found.findings), text

@@ -12,6 +12,7 @@ from flux_upgrade.adapters.local import kustomize
 from flux_upgrade.impact.overlay.check import check_overlay
 from flux_upgrade.impact.overlay.result import Overlay, OverlayVerdict
 from flux_upgrade.model.errors import ClusterUnfit
+from flux_upgrade.model.unknown import known_or
 from memory import MemoryTree
 from overlay_cases import manifest
 from real_parts import require_program
@@ -71,7 +72,7 @@ def overlay(program: kustomize.Kustomize | Program, content: bytes, **others: by
     files = {PATH: OLD, "clusters/a/flux-system/gotk-sync.yaml": SYNC}
     files |= {name.replace("__", "/").replace("_yaml", ".yaml"): text for name, text in others.items()}
     tree = MemoryTree({**files, "clusters/a/flux-system/kustomization.yaml": content})
-    found = check_overlay(tree, PATH, OLD, NEW, program)
+    found = known_or(check_overlay(tree, PATH, OLD, NEW, program), None)
     assert found is not None
     return found
 

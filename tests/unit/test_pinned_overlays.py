@@ -9,6 +9,7 @@ import pytest
 from flux_upgrade.impact.overlay.pinned import Pinned, check_pinned, pinned
 from flux_upgrade.impact.overlay.result import OverlayVerdict
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS
+from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.pins.pin import Pin
 from memory import MemoryTree
 
@@ -67,15 +68,25 @@ def kustomization(name: str = "flux", kind: str = "OCIRepository", namespace: st
 def look(files: Mapping[str, str], path: str, line: int, unread: str = "") -> Pinned | None:
     tree = MemoryTree({name: text.encode() for name, text in files.items()})
     pin = Pin(path, "any", files[path].encode(), line)
-    return pinned(pin, path, tree, lambda each: each != unread)
+    return known_or(pinned(pin, path, tree, lambda each: each != unread), None)
 
 
 def verdicts(files: Mapping[str, str], path: str, line: int) -> list[tuple[str, int, OverlayVerdict]]:
     found = look(files, path, line)
     assert found is not None
     tree = MemoryTree({name: text.encode() for name, text in files.items()})
-    overlay = check_pinned(found, tree, OLD, NEW)
+    overlay = known_or(check_pinned(found, tree, OLD, NEW), None)
     return [(each.path, each.line, each.verdict) for each in overlay.findings] if overlay is not None else []
+
+
+def test_patches_of_which_nothing_is_known_are_not_the_same_as_none() -> None:
+    conflict = b"<<<<<<< HEAD\n" + OLD
+    patched = look({"flux.yaml": source(), "apply.yaml": kustomization()}, "flux.yaml", 9)
+    plain = look({"flux.yaml": source()}, "flux.yaml", 9)
+    assert patched is not None
+    assert plain is not None
+    assert isinstance(check_pinned(patched, MemoryTree({}), conflict, NEW), Unknown)
+    assert check_pinned(plain, MemoryTree({}), conflict, NEW) is None
 
 
 @pytest.mark.parametrize("kind", ["OCIRepository", "GitRepository"])

@@ -12,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.impact.diff.changes import Changes, CrdChange, ObjectChange, RuleChange
-from flux_upgrade.impact.impact import Hit, Impact, PastRelease, Refused, Stored
+from flux_upgrade.impact.impact import Hit, PastRelease, Refused, Stored
 from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
 from flux_upgrade.model import markers
 from flux_upgrade.model.markdown import prose
+from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.proposal import Proposal
@@ -43,7 +45,7 @@ def proposal_stating(impact: Mapping[str, Any] | None = None, **stated: Any) -> 
     return proposal(Stated(impact=impact or {}, **stated), files=FILES)
 
 
-def proposal_with(impact: Impact, **stated: Any) -> Proposal:
+def proposal_with(impact: Assessment, **stated: Any) -> Proposal:
     """The same, the value given as a whole."""
     found = proposal(Stated(**stated))
     ((plan, upgrade),) = found.upgrades
@@ -103,7 +105,7 @@ def test_the_first_line_counts_what_is_to_be_done() -> None:
 )  # fmt: skip
 def test_rolling_back_says_whether_the_older_crds_are_taken(crd: CrdChange, sentence: str) -> None:
     assert f"Flux 2.9 is then not proposed again until you approve it. {sentence}" in body(
-        proposal_with(Impact(Changes(crds=(crd,))))
+        proposal_with(Assessment(Changes(crds=(crd,))))
     )
 
 
@@ -128,7 +130,7 @@ def test_who_still_uses_what_is_not_served_is_counted(impact: Mapping[str, Any],
 
 
 def test_nothing_is_said_of_versions_that_are_all_served() -> None:
-    assert "No longer served" not in body(proposal_with(Impact(Changes())))
+    assert "No longer served" not in body(proposal_with(Assessment(Changes())))
 
 
 def test_what_another_pull_request_moves_is_merged_first() -> None:
@@ -145,13 +147,13 @@ def test_what_is_moved_along_is_in_the_plan_and_in_the_message() -> None:
 
 
 def test_what_did_not_change_is_said_where_it_is_so() -> None:
-    same = proposal_with(Impact(Changes()))
+    same = proposal_with(Assessment(Changes()))
     sentence = "- Unchanged: RBAC, NetworkPolicies and the controllers' arguments, environment, resources and ports"
     assert sentence in body(same)
     rules = Changes(rules=(RuleChange("ClusterRole/x", ("get secrets",)),))
-    assert "- Unchanged: NetworkPolicies and the controllers' arguments" in body(proposal_with(Impact(rules)))
+    assert "- Unchanged: NetworkPolicies and the controllers' arguments" in body(proposal_with(Assessment(rules)))
     others = (ObjectChange(ChangeKind.ARGUMENTS, "Deployment/x", "spec", "`--x` added"),)
-    assert "- Unchanged: RBAC and NetworkPolicies\n" in body(proposal_with(Impact(Changes(others=others))))
+    assert "- Unchanged: RBAC and NetworkPolicies\n" in body(proposal_with(Assessment(Changes(others=others))))
 
 
 def test_what_a_patch_switches_off_is_said_besides() -> None:
@@ -159,7 +161,7 @@ def test_what_a_patch_switches_off_is_said_besides() -> None:
     of_flux = Changes(crds=(CRD._replace(removed=("v1beta2",)),))
     built = Changes(crds=(CRD._replace(removed=("v1beta2",), unserved=("v1beta3",)),))
     overlay = Overlay("clusters/a/kustomization.yaml", (), "kustomize", built=built)
-    text = body(proposal_with(Impact(of_flux, overlay=overlay)))
+    text = body(proposal_with(Assessment(of_flux, overlay=overlay)))
     assert "- No longer served: `v1beta2` of Alert" in text
     assert "- API version no longer served: `notification.toolkit.fluxcd.io/v1beta3` of `Alert`" in text
     assert "API version removed" not in text
@@ -167,7 +169,7 @@ def test_what_a_patch_switches_off_is_said_besides() -> None:
 
 def test_a_long_list_of_changes_is_folded() -> None:
     others = tuple(ObjectChange(None, f"Service/{n}", "spec", f"`x{n}` added") for n in range(30))
-    text = body(proposal_with(Impact(Changes(others=others))))
+    text = body(proposal_with(Assessment(Changes(others=others))))
     above, _, folded = text.partition("<details>")
     assert len(re.findall(r"^- `Service/", above, re.MULTILINE)) == 8
     assert len(re.findall(r"^- `Service/", folded, re.MULTILINE)) == 22
@@ -178,7 +180,7 @@ def test_what_a_build_makes_of_it_is_what_changes_in_the_cluster() -> None:
     built = Changes(others=(ObjectChange(None, "Service/built", "spec", "`x` added"),))
     overlay = Overlay("kustomization.yaml", (), "kustomize", built=built)
     manifest = Changes(others=(ObjectChange(None, "Service/manifest", "spec", "`x` added"),))
-    text = body(proposal_with(Impact(manifest, overlay=overlay)))
+    text = body(proposal_with(Assessment(manifest, overlay=overlay)))
     assert "`Service/built`" in text
     assert "Service/manifest" not in text
     assert "No patches (`kustomization.yaml`, built with kustomize before and after the upgrade)" in text
@@ -194,14 +196,14 @@ def test_what_nobody_could_look_at_is_said() -> None:
 
 def test_a_kustomization_that_was_not_built_is_reported_though_nothing_is_found() -> None:
     overlay = Overlay("k.yaml", (), unbuilt="a resource is remote")
-    text = body(proposal_with(Impact(Changes(), overlay=overlay)))
+    text = body(proposal_with(Assessment(Changes(), overlay=overlay)))
     assert "**Patches:** No patches (`k.yaml`, not built: a resource is remote)." in text
-    assert "**Patches" not in body(proposal_with(Impact(Changes(), overlay=Overlay("k.yaml", ()))))
+    assert "**Patches" not in body(proposal_with(Assessment(Changes(), overlay=Overlay("k.yaml", ()))))
 
 
 def test_patches_that_did_nothing_before_either_are_one_line() -> None:
     idle = [replace(FINDING, line=line, verdict=OverlayVerdict.IDLE, already=True) for line in (3, 9)]
-    text = body(proposal_with(Impact(Changes(), overlay=Overlay("k.yaml", tuple(idle)))))
+    text = body(proposal_with(Assessment(Changes(), overlay=Overlay("k.yaml", tuple(idle)))))
     assert "- No effect before or after the upgrade: `k.yaml:3` and `k.yaml:9`\n" in text
     assert "It lands elsewhere" not in text
 
@@ -229,7 +231,7 @@ def test_no_release_is_said_to_serve_what_it_does_not() -> None:
 
 def test_before_merging_stands_once() -> None:
     hit = Hit("r", "2.9", "It differs", "https://fluxcd.io/x", "a.yaml", 1, "HelmRelease", "a", "", "", "")
-    impact = Impact(Changes(), stored=Stored(resolved=(REFUSED,)), migrated=("v2.8.8",), breaks=(hit,))
+    impact = Assessment(Changes(), stored=Stored(resolved=(REFUSED,)), migrated=("v2.8.8",), breaks=(hit,))
     text = body(proposal_with(impact))
     assert text.count("**Action required**") == 1
     assert "**Confirmed**\n- [x]" in text
@@ -252,7 +254,7 @@ FINDING = OverlayFinding("k.yaml", 3, "patch of Deployment/x", OverlayVerdict.BR
 def test_a_patch_is_a_thing_to_do_only_where_the_upgrade_breaks_it(
     finding: OverlayFinding, sentence: str, *, is_todo: bool
 ) -> None:
-    text = body(proposal_with(Impact(Changes(), overlay=Overlay("k.yaml", (finding,)))))
+    text = body(proposal_with(Assessment(Changes(), overlay=Overlay("k.yaml", (finding,)))))
     assert sentence in text
     assert ("1 action required" in text) is is_todo
 
@@ -314,15 +316,15 @@ def test_a_break_is_said_once_with_the_line_that_keeps_the_old_behaviour(keeps: 
 
 
 def test_what_the_history_does_not_tell_is_said_only_where_a_version_goes() -> None:
-    unknown = Stored(unknown="the checkout is shallow")
+    unknown = Stored(unknown=Unknown("the checkout is shallow"))
     item = "Make sure that `flux migrate` has run in this cluster"
     gone = Changes(crds=(replace(CRD, removed=("v1beta2",)),))
-    assert item in body(proposal_with(Impact(gone, stored=unknown)))
-    assert item not in body(proposal_with(Impact(Changes(), stored=unknown)))
+    assert item in body(proposal_with(Assessment(gone, stored=unknown)))
+    assert item not in body(proposal_with(Assessment(Changes(), stored=unknown)))
 
 
 def test_migrating_is_not_asked_for_where_it_does_not_help() -> None:
-    text = body(proposal_with(Impact(Changes(), stored=Stored((REFUSED,), (REFUSED,), "2.8"))))
+    text = body(proposal_with(Assessment(Changes(), stored=Stored((REFUSED,), (REFUSED,), "2.8"))))
     assert "1. Upgrade to a release in between first, and run `flux migrate` there" in text
     assert "migrated -->" not in text
 
@@ -332,24 +334,24 @@ def boxes(text: str) -> list[str]:
 
 
 def test_a_box_that_was_ticked_stays_ticked() -> None:
-    before = proposal_with(Impact(Changes(), stored=Stored((REFUSED,), cli="2.8")))
+    before = proposal_with(Assessment(Changes(), stored=Stored((REFUSED,), cli="2.8")))
     assert boxes(body(before)) == [" "]
     assert not markers.is_ticked(body(before), markers.MIGRATED)
-    after = proposal_with(Impact(Changes(), stored=Stored(resolved=(REFUSED,)), migrated=("v2.8.8",)))
+    after = proposal_with(Assessment(Changes(), stored=Stored(resolved=(REFUSED,)), migrated=("v2.8.8",)))
     assert markers.is_ticked(body(after), markers.MIGRATED)
     assert "no action required" in body(after)
 
 
 def test_whoever_ticked_at_another_release_is_asked_again() -> None:
-    impact = Impact(Changes(), stored=Stored((REFUSED,), cli="2.8"), migrated=("v2.7.5",))
+    impact = Assessment(Changes(), stored=Stored((REFUSED,), cli="2.8"), migrated=("v2.7.5",))
     assert boxes(body(proposal_with(impact))) == [" "]
 
 
 def test_an_issue_has_no_boxes() -> None:
     for impact in (
-        Impact(Changes(), stored=Stored((REFUSED,), cli="2.8")),
-        Impact(Changes(), upgrade_path=(Version("v2.9.4"), Version("v2.10.0"))),
-        Impact(Changes(), stored=Stored(resolved=(REFUSED,)), migrated=("v2.8.8",)),
+        Assessment(Changes(), stored=Stored((REFUSED,), cli="2.8")),
+        Assessment(Changes(), upgrade_path=(Version("v2.9.4"), Version("v2.10.0"))),
+        Assessment(Changes(), stored=Stored(resolved=(REFUSED,)), migrated=("v2.8.8",)),
     ):
         proposed = proposal_with(impact)
         _, text = pull_request.issue(proposed, proposal_context(), state(proposed))
@@ -359,7 +361,7 @@ def test_an_issue_has_no_boxes() -> None:
 
 def test_the_next_step_waits_for_the_box() -> None:
     text = body(
-        proposal_with(Impact(Changes(), upgrade_path=(Version("v2.9.4"), Version("v2.10.0"), Version("v2.11.0"))))
+        proposal_with(Assessment(Changes(), upgrade_path=(Version("v2.9.4"), Version("v2.10.0"), Version("v2.11.0"))))
     )
     assert "**Multi-step upgrade:** step 1 of 3: v2.9.4, then v2.10.0, then v2.11.0, once this is merged" in text
     assert (

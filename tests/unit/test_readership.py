@@ -8,8 +8,8 @@ import pytest
 
 from api_use_runs import cluster, plant, resource, run
 from flows import World, fleet, manifest, path_in
+from flux_upgrade.assessment.readers import Installations, OtherClusters
 from flux_upgrade.clusters.clusters import Cluster
-from flux_upgrade.impact.readership import Installations, OtherClusters
 from written_unverified import unverified
 
 SYNC = """apiVersion: kustomize.toolkit.fluxcd.io/v1

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from flux_upgrade.action.job_summary import summary
 from flux_upgrade.action.report import run_value
 from flux_upgrade.action.runner import annotation_command
-from flux_upgrade.impact.impact import Impact
+from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.impact.kubernetes_versions import fit
 from flux_upgrade.impact.migrate.result import Reason
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan
@@ -127,7 +127,7 @@ def test_a_file_that_differs_from_the_base_is_held_by_itself() -> None:
 
 @pytest.mark.parametrize(("version", "verdict"), [("1.31", "too-old"), ("1.33", "untested"), ("1.35", "fits")])
 def test_kubernetes_gets_a_verdict(version: str, verdict: str) -> None:
-    value = impact_value(Impact(kubernetes=fit(version, "v2.9.4")))
+    value = impact_value(Assessment(kubernetes=fit(version, "v2.9.4")))
     assert value["kubernetes"]["verdict"] == verdict
 
 

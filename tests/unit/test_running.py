@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from flows import World, fleet, manifest
+from flux_upgrade.assessment.readers import Installations
+from flux_upgrade.assessment.running import Running, UnverifiedInstallation, manifest_apis, running, suited
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.impact.migrate.apis import Apis
-from flux_upgrade.impact.readership import Installations
-from flux_upgrade.impact.running import Running, UnverifiedInstallation, manifest_apis, running, suited
 from flux_upgrade.manifests.proof import Proof, Verdict
+from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.pins.gotk_components import pin
 from memory import MemoryTree, regenerator
 from written_apis import served
@@ -28,7 +29,9 @@ def running_in(files: dict[str, bytes]) -> Running:
 
 def unverified_in(content: bytes, path: str = PATH) -> list[tuple[str, bool]]:
     """Name and whether the CRDs can be read, of those that no release speaks for."""
-    return [(each.name, manifest_apis(each) is not None) for each in running_in({path: content}).unverified]
+    return [
+        (each.name, not isinstance(manifest_apis(each), Unknown)) for each in running_in({path: content}).unverified
+    ]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from flux_upgrade.impact.stored_versions.refused import stored
 from flux_upgrade.manifests.crds import Crd, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.file_history import FileRevision, FileRevisions
+from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import Version
 from written_crds import manifest
 
@@ -38,7 +39,11 @@ def stored_by(
     current: str = "",
 ) -> Stored:
     return stored(
-        FileRevisions(tuple(history), missing), history[-1].content, crds_in(target), migrated, Version(current)
+        FileRevisions(tuple(history), Unknown(missing) if missing else None),
+        history[-1].content,
+        crds_in(target),
+        migrated,
+        Version(current),
     )
 
 
@@ -62,7 +67,7 @@ def test_what_older_releases_stored_is_refused() -> None:
     assert phrases(found) == ["OCIRepository v1beta2, since v2.5.0 (2025-03-01)"]
     assert found.refused[0].crd == OCI
     assert found.refused[0].release.storage == ((OCI, "v1beta2"),)
-    assert (found.after_migrate, found.cli, found.unknown) == ((), "2.7", "")
+    assert (found.after_migrate, found.cli, found.unknown) == ((), "2.7", None)
     assert found.resolved == ()
 
 
@@ -162,7 +167,7 @@ def test_contents_that_never_ran_are_left_out(content: bytes) -> None:
 def test_flux_migrate_at_the_present_release() -> None:
     history = [revision("2025-04-01", "v2.5.1", TWO_5), revision("2025-10-01", "v2.7.5", TWO_6)]
     found = stored_by(history, TWO_8, ("v2.7.5",), missing="the checkout is shallow")
-    assert (found.refused, found.cli, found.unknown) == ((), "", "")
+    assert (found.refused, found.cli, found.unknown) == ((), "", None)
     assert [each.version for each in found.resolved] == ["v1beta2"]
 
 
@@ -221,17 +226,17 @@ def test_the_cli_is_the_first_that_can_or_that_of_the_release(current: str, cli:
 
 def test_older_releases_that_nobody_could_look_at() -> None:
     found = stored_by([revision("2025-10-01", "v2.7.0", TWO_6)], TWO_8, missing="the checkout is shallow")
-    assert found == Stored(unknown="the checkout is shallow")
+    assert found == Stored(unknown=Unknown("the checkout is shallow"))
 
 
 def test_nothing_is_unknown_where_all_that_may_be_refused_is_known_to_be() -> None:
     history = [revision("2025-04-01", "v2.5.1", TWO_5), revision("2025-10-01", "v2.7.0", TWO_6)]
     found = stored_by(history, TWO_8, missing="the checkout is shallow")
-    assert (len(found.refused), found.unknown) == (1, "")
+    assert (len(found.refused), found.unknown) == (1, None)
 
 
 def test_without_a_history_the_present_content_speaks() -> None:
-    found = stored(FileRevisions(missing="no Git"), manifest("v2.5.1", TWO_5), crds_in(TWO_8))
+    found = stored(FileRevisions(missing=Unknown("no Git")), manifest("v2.5.1", TWO_5), crds_in(TWO_8))
     assert phrases(found) == ["OCIRepository v1beta2, since v2.5.1 ()"]
 
 

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from flows import PATH, World, listed
+from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.config.config import Config, Governance, Group, Migrate
-from flux_upgrade.impact.impact import Impact
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import ApiRemoved
 from flux_upgrade.model.file_history import FileRevision, FileRevisions
@@ -141,7 +141,7 @@ class ClusterRepository:
         return {(each.partition(".")[0], each.partition("/")[2]) for each in named}
 
     @property
-    def impact(self) -> Impact:
+    def impact(self) -> Assessment:
         """Of the one upgrade to another minor, whether it is held or not."""
         (found,) = {
             id(each): each

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.impact.diff.changes import Changes, CrdChange, FieldChange
-from flux_upgrade.impact.impact import Impact
+from flux_upgrade.model.unknown import known_or
 from flux_upgrade.report.listed_changes import in_cluster
 
 GROUP = "source.toolkit.fluxcd.io"
@@ -26,13 +27,13 @@ CHANGES = Changes(crds=(CHANGE,), noise=(("descriptions", 3),))
 
 
 def listed(*used: tuple[str, str, str]) -> Changes:
-    changes = in_cluster(Impact(CHANGES, used=frozenset(used)))
+    changes = known_or(in_cluster(Assessment(CHANGES, used=frozenset(used))), None)
     assert changes is not None
     return changes
 
 
 def test_everything_is_listed_where_nobody_looked() -> None:
-    assert in_cluster(Impact(CHANGES)) == CHANGES
+    assert in_cluster(Assessment(CHANGES)) == CHANGES
 
 
 def test_a_version_that_is_used() -> None:
@@ -51,7 +52,7 @@ def test_of_what_nobody_uses_only_what_concerns_stored_objects(used: tuple[str, 
 
 def test_a_kind_of_which_nothing_is_left_is_counted() -> None:
     changed = CHANGES._replace(crds=(CHANGE._replace(removed=(), storage=None),))
-    changes = in_cluster(Impact(changed, used=frozenset()))
+    changes = known_or(in_cluster(Assessment(changed, used=frozenset())), None)
     assert changes is not None
     assert changes.crds == ()
 

@@ -5,19 +5,16 @@ A promotion has no review, and migrates nothing: whatever breaks holds it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from flux_upgrade.artifacts.pull import Pulled
+from flux_upgrade.assessment.evidence import Evidence
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.config.config import Config, Migrate
 from flux_upgrade.model.errors import Unread, Unreadable, UntrustedArchive
-from flux_upgrade.model.file_history import FileRevisions, Mentions
 from flux_upgrade.model.files import YAML, Listing
 from flux_upgrade.model.oci.layer import Layer
-from flux_upgrade.planning.api_uses import Sources
-from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 from flux_upgrade.planning.impact_gate import GateResult, ImpactGate, only_patches, patches_alone
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.pin_planner import PinPlanner
@@ -25,8 +22,6 @@ from flux_upgrade.planning.plan import Plan, PlannedTarget, Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.snapshot.snapshot import Snapshot
-
-_NO_HISTORY = "the history of an artifact is not searched"
 
 
 class LayerFiles:
@@ -49,25 +44,14 @@ class LayerFiles:
             raise Unreadable(error.message, hint=error.hint) from error
 
 
-class NoHistory:
-    """As ``FileHistory``: an artifact knows its own past only."""
-
-    is_local = False
-
-    def mentions(self, versions: Sequence[str]) -> Mentions:
-        del versions
-        return Mentions(missing=_NO_HISTORY)
-
-    def of(self, path: str) -> FileRevisions:
-        del path
-        return FileRevisions(missing=_NO_HISTORY)
-
-
 class PromotionImpact(NamedTuple):
     manifests: ManifestPlanner
     pins: PinPlanner
-    sources: Sources  # Of the checkout; its registries and releases are those of the artifact's analysis, too
-    clusters: tuple[Cluster, ...] = ()  # Those of the checkout that follow the tag, led by the pins that do
+    evidence: Evidence
+    """Of the checkout, whose clusters are those that follow the tag, led by the pins that do.
+
+    Its registries and releases are those of the artifact's assessment, too.
+    """
 
     def checked(self, plan: Plan, target: PlannedTarget, pulled: Pulled) -> Plan:
         """``plan`` with holds for what would break anywhere. Raises as ``in_artifact``."""
@@ -85,17 +69,17 @@ class PromotionImpact(NamedTuple):
         if not plan.upgrades:
             return plan  # nearly every run: the files of the artifact are not listed
         own = Cluster(target.path, target.path, (Member(target.pin, target.path),))
-        context = replace(self.sources.pin_context, tree=Snapshot(LayerFiles(pulled.layer)))
-        return self._gated(plan, target, Sources(context, Config(), NoHistory()), (own,))
+        context = replace(self.evidence.pin_context, tree=Snapshot(LayerFiles(pulled.layer)))
+        return self._gated(plan, target, Evidence(context, Config(), (own,)))
 
     def _in_clusters(self, plan: Plan, target: PlannedTarget) -> Plan:
-        return self._gated(plan, target, self.sources, self.clusters)
+        return self._gated(plan, target, self.evidence)
 
-    def _gated(self, plan: Plan, target: PlannedTarget, sources: Sources, clusters: Sequence[Cluster]) -> Plan:
+    def _gated(self, plan: Plan, target: PlannedTarget, evidence: Evidence) -> Plan:
         governance = target.terms.governance._replace(migrate=Migrate.OFF)
         target = target._replace(terms=target.terms._replace(governance=governance))
-        gate = ImpactGate(ImpactAnalyzer(sources, clusters), self.manifests, self.pins)
-        for cluster in clusters if plan.upgrades else ():
+        gate = ImpactGate(evidence, self.manifests, self.pins)
+        for cluster in evidence.clusters if plan.upgrades else ():
             try:
                 found = gate.check(plan, target._replace(path=cluster.members[0].path), "", cluster).plan
             except Unreadable as error:

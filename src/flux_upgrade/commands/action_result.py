@@ -68,15 +68,15 @@ def _has_impact(done: Round) -> bool:
 
 def _chart(inventory: Inventory, done: Round) -> str:
     """What each cluster reads, where an upgrade was looked at and the repository is small; Markdown."""
-    sources = inventory.sources
-    if sources is None or not _has_impact(done) or next(islice(sources.tree.candidates(), _MOST_FILES, None), None):
+    evidence = inventory.evidence
+    if evidence is None or not _has_impact(done) or next(islice(evidence.tree.candidates(), _MOST_FILES, None), None):
         return ""
     # Late: nearly every run has nothing to upgrade.
     from flux_upgrade.clusters.roots import graph_of
     from flux_upgrade.report.graph import graph_chart
 
     clusters = [cluster for group in done.plans for cluster in group.update_group.clusters]
-    chart = graph_chart(graph_of(clusters, sources.tree, sources.urls, is_all=False))
+    chart = graph_chart(graph_of(clusters, evidence.tree, evidence.urls, is_all=False))
     head = "<details>\n<summary>What each cluster reads</summary>"
     return f"\n{head}\n\n```mermaid\n{chart}\n```\n\n</details>\n" if chart else ""
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
+from flux_upgrade.assessment.evidence import Evidence
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign
@@ -34,7 +35,6 @@ from flux_upgrade.config.keys import PROTECTED
 from flux_upgrade.model.errors import NothingFound, Unreadable
 from flux_upgrade.pins.discover import discover, looked_at, may_pin
 from flux_upgrade.pins.pin import Role
-from flux_upgrade.planning.api_uses import Sources
 from flux_upgrade.planning.approvals import resolved
 from flux_upgrade.planning.planner import Inventory
 
@@ -104,9 +104,10 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
         head=snapshot.location.head,
         all_paths=frozenset(paths) if snapshot.is_whole else None,
         checkout=checkout,
-        sources=Sources(
+        evidence=Evidence(
             context if snapshot.is_whole else replace(context, tree=repository),
             config,
+            [cluster for group in update_groups for cluster in group.clusters],
             build_history(environment, server, checkout, paths, is_checkout=snapshot.location.is_checkout),
             build_kustomize(environment),
             frozenset([each.path for each in governed]),

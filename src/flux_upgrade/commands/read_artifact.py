@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.adapters.local.worktree import Spool
-from flux_upgrade.artifacts.impact import NoHistory, PromotionImpact
+from flux_upgrade.artifacts.impact import PromotionImpact
 from flux_upgrade.artifacts.pinned_artifacts import PinnedArtifacts
 from flux_upgrade.artifacts.promotion_plan import ConsumingClusters
 from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled, pull
+from flux_upgrade.assessment.evidence import Evidence
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.clusters.clusters import Member, clusters_of
 from flux_upgrade.clusters.groups import assign, of_artifact
@@ -46,7 +47,6 @@ from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.ports import Releases
 from flux_upgrade.pins.own_artifact import pin
 from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
-from flux_upgrade.planning.api_uses import Sources
 from flux_upgrade.planning.approvals import resolved
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.pin_planner import PinPlanner
@@ -97,8 +97,9 @@ def read_artifact(
     own = PinnedArtifacts(address, planner, lambda _: terms, means)
     pins = [Member(each, each.path) for each in pin.pins_of(following(found, address), own)]
     urls = build_checkout(environment, tree.location.root).urls
-    sources = Sources(context, config, NoHistory(), build_kustomize(environment), members=None, urls=urls)
-    impact = PromotionImpact(planner, PinPlanner(context, releases, means.now), sources, clusters_of(pins, tree))
+    builder, consuming = build_kustomize(environment), clusters_of(pins, tree)
+    evidence = Evidence(context, config, consuming, builder=builder, members=None, urls=urls)
+    impact = PromotionImpact(planner, PinPlanner(context, releases, means.now), evidence)
     remarks = remarks_of(found, address)
     clusters = ConsumingClusters(is_verified(found, address), takes_what_waits(found), remarks, impact)
     return ArtifactInventory(pulled, planner, terms, means, clusters)
@@ -150,8 +151,7 @@ def read_artifact_pins(
         return Terms(governance, to=request.to, on_break=_on_break(request))
 
     context = replace(build_pin_context(environment, tree, source, hosts), regenerator=means.regenerator)
-    sources = Sources(context, config, NoHistory())
-    impact = PromotionImpact(planner, PinPlanner(context, releases, means.now), sources)
+    impact = PromotionImpact(planner, PinPlanner(context, releases, means.now), Evidence(context, config))
     own = PinnedArtifacts(address, planner, terms, means, impact)
     found = tuple(pin.pins_of(references, own))
     if not found:
@@ -164,8 +164,10 @@ def read_artifact_pins(
     repository = RepositorySource(options.path, options.repository, config.forge)
     history = build_history(environment, repository, checkout, is_checkout=tree.location.is_checkout)
     context = replace(context, own=own)
+    groups = tuple(of_artifact(group, address.repository) for group in update_groups)
+    clusters = [cluster for group in groups for cluster in group.clusters]
     return Inventory(
-        update_groups=tuple(of_artifact(group, address.repository) for group in update_groups),
+        update_groups=groups,
         config=config,
         releases=releases,
         pin_context=context,
@@ -176,6 +178,6 @@ def read_artifact_pins(
         head=tree.location.head,
         all_paths=None if tree.location.is_sparse else frozenset(each.path for each in found),
         checkout=checkout,
-        sources=Sources(context, config, history, build_kustomize(environment)),
+        evidence=Evidence(context, config, clusters, history, build_kustomize(environment)),
         void=void_here(options, tree, config, [Member(each, each.path) for each in found], is_all=False),
     )

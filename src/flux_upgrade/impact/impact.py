@@ -6,17 +6,14 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse
-from flux_upgrade.impact.diff.changes import Changes
-from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move
-from flux_upgrade.impact.overlay.result import Overlay, TurnedOff
-from flux_upgrade.model.versions import NO_VERSION, Version
+from flux_upgrade.impact.overlay.result import TurnedOff
+from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.versions import Version
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.impact.kubernetes_versions import Fit
 
 
-class Evidence(StrEnum):
+class Indication(StrEnum):
     """How it is known that objects may have been written in a version that the target drops."""
 
     USED = "used"  # a manifest of the repository names it now
@@ -30,7 +27,7 @@ class Managed(NamedTuple):
 
     versions: tuple[str, ...]
     """``helm.toolkit.fluxcd.io/v2beta1``; those in use, else all that the target drops. Sorted."""
-    evidence: Evidence
+    evidence: Indication
     detail: str  # a path of the HISTORY; why it is UNKNOWN
     cli: str  # the minor of the Flux CLI to run it with
     is_after: bool  # Whether it runs right after the merge: before, manifests in Git would bring the old version back
@@ -91,7 +88,7 @@ class Stored(NamedTuple):
     after_migrate: tuple[Refused, ...] = ()
     """What would be refused even if `flux migrate` ran at the current release: another stop is needed."""
     cli: str = ""  # The minor of the Flux CLI to run `flux migrate` with: that of the current release, 2.7 at least
-    unknown: str = ""  # Why older releases may have run that are not visible: a shallow checkout; empty: none can have
+    unknown: Unknown | None = None  # Why older releases may have run: a shallow checkout; None: none can have
     resolved: tuple[Refused, ...] = ()
     """What would be refused, had it not been confirmed that `flux migrate` ran at the current release."""
 
@@ -101,19 +98,6 @@ class TurnedOffUse(NamedTuple):
 
     use: ApiUse
     patch: TurnedOff
-
-
-class PatchBreak(NamedTuple):
-    """What a patch over the manifest breaks."""
-
-    path: str
-    line: int  # 1-based; 0 where the build fails, and nobody knows for which one
-    what: str  # A clause without markup
-    hint: str = ""
-    fails: bool = False  # Whether kustomize ends with an error; else it builds, and the cluster gets what is broken
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.what}" if self.line else self.what
 
 
 class TakenBack(NamedTuple):
@@ -146,101 +130,3 @@ class Detour(NamedTuple):
     stored: tuple[tuple[str, str], ...] = ()
     """Kind and version in which the release in use stores objects, and which the CRDs of ``target`` lack; sorted."""
     uses: int = 0  # Manifests of which no API version is served by both releases
-
-
-class Impact(NamedTuple):
-    """Everything that is known of one transition, before it is made."""
-
-    changes: Changes | None = None  # None: of a pin, whose manifests are not in the repository
-    files: tuple[Migrated, ...] = ()  # Files that use what the target does not serve, in the order of their paths
-    stored: Stored = Stored()
-    managed: Managed | None = None  # None: the target drops no API version that the repository uses or has used
-    breaks: tuple[Hit, ...] = ()
-    overlay: Overlay | None = None  # None: there is no kustomization beside the manifest
-    turned_off: tuple[TurnedOffUse, ...] = ()
-    unread: tuple[str, ...] = ()  # Files that no cluster reads, with resources that the target does not serve
-    kubernetes: Fit | None = None  # None: the version that the clusters run is not declared
-    orphaned: tuple[ApiUse, ...] = ()  # resources of a controller that would no longer be there
-    upgrade_path: tuple[Version, ...] = ()
-    """The releases to go to, one after the other, where one step is not enough; the last is the goal."""
-
-    detour: Detour | None = None  # None: one step leads to the goal
-    earlier: EarlierTries | None = None  # None: nobody looked
-    used: frozenset[tuple[str, str, str]] | None = None
-    """API group, kind and version of what the cluster's files use, before and after migration; None: nobody looked."""
-    migrated: tuple[str, ...] = ()  # The releases at which `flux migrate` ran in the cluster, as confirmed; tags
-    identical_to: Version = NO_VERSION  # An older release that has the same files as the target; empty: none is known
-
-    @property
-    def has_to_migrate(self) -> bool:
-        """Whether `flux migrate` has to run before the merge, because of managed fields."""
-        return self.managed is not None and not self.managed.is_after and not self.managed.is_done
-
-    @property
-    def has_to_migrate_after(self) -> bool:
-        return self.managed is not None and self.managed.is_after
-
-    @property
-    def repaired(self) -> tuple[Refused, ...]:
-        """What would be refused unless `flux migrate` runs at the current release."""
-        return tuple(each for each in self.stored.refused if each not in self.stored.after_migrate)
-
-    @property
-    def is_confirmed(self) -> bool:
-        return bool(self.stored.resolved) or (self.managed is not None and self.managed.is_done)
-
-    @property
-    def drops_versions(self) -> bool:
-        """Whether the target no longer serves API versions of the cluster's, as far as its manifest is known."""
-        return self.changes is None or any(each.unserved or each.removed for each in self.changes.crds)
-
-    @property
-    def cli(self) -> str:
-        """The minor of the Flux CLI to run it with; empty where nothing has to."""
-        return self.stored.cli or (self.managed.cli if self.managed is not None else "")
-
-    @property
-    def moves(self) -> tuple[Move, ...]:
-        return tuple(move for file in self.files for move in file.moves)
-
-    @property
-    def lefts(self) -> tuple[Left, ...]:
-        return tuple(left for file in self.files for left in file.lefts)
-
-    @property
-    def in_use(self) -> tuple[ApiUse, ...]:
-        """Uses that a cluster may serve today: objects are written in these versions."""
-        moved = [each.use for each in self.moves if each.was_served]
-        left = [each.use for each in self.lefts if each.reason not in HARMLESS and not each.is_broken_already]
-        return (*moved, *left)
-
-    @property
-    def patch_breaks(self) -> tuple[PatchBreak, ...]:
-        """What fails comes first, then versions that are turned off, use by use."""
-        if self.overlay is None:
-            return ()
-        broken = [
-            PatchBreak(each.path, each.line, f"{each.what}: {each.detail}", each.hint, each.fails)
-            for each in self.overlay.findings
-            if each.holds
-        ]
-        fails = [each for each in broken if each.fails]
-        if self.overlay.failed and not fails:
-            fails = [PatchBreak(self.overlay.path, 0, self.overlay.failed, fails=True)]
-        gone = [
-            PatchBreak(
-                patch.path,
-                patch.line,
-                f"this patch turns off {patch.kind} {patch.version}, used in {use.path}:{use.line}",
-                "fix or remove it together with the upgrade",
-            )
-            for use, patch in self.turned_off
-        ]
-        # Why a patch turns something off, another item at its index, is said of it already.
-        known = {(each.path, each.line) for each in gone}
-        return (*fails, *gone, *(each for each in broken if not each.fails and (each.path, each.line) not in known))
-
-    @property
-    def blocking(self) -> tuple[Left, ...]:
-        """Uses that stay as they are and that the upgrade would break."""
-        return tuple(left for left in self.lefts if left.blocks)

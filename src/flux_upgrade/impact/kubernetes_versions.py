@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import Version
 
 Minor = tuple[int, int]
@@ -66,6 +67,9 @@ class Fit(NamedTuple):
         return not self.is_too_old and minor is not None and tested is not None and not tested[0] <= minor <= tested[1]
 
 
-def fit(declared: str, tag: str) -> Fit | None:
-    """``declared``: as in the config; empty: it is not declared, and the answer is None."""
-    return Fit(declared, support(tag)) if declared else None
+UNDECLARED = Unknown("the config file does not have the version of Kubernetes")
+
+
+def fit(declared: str, tag: str) -> Fit | Unknown:
+    """``declared``: as in the config; empty: it is not declared."""
+    return Fit(declared, support(tag)) if declared else UNDECLARED

@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from flux_upgrade.model.unknown import Unknown
+
 _SHA1_DIGITS = 40
 
 
@@ -25,14 +27,16 @@ class FileRevision(NamedTuple):
 class FileRevisions(NamedTuple):
     versions: tuple[FileRevision, ...] = ()
     """Oldest first, the present one too; a content that came back is there again."""
-    missing: str = ""  # Why there may be older ones: a shallow checkout, no repository; empty: these are all
+    missing: Unknown | None = (
+        None  # Why there may be older ones: a shallow checkout, no repository; None: these are all
+    )
 
 
 class Mentions(NamedTuple):
     """Which manifests named a version of an API, in any commit."""
 
     paths: tuple[str, ...] = ()  # Of YAML and JSON files, as they were called then; sorted
-    missing: str = ""  # Why there may be others: a shallow checkout, no repository; empty: these are all
+    missing: Unknown | None = None  # Why there may be others: a shallow checkout; None: these are all
 
 
 class FileHistory(Protocol):

@@ -1,6 +1,6 @@
 """Upgrades that could be made pass the impact gate: each goes on, is held, or waits for migrations.
 
-What one step cannot reach goes step by step: the analyzer gives the path, and its first step is planned.
+What one step cannot reach goes step by step: the assessment gives the path, and its first step is planned.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from flux_upgrade.assessment.evidence import Evidence, Transition
 from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.config.config import Migrate
+from flux_upgrade.model.unknown import known_or
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import Pin, PinChange, Role
-from flux_upgrade.planning.api_uses import Transition
-from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 from flux_upgrade.planning.impact_holds import accepts_breaks, closed_migration, held_by, is_back, moved_elsewhere
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.pin_planner import PinPlanner
@@ -24,7 +24,7 @@ from flux_upgrade.policy.policy import MaxBump, refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.impact.impact import Impact
+    from flux_upgrade.assessment.assessment import Assessment
     from flux_upgrade.impact.migrate.result import Migrated
 
 
@@ -46,8 +46,8 @@ class GateResult(NamedTuple):
 class ImpactGate:
     """Holds upgrades for what they would break: one installation after the other, in their order."""
 
-    def __init__(self, analyzer: ImpactAnalyzer, manifests: ManifestPlanner, pins: PinPlanner) -> None:
-        self._analyzer, self._manifests, self._pins = analyzer, manifests, pins
+    def __init__(self, evidence: Evidence, manifests: ManifestPlanner, pins: PinPlanner) -> None:
+        self._evidence, self._manifests, self._pins = evidence, manifests, pins
         self._taken: dict[str, tuple[str, bool]] = {}
         """Path of a file that is moved → slug of the update group that does it; whether it is approved."""
 
@@ -58,12 +58,14 @@ class ImpactGate:
     def check(self, plan: Plan, target: PlannedTarget, slug: str, cluster: Cluster) -> GateResult:
         """``plan`` with the impacts of its upgrades. ``slug``: of the update group.
 
-        Raises what ``ImpactAnalyzer.impact`` and ``looked_back`` raise.
+        Raises what ``assess`` raises.
         """
         if target.pin.role is not Role.INSTALLS or not target.pin.version:
             return GateResult(plan)
+        from flux_upgrade.assessment.assess import look_back, with_earlier_tries  # late: most runs upgrade nothing
+
         decisions: list[Upgrade | Hold] = []
-        impacts: dict[BumpKind, Impact] = {}
+        impacts: dict[BumpKind, Assessment] = {}
         migrations: list[Plan] = []
         for each in plan.decisions:
             first = self._first_step(each, plan, target, cluster) if isinstance(each, Upgrade) else each
@@ -72,12 +74,12 @@ class ImpactGate:
                 continue
             upgrade, impact = first
             hold = held_by(upgrade, impact, target.terms, plan.path)
-            transition = Transition(target.path, target.pin, upgrade, target.terms, cluster)
+            transition = _transition(upgrade, target, cluster)
             if hold is None:
                 # Nobody is asked about the past of what cannot go on anyway.
-                impact = self._analyzer.looked_back(transition, impact)
+                impact = look_back(transition, impact, self._evidence)
                 hold = held_by(upgrade, impact, target.terms, plan.path)
-            impact = self._analyzer.with_earlier_tries(transition, impact)
+            impact = with_earlier_tries(transition, impact, self._evidence)
             impacts[upgrade.bump_kind] = impact
             moving = [file for file in impact.files if file.moves]
             if not upgrade.bump.approval:
@@ -97,11 +99,12 @@ class ImpactGate:
 
     def _first_step(
         self, upgrade: Upgrade, plan: Plan, target: PlannedTarget, cluster: Cluster
-    ) -> tuple[Upgrade, Impact] | Hold:
+    ) -> tuple[Upgrade, Assessment] | Hold:
         """``upgrade``, one of ``plan``, or the first step to it, and what that means."""
+        from flux_upgrade.assessment.assess import assess  # late, as above
 
-        def impact_of(each: Upgrade) -> Impact:
-            return self._analyzer.impact(Transition(target.path, target.pin, each, target.terms, cluster))
+        def impact_of(each: Upgrade) -> Assessment:
+            return assess(_transition(each, target, cluster), self._evidence)
 
         def carried_out(bump: Bump) -> Upgrade | Hold:
             planner = self._manifests if target.pin.is_manifest else self._pins
@@ -133,6 +136,12 @@ class ImpactGate:
             if not is_settled and (upgrade.approved or file.path not in self._taken):
                 self._taken[file.path] = slug, upgrade.approved
         return [file for file in files if self.is_of(file.path, slug)]
+
+
+def _transition(upgrade: Upgrade, target: PlannedTarget, cluster: Cluster) -> Transition:
+    manifest, terms = upgrade.change.manifest, target.terms
+    new = manifest.new if manifest is not None else None
+    return Transition(target.path, target.pin, upgrade.target, new, cluster, terms.governance, terms.feedback)
 
 
 def patches_alone(plan: Plan, target: PlannedTarget) -> PlannedTarget | None:
@@ -179,12 +188,13 @@ def _later(plan: Plan, upgrade: Upgrade) -> Version:
     return max(waiting, default=NO_VERSION)
 
 
-def _gated(upgrade: Upgrade, impact: Impact, terms: Terms) -> Upgrade:
+def _gated(upgrade: Upgrade, impact: Assessment, terms: Terms) -> Upgrade:
     """Waits for approval on account of what it changes, should the settings want that."""
     gates = terms.governance.needs_approval
-    if not gates or impact.changes is None or upgrade.bump.approval or terms.to:
+    if not gates or upgrade.bump.approval or terms.to:
         return upgrade
-    found = sorted(impact.changes.contents.intersection(gates))
+    changes = known_or(impact.changes, None)
+    found = sorted(changes.contents.intersection(gates)) if changes is not None else []
     if not found:
         return upgrade
     why = f"{upgrade.bump.why}; it changes {', '.join(found)}, and your config requires approval for that"

@@ -9,6 +9,7 @@ from flux_upgrade.model.errors import ApiRemoved
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.markers import break_entry, content_entry
 from flux_upgrade.model.text import first_few
+from flux_upgrade.model.unknown import known_or
 from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import OnBreak, Terms, Upgrade
 from flux_upgrade.policy.decision import BumpKind, Hold, Rejection
@@ -16,13 +17,13 @@ from flux_upgrade.policy.hold_reasons import HoldReason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.impact.impact import Impact
+    from flux_upgrade.assessment.assessment import Assessment
     from flux_upgrade.impact.migrate.result import Migrated
 
 _NAMED = 3  # Places that a hold names; the report has all of them
 
 
-def held_by(upgrade: Upgrade, impact: Impact, terms: Terms, path: str) -> Hold | None:
+def held_by(upgrade: Upgrade, impact: Assessment, terms: Terms, path: str) -> Hold | None:
     """What is in the way of an upgrade: what cannot be waited for comes first. None: it may be made.
 
     ``path``: of the installation.
@@ -34,8 +35,8 @@ def held_by(upgrade: Upgrade, impact: Impact, terms: Terms, path: str) -> Hold |
     return held._replace(bump_kind=upgrade.bump_kind, target=upgrade.target, error=error)
 
 
-def _holds(upgrade: Upgrade, impact: Impact, terms: Terms, path: str) -> Iterator[Hold]:
-    target, kubernetes = upgrade.target, impact.kubernetes
+def _holds(upgrade: Upgrade, impact: Assessment, terms: Terms, path: str) -> Iterator[Hold]:
+    target, kubernetes = upgrade.target, known_or(impact.kubernetes, None)
     # A patch asks for what the release before it asked for.
     if kubernetes is not None and kubernetes.is_too_old and upgrade.bump_kind is not BumpKind.PATCH:
         least = ".".join(map(str, kubernetes.support.least))
@@ -81,7 +82,7 @@ def _holds(upgrade: Upgrade, impact: Impact, terms: Terms, path: str) -> Iterato
     yield from _overlay(upgrade, impact, terms, path)
 
 
-def _moved_first(upgrade: Upgrade, impact: Impact, terms: Terms) -> Hold:
+def _moved_first(upgrade: Upgrade, impact: Assessment, terms: Terms) -> Hold:
     files = len({each.use.path for each in impact.moves})
     need, them = ("needs", "it") if len(impact.moves) == 1 else ("need", "them")
     hint = "merge the API-migration pull request first, then wait until Flux has reconciled it"
@@ -126,7 +127,7 @@ def moved_elsewhere(upgrade: Upgrade) -> Hold:
     )
 
 
-def accepts_breaks(upgrade: Upgrade, impact: Impact, terms: Terms, path: str) -> bool:
+def accepts_breaks(upgrade: Upgrade, impact: Assessment, terms: Terms, path: str) -> bool:
     """Whether patches break nothing, or people accepted what they break. ``path``: of the installation."""
     breaks = impact.patch_breaks
     if not breaks or terms.on_break is OnBreak.ACCEPT:
@@ -134,7 +135,7 @@ def accepts_breaks(upgrade: Upgrade, impact: Impact, terms: Terms, path: str) ->
     return break_entry(path, upgrade.target, map(str, breaks)) in terms.feedback.accepted
 
 
-def _overlay(upgrade: Upgrade, impact: Impact, terms: Terms, path: str) -> Iterator[Hold]:
+def _overlay(upgrade: Upgrade, impact: Assessment, terms: Terms, path: str) -> Iterator[Hold]:
     """Patches that no longer fit. An approval says that a release is wanted, not that it may break something.
 
     Not each can be mended before: an index is right for one release alone. So what was approved, and builds, is
@@ -155,7 +156,7 @@ def _overlay(upgrade: Upgrade, impact: Impact, terms: Terms, path: str) -> Itera
     yield Hold(HoldReason.OVERLAY_BREAKS, f"{breaks[0]}{more}", hint)
 
 
-def _out_of_reach(target: Version, impact: Impact, terms: Terms) -> Iterator[Hold]:
+def _out_of_reach(target: Version, impact: Assessment, terms: Terms) -> Iterator[Hold]:
     """One step is not enough, and the first of several cannot be taken in its place."""
     if not terms.governance.multi_step:
         return

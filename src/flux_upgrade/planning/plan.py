@@ -17,8 +17,8 @@ from flux_upgrade.policy.hold_reasons import HoldReason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.assessment.assessment import Assessment
     from flux_upgrade.impact.broken_today import BrokenToday
-    from flux_upgrade.impact.impact import Impact
     from flux_upgrade.impact.migrate.result import Migrated
 
 
@@ -79,7 +79,7 @@ class Upgrade(NamedTuple):
     change: PinChange
     flags: tuple[tuple[str, str, str], ...] = ()
     """Install flags that are to change, as was asked for: name, value before, value afterwards."""
-    impact: Impact | None = None  # What it means for the repository; None: that was not analyzed
+    impact: Assessment | None = None  # What it means for the repository; None: that was not analyzed
     moved: tuple[Migrated, ...] = ()  # Files with resources that go to other versions of their APIs in the same commit
     waiting: tuple[str, ...] = ()
     """Paths of the pins that wait until it is merged, if it migrates resources and no more."""
@@ -116,7 +116,7 @@ class Plan(NamedTuple):
     path: str  # Relative to the repository's root
     decisions: tuple[Upgrade | Hold, ...]  # At least one
     tried: Mapping[BumpKind, ManifestChange] = {}  # What was tried and held for a conflict, to show its conflicts
-    impacts: Mapping[BumpKind, Impact] = {}  # What is known of that which is held
+    impacts: Mapping[BumpKind, Assessment] = {}  # What is known of that which is held
     broken_today: tuple[BrokenToday, ...] = ()  # What its cluster reads, and the running release refuses
 
     @property
@@ -146,7 +146,7 @@ class Plan(NamedTuple):
     def holds(self) -> tuple[Hold, ...]:
         return tuple(each for each in self.decisions if isinstance(each, Hold))
 
-    def impact_of(self, decision: Upgrade | Hold) -> Impact | None:
+    def impact_of(self, decision: Upgrade | Hold) -> Assessment | None:
         """What is known of an upgrade, or of one that is held."""
         return decision.impact if isinstance(decision, Upgrade) else self.impacts.get(decision.bump_kind)
 

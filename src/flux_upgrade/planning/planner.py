@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
+from flux_upgrade.assessment.evidence import Evidence, broken_today
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.groups import UpdateGroup, branches_of
 from flux_upgrade.clusters.ownership.ownership import Ownership
@@ -14,9 +16,7 @@ from flux_upgrade.config.config import Config
 from flux_upgrade.model.errors import ImplausibleRelease, Unexpected, Unreadable, known
 from flux_upgrade.model.versions import NO_VERSION, Release, Version
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.planning.api_uses import Sources
 from flux_upgrade.planning.approvals import split, versions_in
-from flux_upgrade.planning.impact_analyzer import ImpactAnalyzer
 from flux_upgrade.planning.impact_gate import ImpactGate, only_patches, patches_alone
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.pin_planner import PinPlanner
@@ -46,7 +46,7 @@ class Inventory(NamedTuple):
     all_paths: frozenset[str] | None
     """Paths of all installations, ignored ones too; None: only a part of the repository was looked at."""
     checkout: Checkout
-    sources: Sources | None = None  # Of what upgrades mean for the repository; None: nobody looks
+    evidence: Evidence | None = None  # Of what upgrades mean for the repository; None: they are not assessed
     void: tuple[Void, ...] = ()  # Groups of the config file that match nothing
     lacks_flux: bool = False  # The whole repository was read, and has no Flux
 
@@ -103,11 +103,12 @@ class _UpdateGroups:
         context = inventory.pin_context
         self._manifests = ManifestPlanner(context.regenerator, context.artifacts, inventory.releases, inventory.now)
         self._pins = PinPlanner(context, inventory.releases, inventory.now)
-        self._analyzer: ImpactAnalyzer | None = None
+        self._evidence: Evidence | None = None
         self._gate: ImpactGate | None = None
-        if inventory.sources is not None:
-            self._analyzer = ImpactAnalyzer(inventory.sources, clusters)
-            self._gate = ImpactGate(self._analyzer, self._manifests, self._pins)
+        if inventory.evidence is not None:
+            # A plan that is made again asks again, and keeps nothing in memory once it is made.
+            self._evidence = replace(inventory.evidence)
+            self._gate = ImpactGate(self._evidence, self._manifests, self._pins)
 
     def plan(self) -> Iterator[UpdateGroupPlan]:
         # Tools last: what they go to depends on the clusters that they serve.
@@ -150,9 +151,10 @@ class _UpdateGroups:
             plan = self._member(target, cluster, lead)
             if member.pin.is_manifest or (lead is None and not cluster.is_tools):
                 plan = self._after_impact_gate(plan, target, update_group, cluster)
-            if self._analyzer is not None and not plans:
+            if self._evidence is not None and not plans:
+                include = target.terms.governance.include
                 with suppress(Unreadable):  # an upgrade is held for it
-                    plan = plan._replace(broken_today=self._analyzer.broken_today(target, cluster))
+                    plan = plan._replace(broken_today=broken_today(member, cluster, include, self._evidence))
             if self._rings is not None:
                 plan = self._rings.waiting(plan, update_group, target.terms)
             plans.append(plan)

@@ -13,6 +13,7 @@ from flux_upgrade.clusters.clusters import OF_CLUSTERS, WORKFLOWS, Cluster, Memb
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.model.errors import CheckoutDiffers, Unreadable
 from flux_upgrade.model.text import is_utf8, one_line
+from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -91,7 +92,7 @@ class PreflightChecks(NamedTuple):
             return self._unsettled(plan, cluster)
         if not plan.pin.is_manifest:
             return None
-        history: Sequence[str] = ()
+        history: Sequence[str] | Unknown = Unknown("the Git host was not asked for the commits of the file")
         if self.repository is not None:
             history = self.repository.files[plan.path].history
         moves = plan.pin.version not in [each.target for each in plan.upgrades]

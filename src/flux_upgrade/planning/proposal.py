@@ -16,8 +16,8 @@ from flux_upgrade.policy.decision import BumpKind, Hold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.assessment.assessment import Assessment
     from flux_upgrade.clusters.void_groups import Void
-    from flux_upgrade.impact.impact import Impact
     from flux_upgrade.model.forge import Repository
 
 
@@ -64,7 +64,7 @@ class Proposal(NamedTuple):
             for tag, impact in self._migrated()
         )
 
-    def _migrated(self) -> Iterator[tuple[str, Impact]]:
+    def _migrated(self) -> Iterator[tuple[str, Assessment]]:
         for plan, upgrade in self.upgrades:
             impact, current = upgrade.impact, plan.pin.version
             if impact is not None and impact.upgrade_path:

@@ -7,12 +7,15 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from flux_upgrade.assessment.assessment import Assessment
+from flux_upgrade.assessment.repository import RepositoryAssessment
+from flux_upgrade.assessment.running import manifest_apis
 from flux_upgrade.impact.api_uses.flux_file import ApiUse
-from flux_upgrade.impact.impact import Impact
 from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move, Reason
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import printable, printable_lines
+from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.report.finding_kinds import hits
 from flux_upgrade.report.findings import Finding, by_change, hit_value, use_value
@@ -21,45 +24,19 @@ from flux_upgrade.report.impact_text import changed_lines
 from flux_upgrade.report.wording import Annotation, Level, located
 
 
-class ManifestWithoutRelease(NamedTuple):
-    """A manifest that no release speaks for: Flux v0, a development build, edited CRDs."""
-
-    path: str
-    version: str  # As `inspect` shows it; empty where it shows none
-    is_read: bool = True
-
-    @property
-    def name(self) -> str:
-        return f"{self.path} ({self.version or 'no known release'})"
-
-
-class Between(NamedTuple):
-    target: str
-    running: tuple[str, ...]  # What the clusters run, oldest first; empty: nobody knows
-    is_given: bool = False
-    unknown: tuple[str, ...] = ()  # What was found, and the source does not have
-    unverified: tuple[ManifestWithoutRelease, ...] = ()  # What runs by manifests that no release speaks for
-    unasked: tuple[str, ...] = ()  # Version references that only a host in the repository could tell the release of
-
-    @property
-    def versions(self) -> tuple[str, ...]:
-        """All that runs, oldest first."""
-        versions = (each.version for each in self.unverified)
-        return tuple(sorted({*self.running, *filter(None, versions)}, key=_age))
-
-
 class ApiUsesReport(NamedTuple):
     """What ``check`` and ``migrate`` report."""
 
-    between: Between
-    uses: Impact  # What the target does not serve, of all that is known of the step to it
+    assessed: RepositoryAssessment
     root: str
     below: str  # Where it begins in the repository
     failures: Mapping[str, FluxUpgradeError] = {}
     moved: frozenset[str] = frozenset()  # Paths of the files that were written, or, in a dry run, would be
     is_dry: bool = True
-    unread: tuple[str, ...] = ()  # Patterns for `ignore` that leave out the files which no cluster reads
-    ignored: int = 0  # Files that name Flux's APIs, and that the config file wants to be left alone
+
+    @property
+    def uses(self) -> Assessment:
+        return self.assessed.uses
 
     @property
     def breaking(self) -> tuple[Move | Left, ...]:
@@ -103,13 +80,13 @@ def check_text(found: ApiUsesReport) -> str:
 
 
 def _hits(found: ApiUsesReport) -> Iterator[Finding]:
-    for each in hits(found.uses, Version(found.between.target), TEXT):
+    for each in hits(found.uses, Version(found.assessed.target), TEXT):
         # Paths are shown as they are reached from the working directory.
         yield each._replace(wording=each.wording.replace(each.path, found.place(each.path), 1))
 
 
 def sentence(found: ApiUsesReport, each: Move | Left) -> str:
-    what = f"{_what(each.use)} is not served by {found.between.target}"
+    what = f"{_what(each.use)} is not served by {found.assessed.target}"
     if isinstance(each, Move):
         today = "" if each.was_served else ", nor by the releases that run today"
         return f"{what}{today}: `flux-upgrade migrate` changes it to {each.to}"
@@ -151,11 +128,11 @@ def _block(found: ApiUsesReport, file: Migrated) -> Iterator[str]:
 
 
 def _summary(found: ApiUsesReport) -> Iterator[str]:
-    target, uses, by_hand = found.between.target, found.uses, found.by_hand
+    target, uses, by_hand = found.assessed.target, found.uses, found.by_hand
     texts, unreadable, unread = _harmless(uses)
     removed: tuple[Move | Left, ...] = (*uses.moves, *by_hand)
     if removed:
-        yield from _running(found.between)
+        yield from _running(found.assessed)
         files = counted(len({each.use.path for each in removed}), "file")
         moved = "migrated" if found.moved and not found.is_dry else "to migrate"
         parts = ((len(uses.moves), moved), (len(by_hand), "to fix manually"))
@@ -171,14 +148,14 @@ def _summary(found: ApiUsesReport) -> Iterator[str]:
     if unread:
         yield f"also {counted(unread, 'use')} in files that no cluster reads"
         yield "To leave these files out, add to the config file:"
-        yield from ("  ignore:", *(f"  - {pattern}" for pattern in found.unread))
+        yield from ("  ignore:", *(f"  - {pattern}" for pattern in found.assessed.unread))
         yield "To migrate these files too, use --include=all."
-    if found.ignored:
-        files = counted(found.ignored, "file")
+    if found.assessed.ignored:
+        files = counted(found.assessed.ignored, "file")
         yield f"{files} with Flux's APIs skipped (`ignore` in the config file)"
 
 
-def _harmless(uses: Impact) -> tuple[int, int, int]:
+def _harmless(uses: Assessment) -> tuple[int, int, int]:
     """How many mentions are in texts, in what is no YAML, and in files that no cluster reads."""
     reasons = [each.reason for each in uses.lefts]
     return reasons.count(Reason.TEXT), reasons.count(Reason.UNREADABLE), reasons.count(Reason.UNREAD)
@@ -190,25 +167,33 @@ def _age(version: str) -> tuple[bool, tuple[object, ...], str]:
     return not is_known, (Version(version),) if is_known else (), version
 
 
-def _running(between: Between) -> Iterator[str]:
-    for tag in between.unknown:
+def _versions(assessed: RepositoryAssessment) -> list[str]:
+    """Return all that runs, oldest first."""
+    versions = (each.version for each in assessed.unverified)
+    return sorted({*assessed.running, *filter(None, versions)}, key=_age)
+
+
+def _running(assessed: RepositoryAssessment) -> Iterator[str]:
+    for tag in assessed.unknown:
         yield f"note: a cluster here runs {tag}, which the release source does not have: skipped"
-    for manifest in between.unverified:
+    for each in assessed.unverified:
+        name = f"{each.path} ({each.version or 'no known release'})"
         effect = "its manifests are migrated only to those versions"
-        served = f"{manifest.name} has the CRDs that this cluster serves: {effect}"
-        unread = "has no readable CRDs: manifests that this cluster may read are not migrated"
-        yield f"note: {served}" if manifest.is_read else f"note: {manifest.name} {unread}"
-    for place in between.unasked:
+        served = f"{name} has the CRDs that this cluster serves: {effect}"
+        unread = f"{name} has no readable CRDs: manifests that this cluster may read are not migrated"
+        yield f"note: {unread if isinstance(manifest_apis(each), Unknown) else served}"
+    for place in assessed.unasked:
         yield (
             f"note: the release of {place} is unknown, because `check` and `migrate` contact no host that the "
             "repository names: set it with --from"
         )
-    if between.versions:
-        how = "" if between.is_given else " (found in this repository)"
-        yield f"clusters run {', '.join(between.versions)}{how}"
-    elif not between.unverified:
+    versions = _versions(assessed)
+    if versions:
+        how = "" if assessed.is_given else " (found in this repository)"
+        yield f"clusters run {', '.join(versions)}{how}"
+    elif not assessed.unverified:
         yield (
-            f"no Flux release was found here: manifests are migrated to versions that {between.target} stores. "
+            f"no Flux release was found here: manifests are migrated to versions that {assessed.target} stores. "
             "If your clusters do not serve these, set their release with --from."
         )
 
@@ -217,21 +202,22 @@ def remedy(found: ApiUsesReport) -> str:
     moves = sum(isinstance(each, Move) for each in found.breaking)
     others = len(found.breaking) - moves
     by_hand = f"fix {'the others' if moves else 'each one'} manually, as shown" if others else ""
-    by_us = f"run `flux-upgrade migrate --to {found.between.target}` to migrate {moves} of them" if moves else ""
+    by_us = f"run `flux-upgrade migrate --to {found.assessed.target}` to migrate {moves} of them" if moves else ""
     return "; ".join(filter(None, (by_us, by_hand)))
 
 
 def api_uses_json(found: ApiUsesReport) -> str:
     """What ``check --json`` and ``migrate --json`` print: see docs/reference/api-uses.schema.json."""
-    between, uses, by_hand = found.between, found.uses, found.by_hand
+    assessed, uses, by_hand = found.assessed, found.uses, found.by_hand
     texts, unreadable, unread = _harmless(uses)
     report = {
-        "target": between.target,
-        "running": list(filter(is_tag, between.versions)),
-        "unknown": list(between.unknown),
-        "unasked": list(between.unasked),
+        "target": assessed.target,
+        "running": list(filter(is_tag, _versions(assessed))),
+        "unknown": list(assessed.unknown),
+        "unasked": list(assessed.unasked),
         "unverified": [
-            {"path": each.path, "version": each.version or None, "read": each.is_read} for each in between.unverified
+            {"path": each.path, "version": each.version or None, "read": not isinstance(manifest_apis(each), Unknown)}
+            for each in assessed.unverified
         ],
         "uses": [_value(found, each) for file in uses.files for each in in_order(file)],
         "breaks": list(map(hit_value, uses.breaks)),
@@ -239,8 +225,8 @@ def api_uses_json(found: ApiUsesReport) -> str:
             {"path": path, "name": error.slug, "reason": error.message, "remedy": error.hint or None}
             for path, error in found.failures.items()
         ],
-        "unread": list(found.unread),
-        "ignored": found.ignored,
+        "unread": list(assessed.unread),
+        "ignored": assessed.ignored,
         "counts": {
             "moves": len(uses.moves),
             "by-hand": len(by_hand),
@@ -261,7 +247,7 @@ def _value(found: ApiUsesReport, each: Move | Left) -> dict[str, Any]:
 def line_annotations(found: ApiUsesReport) -> Iterator[Annotation]:
     """One for each use that breaks, and for whatever behaves differently, on its own line."""
     for each in found.breaking:
-        title = f"{found.between.target} does not serve {api(each.use)}"
+        title = f"{found.assessed.target} does not serve {api(each.use)}"
         yield Annotation(Level.ERROR, printable(sentence(found, each)), title, each.use.path, each.use.line)
-    for hit in hits(found.uses, Version(found.between.target), TEXT):
+    for hit in hits(found.uses, Version(found.assessed.target), TEXT):
         yield Annotation(Level.WARNING, printable(hit.message), hit.title, hit.path, hit.line)

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.impact.impact import Harm, Impact
+from flux_upgrade.assessment.assessment import Assessment
+from flux_upgrade.impact.diff.changes import NO_CHANGES
+from flux_upgrade.impact.impact import EarlierTries, Harm
 from flux_upgrade.impact.migrate.result import Left, Move
 from flux_upgrade.model.text import first_few
+from flux_upgrade.model.unknown import known_or
 from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -31,7 +34,7 @@ from flux_upgrade.report.impact_phrases import (
 from flux_upgrade.report.patch_findings import patches, turned_off
 
 
-def _flux_migrate(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
+def _flux_migrate(impact: Assessment, target: Version, style: Style) -> Iterator[Finding]:
     """Pull requests have it in paragraphs of their own, with the clusters' names and boxes to tick."""
     stored, managed = impact.stored, impact.managed
     why = [managed_line(managed, target, style)] if managed is not None and not managed.is_done else []
@@ -57,13 +60,13 @@ def _in_cluster(heading: str, lines: Sequence[str], severity: Severity = Severit
     return [Finding(severity, heading=heading, wording=line) for line in lines]
 
 
-def _unserved(impact: Impact, _: str, style: Style) -> Iterator[Finding]:
-    gone = unserved_line(impact.changes, style) if impact.changes is not None else ""
+def _unserved(impact: Assessment, _: str, style: Style) -> Iterator[Finding]:
+    gone = unserved_line(known_or(impact.changes, NO_CHANGES), style)
     if gone:
         yield Finding(Severity.NOTE, heading="", wording=f"no longer served: {gone}")
 
 
-def _by_hand(impact: Impact, target: Version, _: Style) -> Iterator[Finding]:
+def _by_hand(impact: Assessment, target: Version, _: Style) -> Iterator[Finding]:
     for left in impact.blocking:
         found = left_finding(left)
         yield found._replace(
@@ -87,7 +90,7 @@ def _not_served(each: Move | Left, target: Version) -> str:
     return f"{target} does not serve {api(each.use)}"
 
 
-def _moves(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
+def _moves(impact: Assessment, target: Version, style: Style) -> Iterator[Finding]:
     for move in impact.moves:
         use = move.use
         yield Finding(
@@ -104,7 +107,7 @@ def _moves(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
         )
 
 
-def _orphaned(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
+def _orphaned(impact: Assessment, target: Version, style: Style) -> Iterator[Finding]:
     for use in impact.orphaned:
         where = place(use)
         yield Finding(
@@ -125,7 +128,7 @@ def _orphaned(impact: Impact, target: Version, style: Style) -> Iterator[Finding
 _SEVERITIES = {Harm.BREAKS: Severity.BREAKS, Harm.MAY_BREAK: Severity.RISKS, Harm.DIFFERS: Severity.CHANGES}
 
 
-def hits(impact: Impact, _: Version, style: Style) -> Iterator[Finding]:
+def hits(impact: Assessment, _: Version, style: Style) -> Iterator[Finding]:
     """Known changes of behavior, place by place."""
     for hit in impact.breaks:
         name = "/".join(filter(None, (hit.namespace, hit.name)))
@@ -145,15 +148,14 @@ def hits(impact: Impact, _: Version, style: Style) -> Iterator[Finding]:
         )
 
 
-def _earlier(impact: Impact, _: Version, style: Style) -> Iterator[Finding]:
-    earlier = impact.earlier
-    back = earlier.taken_back if earlier is not None else None
+def _earlier(impact: Assessment, _: Version, style: Style) -> Iterator[Finding]:
+    earlier = known_or(impact.earlier, EarlierTries())
+    back, returns = earlier.taken_back, earlier.returns
     if back is not None:
         since, until = back.since[:10], back.until[:10]
         when = f"on {until}" if since == until else f"from {since} to {until}"
         said = f"{back.release} was installed {when}; {style.code(back.commit[:8])} rolled back to {back.back_to}"
         yield Finding(Severity.REVIEW, heading="", wording=said, task="Find out why this upgrade was rolled back")
-    returns = earlier.returns if earlier is not None else None
     if returns is not None:
         said = (
             f"since {returns.since[:10]}, the manifest returned to earlier content {returns.times} times, "
@@ -162,7 +164,7 @@ def _earlier(impact: Impact, _: Version, style: Style) -> Iterator[Finding]:
         yield Finding(Severity.REVIEW, heading="", wording=said, task="Let only one program write the manifest")
 
 
-def _unread(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
+def _unread(impact: Assessment, target: Version, style: Style) -> Iterator[Finding]:
     if impact.unread:
         files = first_few(list(map(style.code, impact.unread)), _FEW)
         what = f"use API versions that {target} does not serve. List them under `ignore`, or set `include: all`"
@@ -172,8 +174,8 @@ def _unread(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
 _FEW = 3
 
 
-def _kubernetes(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
-    fit = impact.kubernetes
+def _kubernetes(impact: Assessment, target: Version, style: Style) -> Iterator[Finding]:
+    fit = known_or(impact.kubernetes, None)
     if fit is not None and (fit.is_too_old or fit.is_untested):
         yield Finding(
             Severity.REVIEW,  # what is too old is held
@@ -184,7 +186,7 @@ def _kubernetes(impact: Impact, target: Version, style: Style) -> Iterator[Findi
         )
 
 
-def _identical(impact: Impact, target: Version, _: Style) -> Iterator[Finding]:
+def _identical(impact: Assessment, target: Version, _: Style) -> Iterator[Finding]:
     if impact.identical_to:
         said = f"the files of {target} are identical to those of {impact.identical_to}"
         task = "Compare {target} with Flux's releases first"
@@ -207,7 +209,7 @@ FINDING_KINDS = (
 )
 
 
-def in_the_way(hold: Hold, impact: Impact, style: Style) -> list[str]:
+def in_the_way(hold: Hold, impact: Assessment, style: Style) -> list[str]:
     """What a hold is about, line by line: the places of the first kind that has any for its reason."""
     for kind in FINDING_KINDS:
         findings = kind.find(impact, hold.target, style)

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
+from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.impact.api_uses.flux_file import ApiUse
-from flux_upgrade.impact.impact import Harm, Hit, Impact
+from flux_upgrade.impact.impact import Harm, Hit
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.versions import Version
@@ -69,7 +70,7 @@ class Finding(NamedTuple):
 class FindingKind(NamedTuple):
     """How one kind of finding is made: a row of the table."""
 
-    find: Callable[[Impact, Version, Style], Iterable[Finding]]
+    find: Callable[[Assessment, Version, Style], Iterable[Finding]]
     """From what is known of an upgrade to a release; what is worded, in a style."""
     rank: int = 9  # Which annotations come first: GitHub shows a few
     is_for_minors: bool = False

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.impact.diff.changes import Changes, CrdChange
-from flux_upgrade.impact.impact import EarlierTries, Impact, Managed, Refused, Stored
+from flux_upgrade.impact.impact import EarlierTries, Managed, Refused, Stored
 from flux_upgrade.impact.kubernetes_versions import Fit
 from flux_upgrade.impact.overlay.result import Overlay
 from flux_upgrade.model.text import printable
+from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.report.finding_kinds import FINDING_KINDS
 from flux_upgrade.report.findings import hit_value, place_value, uses_value
@@ -19,23 +21,23 @@ from flux_upgrade.report.wording import Annotation, Level, fields
 _MOST = 25  # Annotations of one run: GitHub shows ten of a level, and what is over stands above the summary
 
 
-def impact_value(impact: Impact) -> dict[str, Any]:
+def impact_value(impact: Assessment) -> dict[str, Any]:
     """All of it."""
     return {
         "uses": uses_value(impact.files),
         "stored": _stored(impact.stored),
         "managed-fields": _managed(impact.managed) if impact.managed is not None else None,
         "breaks": list(map(hit_value, impact.breaks)),
-        "overlay": _overlay(impact.overlay) if impact.overlay is not None else None,
-        "kubernetes": _fit(impact.kubernetes) if impact.kubernetes is not None else None,
+        "overlay": _overlay(overlay) if (overlay := known_or(impact.overlay, None)) is not None else None,
+        "kubernetes": None if isinstance(impact.kubernetes, Unknown) else _fit(impact.kubernetes),
         "orphaned": list(map(place_value, impact.orphaned)),
         "turned-off": [
             {"use": place_value(use), "patch": fields(patch, "path", "line")} for use, patch in impact.turned_off
         ],
         "unread": list(impact.unread),
-        "earlier": _earlier(impact.earlier) if impact.earlier is not None else None,
+        "earlier": None if isinstance(impact.earlier, Unknown) else _earlier(impact.earlier),
         "steps": list(impact.upgrade_path),
-        "changes": _changes(impact.changes) if impact.changes is not None else None,
+        "changes": None if isinstance(impact.changes, Unknown) else _changes(impact.changes),
         **({"identical-to": impact.identical_to} if impact.identical_to else {}),
     }
 
@@ -54,7 +56,7 @@ def _stored(stored: Stored) -> dict[str, Any]:
         "refused": [_refused(each) for each in stored.refused],
         "refused-after-migrate": [_refused(each) for each in stored.after_migrate],
         "migrated": [_refused(each) for each in stored.resolved],
-        "unknown": stored.unknown or None,
+        "unknown": str(stored.unknown) if stored.unknown is not None else None,
     }
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.impact.diff.changes import Changes
-from flux_upgrade.impact.impact import Detour, Evidence, Managed, PastRelease, Refused
+from flux_upgrade.impact.impact import Detour, Indication, Managed, PastRelease, Refused
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.model.markdown import code, counted, prose
 from flux_upgrade.model.text import enumeration
@@ -110,15 +110,15 @@ def _ran(ran: PastRelease, style: Style) -> str:
 def managed_line(managed: Managed, target: Version, style: Style) -> str:
     """How it is known that objects may have been written in a version that the target drops."""
     match managed.evidence:
-        case Evidence.USED:
+        case Indication.USED:
             versions = enumeration(map(style.code, managed.versions))
             first = "" if managed.is_after else " Migrate the manifests and wait until Flux has reconciled them."
             return f"This repository uses {versions}, which {target} no longer serves.{first}"
-        case Evidence.MIGRATED:
+        case Indication.MIGRATED:
             wait = "" if managed.is_after else " Wait until Flux has reconciled them."
             served = f"API versions that {target} no longer serves"
             return f"A merged pull request migrated manifests from {served}.{wait}"
-        case Evidence.HISTORY:
+        case Indication.HISTORY:
             path = style.code(managed.detail)
             return f"{path} used an API version that {target} no longer serves, in an earlier commit."
     return (

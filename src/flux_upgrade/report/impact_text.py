@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.impact.impact import Impact
+from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.model.text import capped, enumeration
+from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.policy.decision import Hold
@@ -36,7 +37,7 @@ def upgrade_lines(upgrade: Upgrade, *, is_done: bool = False) -> Iterator[str]:
         yield from _changes(impact)
 
 
-def _findings(impact: Impact, target: Version, said: HoldReason | None = None) -> Iterator[str]:
+def _findings(impact: Assessment, target: Version, said: HoldReason | None = None) -> Iterator[str]:
     """All but those that hold the upgrade for the reason ``said``, with which they are shown."""
     for kind in FINDING_KINDS:
         found = [each for each in kind.find(impact, target, TEXT) if said not in each.holds]
@@ -70,13 +71,13 @@ def hold_lines(plan: Plan, hold: Hold) -> Iterator[str]:
     yield from _findings(impact, hold.target, hold.reason)
 
 
-def _changes(impact: Impact) -> Iterator[str]:
-    if impact.changes is None:
+def _changes(impact: Assessment) -> Iterator[str]:
+    if isinstance(impact.changes, Unknown):
         yield "changes in the cluster and Kustomize patches were not checked"
         return
     from flux_upgrade.impact.diff.sentences import lines  # late: nearly every run changes nothing
 
-    changes = said_apart(in_cluster(impact) or impact.changes, impact.changes)
+    changes = said_apart(known_or(in_cluster(impact), impact.changes), impact.changes)
     if lines(changes._replace(noise=())):
         yield "changes in the cluster:"
         yield from _limited(lines(changes))

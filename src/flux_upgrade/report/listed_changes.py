@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.impact.api_uses.mentions import is_version
 from flux_upgrade.impact.diff.changes import Changes, CrdChange
-from flux_upgrade.impact.impact import Impact
+from flux_upgrade.model.unknown import Unknown, known_or
 
 _UNUSED = "changes of API versions that nothing here uses"
 
 
-def in_cluster(impact: Impact) -> Changes | None:
+def in_cluster(impact: Assessment) -> Changes | Unknown:
     """Of what the kustomization beside the manifest makes of it, where that was built; without what nobody uses."""
-    overlay = impact.overlay
+    overlay = known_or(impact.overlay, None)
     changes = overlay.built if overlay is not None and overlay.built is not None else impact.changes
-    return changes if changes is None or impact.used is None else _used(changes, impact.used)
+    used = impact.used
+    return changes if isinstance(changes, Unknown) or isinstance(used, Unknown) else _used(changes, used)
 
 
 def _used(changes: Changes, used: Collection[tuple[str, str, str]]) -> Changes:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flux_upgrade.impact.impact import Harm, Impact
+from flux_upgrade.assessment.assessment import Assessment
+from flux_upgrade.impact.impact import Harm
 from flux_upgrade.impact.migrate.result import Move
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import first_few
@@ -112,7 +113,7 @@ def _conflicts(row: Row) -> Iterator[str]:
         yield f"{each.object} {each.where}: was {before}, yours is {mine}, {row.target} has {new}"
 
 
-def _ends(hold: Hold, impact: Impact | None) -> bool:
+def _ends(hold: Hold, impact: Assessment | None) -> bool:
     """Whether the migration of manifests, which is a step of its own, ends a hold."""
     return hold.reason is HoldReason.MIGRATION_PENDING and impact is not None and bool(impact.moves)
 
@@ -141,7 +142,7 @@ def _is_ready(row: Row) -> bool:
     return row.state in (State.READY, State.UPGRADED)
 
 
-def _of_impact(impact: Impact, row: Row) -> Iterator[Step]:
+def _of_impact(impact: Assessment, row: Row) -> Iterator[Step]:
     stage = Stage.BEFORE_READY if _is_ready(row) else Stage.PREPARE
     yield from _flux_migrate(impact, is_ready=_is_ready(row))
     for found in _breaking(row):
@@ -162,7 +163,7 @@ def _breaking(row: Row) -> Iterator[Finding]:
             yield found
 
 
-def _flux_migrate(impact: Impact, *, is_ready: bool) -> Iterator[Step]:
+def _flux_migrate(impact: Assessment, *, is_ready: bool) -> Iterator[Step]:
     stage = Stage.BEFORE_READY if is_ready else Stage.FLUX_MIGRATE
     if impact.stored.refused or impact.has_to_migrate:
         what = f"Run `flux migrate` with the Flux CLI {impact.cli} in the cluster, before the upgrade is merged"

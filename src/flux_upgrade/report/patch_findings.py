@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flux_upgrade.impact.impact import Impact
+from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
 from flux_upgrade.model.text import enumeration
+from flux_upgrade.model.unknown import known_or
 from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.findings import Finding, Severity
@@ -18,8 +19,8 @@ _MEND = "Fix the patches that break with {target}"
 _FROZEN = "Review the patches that override a whole list: what {target} adds to it is not applied"
 
 
-def patches(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
-    overlay = impact.overlay
+def patches(impact: Assessment, target: Version, style: Style) -> Iterator[Finding]:
+    overlay = known_or(impact.overlay, None)
     if overlay is None:
         return
     heading = patches_line(overlay, style) if is_reportable(overlay) else None
@@ -44,7 +45,7 @@ def patches(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
         )
 
 
-def turned_off(impact: Impact, target: Version, style: Style) -> Iterator[Finding]:
+def turned_off(impact: Assessment, target: Version, style: Style) -> Iterator[Finding]:
     for use, patch in impact.turned_off:
         where, version = f"{patch.path}:{patch.line}", f"{patch.kind} {patch.version}"
         yield Finding(

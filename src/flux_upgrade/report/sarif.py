@@ -28,7 +28,7 @@ Json = dict[str, Any]
 
 def sarif(found: ApiUsesReport) -> str:
     """One run: a result for each use that breaks, and for each resource that behaves differently."""
-    target = found.between.target
+    target = found.assessed.target
     changes = list(hits(found.uses, Version(target), TEXT))
     rules = {each.change.rule: _rule_of_change(each.change) for each in changes if each.change is not None}
     removed = [

@@ -17,6 +17,7 @@ from flux_upgrade.adapters.git.checkout import Checkout
 from flux_upgrade.adapters.git.git_command import rfc3339
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.file_history import FileHistory, FileRevision, FileRevisions, Mentions
+from flux_upgrade.model.unknown import Unknown
 
 _NO_COMMIT = "it is not in a Git checkout, or has no commit yet"
 DEEPER = "set `fetch-depth: 0` of actions/checkout, or run `git fetch --unshallow`"
@@ -102,7 +103,7 @@ class GitHistory:
             return self.elsewhere.of(path)
         try:
             if not self._checkout.head:
-                return FileRevisions(missing=self._checkout.refusal or _NO_COMMIT)
+                return FileRevisions(missing=Unknown(self._checkout.refusal or _NO_COMMIT))
             if path not in self._changes:
                 self._changes |= self._walked("HEAD", sorted({path, *self._paths}), _MOST_RENAMES)
             seen = [each for each in self._changes[path] if each.mode.startswith(_FILE)]
@@ -111,7 +112,7 @@ class GitHistory:
             for start in range(0, len(unread), _AT_ONCE):
                 self._contents |= self._checkout.blobs(unread[start : start + _AT_ONCE])
         except (_HistoryUnavailable, UsageError) as error:
-            return FileRevisions(missing=str(error))
+            return FileRevisions(missing=Unknown(str(error)))
         versions = [
             FileRevision(each.commit, each.date, self._contents[each.oid], each.is_aside)
             for each in seen
@@ -126,7 +127,7 @@ class GitHistory:
             missing = _PARTIAL
         elif wanted[_MOST:]:
             missing = f"only its last {_MOST} of {len(wanted)} versions were checked"
-        return FileRevisions(tuple(versions), missing)
+        return FileRevisions(tuple(versions), Unknown(missing) if missing else None)
 
     def mentions(self, versions: Sequence[str]) -> Mentions:
         """What only a merge commit itself brought is not found."""
@@ -137,14 +138,14 @@ class GitHistory:
             try:
                 self._mentions[key] = self._searched(key)
             except (_HistoryUnavailable, UsageError) as error:
-                self._mentions[key] = Mentions(missing=str(error))
+                self._mentions[key] = Mentions(missing=Unknown(str(error)))
         return self._mentions[key]
 
     def _searched(self, versions: Sequence[str]) -> Mentions:
         if not self._checkout.head:
-            return Mentions(missing=self._checkout.refusal or _NO_COMMIT)
+            return Mentions(missing=Unknown(self._checkout.refusal or _NO_COMMIT))
         if self._checkout.is_partial:
-            return Mentions(missing=_PARTIAL)
+            return Mentions(missing=Unknown(_PARTIAL))
         oldest = self._output("rev-list", f"--skip={_MOST_SEARCHED}", "-n", "1", "HEAD").decode().strip()
         any_of = "|".join(map(re.escape, versions))
         named = rf"""-SapiVersion["']?:[[:space:]]*["']?({any_of})"""
@@ -152,7 +153,8 @@ class GitHistory:
         found = self._output(*_SEARCH, named, *range_, "--", *_SEARCHED, more=_PATTERNS)
         missing = f"only the last {_MOST_SEARCHED} commits were searched" if oldest else ""
         paths = sorted(set(found.decode("utf-8", "surrogateescape").split("\0")) - {""})
-        return Mentions(tuple(paths), _SHALLOW if self._checkout.is_shallow else missing)
+        missing = _SHALLOW if self._checkout.is_shallow else missing
+        return Mentions(tuple(paths), Unknown(missing) if missing else None)
 
     def _walked(self, start: str, paths: Sequence[str], renames: int) -> dict[str, list[_FileChange]]:
         """Oldest first; before a commit that brought a file from elsewhere, what it was there."""

@@ -15,6 +15,7 @@ from flux_upgrade.adapters.github.refusals import Attempt
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.file_history import FileRevision, FileRevisions, Mentions
 from flux_upgrade.model.text import one_line
+from flux_upgrade.model.unknown import Unknown
 
 MOST = 100  # commits of a file: as many as one query gives. A workflow may make a thousand calls an hour.
 _MOST_RENAMES = 5
@@ -64,12 +65,11 @@ class GitHubHistory:
                         versions.append(FileRevision(each["oid"], each["committedDate"], content))
         except FluxUpgradeError as error:
             why = error.message
-        return FileRevisions(
-            tuple(versions), f"the checkout does not have the whole history, and {why}: {_DEEPER}" if why else ""
-        )
+        missing = Unknown(f"the checkout does not have the whole history, and {why}: {_DEEPER}") if why else None
+        return FileRevisions(tuple(versions), missing)
 
     def mentions(self, versions: Sequence[str]) -> Mentions:  # noqa: ARG002 GitHub searches no history
-        return Mentions(missing=f"the checkout does not have the whole history: {_DEEPER}")
+        return Mentions(missing=Unknown(f"the checkout does not have the whole history: {_DEEPER}"))
 
     def _list(self, commits: list[Json], path: str, attempt: Attempt) -> str:
         """Put the commits of a file, newest first, into ``commits``; why there may be more."""

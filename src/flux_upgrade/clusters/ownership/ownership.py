@@ -9,6 +9,7 @@ from functools import cached_property
 
 from flux_upgrade.clusters.ownership.remarks import code
 from flux_upgrade.model import markers
+from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
 from flux_upgrade.pins.pin import Pin
@@ -75,7 +76,9 @@ class Ownership:
 
         return References(self._tree)
 
-    def other_writer(self, path: str, target: Version, history: Sequence[str], pins: Iterable[Pin] = ()) -> Hold | None:
+    def other_writer(
+        self, path: str, target: Version, history: Sequence[str] | Unknown, pins: Iterable[Pin] = ()
+    ) -> Hold | None:
         """The hold where Terraform writes the file, unless its own pin is one of ``pins``, which move along.
 
         ``history``: messages of the file's commits, newest first.
@@ -87,7 +90,7 @@ class Ownership:
             ownership = terraform.owner_of(path, self._owners)
             if ownership is not None:
                 return None if terraform.mover(ownership, pins) else terraform.hold(ownership, target)
-        writer, headline = writer_in(history)
+        writer, headline = writer_in(known_or(history, ()))
         if writer is not Writer.TERRAFORM:
             return None
         return Hold(

@@ -104,6 +104,9 @@ class Changes(NamedTuple):
         return frozenset(found)
 
 
+NO_CHANGES = Changes()
+
+
 def quoted(value: Any) -> str:
     """In one line; text as it is, anything else as JSON."""
     is_text = isinstance(value, str) and value

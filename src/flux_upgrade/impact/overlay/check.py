@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import posixpath
 
+from flux_upgrade.impact.overlay.builds import with_build
+from flux_upgrade.impact.overlay.evaluation import evaluated
 from flux_upgrade.impact.overlay.result import Overlay
 from flux_upgrade.kustomize.errors import CannotTell
 from flux_upgrade.kustomize.kustomization import Kustomization, read
 from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.snapshot.kustomize_files import NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,23 +24,22 @@ if TYPE_CHECKING:
     from flux_upgrade.snapshot.snapshot import Snapshot
 
 _PLAIN = {"apiVersion", "kind", "metadata", "resources"}
+UNREADABLE = Unknown("a kustomization cannot be read, or includes what is not in the repository")
 ONLY_LISTS = {*_PLAIN, "bases"}
 
 
-def check_overlay(tree: Snapshot, path: str, old: bytes, new: bytes, builder: Builder | None) -> Overlay | None:
-    """``path``: of the manifest. None: there is no kustomization that lists it, or none that can be read."""
+def check_overlay(
+    tree: Snapshot, path: str, old: bytes, new: bytes, builder: Builder | None
+) -> Overlay | Unknown | None:
+    """Return what becomes of what is patched over the manifest at ``path``; None: no kustomization lists it."""
     kustomizations = _kustomizations_with(tree, path)
     if not kustomizations:
-        return None
+        return UNREADABLE if _has_unreadable(tree, path) else None
     if _changes_nothing(tree, kustomizations[0], path, (old, new)):
         return Overlay(kustomizations[0].path, ())
-    # Late: nearly every kustomization lists files, and nothing else.
-    from flux_upgrade.impact.overlay.builds import with_build
-    from flux_upgrade.impact.overlay.evaluation import evaluated
-
     found = evaluated(tree, path, old, new, kustomizations)
     if found is None:
-        return None
+        return UNREADABLE
     of, evaluation = found
     findings = evaluation.findings
     overlay = Overlay(of.path, tuple(findings), turned_off=tuple(evaluation.turned_off()))
@@ -55,6 +58,13 @@ def _kustomizations_with(tree: Snapshot, path: str) -> list[Kustomization]:
     if above is not None and not above.leads_to(path) and not (beside and above.leads_to(folder)):
         above = None
     return [each for each in (above, beside) if each is not None]
+
+
+def _has_unreadable(tree: Snapshot, path: str) -> bool:
+    """Whether a kustomization of the two folders cannot be read: it may take in the manifest."""
+    folder = posixpath.dirname(path)
+    found = (posixpath.dirname(name) for name in tree.named(NAMES) if posixpath.basename(name) in NAMES)
+    return any(each in (folder, posixpath.dirname(folder)) and read(tree, each) is None for each in found)
 
 
 def _changes_nothing(tree: Snapshot, of: Kustomization, path: str, sides: tuple[bytes, bytes]) -> bool:

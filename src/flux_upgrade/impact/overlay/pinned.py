@@ -12,12 +12,13 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from flux_upgrade.clusters.graph.flux_objects import SourceKey, kustomization_of
-from flux_upgrade.impact.overlay.check import ONLY_LISTS
+from flux_upgrade.impact.overlay.check import ONLY_LISTS, UNREADABLE
 from flux_upgrade.impact.overlay.evaluation import evaluated
 from flux_upgrade.impact.overlay.result import Overlay
 from flux_upgrade.kustomize.kustomization import Kustomization, Location, read
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
 from flux_upgrade.model.errors import Unreadable, UnsupportedRelease
+from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_manifests import registry_contents
@@ -41,14 +42,14 @@ class Pinned(NamedTuple):
     namespace: str = _USUAL
 
 
-def pinned(pin: Pin, path: str, tree: Snapshot, is_read: Callable[[str], bool]) -> Pinned | None:
-    """None: what it installs cannot be told.
+def pinned(pin: Pin, path: str, tree: Snapshot, is_read: Callable[[str], bool]) -> Pinned | Unknown:
+    """Return what a pin installs.
 
     ``path``: of the pin, in ``tree``. ``is_read``: whether the cluster may read a file.
     """
     found = _object_of(pin)
     if found is None:
-        return None
+        return Unknown("the version is not in an object")
     kind, group = found.text_at("kind"), found.text_at("apiVersion").partition("/")[0]
     if is_kustomization(path, found):
         own = Kustomization(path, pin.content, found, tree)
@@ -61,38 +62,40 @@ def pinned(pin: Pin, path: str, tree: Snapshot, is_read: Callable[[str], bool]) 
         return Pinned(tuple(_over_source(name, pin, path, tree, is_read)), is_artifact=kind == "OCIRepository")
     at = {"FluxInstance": _INSTANCE, "HelmRelease": _IN_RELEASE, "": _IN_VALUES}.get(kind)
     if at is None or not found.has(*at, "distribution"):
-        return None
+        return Unknown("the object does not say what it installs")
     components = tuple(each.text for each in found.scalars(*at, "components")) or DEFAULT_COMPONENTS
     namespace = found.text_at("metadata", "namespace") if kind == "FluxInstance" else ""
     own = Kustomization(path, pin.content, found, tree, (*at, "kustomize"))
     return Pinned((own,), components=components, namespace=namespace or _USUAL)
 
 
-def manifest_at(of: Pinned, tag: str, context: PinContext) -> bytes | None:
-    """What is installed at a release, before any patch; None where it cannot be rendered.
+def manifest_at(of: Pinned, tag: str, context: PinContext) -> bytes | Unknown:
+    """Return what is installed at a release, before any patch.
 
     Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive.
     """
     shipped = context.regenerator.manifests(tag).components
     wanted = registry_contents.components(tag, context) if of.is_artifact else of.components or shipped
     options = InstallOptions(Version(tag), of.namespace, tuple(each for each in shipped if each in wanted))
-    with suppress(UnsupportedRelease):
+    try:
         return context.regenerator.regenerate(options).text.encode()
-    return None
+    except UnsupportedRelease as error:
+        return Unknown(error.message)
 
 
-def check_pinned(of: Pinned, tree: Snapshot, old: bytes, new: bytes) -> Overlay | None:
-    """What becomes of what is patched over a pin; None: nothing is, or it cannot be read."""
+def check_pinned(of: Pinned, tree: Snapshot, old: bytes, new: bytes) -> Overlay | Unknown | None:
+    """Return what becomes of what is patched over a pin; None: nothing is."""
     # A remote base is built once, from the folder above where that takes it in; objects of Flux are each their own.
     chains = [of.overlays] if of.entry is not _NOWHERE else [(each,) for each in of.overlays]
+    patching = [chain for chain in chains if any(map(_has_patches, chain))]
     overlays = []
-    for chain in chains:
-        found = evaluated(tree, of.entry, old, new, chain) if any(map(_has_patches, chain)) else None
+    for chain in patching:
+        found = evaluated(tree, of.entry, old, new, chain)
         if found is not None:
             own, evaluation = found
             overlays.append(Overlay(own.path, tuple(evaluation.findings), turned_off=tuple(evaluation.turned_off())))
     if not overlays:
-        return None
+        return UNREADABLE if patching else None
     findings = (finding for each in overlays for finding in each.findings)
     turned_off = (gone for each in overlays for gone in each.turned_off)
     return overlays[0]._replace(findings=tuple(findings), turned_off=tuple(turned_off))

@@ -16,7 +16,16 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from flux_upgrade.impact.impact import EarlierTries, Evidence, Managed, PastRelease, Refused, Returns, Stored, TakenBack
+from flux_upgrade.impact.impact import (
+    EarlierTries,
+    Indication,
+    Managed,
+    PastRelease,
+    Refused,
+    Returns,
+    Stored,
+    TakenBack,
+)
 from flux_upgrade.impact.stored_versions.refused import cli_for, refusals, release_of
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.file_history import FileRevision, FileRevisions, Mentions
@@ -110,12 +119,12 @@ def managed(versions: DroppedVersions, migrated: Collection[str], mentions: Ment
     if not versions.dropped:
         return None
     if versions.needs_history:
-        if not mentions.paths and not mentions.missing:
+        if not mentions.paths and mentions.missing is None:
             return None
-        evidence = Evidence.HISTORY if mentions.paths else Evidence.UNKNOWN
-        detail = min(mentions.paths, default=mentions.missing)
+        evidence = Indication.HISTORY if mentions.paths else Indication.UNKNOWN
+        detail = min(mentions.paths, default=str(mentions.missing))
     else:
-        evidence = Evidence.USED if versions.used else Evidence.MIGRATED
+        evidence = Indication.USED if versions.used else Indication.MIGRATED
     return Managed(
         tuple(sorted(versions.used or versions.dropped)),
         evidence,

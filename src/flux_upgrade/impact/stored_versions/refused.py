@@ -152,7 +152,7 @@ def stored(
     )
     after = tuple(each for each in every if each.version == now.crds[each.crd].storage)
     is_known = len(every) == sum(map(len, dropped.values())) or current in migrated
-    return refusals(every, after, migrated, current)._replace(unknown="" if is_known else pasts.missing)
+    return refusals(every, after, migrated, current)._replace(unknown=None if is_known else pasts.missing)
 
 
 def refusals(
@@ -160,7 +160,7 @@ def refusals(
 ) -> Stored:
     """What the history says, and whether `flux migrate` ran since. ``after``: those that it cannot help."""
     refused, said = (after, every) if current in migrated else (every, ())
-    return Stored(refused, after, cli_for(current) if refused else "", "", said)
+    return Stored(refused, after, cli_for(current) if refused else "", None, said)
 
 
 def _ran(tag: Version, since: str, found: InstalledCrds) -> PastRelease:

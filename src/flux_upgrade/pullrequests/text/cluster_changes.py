@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from flux_upgrade.impact.diff.changes import Changes
+from flux_upgrade.impact.diff.changes import NO_CHANGES, Changes
 from flux_upgrade.impact.diff.sentences import lines
 from flux_upgrade.impact.kubernetes_versions import support
 from flux_upgrade.manifests.images import Image, tag_order
@@ -12,6 +12,7 @@ from flux_upgrade.manifests.options import COMPONENTS
 from flux_upgrade.model.markdown import bullets, code, counted, fold, plain
 from flux_upgrade.model.markers import WayBack
 from flux_upgrade.model.text import enumeration
+from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.policy.decision import ChangeKind
 from flux_upgrade.pullrequests.text.verification import version_text
@@ -60,7 +61,7 @@ def upgrade_path(view: View) -> Iterator[str]:
 
 def changes(view: View) -> Iterator[str]:
     """What changes in the cluster: the short form, and the rest folded."""
-    found = [(each, shown) for each in view.analyzed if (shown := in_cluster(each.impact)) is not None]
+    found = [(each, shown) for each in view.analyzed if not isinstance(shown := in_cluster(each.impact), Unknown)]
     among = len({each.plan.path for each, _ in found})
     items = view.by_installation(
         ((each.plan, line) for each, shown in found for line in _lines(each, shown, among)), among
@@ -80,22 +81,21 @@ def changes(view: View) -> Iterator[str]:
 
 
 def _lines(known: AnalyzedUpgrade, shown: Changes, among: int) -> list[str]:
-    apart = said_apart(shown, known.impact.changes or shown)
+    apart = said_apart(shown, known_or(known.impact.changes, shown))
     # What is counted alone differs by cluster, and tells nothing about it.
     return lines(apart._replace(noise=() if among > 1 else apart.noise), code)
 
 
 def unseen(view: View) -> Iterator[str]:
     """A paragraph where clusters are known by pins alone: nobody has what these bring, or what patches it."""
-    found = [each.plan for each in view.analyzed if each.impact.changes is None]
+    found = [each.plan for each in view.analyzed if isinstance(each.impact.changes, Unknown)]
     if found:
         of = "" if len(found) == len(view.analyzed) else f" of {view.places(found)}"
         yield f"**Not checked:** changes in the cluster{of}, and patches of its manifests."
 
 
 def _gone(known: AnalyzedUpgrade, view: View) -> Iterator[str]:
-    changes = known.impact.changes
-    versions = unserved_line(changes, MARKDOWN) if changes is not None else ""
+    versions = unserved_line(known_or(known.impact.changes, NO_CHANGES), MARKDOWN)
     if versions:
         own = {file.path for file in view.moved}
         moved = sum(each.use.path in own for each in known.impact.moves)
@@ -118,7 +118,8 @@ def _same(changes: Changes) -> Iterator[str]:
 
 def patches(view: View) -> Iterator[str]:
     """How many patches still apply, and what there is to say of the others; a line each."""
-    overlays = {each.path: each for known in view.analyzed if (each := known.impact.overlay) is not None}
+    known = (known_or(each.impact.overlay, None) for each in view.analyzed)
+    overlays = {overlay.path: overlay for overlay in known if overlay is not None}
     found = [each for path in sorted(overlays) if is_reportable(each := overlays[path])]
     if len(found) > _FEW:
         still, of = (sum(counts) for counts in zip(*map(applied, found), strict=True))
@@ -132,8 +133,8 @@ def patches(view: View) -> Iterator[str]:
 
 def way_back_line(view: View) -> str:
     """Whether the API server takes the CRDs of before back, as far as that is known."""
-    found = [each.impact.changes for each in view.analyzed if each.impact.changes is not None]
-    others = [each.plan for each in view.analyzed if each.impact.changes is None]
+    found = [changes for each in view.analyzed if not isinstance(changes := each.impact.changes, Unknown)]
+    others = [each.plan for each in view.analyzed if isinstance(each.impact.changes, Unknown)]
     if not found:
         return (
             "Not checked: whether the cluster stores objects in API versions that the older CRDs do not have. The API "
@@ -145,7 +146,7 @@ def way_back_line(view: View) -> str:
 def way_back_of(view: View) -> WayBack:
     """The same, for a run after the merge."""
     found = [each.impact.changes for each in view.analyzed]
-    known = [changes for changes in found if changes is not None]
+    known = [changes for changes in found if not isinstance(changes, Unknown)]
     if _stored_anew(known, had_version=False):
         return WayBack.REFUSED
     return WayBack.SAFE if known and len(known) == len(found) else WayBack.UNKNOWN

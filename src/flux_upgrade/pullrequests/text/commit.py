@@ -8,11 +8,13 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from flux_upgrade.impact.diff.changes import NO_CHANGES
 from flux_upgrade.impact.stored_versions.history import HistoryQuery, written
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Status
 from flux_upgrade.model.markdown import code, inert, plain, prose, shortened, visible
 from flux_upgrade.model.markers import MarkerState
+from flux_upgrade.model.unknown import known_or
 from flux_upgrade.planning.plan import files_after, files_before
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.decision import Hold, OnFailure
@@ -188,7 +190,7 @@ def _stored(proposal: Proposal) -> Iterator[str]:
     room = _ROOM
     for plan, upgrade in proposal.upgrades:
         impact, found = upgrade.impact, plan.pin
-        if impact is None or impact.changes is None or not any(each.removed for each in impact.changes.crds):
+        if impact is None or not any(each.removed for each in known_or(impact.changes, NO_CHANGES).crds):
             continue
         asked = HistoryQuery(plan.path, found.content, found.version, upgrade.target, impact.migrated)
         line = written(asked, impact.stored)

@@ -9,6 +9,7 @@ from flux_upgrade.impact.stored_versions.refused import cli_for
 from flux_upgrade.model import markers
 from flux_upgrade.model.markdown import bullets, code, plain
 from flux_upgrade.model.text import enumeration
+from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.pullrequests.text.view import AnalyzedUpgrade, View, in_order
 from flux_upgrade.report.impact_phrases import MARKDOWN, managed_line, place, stored_lines, unserved, who
 
@@ -168,8 +169,8 @@ def _past(view: View) -> Iterator[str]:
     for each in view.analyzed:
         stored, changes = each.impact.stored, each.impact.changes
         is_covered = stored.resolved or each.impact.has_to_migrate
-        if stored.unknown and not is_covered and (changes is None or unserved(changes)):
-            by_reason.setdefault(stored.unknown, []).append(each)
+        if stored.unknown and not is_covered and (isinstance(changes, Unknown) or unserved(changes)):
+            by_reason.setdefault(stored.unknown.reason, []).append(each)
     for why, found in by_reason.items():
         targets = ", ".join(sorted({each.upgrade.target for each in found}))
         yield (

@@ -21,7 +21,7 @@ from flux_upgrade.policy.decision import BumpKind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.impact.impact import Impact
+    from flux_upgrade.assessment.assessment import Assessment
     from flux_upgrade.impact.migrate.result import Migrated
 
 _NAMED = 3
@@ -39,7 +39,7 @@ class ManifestUpgrade(NamedTuple):
 class AnalyzedUpgrade(NamedTuple):
     plan: Plan
     upgrade: Upgrade
-    impact: Impact
+    impact: Assessment
 
 
 @dataclass(frozen=True)

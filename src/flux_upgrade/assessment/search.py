@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from flux_upgrade.assessment.running import NOTHING_RUNS, Running, suited
 from flux_upgrade.config.config import ALL, Config, match
 from flux_upgrade.impact.api_uses.prefilter import Prefilter
 from flux_upgrade.impact.api_uses.scan import SUFFIXES, find
@@ -13,7 +14,6 @@ from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.migrate.linked import Reach, settle_linked
 from flux_upgrade.impact.migrate.migrate import migrate
 from flux_upgrade.impact.migrate.result import Migrated
-from flux_upgrade.impact.running import NOTHING_RUNS, Running, suited
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.ports import Spread
@@ -48,7 +48,7 @@ class Suspects(NamedTuple):
 
 
 def searched(tree: Snapshot, below: str, config: Config) -> Searched:
-    """What the config file wants to be searched. ``below``: where the tree begins in the repository."""
+    """Return what the config file wants to be searched. ``below``: where the tree begins in the repository."""
     scans = {group.governance.include for group in (config.default, *config.groups)}
 
     def wanted(paths: Iterable[str]) -> frozenset[str]:
@@ -67,7 +67,10 @@ def searched(tree: Snapshot, below: str, config: Config) -> Searched:
 def suspects(
     tree: Snapshot, searched: Searched, pinning: Collection[str], target: ReleaseApis, spread: Spread
 ) -> Suspects:
-    """``tree``: the whole repository. ``pinning``: paths of files that may pin Flux by their names."""
+    """Return what is worth a closer look.
+
+    ``tree``: the whole repository. ``pinning``: paths of files that may pin Flux by their names.
+    """
     prefilter = Prefilter(target)
 
     def look(paths: Sequence[str]) -> list[_Glance]:
@@ -110,7 +113,7 @@ def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
     spread: Spread,
     running: Running = NOTHING_RUNS,
 ) -> tuple[Migrated, ...]:
-    """Of some files, those that use what the target of ``apis`` does not serve, in the order of their paths.
+    """Return those of some files that use what the target of ``apis`` does not serve, in the order of their paths.
 
     ``patches``: paths of files that a kustomization takes for patches. ``running``: what may read files
     besides. They are migrated by ``spread``, where nothing can be downloaded; what they need of other
@@ -119,7 +122,7 @@ def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
     known, prefilter = _Known(apis), Prefilter(apis.target)
 
     def look(some: Sequence[str]) -> tuple[list[Migrated], dict[str, _Question]]:
-        """Those that could be migrated; and of the others, what has to be known before."""
+        """Return files that could be migrated; and of the others, what has to be known before."""
         done, asked = [], {}
         for path in some:
             try:
@@ -131,7 +134,7 @@ def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
                     leaves_out=lambda text: not prefilter.may_use(text.encode(errors="replace")),
                 )
                 migrated = migrate(file, suited(known.apis, running.readers(path))) if file is not None else None
-            except _Unknown as error:
+            except _NotFetched as error:
                 asked[path] = error.what
             except Unreadable:  # it was read a moment ago, and is gone
                 continue
@@ -150,7 +153,7 @@ def in_use(  # noqa: PLR0913, PLR0917  (what the answer depends on)
     return settle_linked(sorted(files, key=lambda file: file.path), Reach(tree))
 
 
-class _Unknown(Exception):
+class _NotFetched(Exception):
     """A schema, or the releases in between, has to be fetched first."""
 
     def __init__(self, what: _Question) -> None:
@@ -176,5 +179,5 @@ class _Known:
 
     def _answer(self, what: _Question) -> Any:
         if what not in self._answers:
-            raise _Unknown(what)
+            raise _NotFetched(what)
         return self._answers[what]

@@ -19,6 +19,7 @@ from flux_upgrade.manifests.crds import Crd, ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import Manifest, parse
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import is_below
+from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.pin import Pin, Role
 
@@ -35,7 +36,7 @@ _CONTROLLER = re.compile(rb"\bimage: *[\"']?(?:(?!image:)[^\s\"'])*/kustomize-co
 
 
 class UnverifiedInstallation(NamedTuple):
-    """A manifest that no release speaks for, or not alone."""
+    """A manifest that is of no release, or whose CRDs are edited."""
 
     path: str  # relative to the repository's root
     version: str  # As its labels or its header have it, else the minor of its controllers; empty where nothing tells
@@ -62,7 +63,7 @@ class Running(NamedTuple):
     homes: tuple[str, ...] = ()  # folders that are the own ones of clusters with a verified manifest
 
     def readers(self, path: str) -> tuple[UnverifiedInstallation, ...]:
-        """The unverified ones that may read a file: all, unless it is in the own folder of another cluster.
+        """Return the unverified ones that may read a file: all, unless it is in the own folder of another cluster.
 
         Where one folder is inside of the other, Flux may apply both to the outer cluster.
         """
@@ -79,33 +80,34 @@ NOTHING_RUNS = Running()
 
 
 @cache
-def manifest_apis(each: UnverifiedInstallation) -> ReleaseApis | None:
-    """What a manifest serves, by its own CRDs; None: they cannot be read, or it has none."""
+def manifest_apis(each: UnverifiedInstallation) -> ReleaseApis | Unknown:
+    """Return what a manifest serves, by its own CRDs."""
+    unknown = Unknown(each.why_unknown)
     if each.content is None:
-        return None
+        return unknown
     try:
         found = ReleaseApis(each.name, _crds(parse(each.content)))
         for crd in found.kinds.values():
             _ = crd.served
     except Unreadable:
-        return None
-    return found if found.crds else None
+        return unknown
+    return found if found.crds else unknown
 
 
 def suited(apis: Apis, readers: Sequence[UnverifiedInstallation]) -> Apis:
-    """``apis`` for files that these may read as well."""
+    """Return ``apis`` for files that these may read as well."""
     if not readers:
         return apis
-    found = [(each, manifest_apis(each)) for each in readers]
+    found = [manifest_apis(each) for each in readers]
     return replace(
         apis,
-        unverified=tuple(served for _, served in found if served is not None),
-        unread=tuple(each.why_unknown for each, served in found if served is None),
+        unverified=tuple(served for served in found if not isinstance(served, Unknown)),
+        unread=tuple(served.reason for served in found if isinstance(served, Unknown)),
     )
 
 
 def running(members: Iterable[Member]) -> Running:
-    """What some installations and pins run. Whatever does not install Flux is passed over."""
+    """Return what some installations and pins run. What does not install Flux is passed over."""
     releases: set[str] = set()
     unverified: list[UnverifiedInstallation] = []
     homes: set[str] = set()
@@ -136,7 +138,7 @@ def installs(member: Member) -> bool:
 
 
 def _by_controllers(found: Pin) -> str:
-    """The minor of Flux that a manifest's controllers are of, `v2.6`; empty where they do not tell.
+    """Return the minor of Flux that a manifest's controllers are of, `v2.6`; empty where they do not tell.
 
     kustomize-controller v1.N is of Flux v2.N: https://github.com/fluxcd/flux2/releases, since v2.0.0.
     """
@@ -145,7 +147,7 @@ def _by_controllers(found: Pin) -> str:
 
 
 def home_of(path: str) -> str:
-    """``clusters/a`` for ``clusters/a/flux-system/gotk-components.yaml``; empty for the repository's root."""
+    """Return ``clusters/a`` for ``clusters/a/flux-system/gotk-components.yaml``; empty for the repository's root."""
     folder = posixpath.dirname(path)
     above, _, last = folder.rpartition("/")
     return above if last == _NAMESPACE else folder
@@ -164,7 +166,7 @@ def _is_unverified(found: Pin) -> bool:
 
 
 def _served_by_crd(manifest: Manifest) -> Mapping[str, frozenset[str]] | None:
-    """What its CRDs serve, by their names; None where they cannot be read."""
+    """Return what its CRDs serve, by their names; None where they cannot be read."""
     try:
         return {name: crd.served for name, crd in _crds(manifest).items()}
     except Unreadable:
@@ -172,6 +174,6 @@ def _served_by_crd(manifest: Manifest) -> Mapping[str, frozenset[str]] | None:
 
 
 def _crds(manifest: Manifest) -> dict[str, Crd]:
-    """Those of Flux, whatever else is in the file. Raises Unreadable, late as well, see ``Crd``."""
+    """Return the CRDs of Flux. Raises Unreadable, late as well, see ``Crd``."""
     found = crds_of(each for each in manifest.documents if _CRD in each.text)
     return {name: crd for name, crd in found.items() if crd.group.endswith(_FLUX)}

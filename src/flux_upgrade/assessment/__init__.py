@@ -1,0 +1,1 @@
+"""What going from one release of Flux to another means for a repository and its clusters."""

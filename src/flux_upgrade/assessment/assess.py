@@ -1,0 +1,221 @@
+"""What going from one release of Flux to another means for a cluster, however its version is written."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from flux_upgrade.assessment.assessment import Assessment
+from flux_upgrade.assessment.evidence import Evidence, Transition, crd_list, lacking_kinds
+from flux_upgrade.assessment.uses import files_of, in_files, turned_off_uses, unread
+from flux_upgrade.config.config import Migrate
+from flux_upgrade.impact.diff.changes import NO_CHANGES, Changes
+from flux_upgrade.impact.diff.compare import manifest_changes
+from flux_upgrade.impact.impact import Detour, Indication, Managed, Stored
+from flux_upgrade.impact.kubernetes_versions import fit
+from flux_upgrade.impact.migrate.result import Left, Reason
+from flux_upgrade.impact.overlay.check import check_overlay
+from flux_upgrade.impact.overlay.pinned import Pinned, check_pinned, manifest_at, pinned
+from flux_upgrade.impact.overlay.result import Overlay
+from flux_upgrade.impact.served_apis import upgrade_path
+from flux_upgrade.impact.stored_versions import history
+from flux_upgrade.impact.stored_versions.refused import stored
+from flux_upgrade.manifests.documents import parse
+from flux_upgrade.model.errors import ReleaseNotFound
+from flux_upgrade.model.file_history import FileRevisions, Mentions
+from flux_upgrade.model.unknown import Unknown, known_or
+from flux_upgrade.model.versions import NO_VERSION, Version, is_tag
+from flux_upgrade.pins.context import PinContext
+from flux_upgrade.pins.own_artifact import pin as own_artifact
+from flux_upgrade.policy.decision import ChangeKind
+
+
+def assess(transition: Transition, evidence: Evidence) -> Assessment:
+    """Assess a transition, without the releases that ran before: ``look_back`` adds those.
+
+    Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive, Unreadable.
+    """
+    found = Assessment(
+        migrated=transition.feedback.migrated,
+        kubernetes=fit(transition.governance.kubernetes_version, transition.target),
+    )
+    ends = _ends_of(transition, evidence)
+    if isinstance(ends, Unknown):
+        found = found._replace(changes=ends, overlay=ends)
+    else:
+        found = found._replace(
+            changes=_compared(ends, evidence), overlay=ends.overlay, identical_to=_identical(transition, evidence)
+        )
+    may_break = _may_break(transition, found.changes)
+    if may_break and not isinstance(ends, Unknown):
+        served = evidence.apis.at(transition.target)
+        lacking = lacking_kinds(transition.path, transition.cluster, (ends.old, ends.new), served)
+        transition = transition._replace(lacking=known_or(lacking, transition.lacking))
+    overlay = known_or(found.overlay, None)
+    turned_off = overlay.turned_off if overlay is not None else ()
+    files = files_of(transition, evidence) if may_break or turned_off else []
+    if may_break and files:
+        found = in_files(transition, found, files, evidence)
+    if turned_off:
+        found = found._replace(turned_off=tuple(turned_off_uses(turned_off, files, found.moves)))
+    if not may_break:
+        return found
+    found = found._replace(
+        unread=unread(transition, evidence), stored=_stored(transition, found.changes, FileRevisions())
+    )
+    path = _upgrade_path(transition, found, evidence)
+    return found._replace(upgrade_path=path, detour=_detour(transition, found) if path else None)
+
+
+def look_back(transition: Transition, found: Assessment, evidence: Evidence) -> Assessment:
+    """Return an assessment with what the histories of the installation and of API uses show.
+
+    The first is not read if an earlier run has written it down.
+    """
+    if transition.pin.is_manifest and _takes_away(found.changes):
+        found = found._replace(stored=_stored_before(transition, found, evidence))
+    if not _may_break(transition, found.changes):
+        return found
+    return found._replace(managed=_managed(transition, found, evidence))
+
+
+def with_earlier_tries(transition: Transition, found: Assessment, evidence: Evidence) -> Assessment:
+    """Return an assessment with what a manifest's history says of earlier upgrades, if that costs no requests."""
+    past = evidence.history
+    if not transition.pin.is_manifest or isinstance(past, Unknown) or not past.is_local:
+        return found
+    return found._replace(earlier=history.earlier_tries(evidence.past(transition.path), transition.target))
+
+
+class _Ends(NamedTuple):
+    old: bytes  # A manifest, before any patch
+    new: bytes
+    overlay: Overlay | Unknown | None  # What becomes of the patches over it; None: nothing is patched
+
+
+def _ends_of(transition: Transition, evidence: Evidence) -> _Ends | Unknown:
+    """Return both ends, however the version is written. Raises as ``assess``."""
+    pin, path, context, tree = transition.pin, transition.path, evidence.pin_context, evidence.tree
+    follows, manifests = pin, None
+    if transition.new is not None:
+        manifests, follows = (pin.content, transition.new), transition.cluster.members[0].pin
+        if follows.is_manifest:
+            return _Ends(*manifests, check_overlay(tree, path, *manifests, evidence.builder))
+    elif pin.kind == own_artifact.NAME:
+        manifests = own_artifact.manifests(pin, transition.target, context)
+        if manifests is None:
+            return Unknown("the artifact cannot be taken to the release")
+    of = pinned(follows, path, tree, lambda file: not evidence.others(transition.cluster).is_theirs(file))
+    if isinstance(of, Unknown):
+        return _Ends(*manifests, of) if manifests is not None else of
+    if manifests is None:
+        installed = []
+        for tag in (pin.version, transition.target):
+            manifest = _manifest_at(of, tag, context)
+            if isinstance(manifest, Unknown):
+                return manifest
+            installed.append(manifest)
+        manifests = installed[0], installed[1]
+    return _Ends(*manifests, check_pinned(of, tree, *manifests))
+
+
+def _manifest_at(of: Pinned, tag: str, context: PinContext) -> bytes | Unknown:
+    try:
+        return manifest_at(of, tag, context)
+    except ReleaseNotFound as error:  # a mirror need not have what runs
+        return Unknown(error.message)
+
+
+def _may_break(transition: Transition, changes: Changes | Unknown) -> bool:
+    """Whether anything of the tree can be affected: nothing is by a patch that takes nothing away."""
+    return transition.crosses_minor or ChangeKind.API_REMOVED in known_or(changes, NO_CHANGES).contents
+
+
+def _compared(ends: _Ends, evidence: Evidence) -> Changes:
+    question = "changes", ends.old, ends.new
+    return evidence.once(question, lambda: manifest_changes(parse(ends.old).documents, parse(ends.new).documents))
+
+
+def _identical(transition: Transition, evidence: Evidence) -> Version:
+    """Return the release in use, if the target has the same files; empty if it has others.
+
+    Of a release in use that was withdrawn, the release that proved the manifest is compared.
+    """
+    target, base = transition.target, transition.pin.proof.base
+    in_use = [transition.pin.version, *([Version(base.options.version)] if base is not None else [])]
+    regenerator = evidence.pin_context.regenerator
+    same = (tag for tag in in_use if tag != target and regenerator.are_identical(tag, target))
+    return next(same, NO_VERSION)
+
+
+def _takes_away(changes: Changes | Unknown) -> bool:
+    """Whether a version of an API goes that the cluster may have stored."""
+    return any(each.removed for each in known_or(changes, NO_CHANGES).crds)
+
+
+def _stored(transition: Transition, changes: Changes | Unknown, pasts: FileRevisions) -> Stored:
+    """Return what the API server would refuse."""
+    pin, new = transition.pin, transition.new
+    if new is None or not _takes_away(changes):
+        return Stored()
+    return stored(pasts, pin.content, crd_list(new), transition.feedback.migrated, pin.version)
+
+
+def _stored_before(transition: Transition, found: Assessment, evidence: Evidence) -> Stored:
+    pin, feedback = transition.pin, transition.feedback
+    asked = history.HistoryQuery(transition.path, pin.content, pin.version, transition.target, feedback.migrated)
+    written = history.read(feedback.stored, asked)
+    return written if written is not None else _stored(transition, found.changes, evidence.past(transition.path))
+
+
+def _managed(transition: Transition, found: Assessment, evidence: Evidence) -> Managed | None:
+    """Return why `flux migrate` has to run because of managed fields, as far as nothing else says so."""
+    current, target, feedback = transition.pin.version, transition.target, transition.feedback
+    changed = None if isinstance(found.changes, Unknown) else {each.name for each in found.changes.crds}
+    served, now = evidence.apis.at(target), known_or(evidence.served(current), None)
+    dropped = history.versions_dropped(now, served, changed) if now is not None else frozenset()
+    asked = history.DroppedVersions(
+        dropped,
+        dropped & {f"{use.group}/{use.version}" for use in found.in_use},
+        any(tag > current for tag in feedback.moved_for if is_tag(tag)),
+        transition.governance.migrate is Migrate.WITH_UPGRADE,
+        current,
+        target,
+    )
+    mentions = Mentions()
+    if asked.needs_history:
+        mentions = evidence.mentions(tuple(sorted(dropped)))
+        # Of files that are searched today and not another cluster's.
+        scan = transition.governance.include
+        searched = [path for path in mentions.paths if evidence.is_searched(path, scan)]
+        mine = [path for path in searched if not evidence.others(transition.cluster).is_theirs(path)]
+        mentions = mentions._replace(paths=tuple(mine))
+    why = history.managed(asked, feedback.migrated_since, mentions)
+    if why is None or why.is_after or why.evidence is not Indication.UNKNOWN:
+        return why
+    return None if found.stored.unknown else why
+
+
+def _upgrade_path(transition: Transition, found: Assessment, evidence: Evidence) -> tuple[Version, ...]:
+    """Return the steps to take where one is not enough; none if one is enough, or if there is no such path."""
+    after_migrate = found.stored.after_migrate
+    if not after_migrate and not any(map(_is_unbridged, found.lefts)):
+        return ()
+    crds = {each.crd for each in after_migrate}
+    if transition.pin.is_manifest:
+        crds |= {each.name for each in crd_list(transition.pin.content)}
+    uses = [*(left.use for left in found.lefts), *(move.use for move in found.moves)]
+    tags, at = evidence.pin_context.regenerator.stable_tags(), evidence.apis.at
+    return upgrade_path(transition.pin.version, transition.target, tags, at, crds, uses) or ()
+
+
+def _is_unbridged(left: Left) -> bool:
+    return left.reason is Reason.NO_BRIDGE and left.blocks
+
+
+def _detour(transition: Transition, found: Assessment) -> Detour:
+    """Return why one step is not enough."""
+    return Detour(
+        transition.target,
+        tuple(sorted({(each.kind, each.version) for each in found.stored.after_migrate})),
+        sum(map(_is_unbridged, found.lefts)),
+    )

@@ -1,0 +1,130 @@
+"""The judgement of one transition: values, and what follows from them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from flux_upgrade.impact.api_uses.flux_file import ApiUse
+from flux_upgrade.impact.diff.changes import Changes
+from flux_upgrade.impact.impact import Detour, EarlierTries, Hit, Managed, Refused, Stored, TurnedOffUse
+from flux_upgrade.impact.kubernetes_versions import UNDECLARED, Fit
+from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move
+from flux_upgrade.impact.overlay.result import Overlay
+from flux_upgrade.model.unknown import Unknown, known_or
+from flux_upgrade.model.versions import NO_VERSION, Version
+
+_NOT_COMPARED = Unknown("what is installed was not compared")
+_NOT_ASKED = Unknown("the history was not read")
+_NOT_SEARCHED = Unknown("no file that names API versions was looked at")
+
+
+class PatchBreak(NamedTuple):
+    """What a patch over the manifest breaks."""
+
+    path: str
+    line: int  # 1-based; 0 where the build fails: no line is to blame
+    what: str  # A clause without markup
+    hint: str = ""
+    fails: bool = False  # Whether kustomize ends with an error; else it builds, and the cluster gets what is broken
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.what}" if self.line else self.what
+
+
+class Assessment(NamedTuple):
+    """Everything that is known of one transition, before it is made."""
+
+    changes: Changes | Unknown = _NOT_COMPARED
+    files: tuple[Migrated, ...] = ()  # Files that use what the target does not serve, in the order of their paths
+    stored: Stored = Stored()
+    managed: Managed | None = None  # None: the target drops no API version that the repository uses or has used
+    breaks: tuple[Hit, ...] = ()
+    overlay: Overlay | Unknown | None = None  # None: nothing is patched over what is installed
+    turned_off: tuple[TurnedOffUse, ...] = ()
+    unread: tuple[str, ...] = ()  # Files that no cluster reads, with resources that the target does not serve
+    kubernetes: Fit | Unknown = UNDECLARED
+    orphaned: tuple[ApiUse, ...] = ()  # resources of a controller that would no longer be there
+    upgrade_path: tuple[Version, ...] = ()
+    """The releases to go to, one after the other, where one step is not enough; the last is the goal."""
+
+    detour: Detour | None = None  # None: one step leads to the goal
+    earlier: EarlierTries | Unknown = _NOT_ASKED
+    used: frozenset[tuple[str, str, str]] | Unknown = _NOT_SEARCHED
+    """API group, kind and version of what the cluster's files use, before and after migration."""
+    migrated: tuple[str, ...] = ()  # The releases at which `flux migrate` ran in the cluster, as confirmed; tags
+    identical_to: Version = NO_VERSION  # An older release that has the same files as the target; empty: none is known
+
+    @property
+    def has_to_migrate(self) -> bool:
+        """Whether `flux migrate` has to run before the merge, because of managed fields."""
+        return self.managed is not None and not self.managed.is_after and not self.managed.is_done
+
+    @property
+    def has_to_migrate_after(self) -> bool:
+        return self.managed is not None and self.managed.is_after
+
+    @property
+    def repaired(self) -> tuple[Refused, ...]:
+        """What would be refused unless `flux migrate` runs at the current release."""
+        return tuple(each for each in self.stored.refused if each not in self.stored.after_migrate)
+
+    @property
+    def is_confirmed(self) -> bool:
+        return bool(self.stored.resolved) or (self.managed is not None and self.managed.is_done)
+
+    @property
+    def drops_versions(self) -> bool:
+        """Whether the target no longer serves API versions of the cluster's, as far as its manifest is known."""
+        return isinstance(self.changes, Unknown) or any(each.unserved or each.removed for each in self.changes.crds)
+
+    @property
+    def cli(self) -> str:
+        """The minor of the Flux CLI to run it with; empty where nothing has to."""
+        return self.stored.cli or (self.managed.cli if self.managed is not None else "")
+
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        return tuple(move for file in self.files for move in file.moves)
+
+    @property
+    def lefts(self) -> tuple[Left, ...]:
+        return tuple(left for file in self.files for left in file.lefts)
+
+    @property
+    def in_use(self) -> tuple[ApiUse, ...]:
+        """Uses that a cluster may serve today: objects are written in these versions."""
+        moved = [each.use for each in self.moves if each.was_served]
+        left = [each.use for each in self.lefts if each.reason not in HARMLESS and not each.is_broken_already]
+        return (*moved, *left)
+
+    @property
+    def patch_breaks(self) -> tuple[PatchBreak, ...]:
+        """What fails comes first, then versions that are turned off, use by use."""
+        overlay = known_or(self.overlay, None)
+        if overlay is None:
+            return ()
+        broken = [
+            PatchBreak(each.path, each.line, f"{each.what}: {each.detail}", each.hint, each.fails)
+            for each in overlay.findings
+            if each.holds
+        ]
+        fails = [each for each in broken if each.fails]
+        if overlay.failed and not fails:
+            fails = [PatchBreak(overlay.path, 0, overlay.failed, fails=True)]
+        gone = [
+            PatchBreak(
+                patch.path,
+                patch.line,
+                f"this patch turns off {patch.kind} {patch.version}, used in {use.path}:{use.line}",
+                "fix or remove it together with the upgrade",
+            )
+            for use, patch in self.turned_off
+        ]
+        # A patch that turns something off because another item has its index is listed once.
+        known = {(each.path, each.line) for each in gone}
+        return (*fails, *gone, *(each for each in broken if not each.fails and (each.path, each.line) not in known))
+
+    @property
+    def blocking(self) -> tuple[Left, ...]:
+        """Uses that stay as they are and that the upgrade would break."""
+        return tuple(left for left in self.lefts if left.blocks)

@@ -1,0 +1,153 @@
+"""What a release means for all that is in a repository, from whatever its clusters run today."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from flux_upgrade.assessment.assessment import Assessment
+from flux_upgrade.assessment.evidence import Evidence, Kinds, lacking_kinds
+from flux_upgrade.assessment.running import UnverifiedInstallation, manifest_apis
+from flux_upgrade.assessment.running import running as find_running
+from flux_upgrade.assessment.search import Searched, in_use, searched, suspects
+from flux_upgrade.assessment.uses import apis_between
+from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
+from flux_upgrade.clusters.graph.graph import ClusterGraph
+from flux_upgrade.config.config import ALL
+from flux_upgrade.impact.api_uses.scan import files as find_files
+from flux_upgrade.impact.behaviour.find import find_breaks, gates_in
+from flux_upgrade.impact.behaviour.table import BREAK_RULES
+from flux_upgrade.impact.behaviour.variables import by_variable
+from flux_upgrade.impact.impact import Hit
+from flux_upgrade.manifests.crds import ReleaseApis
+from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.model.ports import Spread
+from flux_upgrade.model.text import is_below
+from flux_upgrade.model.unknown import Unknown, known_or
+from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.discover import discover, looked_at
+from flux_upgrade.pins.pin import Pin, Role
+from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.snapshot.kustomize_files import NAMES
+
+_NO_MANIFEST = Unknown("no manifest of the cluster is in the repository")
+
+
+class Question(NamedTuple):
+    target: str  # A release, a tag
+    running: tuple[str, ...] = ()  # Releases that clusters run today; empty: those that the repository installs
+    below: str = ""  # The directory that it is about, `deploy/`; empty: the whole repository
+    files: frozenset[str] | None = None  # The files that it is about; None: the directory
+    changes_behaviour: bool = False  # Whether known changes of behaviour are looked for, too
+
+
+class RepositoryAssessment(NamedTuple):
+    target: str
+    running: tuple[str, ...]  # What the clusters run, oldest first; empty: that is unknown
+    is_given: bool  # Whether the question had these releases
+    unknown: tuple[str, ...]  # Releases that run, and that the source does not have
+    unverified: tuple[UnverifiedInstallation, ...]
+    unasked: tuple[str, ...]  # Version references that only a host in the repository could tell the release of
+    uses: Assessment  # What the target does not serve, of all that is known of the step to it
+    failures: Mapping[str, FluxUpgradeError]
+    unread: tuple[str, ...] = ()  # Patterns for `ignore` that leave out the files which no cluster reads
+    ignored: int = 0  # Files that name Flux's APIs, and that the config file wants to be left alone
+
+
+def assess_repository(question: Question, evidence: Evidence, spread: Spread) -> RepositoryAssessment:
+    """Assess what is there to migrate. Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive, Unreadable."""
+    tree, apis = evidence.tree, evidence.apis
+    target = apis.at(question.target)
+    running = [apis.at(tag) for tag in question.running]
+    pinning = frozenset(() if running else looked_at(tree))
+    looked_for = _searched(question, evidence)
+    suspected = suspects(tree, looked_for, pinning, target, spread)
+    # What is below the directory may run in any cluster, and one whose manifest is left alone runs all the same.
+    pins = discover(evidence.pin_context, suspected.pins)
+    found = find_running(Member(pin, pin.path) for pin in pins)
+    served = {tag: evidence.served(tag) for tag in found.releases}
+    running += (release for release in served.values() if not isinstance(release, Unknown))
+    for installation in found.unverified:
+        manifest_apis(installation)  # once, before it is spread
+    running.sort(key=lambda each: Version(each.tag))
+    oldest = running[0] if running else None
+    wanted = replace(apis_between(oldest, target, evidence), others=running[1:])
+    files = in_use(tree, suspected.uses, tree.patch_files, wanted, spread, found)
+    hits = known_or(_behaviour(evidence, looked_for, oldest, target), ()) if question.changes_behaviour else ()
+    patterns: tuple[str, ...] = ()
+    is_whole = not question.below and question.files is None
+    if (files or hits) and is_whole and evidence.config.default.governance.include != ALL:
+        clusters = clusters_of(_members(discover(evidence.pin_context) if question.running else pins), tree)
+        graph = evidence.graph_of(clusters)
+        lacking = _LackingKinds(clusters, graph, target)
+        not_read = graph.not_read([file.path for file in files])
+        kept = (file.without(lacking.at(file.path)) for file in files)
+        files = tuple(file.unread() if file.path in not_read else file for file in kept if file.uses)
+        read = [hit for hit in hits if not graph.not_read([hit.path]) and not lacking.has(hit)]
+        hits = by_variable(read, graph.clusters, tree)
+        patterns = tuple(graph.ignore_patterns(not_read))
+    return RepositoryAssessment(
+        target.tag,
+        tuple(each.tag for each in running),
+        bool(question.running),
+        tuple(tag for tag, release in served.items() if isinstance(release, Unknown)),
+        found.unverified,
+        tuple(pin.place(pin.path) for pin in pins if pin.held and pin.held.reason is HoldReason.HOST_NOT_ALLOWED),
+        Assessment(files=files, breaks=hits),
+        dict(suspected.unread),
+        patterns,
+        len(suspected.ignored),
+    )
+
+
+def _searched(question: Question, evidence: Evidence) -> Searched:
+    """Return the files to search: a file that was named itself, whatever it is called, and whatever is left alone.
+
+    With a directory, all is that the clusters in it read, wherever it lies.
+    """
+    if question.files is not None:
+        return Searched(question.files, question.files)
+    everything = searched(evidence.tree, "", evidence.config)
+    if not question.below:
+        return everything
+    folder = question.below.rstrip("/")
+    below = frozenset(path for path in looked_at(evidence.tree) if is_below(path, folder))
+    pins = discover(replace(evidence.pin_context, also=()), below)
+    graph = evidence.graph_of(clusters_of(_members(pins), evidence.tree), folder)
+    read = frozenset[str]().union(*(each.files for each in graph.clusters))
+    return everything.only(lambda path: path.startswith(question.below) or path in read)
+
+
+class _LackingKinds:
+    """API group and kind of what no cluster that reads a file has: what uses them is none of their concern."""
+
+    def __init__(self, clusters: Sequence[Cluster], graph: ClusterGraph, target: ReleaseApis) -> None:
+        self._graph = graph
+        self._by_cluster = {each.name: lacking_kinds("", each, (), target) for each in clusters if not each.is_tools}
+
+    def at(self, path: str) -> Kinds:
+        found = [known_or(self._by_cluster.get(name, _NO_MANIFEST), Kinds()) for name in self._graph.readers(path)]
+        return found[0].intersection(*found) if found else frozenset()
+
+    def has(self, hit: Hit) -> bool:
+        return any(kind == hit.kind for _, kind in self.at(hit.path))
+
+
+def _behaviour(
+    evidence: Evidence, searched: Searched, oldest: ReleaseApis | None, target: ReleaseApis
+) -> tuple[Hit, ...] | Unknown:
+    """Return whom changes concern that no schema shows, on the way from the oldest release that runs."""
+    if oldest is None:
+        return Unknown("no release was found that the clusters run")
+    if not any(rule.entered(oldest.tag, target.tag) for rule in BREAK_RULES):
+        return ()
+    paths = sorted(searched.manifests)
+    kustomizations = (path for path in paths if posixpath.basename(path) in NAMES)
+    gates = gates_in(content for _, content in evidence.contents(kustomizations))
+    return find_breaks(find_files(evidence.tree, target.groups, paths), oldest.tag, target.tag, gates)
+
+
+def _members(pins: Iterable[Pin]) -> list[Member]:
+    return [Member(pin, pin.path) for pin in pins if pin.role is not Role.REPORTED]

@@ -1,0 +1,136 @@
+"""How the repository uses Flux's APIs: which files, what an upgrade moves in them, and what it orphans."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from flux_upgrade.assessment.assessment import Assessment
+from flux_upgrade.assessment.evidence import Evidence, Transition
+from flux_upgrade.assessment.running import suited
+from flux_upgrade.config.config import ALL
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile
+from flux_upgrade.impact.api_uses.scan import SUFFIXES, files
+from flux_upgrade.impact.behaviour.find import find_breaks, gates_in
+from flux_upgrade.impact.behaviour.variables import by_variable
+from flux_upgrade.impact.diff.changes import NO_CHANGES, Changes
+from flux_upgrade.impact.impact import TurnedOffUse
+from flux_upgrade.impact.migrate.apis import Apis
+from flux_upgrade.impact.migrate.linked import Reach, settle_linked
+from flux_upgrade.impact.migrate.migrate import migrate
+from flux_upgrade.impact.migrate.result import Migrated, Move
+from flux_upgrade.impact.overlay.result import TurnedOff
+from flux_upgrade.manifests.crds import ReleaseApis
+from flux_upgrade.model.unknown import Unknown, known_or
+
+
+def files_of(transition: Transition, evidence: Evidence) -> list[FluxFile]:
+    """Return every file that is searched and names Flux's APIs, but for those of another cluster alone."""
+    searched, is_all = _searched(transition, evidence), transition.governance.include == ALL
+    if not searched:
+        return []  # Who reads what is asked only if there is something to read.
+    others = evidence.others(transition.cluster)
+    found = [file for file in searched if others.may_apply(file.path)]
+    if is_all and not isinstance(others.files, Unknown):
+        found += (file for file in searched if others.is_unread(file.path))
+    return [own for file in found if (own := file.without(transition.lacking)).uses]
+
+
+def unread(transition: Transition, evidence: Evidence) -> tuple[str, ...]:
+    """Return files with resources that the target does not serve, and that no cluster reads, as far as is known."""
+    searched, target = _searched(transition, evidence), evidence.apis.at(transition.target)
+    if not searched or transition.governance.include == ALL:
+        return ()
+    others = evidence.others(transition.cluster)
+    not_read = (file for file in searched if others.is_unread(file.path))
+    removed = (use for file in not_read for use in file.uses if use.is_applied and not use.why)
+    gone = (use.path for use in removed if not target.serves(use.group, use.version, use.kind))
+    return tuple(dict.fromkeys(gone))
+
+
+def _searched(transition: Transition, evidence: Evidence) -> tuple[FluxFile, ...]:
+    """Return every file of the repository that is searched and names Flux's APIs."""
+    target, current = evidence.apis.at(transition.target), known_or(evidence.served(transition.pin.version), None)
+    groups = target.groups | (current.groups if current is not None else frozenset())
+    scan = transition.governance.include
+    paths = (path for path in evidence.tree.named(SUFFIXES) if evidence.is_searched(path, scan))
+    return evidence.once(("searched", scan, groups), lambda: tuple(files(evidence.tree, groups, paths)))
+
+
+def apis_between(current: ReleaseApis | None, target: ReleaseApis, evidence: Evidence) -> Apis:
+    """Return what releases serve, for files that a cluster at ``current`` alone reads."""
+    apis = evidence.apis
+    if current is None:
+        return Apis(None, target, (), apis.schema)
+    return Apis(current, target, (), apis.schema, lambda: apis.between(current.tag, target.tag))
+
+
+def migrated(transition: Transition, files: Sequence[FluxFile], evidence: Evidence) -> tuple[Migrated, ...]:
+    """Return what is moved, and what is left. The same for all that go from one release to another."""
+    others, current, target = evidence.others(transition.cluster), transition.pin.version, transition.target
+    question = "migrated", current, target, others, transition.governance.include, transition.lacking
+
+    def migrate_all() -> tuple[Migrated, ...]:
+        shared = apis_between(known_or(evidence.served(current), None), evidence.apis.at(target), evidence)
+        of_readers: dict[tuple[str, ...], Apis] = {}
+        found = []
+        for file in files:
+            releases = others.releases_reading(file.path)
+            if releases not in of_readers:
+                served = (known_or(evidence.served(release), None) for release in releases)
+                of_readers[releases] = replace(shared, others=[each for each in served if each is not None])
+            found.append(migrate(file, suited(of_readers[releases], others.unverified_reading(file.path))))
+        reach = evidence.once("reach", lambda: Reach(evidence.tree))
+        return settle_linked([each for each in found if each is not None], reach)
+
+    return evidence.once(question, migrate_all)
+
+
+def orphaned(
+    transition: Transition, changes: Changes | Unknown, files: Iterable[FluxFile], evidence: Evidence
+) -> Iterator[ApiUse]:
+    """Yield resources whose CRD goes away with a controller."""
+    removed = known_or(changes, NO_CHANGES).crds_removed
+    current = known_or(evidence.served(transition.pin.version), None) if removed else None
+    if current is None:
+        return
+    kinds = {(crd.group, crd.kind) for crd in current.crds.values() if crd.name in removed}
+    yield from (use for file in files for use in file.uses if (use.group, use.kind) in kinds and use.is_applied)
+
+
+def in_files(transition: Transition, found: Assessment, files: Sequence[FluxFile], evidence: Evidence) -> Assessment:
+    """Return an assessment with what the transition means for the files that name Flux's APIs."""
+    # What patches the controllers' arguments is beside the installation.
+    folders = evidence.once("folders", lambda: _by_folder(evidence.tree.candidates()))
+    beside = folders.get(posixpath.dirname(transition.path), ())
+    gates = gates_in(content for _, content in evidence.contents(beside))
+    hits = find_breaks(files, transition.pin.version, transition.target, gates)
+    moving = migrated(transition, files, evidence)
+    used = {(use.group, use.kind, use.version) for file in files for use in file.uses}
+    used |= {(move.use.group, move.use.kind, move.to) for file in moving for move in file.moves}
+    return found._replace(
+        files=moving,
+        used=frozenset(used),
+        orphaned=tuple(orphaned(transition, found.changes, files, evidence)),
+        breaks=by_variable(hits, evidence.reads(transition.cluster) if hits else (), evidence.tree),
+    )
+
+
+def _by_folder(paths: Iterable[str]) -> dict[str, list[str]]:
+    folders: dict[str, list[str]] = {}
+    for path in paths:
+        folders.setdefault(posixpath.dirname(path), []).append(path)
+    return folders
+
+
+def turned_off_uses(
+    turned_off: Sequence[TurnedOff], files: Iterable[FluxFile], moves: Iterable[Move]
+) -> Iterator[TurnedOffUse]:
+    """Yield uses of versions that patches over the manifest take away, as they are after the migration."""
+    patches = {(each.group, each.kind, each.version): each for each in turned_off}
+    moved = {(move.use.path, move.use.start): move.to for move in moves}
+    for use in (use for file in files for use in file.uses if use.is_applied):
+        patch = patches.get((use.group, use.kind, moved.get((use.path, use.start), use.version)))
+        if patch is not None:
+            yield TurnedOffUse(use, patch)
