@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from conformance.real_files import members, regenerator_of, rows, tell
-from flux_upgrade.adapters.local.spread import spread
 from flux_upgrade.assessment.search import searched, suspects
 from flux_upgrade.config.config import Config
 from flux_upgrade.impact.api_uses.scan import find
@@ -25,7 +24,7 @@ def test_no_real_file_that_uses_what_is_not_served_is_passed_over(
     paths = {row["file"]: f"{row['repo']}/{row['path']}" for row in rows(conformance / "resources.jsonl")}
     tree = MemoryTree({paths[name]: content for name, content in members(conformance / "resources.tar.xz")})
     apis = Apis(None, ServedApis(regenerator_of(releases)).at(target))
-    found = suspects(tree, searched(tree, "", Config()), (), apis.target, spread).uses
+    found = suspects(tree, searched(tree, "", Config()), (), apis.target).uses
     users = set()
     for path, content in tree.files.items():
         file = find(path, content, apis.target.groups)

@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 import txtar
-from flux_upgrade.adapters.local.spread import spread
 from flux_upgrade.assessment.search import in_use, searched, suspects
 from flux_upgrade.config.config import Config
 from flux_upgrade.impact.api_uses.flux_file import UsePlace
@@ -48,9 +47,9 @@ def found_among_others(case: MigrationCase, apis: Apis) -> Migrated | None:
     """The migration of the file in a repository whose other files have nothing of Flux's."""
     others = {f"a/{number}.yaml": b"kind: ConfigMap\n" for number in range(4)}
     tree = MemoryTree(others | {case.path: case.before})
-    given = suspects(tree, searched(tree, "", Config()), (), apis.target, spread).uses
+    given = suspects(tree, searched(tree, "", Config()), (), apis.target).uses
     assert set(given) <= {case.path}, "a file without Flux's APIs is looked at"
-    found = in_use(tree, [*others, *given], {case.path} if case.patch else (), apis, spread)
+    found = in_use(tree, [*others, *given], {case.path} if case.patch else (), apis)
     assert len(found) <= 1
     return found[0] if found else None
 

@@ -1,15 +1,12 @@
-"""The search finds each file that a migration would change, in one process or in several."""
+"""The search finds each file that a migration would change."""
 
 from __future__ import annotations
 
 import itertools
-import os
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Iterator
 
 import pytest
 
-from flux_upgrade.adapters.local.spread import spread
 from flux_upgrade.assessment.search import Searched, in_use, searched, suspects
 from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.impact.migrate.apis import Apis
@@ -19,31 +16,19 @@ from memory import MemoryTree
 from migration_cases import CASES, MigrationCase, case_of
 from written_apis import schema, served
 
-T = TypeVar("T")
-R = TypeVar("R")
 TARGET = served("v2.9.4")
-HERE = os.getpid()
-
-
-def alone(work: Callable[[Sequence[T]], R], things: Sequence[T], chunk: int) -> Iterator[R]:
-    return (work(things[at : at + chunk]) for at in range(0, len(things), chunk))
-
-
-def by_two(work: Callable[[Sequence[T]], R], things: Sequence[T], chunk: int) -> Iterator[R]:
-    """This process and one more take turns."""
-    return spread(work, things, chunk, 2)
 
 
 def suspected(tree: MemoryTree, target: str = "v2.9.4") -> tuple[str, ...]:
     everything = searched(tree, "", Config())
-    return suspects(tree, everything, (), served(target), alone).uses
+    return suspects(tree, everything, (), served(target)).uses
 
 
 def releases(case: MigrationCase) -> tuple[object, ...]:
     return case.target, case.current, tuple(case.others), tuple(case.between), case.schemas
 
 
-def test_two_processes_find_what_one_does() -> None:
+def test_files_of_one_tree_are_found_in_any_order() -> None:
     """In one tree: all migration cases that are of the same releases."""
     cases = sorted(map(case_of, CASES), key=releases)
     for _, some in itertools.groupby(cases, releases):
@@ -51,17 +36,15 @@ def test_two_processes_find_what_one_does() -> None:
         tree = MemoryTree({path: case.before for path, case in files.items()})
         patches = {path for path, case in files.items() if case.patch}
         apis = next(iter(files.values())).apis(served, schema)
-        expected = in_use(tree, list(files), patches, apis, alone)
-        # Each file is the other process's once.
-        for before in ([], ["gone.yaml"] * 4):
-            assert in_use(tree, [*before, *files], patches, apis, by_two) == expected, before
+        expected = in_use(tree, list(files), patches, apis)
+        assert in_use(tree, ["gone.yaml", *reversed(files)], patches, apis) == expected
 
 
-def test_what_has_to_be_fetched_is_fetched_here_and_once() -> None:
+def test_what_has_to_be_fetched_is_fetched_once() -> None:
     asked = []
 
     def fetch(group: str, kind: str, version: str) -> Schema | None:
-        asked.append((group, kind, version, os.getpid()))
+        asked.append((group, kind, version))
         return schema(group, kind, version)
 
     content = (
@@ -70,8 +53,8 @@ def test_what_has_to_be_fetched_is_fetched_here_and_once() -> None:
     )
     tree = MemoryTree({f"{number}.yaml": content for number in range(40)})
     apis = Apis(TARGET, TARGET, (), fetch)
-    files = in_use(tree, suspected(tree), (), apis, by_two)
-    assert asked == [("source.toolkit.fluxcd.io", "GitRepository", "v1beta1", HERE)]
+    files = in_use(tree, suspected(tree), (), apis)
+    assert asked == [("source.toolkit.fluxcd.io", "GitRepository", "v1beta1")]
     assert [file.path for file in files] == sorted(tree.files)
     assert {len(file.moves) for file in files} == {1}
 
@@ -81,25 +64,25 @@ def test_the_releases_in_between_are_fetched_only_where_they_are_asked_for() -> 
 
     def between() -> Iterator[ReleaseApis]:
         for tag in ("v2.8.8", "v2.7.5"):
-            fetched.append((tag, os.getpid()))
+            fetched.append(tag)
             yield served(tag)
 
     apis = Apis(served("v2.6.4"), TARGET, (), schema, between)
     plain = MemoryTree({"a.yaml": b"apiVersion: source.toolkit.fluxcd.io/v1beta2\nkind: GitRepository\n"})
-    assert len(in_use(plain, suspected(plain), (), apis, by_two)) == 1
+    assert len(in_use(plain, suspected(plain), (), apis)) == 1
     assert not fetched
     apart = b"apiVersion: image.toolkit.fluxcd.io/v1beta2\nkind: ImagePolicy\nmetadata: {name: a}\n"
     tree = MemoryTree({f"{number}.yaml": apart for number in range(8)})
-    files = in_use(tree, suspected(tree), (), apis, by_two)
+    files = in_use(tree, suspected(tree), (), apis)
     assert {left.hint for file in files for left in file.lefts} == {
         "Upgrade to v2.8.8 first, which serves v1beta2 and v1."
     }
-    assert fetched == [("v2.8.8", HERE), ("v2.7.5", HERE)]
+    assert fetched == ["v2.8.8", "v2.7.5"]
 
 
 def test_a_file_that_is_gone_by_now_is_left_out() -> None:
     tree = MemoryTree({"a.yaml": b"apiVersion: source.toolkit.fluxcd.io/v1beta2\nkind: GitRepository\n"})
-    found = in_use(tree, ("a.yaml", "gone.yaml"), (), Apis(None, TARGET), alone)
+    found = in_use(tree, ("a.yaml", "gone.yaml"), (), Apis(None, TARGET))
     assert [file.path for file in found] == ["a.yaml"]
 
 
@@ -168,6 +151,6 @@ def test_files_that_may_pin_flux_are_returned_as_well() -> None:
             "install.sh": b"flux install --version v2.8.8\n",
         }
     )
-    found = suspects(tree, searched(tree, "", Config()), tuple(tree.files), TARGET, alone)
+    found = suspects(tree, searched(tree, "", Config()), tuple(tree.files), TARGET)
     assert (found.uses, found.pins) == ((), ("a.yaml", "gotk-components.yaml", "install.sh"))
-    assert not suspects(tree, searched(tree, "", Config()), (), TARGET, alone).pins
+    assert not suspects(tree, searched(tree, "", Config()), (), TARGET).pins

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
+from multiprocessing import get_context
 from pathlib import Path
 
-from flux_upgrade.adapters.local.spread import spread
 from opened import blobs_read, opened_below, repeated, write_git
 from real_parts import require_program
 
@@ -26,7 +26,10 @@ def test_each_open_for_reading_counts(tmp_path: Path) -> None:
         (tmp_path / "missing.yaml").exists()
         read(tmp_path / ".git/HEAD")
         read(*[tmp_path / "apps/twice.yaml"] * 2)
-        list(spread(lambda paths: read(*paths), [tmp_path / "here.yaml", tmp_path / "forked.yaml"], 1, processes=2))
+        read(tmp_path / "here.yaml")
+        process = get_context("fork").Process(target=read, args=(tmp_path / "forked.yaml",))
+        process.start()
+        process.join()
     read(tmp_path / "untouched.yaml")
 
     assert opened == {"once.yaml": 1, "apps/twice.yaml": 2, "here.yaml": 1, "forked.yaml": 1}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.assessment.evidence import Evidence, Kinds, lacking_kinds
-from flux_upgrade.assessment.running import UnverifiedInstallation, manifest_apis
+from flux_upgrade.assessment.running import UnverifiedInstallation
 from flux_upgrade.assessment.running import running as find_running
 from flux_upgrade.assessment.search import Searched, in_use, searched, suspects
 from flux_upgrade.assessment.uses import apis_between
@@ -23,7 +23,6 @@ from flux_upgrade.impact.behaviour.variables import by_variable
 from flux_upgrade.impact.impact import Hit
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import FluxUpgradeError
-from flux_upgrade.model.ports import Spread
 from flux_upgrade.model.text import is_below
 from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.model.versions import Version
@@ -56,25 +55,23 @@ class RepositoryAssessment(NamedTuple):
     ignored: int = 0  # Files that name Flux's APIs, and that the config file wants to be left alone
 
 
-def assess_repository(question: Question, evidence: Evidence, spread: Spread) -> RepositoryAssessment:
+def assess_repository(question: Question, evidence: Evidence) -> RepositoryAssessment:
     """Assess what is there to migrate. Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive, Unreadable."""
     tree, apis = evidence.tree, evidence.apis
     target = apis.at(question.target)
     running = [apis.at(tag) for tag in question.running]
     pinning = frozenset(() if running else looked_at(tree))
     looked_for = _searched(question, evidence)
-    suspected = suspects(tree, looked_for, pinning, target, spread)
+    suspected = suspects(tree, looked_for, pinning, target)
     # What is below the directory may run in any cluster, and one whose manifest is left alone runs all the same.
     pins = discover(evidence.pin_context, suspected.pins)
     found = find_running(Member(pin, pin.path) for pin in pins)
     served = {tag: evidence.served(tag) for tag in found.releases}
     running += (release for release in served.values() if not isinstance(release, Unknown))
-    for installation in found.unverified:
-        manifest_apis(installation)  # once, before it is spread
     running.sort(key=lambda each: Version(each.tag))
     oldest = running[0] if running else None
     wanted = replace(apis_between(oldest, target, evidence), others=running[1:])
-    files = in_use(tree, suspected.uses, tree.patch_files, wanted, spread, found)
+    files = in_use(tree, suspected.uses, tree.patch_files, wanted, found)
     hits = known_or(_behaviour(evidence, looked_for, oldest, target), ()) if question.changes_behaviour else ()
     patterns: tuple[str, ...] = ()
     is_whole = not question.below and question.files is None

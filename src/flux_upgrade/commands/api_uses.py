@@ -6,7 +6,6 @@ import os
 from dataclasses import replace
 
 from flux_upgrade.action import runner
-from flux_upgrade.adapters.local.spread import spread
 from flux_upgrade.assessment.evidence import Evidence
 from flux_upgrade.assessment.repository import Question, assess_repository
 from flux_upgrade.cli.options import ApiUsesOptions, ReportForm
@@ -45,7 +44,7 @@ def read_api_uses(
         changes_behaviour,
     )
     evidence = Evidence(context, config, urls=build_checkout(environment, location.root).urls)
-    found = assess_repository(question, evidence, spread)
+    found = assess_repository(question, evidence)
     return ApiUsesReport(found, options.path, location.part, found.failures)
 
 

@@ -7,7 +7,7 @@ The adapters implement these ports; tests do too. The ports of files are in ``mo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import BinaryIO, Protocol, TypeVar
 
 from flux_upgrade.model.errors import FluxUpgradeError
@@ -36,17 +36,6 @@ class Progress(Protocol):
 
     def close(self) -> None:
         """At the end."""
-
-
-class Spread(Protocol):
-    """Work on many things at once, as far as that is possible."""
-
-    def __call__(self, work: Callable[[Sequence[T]], R], things: Sequence[T], chunk: int) -> Iterator[R]:
-        """``work`` on ``things``, ``chunk`` of them at a time: what it gives for each, in their order.
-
-        ``work`` reads and computes, and no more: it may be done by a copy of this process. It uses no
-        connection, and what it gives can be pickled. What it raises is raised here.
-        """
 
 
 class Releases(Protocol):
