@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 
+from discovered import manifests_in, pins_in
 from flux_upgrade.assessment.evidence import Evidence
 from flux_upgrade.clusters.also import user_patterns
 from flux_upgrade.clusters.clusters import Member
@@ -19,9 +20,7 @@ from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.errors import CheckoutDiffers
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.versions import Release, Version
-from flux_upgrade.pins import discover
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.gotk_components import pin as gotk_components
 from flux_upgrade.pins.own_artifact import pin as own_artifact
 from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.pins.regenerate import Regenerator
@@ -106,7 +105,7 @@ class World:
         moves = self.config.moves_operator
         also = user_patterns(self.config, tree, "", is_whole=True)
         world = PinContext(tree, self.using, self.artifacts, MemoryCharts(), moves, self.own, also=also)
-        pins = (*_installations(tree, self.using), *discover.discover_pins(world))
+        pins = (*_installations(tree, self.using), *pins_in(world))
         found: Sequence[Pin] = with_operators(pins, tree, world, "", self.config.is_ignored)
         if self.own is not None:
             found = [*own_artifact.pins_of(references(tree, self.own.address), self.own)]
@@ -149,7 +148,7 @@ def _installations(tree: MemoryTree, using: Regenerator) -> list[Pin]:
     """Proofs depend on the files alone: a walk over many runs looks at each but once."""
     key = (id(using), tuple((path, tree.read(path)) for path in tree.candidates()))
     if using is not _USING:
-        return list(gotk_components.find(tree, using))
+        return list(manifests_in(tree, using))
     if key not in _FOUND:
-        _FOUND[key] = list(gotk_components.find(tree, using))
+        _FOUND[key] = list(manifests_in(tree, using))
     return _FOUND[key]

@@ -16,6 +16,7 @@ from typing import Any
 
 import txtar
 from config_files import load
+from discovered import pins_in
 from flux_upgrade.clusters.also import user_patterns
 from flux_upgrade.clusters.operator_limits import with_operators
 from flux_upgrade.clusters.ownership.artifact_references import references
@@ -24,7 +25,7 @@ from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound
 from flux_upgrade.model.text import TextEdit, edited
 from flux_upgrade.model.versions import Release, ReleaseManifests, Version
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.discover import discover_pins, kind_of
+from flux_upgrade.pins.discover import kind_of
 from flux_upgrade.pins.own_artifact import pin as artifact
 from flux_upgrade.pins.pin import Pin, PinChange
 from flux_upgrade.pins.regenerate import Regenerator
@@ -148,9 +149,7 @@ def upgrade(case: KindCase, files: Mapping[str, bytes]) -> Upgraded:
     edits: dict[str, list[TextEdit]] = {path: [] for path in files}
     lines: list[str] = []
     order = [kind.name for kind in PIN_KINDS]
-    pins = with_operators(
-        (*_artifact_pins(context), *discover_pins(context)), context.tree, context, "", lambda _: False
-    )
+    pins = with_operators((*_artifact_pins(context), *pins_in(context)), context.tree, context, "", lambda _: False)
     for pin in sorted(pins, key=lambda pin: order.index(pin.kind)):
         lines += _described(pin)
         if not pin.is_movable or pin.version == case.to:

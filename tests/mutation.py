@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from contextlib import suppress
 
+from discovered import manifests_in
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import FluxUpgradeError
-from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.gotk_components.prove import prove
 from flux_upgrade.pins.regenerate import Regenerator
 from memory import MemoryTree
@@ -52,7 +52,7 @@ def survive(text: str, using: Regenerator) -> None:
     """A verdict, and an upgrade that keeps its word: never a traceback, never a silent loss."""
     tree = MemoryTree({PATH: text.encode("utf-8", "surrogatepass")})
     with suppress(FluxUpgradeError):
-        found = list(pin.find(tree, using))
+        found = list(manifests_in(tree, using))
         for plan in plans_of(found, using, to="v2.9.4"):
             if plan.approved is not None:
                 change = change_of(plan.approved)

@@ -12,6 +12,7 @@ import written_release
 
 import txtar
 import written_impacts
+from discovered import manifests_in
 from flux_upgrade.config.config import Group
 from flux_upgrade.config.install_flags import applied
 from flux_upgrade.impact.broken_today import BrokenToday
@@ -141,7 +142,7 @@ def _plans(stated: Stated, candidate: Bump, using: Regenerator, files: Mapping[s
         text = edited(text, *edit)
     paths = [stated.path.replace("{n}", f"{number:03}") for number in range(1, stated.count + 1)]
     tree = MemoryTree({path: text.encode() for path in paths})
-    for installation in pin.find(tree, using):
+    for installation in manifests_in(tree, using):
         options = installation.proof.options
         assert options is not None
         wanted = applied(stated.flags, options)._replace(version=candidate.target)

@@ -16,6 +16,7 @@ from adapters import registries
 from adapters.conftest import Clients
 from adapters.loopback import Answer, Loopback, Seen, closed_port
 from adapters.registries import allowing, artifacts_of
+from discovered import manifests_in
 from flux_upgrade.adapters.oci.repository import INDEX_TYPE
 from flux_upgrade.commands.wiring import build_artifacts
 from flux_upgrade.config.environment import Environment, RegistryAccess
@@ -23,7 +24,6 @@ from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
 from flux_upgrade.model.errors import HostNotAllowed, SourceUnavailable, UntrustedArchive, UsageError
 from flux_upgrade.model.oci.manifest import MANIFEST_TYPE
 from flux_upgrade.model.ports import Artifacts
-from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -60,7 +60,7 @@ def plan_of(artifacts: Artifacts, host: str, edit: Callable[[str], str] = str) -
     """To v2.9.4, of a manifest with its images below ``host``."""
     using = regenerator()
     text = edit(rendered(InstallOptions("v2.8.8", registry=f"{host}/mirror")))
-    found = pin.find(MemoryTree({PATH: text.encode()}), using)
+    found = manifests_in(MemoryTree({PATH: text.encode()}), using)
     (plan,) = plans_of(found, using, to="v2.9.4", artifacts=artifacts)
     return plan
 

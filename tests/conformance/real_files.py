@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from conformance.judged_pins import brief
+from discovered import manifests_in, pins_in
 from flux_upgrade.adapters.releases.directory import DirectoryReleases
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.discover import discover_pins
 from flux_upgrade.pins.gotk_components import pin as gotk
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.pins.regenerate import Regenerator
@@ -120,10 +120,10 @@ def records_of(conformance: Path, wanted: set[str]) -> list[Record]:
 def _look(record: Record, content: bytes, releases: Sequence[str], regenerator: Regenerator) -> None:
     start = time.monotonic()
     context = PinContext(MemoryTree({record.row["path"]: content}), regenerator, MemoryArtifacts(), MemoryCharts())
-    record.pins = [brief(pin) for pin in discover_pins(context)]
+    record.pins = [brief(pin) for pin in pins_in(context)]
     record.seconds = time.monotonic() - start
     tree = MemoryTree({PATH: content})
-    (installation,) = gotk.find(tree, regenerator)
+    (installation,) = manifests_in(tree, regenerator)
     proof = installation.proof
     record.verdict, record.version, record.reason = str(proof.verdict), proof.version, proof.reason
     record.flags = proof.options.flags() if proof.options else {}
@@ -156,7 +156,7 @@ def _upgraded(installation: Pin, release: str, regenerator: Regenerator) -> str:
 def _faults(upgrade: Upgrade, tree: MemoryTree, regenerator: Regenerator) -> Iterator[str]:
     """The written file is looked at afresh, as the next run would."""
     carried = change_of(upgrade).carried
-    (again,) = gotk.find(tree, regenerator)
+    (again,) = manifests_in(tree, regenerator)
     if again.proof.version != TARGET:
         yield f"the written file is a {again.proof.version}"
     if sorted(edit.identity for edit in again.proof.edits) != sorted(edit.identity for edit in carried.kept):

@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from conformance.real_files import TARGET, members, regenerator_of, rows
+from discovered import manifests_in
 from flux_upgrade.kustomize import kustomization
 from flux_upgrade.kustomize.kustomization import TAKES_IN, Kustomization, is_remote
 from flux_upgrade.manifests.options import InstallOptions
@@ -114,7 +115,7 @@ def _sides(content: bytes | None, regenerator: Regenerator) -> tuple[str, bytes,
     wanted = regenerator.regenerate(options._replace(version=TARGET)).text.encode()
     if content is None:
         return f"{RENDERED}, rendered", regenerator.regenerate(options).text.encode(), wanted
-    (installation,) = pin.find(MemoryTree({"gotk-components.yaml": content}), regenerator)
+    (installation,) = manifests_in(MemoryTree({"gotk-components.yaml": content}), regenerator)
     proof = installation.proof
     if proof.options is None or proof.base is None:
         return proof.version or "unknown", content, wanted

@@ -18,8 +18,8 @@ import pytest
 import yaml
 
 from conformance.real_files import PATH, TARGET, regenerator_of, tell
+from discovered import manifests_in
 from flux_upgrade.manifests.options import COMPONENTS, InstallOptions
-from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.planning.plan import Upgrade
 from memory import EveryImage, MemoryTree
@@ -183,7 +183,7 @@ def test_every_edit_finds_its_own_object(edit: Edit, version: str, regenerator: 
     target = regenerator.regenerate(InstallOptions(TARGET, components=SIX)).text
     edited = edit.text(base)
     assert edited != base
-    (installation,) = pin.find(MemoryTree({PATH: edited.encode()}), regenerator)
+    (installation,) = manifests_in(MemoryTree({PATH: edited.encode()}), regenerator)
     (plan,) = plans_of([installation], regenerator, to=TARGET, artifacts=EveryImage())
     decision = decision_of(plan)
     # No release since changed any of these paths, so that none of them may be held.

@@ -12,6 +12,7 @@ import pytest
 
 from conformance.judged_pins import CLUSTERS, JUDGED, brief
 from conformance.real_files import members, regenerator_of, rows, tell
+from discovered import pins_in
 from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
 from flux_upgrade.clusters.groups import drift_of
 from flux_upgrade.clusters.ownership.artifact_references import references
@@ -19,7 +20,7 @@ from flux_upgrade.model.oci.reference import parse_address
 from flux_upgrade.model.text import edited
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext, UserPattern
-from flux_upgrade.pins.discover import discover_pins, kind_of
+from flux_upgrade.pins.discover import kind_of
 from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.pins.registry import ALSO, PIN_KINDS
@@ -110,7 +111,7 @@ def test_pins_of_whole_repositories(
     sets: dict[str, dict[str, tuple[str, ...]]] = {}
     for repository, files in sorted(trees.items()):
         context = context_of(files, regenerator)
-        pins = list(discover_pins(context))
+        pins = pins_in(context)
         clusters = clusters_in(pins, context)
         names = {member.path: cluster.name for cluster in clusters for member in cluster.members}
         for pin in pins:
@@ -140,7 +141,7 @@ def test_each_file_alone(
 ) -> None:
     for repository, files in trees.items():
         for path, content in files.items():
-            found = [brief(pin) for pin in discover_pins(context_of({path: content}, regenerator))]
+            found = [brief(pin) for pin in pins_in(context_of({path: content}, regenerator))]
             judged, _ = JUDGED.get(index.get((repository, path), ""), ("", ""))
 
             assert found == ([judged] if judged else [])
@@ -154,13 +155,13 @@ def test_movable_pins_move_and_nothing_else_does(
     moved = 0
     for files in trees.values():
         context = context_of(files, using)
-        for pin in discover_pins(context):
+        for pin in pins_in(context):
             if not pin.is_movable or pin.version == target:
                 continue
             change = kind_of(pin).change(pin, Version(target), context)
             after = edited(pin.content, change.replacements)
             assert_kept_outside(pin.content, after, change.replacements)
-            (again,) = discover_pins(context_of({pin.path: after}, using))
+            (again,) = pins_in(context_of({pin.path: after}, using))
             assert brief(again) == brief(pin).replace(pin.version, target)
             assert edited(after, kind_of(again).change(again, Version(target), context).replacements) == after
             moved += 1
@@ -174,13 +175,13 @@ def test_a_digest_beside_a_real_tag_moves_with_it(trees: dict[str, dict[str, byt
     """The real files have tags alone: the digest is put beside them here."""
     moved = 0
     for files in trees.values():
-        for pin in discover_pins(context_of(files, regenerator)):
+        for pin in pins_in(context_of(files, regenerator)):
             if pin.kind != "flux-manifests":
                 continue
             tag = f"    tag: {pin.version}\n"
             both = pin.content.decode().replace(tag, f"{tag}    digest: {digest_of(pin.version)}\n")
             context = context_of({pin.path: both.encode()}, with_next(regenerator))
-            (pinned,) = discover_pins(context)
+            (pinned,) = pins_in(context)
             change = kind_of(pinned).change(pinned, Version(NEXT), context)
             expected = both.replace(tag, tag.replace(pin.version, NEXT))
             expected = expected.replace(digest_of(pin.version), digest_of(NEXT))
@@ -202,7 +203,7 @@ def test_resources_hold_no_other_pins(conformance: Path, regenerator: Regenerato
     found = {
         files[repository, pin.path]: brief(pin)
         for (repository, _), tree in repositories.items()
-        for pin in discover_pins(context_of(tree, regenerator))
+        for pin in pins_in(context_of(tree, regenerator))
     }
     seconds = time.monotonic() - start
     tell(f"pins: {len(found)} in {len(places)} files with resources, in {seconds:.1f} s: {sorted(found)}")
@@ -223,7 +224,7 @@ def test_any_real_file_under_any_name(conformance: Path, regenerator: Regenerato
             everywhere = UserPattern(
                 r"(?<version>v?\d+\.[\d.]+)", ANY_NAMES, is_cli=False, folder=None, config="x", line=1
             )
-            list(discover_pins(replace(context, also=(everywhere,))))
+            pins_in(replace(context, also=(everywhere,)))
             references(context.tree, PUBLISHED)
             count += 1
     seconds = time.monotonic() - start

@@ -14,6 +14,7 @@ import written_release
 from jsonschema import Draft202012Validator
 
 from cases_on_disk import PATHS, case_named, read_case, run_in, staged, write_tree
+from discovered import manifests_in
 from flux_upgrade.artifacts.report_text import artifact_plan_json
 from flux_upgrade.impact.api_uses.flux_file import UsePlace
 from flux_upgrade.impact.overlay.result import OverlayVerdict
@@ -91,7 +92,7 @@ def test_a_plan_says_what_the_policy_says(
 @pytest.mark.parametrize("reason", HoldReason)
 def test_every_hold_is_valid(reason: HoldReason) -> None:
     tree = MemoryTree({"gotk-components.yaml": rendered(InstallOptions("v2.8.8")).encode()})
-    (found,) = pin.find(tree, regenerator())
+    (found,) = manifests_in(tree, regenerator())
     day = "2026-09-01T00:00:00Z"
     holds = (
         Hold(reason, "why", "what to do", bump_kind=BumpKind.MAJOR, target=Version("v3.0.0"), since=day, until=day),

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
+from discovered import manifests_in, pins_in
 from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
 from flux_upgrade.clusters.groups import drift_of
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.discover import discover_pins
-from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.pin import Pin, Role
 from memory import MemoryArtifacts, MemoryCharts, MemoryTree, regenerator
 from pinned import artifact, base, instance, sync, terraform, tools, vendored, workflow
@@ -21,7 +20,7 @@ USING = regenerator()
 def clusters(files: Mapping[str, str]) -> tuple[Cluster, ...]:
     tree = MemoryTree({path: text.encode() for path, text in files.items()})
     context = PinContext(tree, USING, MemoryArtifacts(), MemoryCharts())
-    found: list[Pin] = [*pin.find(tree, USING), *discover_pins(context)]
+    found: list[Pin] = [*manifests_in(tree, USING), *pins_in(context)]
     return clusters_of((Member(each, each.path) for each in found if each.role is not Role.REPORTED), tree)
 
 

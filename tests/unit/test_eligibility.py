@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from discovered import manifests_in
 from flows import manifest
 from flux_upgrade.model.errors import Downgrade, Unreadable, Unverified
 from flux_upgrade.model.versions import Version
-from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.planning import manifest_planner
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -17,7 +17,7 @@ IMAGE = b"ghcr.io/fluxcd/source-controller:v1.8.7"
 
 
 def installation(content: bytes) -> Pin:
-    (found,) = pin.find(MemoryTree({"gotk-components.yaml": content}), regenerator())
+    (found,) = manifests_in(MemoryTree({"gotk-components.yaml": content}), regenerator())
     return found
 
 

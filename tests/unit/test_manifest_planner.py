@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import pytest
 import written_release
 
+from discovered import manifests_in
 from flux_upgrade.manifests.generators import _SOURCES, GENERATOR_PATHS, GENERATORS
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.render import render
@@ -20,7 +21,6 @@ from flux_upgrade.model.errors import (
     Unverified,
     WriteFailed,
 )
-from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.planning.manifest_planner import newest_stable
 from flux_upgrade.planning.plan import Plan, Upgrade
@@ -38,7 +38,7 @@ def plans(content: str, to: str = "", releases: WrittenReleases | None = None, p
     releases = releases or WrittenReleases()
     using = regenerator(releases)
     tree = MemoryTree({path: content.encode()})
-    (plan,) = plans_of(pin.find(tree, using), using, releases, to=to)
+    (plan,) = plans_of(manifests_in(tree, using), using, releases, to=to)
     return plan
 
 
@@ -180,7 +180,7 @@ def test_identical_installations_are_rendered_once() -> None:
     releases = WrittenReleases()
     using = regenerator(releases)
     tree = MemoryTree({f"{n}/gotk-components.yaml": rendered(EIGHT).encode() for n in range(50)})
-    done = list(publish([[each] for each in plans_of(pin.find(tree, using), using, WrittenReleases())], tree))
+    done = list(publish([[each] for each in plans_of(manifests_in(tree, using), using, WrittenReleases())], tree))
     assert exit_code(errors(done)) == 0
     assert len({tree.files[path] for path in tree.files}) == 1
     assert releases.asked.count("v2.9.4") == releases.asked.count("v2.8.8") == 1
@@ -201,7 +201,7 @@ def test_one_fails_and_the_others_go_on() -> None:
     tree = FullDisk(
         {"a/gotk-components.yaml": good, "b/gotk-components.yaml": good, "c/gotk-components.yaml": b"a: b\n"}
     )
-    done = list(publish([[each] for each in plans_of(pin.find(tree, using), using, WrittenReleases())], tree))
+    done = list(publish([[each] for each in plans_of(manifests_in(tree, using), using, WrittenReleases())], tree))
     assert [outcome.errors for outcome in done] == [(WriteFailed,), (), (Unreadable,)]
     assert tree.files["a/gotk-components.yaml"] == good
     assert tree.files["b/gotk-components.yaml"] != good
@@ -234,7 +234,7 @@ def test_no_outcome_no_error() -> None:
     ],
 )  # fmt: skip
 def test_found_by_content(path: str, content: str, found: str | None) -> None:
-    kinds = [each.kind for each in pin.find(MemoryTree({path: content.encode()}), regenerator())]
+    kinds = [each.kind for each in manifests_in(MemoryTree({path: content.encode()}), regenerator())]
     assert kinds == ([found] if found else [])
 
 
@@ -251,6 +251,6 @@ def test_the_flux_cli_does_the_work_where_the_rules_do_not() -> None:
     releases.files["v2.10.0"] = written_release.files("v2.10.0")
     using = Regenerator(releases, Flux())
     tree = MemoryTree({PATH: rendered(EIGHT).encode()})
-    (plan,) = plans_of(pin.find(tree, using), using, releases)
+    (plan,) = plans_of(manifests_in(tree, using), using, releases)
     assert change_of(upgrade(plan)).evidence == "the manifest was rendered by the Flux CLI v2.10.0"
     assert b"# Flux Version: v2.10.0" in change_of(upgrade(plan)).new

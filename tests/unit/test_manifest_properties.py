@@ -9,13 +9,13 @@ import written_release
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discovered import manifests_in
 from flux_upgrade.manifests.carry import carry
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.options import COMPONENTS, LOG_LEVELS, InstallOptions, validate
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model.errors import Unreadable, UsageError
-from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.gotk_components.prove import prove
 from memory import MemoryTree, regenerator, rendered
 from mutation import PATH, mutate, survive
@@ -93,7 +93,7 @@ def test_edits_of_any_value_are_carried(values: dict[str, object], where: int) -
 @given(st.binary(max_size=400))
 def test_any_bytes_after_a_header(content: bytes) -> None:
     whole = b"---\n# Flux Version: v2.9.4\n" + content
-    for each in pin.find(MemoryTree({PATH: whole}), REGENERATOR):
+    for each in manifests_in(MemoryTree({PATH: whole}), REGENERATOR):
         assert each.proof.verdict in (Verdict.UNREADABLE, Verdict.UNVERIFIED, Verdict.EDITED)
 
 

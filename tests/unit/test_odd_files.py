@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import written_release
 
+from discovered import manifests_in
 from error_names import require_error
 from flux_upgrade import main
 from flux_upgrade.adapters.local.worktree import DirectoryWorktree
@@ -21,7 +22,6 @@ from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.model.errors import ReleaseNotFound, UnsupportedRelease, Unverified, WriteFailed
-from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.gotk_components.prove import prove
 from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.planning.plan import Plan, Upgrade
@@ -38,7 +38,7 @@ USING = regenerator()
 
 def plan(text: str | bytes, *, take_release: bool = False, using: Regenerator = USING) -> Plan:
     content = text if isinstance(text, bytes) else text.encode()
-    found = list(pin.find(MemoryTree({PATH: content}), using))
+    found = list(manifests_in(MemoryTree({PATH: content}), using))
     (only,) = plans_of(found, using, to="v2.9.4", take_release=take_release, artifacts=EveryImage())
     return only
 
@@ -237,7 +237,7 @@ def test_a_namesake_is_not_fluxs() -> None:
         "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  labels:\n    app.kubernetes.io/part-of: podinfo\n"
         "  name: helm-controller\n  namespace: a\n"
     )
-    assert list(pin.find(MemoryTree({"x.yaml": text.encode()}), USING)) == []
+    assert list(manifests_in(MemoryTree({"x.yaml": text.encode()}), USING)) == []
 
 
 def test_a_damaged_archive_of_one_installation_does_not_stop_the_others(tmp_path: Path) -> None:

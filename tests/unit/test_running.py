@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from discovered import manifests_in
 from flows import World, fleet, manifest
 from flux_upgrade.assessment.readers import Installations
 from flux_upgrade.assessment.running import Running, UnverifiedInstallation, manifest_apis, running, suited
@@ -24,7 +25,7 @@ USING = regenerator()
 
 
 def running_in(files: dict[str, bytes]) -> Running:
-    return running(Member(each, each.path) for each in pin.find(MemoryTree(files), USING))
+    return running(Member(each, each.path) for each in manifests_in(MemoryTree(files), USING))
 
 
 def unverified_in(content: bytes, path: str = PATH) -> list[tuple[str, bool]]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from discovered import manifests_in
 from flux_upgrade.manifests.options import COMPONENTS, DEFAULT_COMPONENTS, InstallOptions
 from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
-from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.write_tree import WriteResult
 from flux_upgrade.policy.decision import Hold
@@ -36,7 +36,7 @@ def manifest(registry: str = PUBLISHED, version: str = "v2.8.8", **images: str) 
 
 
 def planned(content: str, artifacts: MemoryArtifacts, *, to: str = "v2.9.4", **asked: Any) -> Plan:
-    found = pin.find(MemoryTree({PATH: content.encode()}), USING)
+    found = manifests_in(MemoryTree({PATH: content.encode()}), USING)
     (plan,) = plans_of(found, USING, artifacts=artifacts, to=to, **asked)
     return plan
 

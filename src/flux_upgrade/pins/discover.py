@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from itertools import chain
 from typing import NamedTuple
 
 from flux_upgrade.manifests.proof import Verdict
@@ -33,31 +33,30 @@ def discover(context: PinContext, paths: Collection[str] | None = None) -> tuple
     Raises SourceUnavailable where the releases cannot be had.
     """
     manifests, candidates = gotk.InstallationFinder(context.regenerator), frozenset(context.tree.candidates())
-    found: list[Pin] = []
-    chosen = _Chosen()
+    found, marked = list[Pin](), set[str]()
+    files: dict[str, list[File]] = {kind.name: [] for kind in PIN_KINDS}
     for path in looked_at(context.tree) if paths is None else sorted(paths):
-        manifest, content = None, b""
+        manifest = None
         try:
-            content = context.tree.read(path)
+            file = context.tree.file(path)
         except Unreadable as error:
-            manifest = manifests.unread(path, error) if path in candidates else None
+            # A candidate of Flux's own name is reported with the error; of any other file, the name may be a mark.
+            file, manifest = File(path, b""), manifests.unread(path, error) if path in candidates else None
         else:
-            manifest = (
-                manifests.at(path, content) or gotk.placeholder_pin(path, content) if path in candidates else None
-            )
+            if path in candidates:
+                manifest = manifests.at(path, file.content) or gotk.placeholder_pin(file)
         if manifest is not None:
             found.append(manifest)
         if manifest is None or manifest.proof.verdict is Verdict.UNREADABLE:
-            chosen.add(path, content)
-    pins = _with_also(chosen.pins(context), [each.path for each in found if each.is_manifest], context)
+            for name, is_marked in _takers(path, file.content):
+                files[name].append(file)
+                marked |= {name} if is_marked else set()
+    pins_of = (kind.module.find(files[kind.name], context) for kind in PIN_KINDS if kind.name in marked)
+    pins = _with_also(chain.from_iterable(pins_of), [each.path for each in found if each.is_manifest], context)
     other = {pin.path for pin in pins}
-    manifests_found = [each for each in found if each.path not in other or not _is_merely_named(each)]
-    return (*manifests_found, *pins)
-
-
-def _is_merely_named(manifest: Pin) -> bool:
-    """Whether a file has the name of Flux's manifest, and something else in it."""
-    return manifest.proof.verdict is Verdict.UNREADABLE and manifest.proof.manifest is not None
+    # A file may have the name of Flux's manifest, and something else in it.
+    named = [each for each in found if each.proof.verdict is Verdict.UNREADABLE and each.proof.manifest is not None]
+    return (*(each for each in found if each.path not in other or each not in named), *pins)
 
 
 def looked_at(tree: Snapshot) -> list[str]:
@@ -76,7 +75,7 @@ class PinHints(NamedTuple):
 def pin_hints(path: str, content: bytes) -> PinHints | None:
     """None where there is nothing to find: nearly all files, for next to nothing."""
     is_manifest = gotk.may_be(path, content)
-    kinds = tuple(_takers(path, content)) if _mentions_flux(path, content) else ()
+    kinds = tuple(_takers(path, content))
     return PinHints(is_manifest, kinds) if is_manifest or kinds else None
 
 
@@ -89,17 +88,6 @@ def pinning_files(hinted: Sequence[tuple[str, PinHints]]) -> Iterator[str]:
 def may_pin(path: str, content: bytes) -> bool:
     """Whether ``discover`` may find something in a file."""
     return pin_hints(path, content) is not None
-
-
-def discover_pins(context: PinContext) -> Iterator[Pin]:
-    """The pins among what ``discover`` finds."""
-    chosen = _Chosen()
-    for path in filter(may_take, context.tree.named(_ANY)):
-        try:
-            chosen.add(path, context.tree.read(path))
-        except Unreadable:
-            continue
-    yield from _with_also(chosen.pins(context), (), context)
 
 
 def _with_also(pins: Iterable[Pin], manifests: Collection[str], context: PinContext) -> tuple[Pin, ...]:
@@ -124,10 +112,8 @@ def _with_also(pins: Iterable[Pin], manifests: Collection[str], context: PinCont
 
 def _of_config(manifests: Collection[str], context: PinContext) -> Iterator[Pin]:
     """What the patterns of the config file match."""
-    files = []
-    for path in sorted({path for each in context.also for path in each.paths} - {*manifests}):
-        with suppress(Unreadable):
-            files.append(File(path, context.tree.read(path)))
+    paths = sorted({path for each in context.also for path in each.paths} - {*manifests})
+    files = [*filter(None, map(context.tree.at, paths))]
     return next(kind.module for kind in PIN_KINDS if kind.name == ALSO).find(files, context)
 
 
@@ -136,26 +122,9 @@ def _is_same_place(pin: Pin, other: Pin) -> bool:
     return bool(pin.raw and other.raw) and (pin.raw in other.raw or other.raw in pin.raw)
 
 
-class _Chosen:
-    def __init__(self) -> None:
-        self._files: dict[str, list[File]] = {}
-        self._found: set[str] = set()
-
-    def add(self, path: str, content: bytes) -> None:
-        for name, is_marked in _takers(path, content) if _mentions_flux(path, content) else ():
-            self._files.setdefault(name, []).append(File(path, content))
-            if is_marked:
-                self._found.add(name)
-
-    def pins(self, context: PinContext) -> Iterator[Pin]:
-        for kind in PIN_KINDS:
-            if kind.name in self._found:
-                yield from kind.module.find(self._files[kind.name], context)
-
-
 def _takers(path: str, content: bytes) -> Iterator[tuple[str, bool]]:
     """Names of the kinds that have to look at a file, and whether it is reason enough to look at all."""
-    if len(content) > _MOST:
+    if len(content) > _MOST or not _mentions_flux(path, content):
         return
     name = path.encode(errors="surrogateescape")
     searched = _without_definitions(content) if path.endswith(_YAML) else content

@@ -21,7 +21,7 @@ from flux_upgrade.pins.pin import Pin, PinChange
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.passages import whole
 from flux_upgrade.snapshot.snapshot import Snapshot
-from flux_upgrade.snapshot.yaml_places import BrokenDocument, Value, objects
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Value
 
 NAME = "cli-image"
 
@@ -84,7 +84,7 @@ def is_dockerfile(path: str) -> bool:
 
 def _of_yaml(file: File, tree: Snapshot) -> Iterator[Pin]:
     rows = decoded(file.content).split("\n")
-    for each in objects(file.content):
+    for each in file.objects:
         found = loose(each) if isinstance(each, BrokenDocument) else references(each, file.content, rows)
         for image in found:
             if file.path in tree.patch_files:

@@ -68,8 +68,5 @@ def beside(path: str, name: str, context: PinContext) -> bytes:
 def more_files(files: Sequence[File], name: re.Pattern[str], context: PinContext) -> Iterator[File]:
     """More files of the tree: their whole paths fit ``name``, which the kind's row cannot express."""
     known = {file.path for file in files}
-    for path in context.tree.named(("",)):
-        if path not in known and name.fullmatch(path):
-            content = context.tree.content(path)
-            if content is not None:
-                yield File(path, content)
+    paths = (path for path in context.tree.named(("",)) if path not in known and name.fullmatch(path))
+    return filter(None, map(context.tree.at, paths))

@@ -11,7 +11,7 @@ from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.readings import BY_HAND, Reading, floating, unknown
 from flux_upgrade.pins.pin import Pin, PinChange, PinState
 from flux_upgrade.snapshot.file import File
-from flux_upgrade.snapshot.yaml_places import Object, Step, Value, readable
+from flux_upgrade.snapshot.yaml_places import Object, Step, Value
 
 NAME = "devbox"
 FILE, _LOCK, _PACKAGE = "devbox.json", "devbox.lock", "fluxcd"
@@ -22,7 +22,7 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every package ``fluxcd``. JSON is YAML; a file with comments is none that devbox itself writes."""
     for file in files:
         if base_name(file.path) == FILE:
-            for found in readable(file.content):
+            for found in file.readable:
                 for value in places(found, _PACKAGE):
                     yield cli_pin(NAME, file, value, f"package {_PACKAGE}", _reading(file, value, context))
 

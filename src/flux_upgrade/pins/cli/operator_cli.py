@@ -27,7 +27,7 @@ from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.readings import never_changed
 from flux_upgrade.pins.pin import Pin, PinState, reported_pin
 from flux_upgrade.snapshot.file import File
-from flux_upgrade.snapshot.yaml_places import Object, Value, readable
+from flux_upgrade.snapshot.yaml_places import Object, Value
 
 NAME = "flux-operator-cli"
 change = never_changed
@@ -70,7 +70,7 @@ def _found(file: File) -> Iterator[tuple[str, int, str]]:
     elif is_mise_file(file.path):
         yield from _of_mise(file)
     elif name == devbox.FILE:
-        found = (value for each in readable(file.content) for value in devbox.places(each, _PACKAGE))
+        found = (value for each in file.readable for value in devbox.places(each, _PACKAGE))
         yield from ((f"package {_PACKAGE}", value.line, value.text) for value in found)
     elif is_dockerfile(file.path):
         yield from _of_dockerfile(file)
@@ -109,7 +109,7 @@ def _of_dockerfile(file: File) -> Iterator[tuple[str, int, str]]:
 
 
 def _of_yaml(file: File) -> Iterator[tuple[str, int, str]]:
-    for each in readable(file.content) if _REPOSITORY.encode() in file.content else ():
+    for each in file.readable if _REPOSITORY.encode() in file.content else ():
         if is_aqua_file(file.path):
             for value in packages(each, _REPOSITORY):
                 yield f"package {_REPOSITORY}", value.line, value.text

@@ -128,8 +128,8 @@ def _included(file: File, tree: Snapshot) -> Iterator[File]:
     for match in islice(_INCLUDE.finditer(code(decoded(file.content))), _MOST_INCLUDED):
         for name in _NAME.findall(_plain(match[1]))[:_MOST_INCLUDED]:
             for path in (joined_path(folder, name), joined_path("", name)):
-                content = None if path in seen or path.startswith("..") else tree.content(path)
-                if content is not None:
+                included = None if path in seen or path.startswith("..") else tree.at(path)
+                if included is not None:
                     seen.add(path)
-                    yield File(path, content)
+                    yield included
                     break

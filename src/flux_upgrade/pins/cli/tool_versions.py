@@ -22,7 +22,7 @@ from flux_upgrade.pins.formats.ranges import tag_of
 from flux_upgrade.pins.formats.readings import Reading, floating, unknown
 from flux_upgrade.pins.pin import Pin, PinChange, PinState
 from flux_upgrade.snapshot.file import File
-from flux_upgrade.snapshot.yaml_places import Object, Value, is_variable, readable
+from flux_upgrade.snapshot.yaml_places import Object, Value, is_variable
 
 NAME = "tool-versions"
 
@@ -131,7 +131,7 @@ def is_aqua_file(path: str) -> bool:
 
 def _of_aqua(file: File, context: PinContext) -> Iterator[Pin]:
     sums = beside(file.path, "aqua-checksums.json", context)
-    for each in readable(file.content):
+    for each in file.readable:
         for value in packages(each, _AQUA_NAME):
             reading = _exactly(value)
             if _AQUA_NAME.encode() in sums and reading.state is PinState.EXACT:

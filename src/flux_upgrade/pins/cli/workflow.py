@@ -21,7 +21,7 @@ from flux_upgrade.pins.formats.ranges import tag_of
 from flux_upgrade.pins.formats.readings import Reading, floating, unknown
 from flux_upgrade.pins.pin import Pin, PinState, reported_pin
 from flux_upgrade.snapshot.file import File
-from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, is_variable, objects
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, is_variable
 
 NAME = "workflow"
 change = respelled
@@ -63,7 +63,7 @@ def is_workflow(path: str) -> bool:
 
 def _pins_in(file: File) -> Iterator[Pin]:
     seen: set[int] = set()
-    for each in objects(file.content):
+    for each in file.objects:
         if isinstance(each, BrokenDocument):
             yield from _loose(file, each)
             continue

@@ -16,7 +16,7 @@ from flux_upgrade.pins.formats.readings import PATCH, in_template, judged, unkno
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.passages import stated
-from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Value, objects, readable
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Value, readable
 
 NAME = "eksctl"
 
@@ -37,7 +37,7 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
         if file.path in patch_files:
             yield from _patch(file, file.content, 0)
             continue
-        for each in objects(file.content):
+        for each in file.objects:
             if isinstance(each, BrokenDocument):
                 found = stated(each.text, *_VERSION) if "eksctl.io/" in each.text else None
                 if found:

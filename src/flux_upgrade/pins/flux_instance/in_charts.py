@@ -16,7 +16,7 @@ from flux_upgrade.pins.objects.release_values import Stated, Unread, local_chart
 from flux_upgrade.pins.pin import Pin, reported_pin
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import joined
-from flux_upgrade.snapshot.yaml_places import Object, Step, readable
+from flux_upgrade.snapshot.yaml_places import Object, Step
 
 _KINDS = (b"HelmRelease", b"argoproj.io")
 _APPLICATIONS: Mapping[str, tuple[Step, ...]] = {
@@ -76,11 +76,10 @@ def _called(chart: Dependency) -> str:
 def _users(charts: Mapping[str, Dependency], context: PinContext) -> Iterator[tuple[File, Object]]:
     """HelmReleases and Applications in files that name the directory of a chart."""
     names = [posixpath.basename(directory).encode() for directory in charts]
-    for path in context.tree.candidates():
-        content = context.tree.content(path) or b""
-        is_named = any(kind in content for kind in _KINDS) and any(name in content for name in names)
-        if is_named and path not in context.tree.patch_files:
-            yield from ((File(path, content), each) for each in readable(content))
+    for file in filter(None, map(context.tree.at, context.tree.candidates())):
+        is_named = all(any(mark in file.content for mark in marks) for marks in (_KINDS, names))
+        if is_named and file.path not in context.tree.patch_files:
+            yield from ((file, each) for each in file.readable)
 
 
 def _sources(each: Object) -> Iterator[tuple[tuple[Step, ...], str]]:

@@ -18,10 +18,9 @@ from flux_upgrade.pins.flux_instance import in_charts, in_terraform
 from flux_upgrade.pins.flux_instance import not_editable as unknown
 from flux_upgrade.pins.flux_instance.version_range import choice_of, moved_along, notes
 from flux_upgrade.pins.formats import ranges
-from flux_upgrade.pins.formats.go_templates import helmfile_objects
 from flux_upgrade.pins.formats.ranges import is_nothing
 from flux_upgrade.pins.formats.readings import refusal, unknown_pin
-from flux_upgrade.pins.formats.resource_sets import with_made
+from flux_upgrade.pins.formats.resource_sets import objects_and_made
 from flux_upgrade.pins.objects import helmfile
 from flux_upgrade.pins.objects.flux_distribution import (
     CHART,
@@ -77,7 +76,7 @@ def _in_yaml(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     sources = chart_sources(others)
     for file in without_other_releases(others, sources):
         yield from unknown.of_json_patch(file, NAME)
-        for each in with_made(helmfile_objects(file.content)):
+        for each in objects_and_made(file):
             yield from _pins(file, each, sources, context)
     for found in in_charts.found(others, NAME, context):
         yield found if isinstance(found, Pin) else _pin(found, context)

@@ -27,7 +27,7 @@ from flux_upgrade.pins.objects.flux_manifests_reference import (
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role
 from flux_upgrade.snapshot import passages
 from flux_upgrade.snapshot.file import File
-from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, objects
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object
 
 NAME = "flux-manifests"
 
@@ -51,7 +51,7 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     for file in own:
         if file.path in patch_files:
             continue
-        for each in objects(file.content):
+        for each in file.objects:
             if isinstance(each, BrokenDocument):
                 yield from _in_template(file, each)
                 continue

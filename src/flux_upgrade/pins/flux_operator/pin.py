@@ -26,13 +26,10 @@ from flux_upgrade.pins.flux_operator.places import (
     places,
 )
 from flux_upgrade.pins.formats import ranges
-from flux_upgrade.pins.formats.go_templates import helmfile_objects
 from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace, inline, operations
 from flux_upgrade.pins.formats.readings import unknown_pin
-from flux_upgrade.pins.formats.resource_sets import with_made
+from flux_upgrade.pins.formats.resource_sets import objects_and_made
 from flux_upgrade.pins.objects import chart_patches, flux_distribution, helmfile
-from flux_upgrade.pins.objects.chart_place import ChartSource, Files
-from flux_upgrade.pins.objects.chart_place import ChartVersionPlace as Chart
 from flux_upgrade.pins.objects.helmfile_values import HelmfileValues
 from flux_upgrade.pins.objects.operator_releases import last
 from flux_upgrade.pins.objects.operator_table import included
@@ -56,19 +53,16 @@ _PATCH_HINT = "edit the patch, or set the version in the object"
 
 def patches(files: Sequence[File], tree: Snapshot) -> Iterator[PatchedPlace]:
     """Patches of charts and manifests that are in ``files``, and of the operator's image."""
-    charts = [
-        Chart(file, place.line, place.where, ChartSource(""), None, target=target)
+    charts = {
+        (each.text_at("kind"), each.text_at("metadata", "name"))
         for file in files
-        for each in readable(file.content)
-        for target in [(each.text_at("kind"), each.text_at("metadata", "name"))]
-        if target[0] in _OF_CHARTS
-        for place in places(file, each)
-        if not place.is_of_instance
-    ]
-    for patch in chart_patches.ChartPatches(Files(files), tree).of(charts):
+        for each in file.readable
+        if each.text_at("kind") in _OF_CHARTS and any(not place.is_of_instance for place in places(file, each))
+    }
+    for patch in chart_patches.patches(files, charts, tree):
         yield patch._replace(of="")
     for file in files:
-        for each in readable(file.content):
+        for each in file.readable:
             for text in inline(each, file.content):
                 found = [
                     place._replace(where=f"patch of {place.where}")
@@ -129,7 +123,7 @@ def _places(files: Sequence[File], context: PinContext) -> Iterator[tuple[File, 
     for file in others:
         yield from ((file, place) for place in in_chart(file, context.tree))
     for file in flux_distribution.without_other_releases(others, sources):
-        for each in with_made(helmfile_objects(file.content)):
+        for each in objects_and_made(file):
             if isinstance(each, BrokenDocument):
                 yield from ((file, place) for place in in_broken_helmfile(each))
                 continue
@@ -166,7 +160,7 @@ def _distributions(
 def _is_overridden(files: Sequence[File], context: PinContext) -> bool:
     """Whether another place may set the version that is installed: a patch, or the image in a chart's values."""
     others = without_terraform(files)
-    in_values = (place for file in others for each in readable(file.content) for place in override(file, each, context))
+    in_values = (place for file in others for each in file.readable for place in override(file, each, context))
     return next(in_values, None) is not None or next(patches(others, context.tree), None) is not None
 
 

@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from flux_upgrade.model.text import decoded
 from flux_upgrade.snapshot import yaml_places
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.passages import whole
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object
 
@@ -60,12 +61,11 @@ def objects(content: bytes) -> tuple[Object | BrokenDocument, ...]:
     return tuple(_again(found, masked))
 
 
-def helmfile_objects(content: bytes) -> tuple[Object | BrokenDocument, ...]:
-    """As ``yaml_places.objects``; as ``objects`` if one that cannot be read may be of a helmfile."""
-    found = yaml_places.objects(content)
-    if any(isinstance(each, BrokenDocument) and HELMFILE.search(each.text) for each in found):
-        return objects(content)
-    return found
+def helmfile_objects(file: File) -> tuple[Object | BrokenDocument, ...]:
+    """The ``objects`` of a file; those of a template if one that cannot be read may be of a helmfile."""
+    if any(isinstance(each, BrokenDocument) and HELMFILE.search(each.text) for each in file.objects):
+        return objects(file.content)
+    return file.objects
 
 
 def _again(

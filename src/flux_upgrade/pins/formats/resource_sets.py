@@ -13,6 +13,8 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
+from flux_upgrade.pins.formats.go_templates import helmfile_objects
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, documents, objects_of
 
 _INPUT = re.compile(r"<<-?[ \t]*inputs\.(\w+(?:\.\w+)*+)[ \t]*+(?:\|[ \t]*quote[ \t]*)?-?>>")
@@ -20,9 +22,17 @@ _INPUT = re.compile(r"<<-?[ \t]*inputs\.(\w+(?:\.\w+)*+)[ \t]*+(?:\|[ \t]*quote[
 _NAMED = re.compile(r"\binputs\.(\w+(?:\.\w+)*+)")
 
 
-def with_made(found: tuple[Object | BrokenDocument, ...]) -> tuple[Object | BrokenDocument, ...]:
-    """The objects of a file, each ResourceSet followed by what it makes."""
-    return tuple(one for each in found for one in (each, *(made(each) if isinstance(each, Object) else ())))
+def objects_and_made(file: File) -> Iterator[Object | BrokenDocument]:
+    """The objects of a file, which may be a helmfile, each ResourceSet followed by what it makes."""
+    for each in helmfile_objects(file):
+        yield each
+        if isinstance(each, Object):
+            yield from made(each)
+
+
+def readable(file: File) -> Iterator[Object]:
+    """Those that can be read."""
+    return (each for each in objects_and_made(file) if isinstance(each, Object))
 
 
 def made(each: Object) -> Iterator[Object | BrokenDocument]:

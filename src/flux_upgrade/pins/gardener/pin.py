@@ -19,7 +19,7 @@ from flux_upgrade.pins.gardener import flux_config
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.passages import stated
-from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, dotted, objects, readable
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, dotted, readable
 
 NAME = "gardener-shoot-flux"
 
@@ -48,7 +48,7 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
         if file.path in patch_files:
             yield from _patches(file, file.content, 0)
             continue
-        for each in objects(file.content):
+        for each in file.objects:
             if isinstance(each, BrokenDocument):
                 yield from _template(file, each)
             else:

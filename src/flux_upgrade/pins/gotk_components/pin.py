@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from flux_upgrade.manifests.documents import Manifest, parse
+from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.images import Image, kept_distribution
 from flux_upgrade.manifests.infer import INSTANCE, PART_OF, deployments, flux_labels
 from flux_upgrade.manifests.options import InstallOptions
@@ -19,10 +18,6 @@ from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.snapshot.file import File
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.snapshot.snapshot import Snapshot
-
 NAME = "gotk-components"
 INSTALL = "install"
 
@@ -35,22 +30,11 @@ _PLACEHOLDER = (
 )
 """A file of comments next to a kustomization.yaml with patches, as Flux documents it for a bootstrap with patches:
 https://fluxcd.io/flux/installation/configuration/boostrap-customization/."""
+_STRANGER = (
+    "the file has the name of Flux's manifest, but neither its header nor its controllers",
+    "restore it from Git, or regenerate it with `flux-upgrade render`",
+)
 _FILE_NAMES = ("gotk-components.yaml", "gotk-components.yml")
-
-
-def find(tree: Snapshot, regenerator: Regenerator) -> Iterator[Pin]:
-    """Every manifest of this kind, by content.
-
-    Raises SourceUnavailable where the releases cannot be had.
-    """
-    manifests = InstallationFinder(regenerator)
-    for path in tree.candidates():
-        try:
-            found = manifests.at(path, tree.read(path))
-        except Unreadable as error:
-            found = manifests.unread(path, error)
-        if found is not None:
-            yield found
 
 
 class InstallationFinder:
@@ -72,7 +56,8 @@ class InstallationFinder:
             return manifest_pin(path, found[0], content, found[1])
         if not is_named or is_placeholder(content):
             return None
-        return manifest_pin(path, NAME, content, _unreadable(_stranger(), parse(content)))
+        proof = Proof(Verdict.UNREADABLE, parse(content), reason=_STRANGER[0], hint=_STRANGER[1])
+        return manifest_pin(path, NAME, content, proof)
 
     def unread(self, path: str, error: Unreadable) -> Pin | None:
         """What is said of a file that cannot be read: nothing, but for one of Flux's own name."""
@@ -91,11 +76,11 @@ def manifest_pin(path: str, kind: str, content: bytes, proof: Proof) -> Pin:
     return pin._replace(state=PinState.UNKNOWN, held=Hold(reason, proof.reason, proof.hint, error))
 
 
-def placeholder_pin(path: str, content: bytes) -> Pin | None:
+def placeholder_pin(file: File) -> Pin | None:
     """A file of Flux's name that a bootstrap is to fill; None for any other."""
-    if not _is_named(path) or not is_placeholder(content):
+    if not _is_named(file.path) or not is_placeholder(file.content):
         return None
-    return reported_pin(File(path, content), NAME, (1, "a placeholder for Flux's manifests", ""), *_PLACEHOLDER)
+    return reported_pin(file, NAME, (1, "a placeholder for Flux's manifests", ""), *_PLACEHOLDER)
 
 
 def is_placeholder(content: bytes) -> bool:
@@ -147,15 +132,8 @@ def _look(content: bytes, regenerator: Regenerator, *, is_named: bool) -> tuple[
     return (INSTALL if versionless else NAME), proof
 
 
-def _unreadable(error: Unreadable, manifest: Manifest | None = None) -> Proof:
-    return Proof(Verdict.UNREADABLE, manifest, reason=error.message, hint=error.hint)
-
-
-def _stranger() -> Unreadable:
-    return Unreadable(
-        "the file has the name of Flux's manifest, but neither its header nor its controllers",
-        hint="restore it from Git, or regenerate it with `flux-upgrade render`",
-    )
+def _unreadable(error: Unreadable) -> Proof:
+    return Proof(Verdict.UNREADABLE, reason=error.message, hint=error.hint)
 
 
 def change(

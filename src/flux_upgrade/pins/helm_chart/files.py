@@ -7,17 +7,20 @@ helm.sh, "Charts" (Chart.yaml, dependencies) and "Helm Dependency"; helmfile.rea
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from flux_upgrade.pins.formats.readings import unknown
+from flux_upgrade.pins.formats.resource_sets import readable
 from flux_upgrade.pins.objects import helmfile
 from flux_upgrade.pins.objects.chart_dependencies import LOCKS, Dependency, dependencies
 from flux_upgrade.pins.objects.chart_place import (
     CHART,
+    LOCAL,
     ChartSource,
     ChartVersionPlace,
-    Files,
     Lock,
     identity,
+    naming_the_chart,
     overridden,
     overridden_by_set,
     source_at,
@@ -31,11 +34,11 @@ from flux_upgrade.snapshot.yaml_places import Object, Step, is_variable
 _DIGEST = ("the chart has a version and a digest", "remove the digest, or edit both together")
 
 
-def places(files: Files, tree: Snapshot) -> Iterator[ChartVersionPlace]:
-    for file in files.naming_the_chart():
+def places(files: Sequence[File], tree: Snapshot) -> Iterator[ChartVersionPlace]:
+    for file in naming_the_chart(files):
         name = file.path.rpartition("/")[2]
         yield from (place for found in dependencies(file, CHART) for place in _dependencies(tree, found))
-        for each in files.readable(file) if name not in LOCKS else ():
+        for each in readable(file) if name not in LOCKS else ():
             if name.startswith("kustomization.") or each.text_at("kind") == "HelmChartInflationGenerator":
                 yield from _inflated(tree, file, each)
             elif identity(each)[:2] == ("helm.cattle.io", "HelmChart"):
@@ -59,13 +62,11 @@ def _dependencies(tree: Snapshot, found: Dependency) -> Iterator[ChartVersionPla
 
 def _dependency_source(repository: str) -> ChartSource:
     if repository.startswith(("@", "alias:")):
-        return ChartSource(
-            "", f"the repository {repository} is a local name from `helm repo add`", "write the repository's URL"
+        return unknown(
+            f"the repository {repository} is a local name from `helm repo add`", "write the repository's URL"
         )
     if repository.startswith("file://") or not repository:
-        return ChartSource(
-            "", "the chart is a local directory, which sets the version", "update the chart in that directory"
-        )
+        return LOCAL
     return source_at(repository)
 
 
@@ -94,11 +95,8 @@ def _release_source(release: helmfile.HelmfileRelease, repositories: dict[str, s
     if address:
         return source_at(address.rpartition("/")[0])
     alias = release.chart.partition("/")[0]
-    return ChartSource(
-        "",
-        f"neither the file nor its bases declare the repository '{alias}' for {release.chart}",
-        "add it to `repositories`",
-    )
+    reason = f"neither the file nor its bases declare the repository '{alias}' for {release.chart}"
+    return unknown(reason, "add it to `repositories`")
 
 
 def _inflated(tree: Snapshot, file: File, each: Object) -> Iterator[ChartVersionPlace]:
@@ -130,8 +128,8 @@ def _inflated_source(tree: Snapshot, file: File, each: Object, repository: str) 
     home = each.text_at("helmGlobals", "chartHome") or "charts"
     copy = joined(posixpath.dirname(file.path), f"{home}/{CHART}/Chart.yaml")
     if not repository or tree.content(copy) is not None:
-        return ChartSource(
-            "", f"kustomize uses the chart in the directory {home}/{CHART}", "update the chart in that directory"
+        return unknown(
+            f"kustomize uses the chart in the directory {home}/{CHART}", "update the chart in that directory"
         )
     return source_at(repository)
 

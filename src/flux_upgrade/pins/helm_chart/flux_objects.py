@@ -6,10 +6,12 @@ fluxcd.io, "Helm Releases" (chart template, chart reference), "Helm Charts", "He
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.ranges import is_exact
+from flux_upgrade.pins.formats.readings import unknown
+from flux_upgrade.pins.formats.resource_sets import readable
 from flux_upgrade.pins.objects.chart_place import (
     CHART,
     HELM,
@@ -17,8 +19,9 @@ from flux_upgrade.pins.objects.chart_place import (
     VERSIONS,
     ChartSource,
     ChartVersionPlace,
-    Files,
+    holding,
     identity,
+    naming_the_chart,
     overridden,
     source_at,
 )
@@ -30,9 +33,9 @@ _PUBLISHED = "oci://ghcr.io/fluxcd-community/charts"
 _CHART_LAYER = "application/vnd.cncf.helm.chart.content"
 
 
-def places(files: Files, context: PinContext) -> Iterator[ChartVersionPlace]:
-    for file in files.naming_the_chart():
-        for each in files.readable(file):
+def places(files: Sequence[File], context: PinContext) -> Iterator[ChartVersionPlace]:
+    for file in naming_the_chart(files):
+        for each in readable(file):
             group, kind, _, _ = identity(each)
             if (group, kind) == (HELM, "HelmRelease"):
                 yield from _charts(files, file, each, context, ("spec", "chart", "spec"))
@@ -43,7 +46,7 @@ def places(files: Files, context: PinContext) -> Iterator[ChartVersionPlace]:
 
 
 def _charts(
-    files: Files, file: File, each: Object, context: PinContext, spec: tuple[Step, ...]
+    files: Sequence[File], file: File, each: Object, context: PinContext, spec: tuple[Step, ...]
 ) -> Iterator[ChartVersionPlace]:
     chart = each.text_at(*spec, "chart")
     if chart.rstrip("/").rpartition("/")[2] != CHART:
@@ -60,19 +63,15 @@ def _charts(
     )
 
 
-def _source(files: Files, file: File, each: Object, *spec: Step) -> ChartSource:
+def _source(files: Sequence[File], file: File, each: Object, *spec: Step) -> ChartSource:
     kind, name = each.text_at(*spec, "sourceRef", "kind"), each.text_at(*spec, "sourceRef", "name")
     if not name:
-        return ChartSource(
-            "",
-            f"it has no sourceRef: it is a patch of another {each.text_at('kind')}",
-            "set the version in the complete object",
-        )
+        reason = f"it has no sourceRef: it is a patch of another {each.text_at('kind')}"
+        return unknown(reason, "set the version in the complete object")
     if is_variable(name):
-        return ChartSource("", f"the chart's repository is a variable: {name}", "write the repository as plain text")
+        return unknown(f"the chart's repository is a variable: {name}", "write the repository as plain text")
     if kind != "HelmRepository":
-        return ChartSource(
-            "",
+        return unknown(
             f"the chart is a directory of {kind or 'source'} {name}, which sets the version",
             "update the chart in that source, or use the chart from its repository",
         )
@@ -81,26 +80,24 @@ def _source(files: Files, file: File, each: Object, *spec: Step) -> ChartSource:
     return _helm_repository(files, file, name, namespace)
 
 
-def _helm_repository(files: Files, file: File, name: str, namespace: str) -> ChartSource:
+def _helm_repository(files: Sequence[File], file: File, name: str, namespace: str) -> ChartSource:
     """The HelmRepository, first in the object's own file, then in the tree."""
-    everywhere = [*files.holding(b"HelmRepository", name.encode())]
+    everywhere = [*holding(files, b"HelmRepository", name.encode())]
     for among in ([each for each in everywhere if each.path == file.path], everywhere):
         found = {
             each.text_at("spec", "url").rstrip("/")
             for other in among
-            for each in files.readable(other)
+            for each in readable(other)
             if identity(each)[:2] == (SOURCE, "HelmRepository") and _is_same(each, namespace, name)
         } - {""}
         if len(found) == 1:
             return source_at(found.pop())
         if found:
-            return ChartSource(
-                "",
+            return unknown(
                 f"there are {len(found)} HelmRepositories {name} with different addresses",
                 "give them different names, or set the namespaces",
             )
-    return ChartSource(
-        "",
+    return unknown(
         f"its HelmRepository {name} is not in this repository",
         "edit the version yourself, or add the HelmRepository to this repository",
     )
@@ -125,12 +122,16 @@ def _overridden(file: File, each: Object, context: PinContext) -> tuple[str, ...
     return tuple(dict.fromkeys(remark for one in known for remark in overridden(one.object, *one.path)))
 
 
-def _oci_repositories(files: Files, file: File, each: Object, context: PinContext) -> Iterator[ChartVersionPlace]:
+def _oci_repositories(
+    files: Sequence[File], file: File, each: Object, context: PinContext
+) -> Iterator[ChartVersionPlace]:
     parent, _, chart = each.text_at("spec", "url").rstrip("/").rpartition("/")
     _, kind, _, name = identity(each)
+    if chart != CHART:
+        return
     users = [*_users(files, each)]
     media_type = each.text_at("spec", "layerSelector", "mediaType")
-    if chart != CHART or not (parent == _PUBLISHED or users or media_type.startswith(_CHART_LAYER)):
+    if not (parent == _PUBLISHED or users or media_type.startswith(_CHART_LAYER)):
         return
     stated = [path for path in VERSIONS[kind] if each.has(*path)]
     path = stated[0] if stated else ("spec", "ref", "tag")
@@ -157,11 +158,11 @@ def _oci_repositories(files: Files, file: File, each: Object, context: PinContex
     )
 
 
-def _users(files: Files, repository: Object) -> Iterator[tuple[File, Object]]:
+def _users(files: Sequence[File], repository: Object) -> Iterator[tuple[File, Object]]:
     """HelmReleases whose chartRef leads to the OCIRepository."""
     _, kind, namespace, name = identity(repository)
-    for file in files.holding(b"chartRef", name.encode()):
-        for each in files.readable(file):
+    for file in holding(files, b"chartRef", name.encode()):
+        for each in readable(file):
             ref = tuple(each.text_at("spec", "chartRef", key) for key in ("kind", "name"))
             theirs = each.text_at("spec", "chartRef", "namespace") or identity(each)[2]
             if ref == (kind, name) and (theirs == namespace or not theirs or not namespace):

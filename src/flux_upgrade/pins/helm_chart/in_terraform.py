@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from flux_upgrade.pins.formats.readings import unknown
 from flux_upgrade.pins.formats.terraform_module import one_line
 from flux_upgrade.pins.formats.terraform_values import Modules
 from flux_upgrade.pins.objects.chart_place import (
     CHART,
+    LOCAL,
     ChartSource,
     ChartVersionPlace,
     overridden,
@@ -58,12 +60,10 @@ def _source(resource: TerraformResource) -> ChartSource:
     """``repository``, or the address before the name of an OCI chart."""
     parent, _, _ = resource.chart_address.rpartition("/")
     if parent and f"{parent}/".startswith(_LOCAL):
-        return ChartSource(
-            "", "the chart is a local directory, which sets the version", "update the chart in that directory"
-        )
+        return LOCAL
     if "repository" not in resource.block.attributes:
         return source_at(parent)
     repository = resource.literal("repository")
     if not repository:
-        return ChartSource("", "only Terraform can evaluate the repository", "write the repository's URL as plain text")
+        return unknown("only Terraform can evaluate the repository", "write the repository's URL as plain text")
     return source_at(repository)

@@ -11,11 +11,12 @@ from flux_upgrade.model.text import TextEdit
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.readings import BY_HAND, Reading, floating, judged, not_looked_up, unknown, unknown_pin
+from flux_upgrade.pins.formats.resource_sets import objects_and_made
 from flux_upgrade.pins.helm_chart import files as chart_files
 from flux_upgrade.pins.helm_chart import flux_objects, in_terraform
 from flux_upgrade.pins.helm_chart import index as chart_index
 from flux_upgrade.pins.objects import chart_patches
-from flux_upgrade.pins.objects.chart_place import CHART, ChartVersionPlace, Files, Lock
+from flux_upgrade.pins.objects.chart_place import CHART, ChartVersionPlace, Lock, naming_the_chart
 from flux_upgrade.pins.objects.terraform_resources import without_terraform
 from flux_upgrade.pins.pin import Pin, PinChange, PinState
 from flux_upgrade.snapshot.file import File
@@ -39,15 +40,15 @@ def read_place(place: ChartVersionPlace, index: chart_index.Index, context: PinC
     locked = _locked(place, text)
     if isinstance(locked, Reading):
         return locked
-    if place.source.reason:
-        return unknown(place.source.reason, place.source.hint)
+    if isinstance(place.source, Reading):
+        return place.source
     if not locked and text in _NEWEST:
         return floating("the newest version of the chart is installed")
-    answer = index.resolve(place.source.repository, locked or text)
+    answer = index.resolve(place.source, locked or text)
     if isinstance(answer, Reading):
         return answer
     is_exact = bool(locked) or ranges.is_exact(text)
-    problem = _mismatch(place, answer.chart, context) if is_exact else None
+    problem = _mismatch(place, place.source, answer.chart, context) if is_exact else None
     return problem or Reading(PinState.EXACT if is_exact else PinState.RANGE, answer.flux)
 
 
@@ -85,12 +86,12 @@ def _locked(place: ChartVersionPlace, text: str) -> str | Reading:
     )
 
 
-def _mismatch(place: ChartVersionPlace, chart: str, context: PinContext) -> Reading | None:
+def _mismatch(place: ChartVersionPlace, repository: str, chart: str, context: PinContext) -> Reading | None:
     """Whether a digest that stands beside the version is another's. It is what Flux goes by."""
     if place.digest is None:
         return None
     try:
-        actual = context.artifacts.digest(chart_index.oci_name(place.source.repository), chart_index.oci_tag(chart))
+        actual = context.artifacts.digest(chart_index.oci_name(repository), chart_index.oci_tag(chart))
     except (SourceUnavailable, UntrustedArchive) as error:
         return not_looked_up(f"the digest of {chart}", error)
     if actual == place.digest.text and not place.digest.reason:
@@ -114,7 +115,7 @@ _PATCHED = unknown("a kustomization uses the file as a patch of another version 
 
 def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every version of the chart. Asks for the index of each repository that the chart comes from."""
-    known, index = Files(without_terraform(files)), chart_index.Index(context.charts)
+    known, index = without_terraform(files), chart_index.Index(context.charts)
     places = [
         *flux_objects.places(known, context),
         *chart_files.places(known, context.tree),
@@ -122,13 +123,12 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     ]
     pins = _broken(known)
     if places:
-        patches = chart_patches.ChartPatches(known, context.tree)
         pins += [
             _pin(place, _PATCHED if place.file.path in context.tree.patch_files else read_place(place, index, context))
             for place in places
         ]
         taken = {(each.file.path, each.line) for each in places}
-        for each in patches.of(places):
+        for each in chart_patches.patches(known, [place.target for place in places], context.tree):
             if (each.file.path, each.line) not in taken:
                 reason = f"it is a patch that overrides {each.of}"
                 pins.append(unknown_pin(each.file, NAME, (each.line, each.where, each.raw), reason, BY_HAND))
@@ -190,11 +190,12 @@ def _pin(place: ChartVersionPlace, reading: Reading) -> Pin:
     if place.lock is not None and reading.state is PinState.EXACT:
         remarks = (f"{place.lock.path} also records the chart and selects the version", *remarks)
     pin = judged(unknown_pin(place.file, NAME, (place.line, place.where, raw)), reading)
-    details = _ChartDetails(place.source.repository, version, digest, place.lock, place.is_tag)
+    repository = place.source if isinstance(place.source, str) else ""
+    details = _ChartDetails(repository, version, digest, place.lock, place.is_tag)
     return pin._replace(remarks=remarks, details=details)
 
 
-def _broken(files: Files) -> list[Pin]:
+def _broken(files: Sequence[File]) -> list[Pin]:
     """Documents that are no YAML as they stand, and have an entry of the chart."""
     return [
         unknown_pin(
@@ -204,8 +205,8 @@ def _broken(files: Files) -> list[Pin]:
             f"the file is not valid YAML (it may be a template): {each.message}",
             BY_HAND,
         )
-        for file in files.naming_the_chart()
-        for each in files.objects(file)
+        for file in naming_the_chart(files)
+        for each in objects_and_made(file)
         if isinstance(each, BrokenDocument) and _HOLDS_CHARTS.search(each.text)
         for match in _ENTRY.finditer(each.text)
     ]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from flux_upgrade.pins.objects.chart_place import Lock, lock_at
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.snapshot import Snapshot
-from flux_upgrade.snapshot.yaml_places import Object, Step, readable
+from flux_upgrade.snapshot.yaml_places import Object, Step
 
 LOCKS = {"Chart.yaml": "Chart.lock", "requirements.yaml": "requirements.lock"}
 
@@ -59,7 +59,7 @@ class Dependency(NamedTuple):
 def dependencies(file: File, chart: str) -> Iterator[Dependency]:
     """The entries for ``chart``; none in a file of another name."""
     if posixpath.basename(file.path) in LOCKS:
-        for each in readable(file.content):
+        for each in file.readable:
             for entry in each.entries("dependencies"):
                 if each.text_at(*entry, "name") == chart:
                     yield Dependency(file, each, entry)
@@ -67,8 +67,5 @@ def dependencies(file: File, chart: str) -> Iterator[Dependency]:
 
 def dependency_of(tree: Snapshot, directory: str, chart: str) -> Dependency | None:
     """That of the chart in a directory; None if it has none, or there is no chart."""
-    for name in LOCKS:
-        path = posixpath.join(directory, name)
-        for found in dependencies(File(path, tree.content(path) or b""), chart):
-            return found
-    return None
+    files = filter(None, (tree.at(posixpath.join(directory, name)) for name in LOCKS))
+    return next((found for file in files for found in dependencies(file, chart)), None)

@@ -6,15 +6,17 @@ kustomize, api/types/kustomization.go, patch.go and selector.go; fluxcd.io, "Kus
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from flux_upgrade.model.patterns import BadPattern, is_whole
 from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace, operations, replaced, text_at, touches
-from flux_upgrade.pins.objects.chart_place import HELM, SOURCE, VERSIONS, ChartVersionPlace, Files, identity
+from flux_upgrade.pins.formats.resource_sets import readable
+from flux_upgrade.pins.objects.chart_place import HELM, SOURCE, VERSIONS, holding, identity
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import joined
 from flux_upgrade.snapshot.snapshot import Snapshot
-from flux_upgrade.snapshot.yaml_places import Object, Step, readable
+from flux_upgrade.snapshot.yaml_places import Object, Step
+from flux_upgrade.snapshot.yaml_places import readable as objects_in
 
 _WHOLE: dict[str, tuple[Step, ...]] = {
     "HelmRelease": ("spec", "chart", "spec", "chart"),
@@ -33,42 +35,34 @@ _LISTS: tuple[tuple[Step, ...], ...] = (
 Target = tuple[str, str]  # Kind and name
 
 
-class ChartPatches:
-    def __init__(self, files: Files, tree: Snapshot) -> None:
-        self._files, self._tree = files, tree
-
-    def of(self, places: Sequence[ChartVersionPlace]) -> Iterator[PatchedPlace]:
-        """The patches that change the version of a place; the place itself is none."""
-        targets = sorted({place.target for place in places if place.target})
-        for target in targets:
-            for file in self._files.holding(target[0].encode()):
-                if not any(mark in file.content for mark in (target[1].encode(), b"patch", b"replacements")):
-                    continue
-                for each in self._files.readable(file):
-                    yield from _objects(file, each, target)
-                    yield from self._listed(file, each, target)
-                    yield from _replacements(file, each, target)
-
-    def _listed(self, file: File, each: Object, target: Target) -> Iterator[PatchedPlace]:
-        """The patches of a Kustomization, whose texts stand there or in a file."""
-        for entry in (entry for path in _LISTS for entry in each.entries(*path)):
-            kind, name = (each.text_at(*entry, "target", key) for key in ("kind", "name"))
-            if not _selects(kind, name, target):
+def patches(files: Sequence[File], targets: Collection[Target | None], tree: Snapshot) -> Iterator[PatchedPlace]:
+    """The patches that change the version of a chart in one of ``targets``; what they change is none."""
+    for target in sorted({target for target in targets if target}):
+        for file in holding(files, target[0].encode()):
+            if not any(mark in file.content for mark in (target[1].encode(), b"patch", b"replacements")):
                 continue
-            is_aimed = bool(kind or name)
-            text = text_at(each, file.content, *entry, "patch") or text_at(each, file.content, *entry)
-            if text is not None:
-                yield from _text(file, text.content, target, text.before, is_aimed=is_aimed)
-            path = joined(posixpath.dirname(file.path), each.text_at(*entry, "path"))
-            content = self._tree.content(path) if each.has(*entry, "path") else None
-            if content is not None:
-                yield from _text(File(path, content), content, target, 0, is_aimed=is_aimed)
+            for each in readable(file):
+                group, kind, _, name = identity(each)
+                if group in (HELM, SOURCE) and (kind, name) == target and not each.has(*_WHOLE[kind]):
+                    yield from _merged(file, each, target, 0)
+                yield from _listed(file, each, target, tree)
+                yield from _replacements(file, each, target)
 
 
-def _objects(file: File, each: Object, target: Target) -> Iterator[PatchedPlace]:
-    group, kind, _, name = identity(each)
-    if group in (HELM, SOURCE) and (kind, name) == target and not each.has(*_WHOLE[kind]):
-        yield from _merged(file, each, target, 0)
+def _listed(file: File, each: Object, target: Target, tree: Snapshot) -> Iterator[PatchedPlace]:
+    """The patches of a Kustomization, whose texts stand there or in a file."""
+    for entry in (entry for path in _LISTS for entry in each.entries(*path)):
+        kind, name = (each.text_at(*entry, "target", key) for key in ("kind", "name"))
+        if not _selects(kind, name, target):
+            continue
+        is_aimed = bool(kind or name)
+        text = text_at(each, file.content, *entry, "patch") or text_at(each, file.content, *entry)
+        if text is not None:
+            yield from _text(file, text.content, target, text.before, is_aimed=is_aimed)
+        path = joined(posixpath.dirname(file.path), each.text_at(*entry, "path"))
+        patch = tree.at(path) if each.has(*entry, "path") else None
+        if patch is not None:
+            yield from _text(patch, patch.content, target, 0, is_aimed=is_aimed)
 
 
 def _selects(kind: str, name: str, target: Target) -> bool:
@@ -88,7 +82,7 @@ def _text(file: File, text: bytes, target: Target, before: int, *, is_aimed: boo
         path = next((path for path in VERSIONS[target[0]] if touches(each, [*map(str, path)])), None)
         if path and is_aimed:
             yield _patch(file, before + each.line, path, each.text, target)
-    for each_object in readable(text):
+    for each_object in objects_in(text):
         if is_aimed or identity(each_object)[1::2] == target:
             yield from _merged(file, each_object, target, before)
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from flux_upgrade.pins.formats import go_templates, resource_sets
+from flux_upgrade.pins.formats.readings import Reading, unknown
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.snapshot import Snapshot
-from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, is_variable, readable
+from flux_upgrade.snapshot.yaml_places import Object, Step, Value, is_variable
 
 HELM = "helm.toolkit.fluxcd.io"
 SOURCE = "source.toolkit.fluxcd.io"
@@ -25,17 +25,14 @@ CHART = "flux2"
 """github.com/fluxcd-community/helm-charts has ``flux2-sync``, ``flux2-notification`` and
 ``flux2-multi-tenancy`` beside it, and none of them is Flux."""
 _NAME = re.compile(rf"{CHART}(?![\w.-])(?!/\w)".encode())
+LOCAL = unknown("the chart is a local directory, which sets the version", "update the chart in that directory")
 _SCHEMES = ("https://", "http://", "oci://")
 _CONTROLLER = ("controller", "watcher")
 """How the names of the chart's values for a controller end: ``helmController``, once ``helmcontroller``."""
 
 
-class ChartSource(NamedTuple):
-    """Where the chart comes from."""
-
-    repository: str  # As the port Charts takes it; empty if it is unknown
-    reason: str = ""  # Why it is unknown
-    hint: str = ""
+ChartSource = str | Reading
+"""The chart's repository, as the port Charts takes it, or why it is unknown."""
 
 
 class Lock(NamedTuple):
@@ -62,29 +59,14 @@ class ChartVersionPlace(NamedTuple):
     target: tuple[str, str] | None = None  # Kind and name of the Kubernetes object, which patches may aim at
 
 
-class Files:
-    """The files of a tree that were handed over, each parsed once, and only when asked for."""
+def holding(files: Sequence[File], *marks: bytes) -> Iterator[File]:
+    """The files that contain each of ``marks``."""
+    return (file for file in files if all(mark in file.content for mark in marks))
 
-    def __init__(self, files: Sequence[File]) -> None:
-        self._files = {file.path: file for file in files}
-        self._parsed: dict[str, tuple[Object | BrokenDocument, ...]] = {}
 
-    def holding(self, *marks: bytes) -> Iterator[File]:
-        """The files that contain each of ``marks``."""
-        return (file for file in self._files.values() if all(mark in file.content for mark in marks))
-
-    def naming_the_chart(self) -> Iterator[File]:
-        """Files that name the chart. An address below ``fluxcd/flux2/``, as in manifests, does not count."""
-        return (file for file in self._files.values() if _NAME.search(file.content))
-
-    def objects(self, file: File) -> tuple[Object | BrokenDocument, ...]:
-        """What is in it, see ``go_templates.helmfile_objects``, and what ResourceSets in it make."""
-        if file.path not in self._parsed:
-            self._parsed[file.path] = resource_sets.with_made(go_templates.helmfile_objects(file.content))
-        return self._parsed[file.path]
-
-    def readable(self, file: File) -> Iterator[Object]:
-        return (each for each in self.objects(file) if isinstance(each, Object))
+def naming_the_chart(files: Sequence[File]) -> Iterator[File]:
+    """Files that name the chart. An address below ``fluxcd/flux2/``, as in manifests, does not count."""
+    return (file for file in files if _NAME.search(file.content))
 
 
 def identity(each: Object) -> tuple[str, str, str, str]:
@@ -96,26 +78,23 @@ def identity(each: Object) -> tuple[str, str, str, str]:
 def source_at(address: str) -> ChartSource:
     """A repository by its address, as users write it."""
     if is_variable(address):
-        return ChartSource(
-            "", f"the URL of the chart's repository is a variable: {address}", "write the URL as plain text"
-        )
+        return unknown(f"the URL of the chart's repository is a variable: {address}", "write the URL as plain text")
     if not address.startswith(_SCHEMES):
-        return ChartSource(
-            "",
+        return unknown(
             f"the chart comes from {address or 'nowhere'}, and charts are read only over https and oci",
             "write the URL of the chart's repository, or edit the version yourself",
         )
-    return ChartSource(address.rstrip("/"))
+    return address.rstrip("/")
 
 
 def lock_at(tree: Snapshot, path: str, command: str, chart: str = CHART) -> Lock | None:
     """The lock file at ``path``, as Helm and helmfile write it; None where there is none."""
-    content = tree.content(path)
-    if content is None:
+    file = tree.at(path)
+    if file is None:
         return None
     versions = (
         each.text_at(*entry, "version")
-        for each in readable(content)
+        for each in file.readable
         for entry in each.entries("dependencies")
         if each.text_at(*entry, "name").rpartition("/")[2] == chart
     )

@@ -12,11 +12,11 @@ from typing import NamedTuple, Protocol
 from flux_upgrade.pins.context import OperatorRelease
 from flux_upgrade.pins.formats.config_maps import ABSENT, ConfigMaps
 from flux_upgrade.pins.formats.ranges import folder_of, is_nothing
-from flux_upgrade.pins.formats.resource_sets import inputs, with_made
+from flux_upgrade.pins.formats.resource_sets import inputs, made
 from flux_upgrade.pins.objects.release_values import Layer, Stated, Unread, ValuesSource, layers
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.snapshot import Snapshot
-from flux_upgrade.snapshot.yaml_places import Object, Step, dotted, is_variable, objects
+from flux_upgrade.snapshot.yaml_places import Object, Step, dotted, is_variable
 
 CHART = "flux-instance"
 CHART_RANGE = "2.x"  # The chart's own default
@@ -105,7 +105,7 @@ def chart_sources(files: Sequence[File]) -> ChartSources:
     found: dict[tuple[str, str, str], set[str]] = {}
     for file in files:
         if CHART.encode() in file.content and any(kind.encode() in file.content for kind in _SOURCES):
-            for each in with_made(objects(file.content)):
+            for each in (one for found in file.readable for one in (found, *made(found))):
                 if isinstance(each, Object) and each.text_at("kind") in _SOURCES:
                     kind, name = each.text_at("kind"), each.text_at("metadata", "name")
                     for namespace in (_plain(each.text_at("metadata", "namespace")), "*"):

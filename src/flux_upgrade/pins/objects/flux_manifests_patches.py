@@ -50,7 +50,7 @@ def patches(files: Sequence[File], aim: Aim, patch_files: Collection[str]) -> It
     for file in files:
         if any(path == file.path and aim.fits(aimed) for path, aimed in targets):
             yield from _operations(file, InlinePatch(file.content, 0), aim)
-        for each in readable(file.content):
+        for each in file.readable:
             is_patch = file.path in patch_files or not each.has(*aim.whole)
             if is_patch and (aim.is_theirs(each) or aim.fits(_own(each))):
                 yield from _merged(file, each, 0, aim)
@@ -107,7 +107,7 @@ def _targets(files: Sequence[File]) -> Iterator[tuple[str, InlinePatch]]:
     """Path of each file with a patch, and what it is for."""
     for file in files:
         folder = posixpath.dirname(file.path)
-        for each in readable(file.content):
+        for each in file.readable:
             for field in ("patches", "patchesJson6902"):
                 for entry in each.entries(field):
                     kind, name = (each.text_at(*entry, "target", key) for key in ("kind", "name"))

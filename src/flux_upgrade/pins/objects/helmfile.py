@@ -94,8 +94,8 @@ def is_rendered(release: HelmfileRelease, chart: str) -> bool:
     return is_variable(release.chart) or (not release.chart and inherits)
 
 
-def _parts(content: bytes) -> Iterator[Object]:
-    return (each for each in go_templates.helmfile_objects(content) if isinstance(each, Object))
+def _parts(file: File) -> Iterator[Object]:
+    return (each for each in go_templates.helmfile_objects(file) if isinstance(each, Object))
 
 
 def doubt(file: File, line: int) -> tuple[str, str]:
@@ -114,11 +114,11 @@ def address(release: HelmfileRelease, repositories: dict[str, str]) -> str:
 
 def repositories(tree: Snapshot, file: File) -> dict[str, str]:
     """Address by name, of all parts of the file and of its bases."""
-    parts = [*_parts(file.content)]
+    parts = [*_parts(file)]
     for each in tuple(parts):
         for entry in each.entries("bases"):
-            base = joined(posixpath.dirname(file.path), each.text_at(*entry))
-            parts += _parts(tree.content(base) or b"")
+            base = tree.at(joined(posixpath.dirname(file.path), each.text_at(*entry)))
+            parts += _parts(base) if base else ()
     found = {}
     for each in parts:
         for entry in each.entries("repositories"):

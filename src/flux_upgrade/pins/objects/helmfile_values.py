@@ -15,7 +15,6 @@ from flux_upgrade.pins.formats import go_templates
 from flux_upgrade.pins.objects.flux_distribution import VALUES, Distribution, Source, combined
 from flux_upgrade.pins.objects.helmfile import HelmfileRelease
 from flux_upgrade.pins.objects.release_values import Stated, ValuesSource
-from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import joined
 from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step
@@ -206,15 +205,13 @@ def _says(found: _Read) -> bool:
 
 
 def _read_file(path: str, text: str, tree: Snapshot) -> _Read:
-    content = tree.content(path)
-    if content is None:
+    file = tree.at(path)
+    if file is None:
         return _Read((), ((text, _ABSENT),))
-    file = File(path, content)
-    values = go_templates.objects(content)
-    is_template = go_templates.is_template(content)
+    values, is_template = go_templates.objects(file.content), go_templates.is_template(file.content)
     if len(values) != 1 or isinstance(values[0], BrokenDocument):
         why = _TEMPLATE if is_template else "which is not one document of YAML"
-        return _Read((), ((path, why),) if content.strip() else ())
+        return _Read((), ((path, why),) if file.content.strip() else ())
     source = ValuesSource(file, values[0], VALUES)
     is_open = is_template and source.stated(*_VERSION) is None
     return _Read((source,), ((path, _TEMPLATE),) if is_open else ())

@@ -13,7 +13,7 @@ from flux_upgrade.pins.formats.config_maps import ABSENT, TEMPLATE, ConfigMaps, 
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import joined
 from flux_upgrade.snapshot.snapshot import Snapshot
-from flux_upgrade.snapshot.yaml_places import Object, Step, Value, dotted, is_variable, objects
+from flux_upgrade.snapshot.yaml_places import Object, Step, Value, dotted, is_variable
 
 _MOST_ROOTS = 100  # Kustomizations that apply the same HelmRelease
 _MOST_VALUES = 20  # Items of `valuesFrom`, and of `valuesFiles`, that are looked at: the last ones
@@ -97,13 +97,12 @@ def local_chart(each: Object) -> str | None:
 
 
 def values_file(tree: Snapshot, path: str) -> Layer:
-    content = tree.content(path)
-    if content is None:
+    file = tree.at(path)
+    if file is None:
         return Unread(path, ABSENT)
-    found = objects(content)
-    if len(found) == 1 and isinstance(found[0], Object):
-        return ValuesSource(File(path, content), found[0])
-    is_template = is_variable(content.decode(errors="replace"))
+    if len(file.objects) == 1 and isinstance(file.objects[0], Object):
+        return ValuesSource(file, file.objects[0])
+    is_template = is_variable(file.content.decode(errors="replace"))
     return Unread(path, TEMPLATE if is_template else "which is not one document of YAML")
 
 

@@ -20,7 +20,7 @@ from flux_upgrade.pins.formats.terraform_module import TerraformBlock, blocks_of
 from flux_upgrade.pins.formats.terraform_values import Modules
 from flux_upgrade.pins.objects.release_values import Stated
 from flux_upgrade.snapshot.file import File
-from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, objects, readable
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, objects
 
 _FILE = re.compile(r"\$\{path\.module\}/(.+)")
 _WHOLE = re.compile(r"\$\{([^{}]*)\}")
@@ -102,7 +102,7 @@ class TerraformResource(NamedTuple):
         match = _FILE.fullmatch(named or "")
         if match is not None:
             file = self.modules.file(joined_path(posixpath.dirname(self.file.path), match[1]))
-            yield from (YamlObject(self, file, each) for each in readable(file.content))
+            yield from (YamlObject(self, file, each) for each in file.readable)
 
 
 def resources(files: Sequence[File], modules: Modules) -> Iterator[TerraformResource]:

@@ -12,7 +12,7 @@ from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference,
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.passages import ENDS
 from flux_upgrade.snapshot.snapshot import Snapshot
-from flux_upgrade.snapshot.yaml_places import BrokenDocument, objects
+from flux_upgrade.snapshot.yaml_places import BrokenDocument
 
 SUFFIXES = (".yaml", ".yml", ".json", *ENDS)
 _MOST = 4 * 1024 * 1024  # Bytes: what people write by hand is smaller
@@ -25,10 +25,9 @@ _SYNC = (("spec", "sync", "ref"), ("spec", "sync", "url"))
 
 def files_of(tree: Snapshot) -> Iterator[File]:
     """The files of a tree that may hold references, or patches of them."""
-    for path in tree.named(SUFFIXES):
-        content = tree.content(path) or b""
-        if len(content) <= _MOST and any(mark in content for mark in (b"oci://", *_BESIDE)):
-            yield File(path, content)
+    for file in filter(None, map(tree.at, tree.named(SUFFIXES))):
+        if len(file.content) <= _MOST and any(mark in file.content for mark in (b"oci://", *_BESIDE)):
+            yield file
 
 
 def references_in(
@@ -39,7 +38,7 @@ def references_in(
         reference
         for file in files
         if b"oci://" in file.content and file.path not in patch_files
-        for each in objects(file.content)
+        for each in file.objects
         for reference in (
             in_text(file, each, address) if isinstance(each, BrokenDocument) else in_object(file, each, address)
         )

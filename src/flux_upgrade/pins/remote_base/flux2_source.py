@@ -13,7 +13,7 @@ from flux_upgrade.pins.formats import flux2_repository, ranges
 from flux_upgrade.pins.formats.readings import TEMPLATE, Reading, floating, unknown, unknown_pin
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role
 from flux_upgrade.snapshot.file import File
-from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Value, is_variable, objects, readable
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Value, is_variable
 
 _SOURCE = "source.toolkit.fluxcd.io/"
 _KUSTOMIZE = "kustomize.toolkit.fluxcd.io/"
@@ -72,7 +72,7 @@ def change_range(pin: Pin, value: Value, target: str) -> PinChange:
 def _broken(file: File, kind: str) -> Iterator[Pin]:
     if b"GitRepository" not in file.content or b"flux2" not in file.content.lower():
         return
-    for each in objects(file.content):
+    for each in file.objects:
         if isinstance(each, BrokenDocument) and "kind: GitRepository" in each.text:
             for match in _URL.finditer(each.text):
                 reference = flux2_repository.parse(match[1])
@@ -84,7 +84,7 @@ def _broken(file: File, kind: str) -> Iterator[Pin]:
 def _sources(file: File) -> Iterator[_Flux2Source]:
     if b"GitRepository" not in file.content or b"flux2" not in file.content.lower():
         return
-    for found in readable(file.content):
+    for found in file.readable:
         if not found.text_at("apiVersion").startswith(_SOURCE) or found.text_at("kind") != "GitRepository":
             continue
         reference = flux2_repository.parse(found.text_at("spec", "url"))
@@ -98,7 +98,7 @@ def _paths(files: Sequence[File]) -> Mapping[Key, list[str]]:
     for file in files:
         if b"GitRepository" not in file.content or _KUSTOMIZE.encode() not in file.content:
             continue
-        for found in readable(file.content):
+        for found in file.readable:
             if not found.text_at("apiVersion").startswith(_KUSTOMIZE):
                 continue
             namespace, name = _key(found, "spec", "sourceRef")
@@ -168,7 +168,7 @@ def _range(text: str, context: PinContext) -> Reading:
 def _patches(file: File, sources: set[Key], kind: str) -> Iterator[Pin]:
     if b"GitRepository" not in file.content:
         return
-    for found in readable(file.content):
+    for found in file.readable:
         key = _key(found, "metadata")
         is_source = found.text_at("kind") == "GitRepository" and not found.has("spec", "url")
         if is_source and found.has("spec", "ref") and any(_is_same(key, each) for each in sources):

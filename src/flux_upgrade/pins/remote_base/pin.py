@@ -15,7 +15,7 @@ from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role
 from flux_upgrade.pins.remote_base import flux2_source
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import NAMES, TEMPLATES
-from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Value, objects
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Value
 
 NAME = "kustomize-remote-base"
 
@@ -47,7 +47,7 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
 
 def _in_file(file: File) -> Iterator[Pin]:
     name = file.path.rpartition("/")[2]
-    for each in objects(file.content):
+    for each in file.objects:
         if isinstance(each, BrokenDocument):
             if name in (*NAMES, *TEMPLATES):
                 yield from _in_template(file, each)

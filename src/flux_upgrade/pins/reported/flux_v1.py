@@ -11,7 +11,7 @@ from flux_upgrade.pins.formats.readings import never_changed
 from flux_upgrade.pins.pin import Pin, reported_pin
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.passages import whole
-from flux_upgrade.snapshot.yaml_places import Object, Step, readable
+from flux_upgrade.snapshot.yaml_places import Object, Step
 
 NAME = "flux-v1"
 change = never_changed
@@ -49,7 +49,7 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
         if not file.path.endswith(_MANIFESTS):
             continue
         name = file.path.rpartition("/")[2]
-        for each in readable(file.content):
+        for each in file.readable:
             yield from _images(file, each)
             releases += _release(file, each)
             if name == ".flux.yaml" and any(map(each.has, _GENERATION)):

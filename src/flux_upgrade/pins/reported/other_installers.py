@@ -16,7 +16,7 @@ from flux_upgrade.pins.objects import argo_values
 from flux_upgrade.pins.pin import Pin, PinState, reported_pin
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.snapshot import Snapshot
-from flux_upgrade.snapshot.yaml_places import Object, Step, readable
+from flux_upgrade.snapshot.yaml_places import Object, Step
 
 NAME = "other-installers"
 change = never_changed
@@ -115,7 +115,7 @@ _INSTALLERS = (
 def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every object of ``_INSTALLERS`` that installs Flux."""
     for file in files:
-        for each in readable(file.content):
+        for each in file.readable:
             if not _MARK.search(each.document.text):
                 continue
             try:

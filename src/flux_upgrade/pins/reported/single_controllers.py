@@ -16,7 +16,7 @@ from flux_upgrade.pins.formats.readings import never_changed
 from flux_upgrade.pins.pin import Pin, reported_pin
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import NAMES
-from flux_upgrade.snapshot.yaml_places import Object, Step, readable
+from flux_upgrade.snapshot.yaml_places import Object, Step
 
 NAME = "single-controllers"
 change = never_changed
@@ -42,7 +42,7 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
         if _KUSTOMIZATION.search(b"\n" + file.content) is None:
             continue
         base_name = file.path.rpartition("/")[2]
-        for each in readable(file.content):
+        for each in file.readable:
             pins: list[Pin] = []
             group = each.text_at("apiVersion").partition("/")[0]
             if group == "kustomize.config.k8s.io" or (not group and base_name in NAMES):
