@@ -49,7 +49,7 @@ def test_a_file_is_read_and_parsed_once() -> None:
     assert files.file("a.yaml") is files.at("a.yaml")
     assert files.file("a.yaml").objects is files.file("a.yaml").objects
     assert files.patch_files == {"a.yaml"}
-    assert [file.path for file, _ in files.kustomizations] == ["kustomization.yaml"]
+    assert [file.path for file, _ in files.kustomizations()] == ["kustomization.yaml"]
     assert (list(files.candidates()), list(files.named((".txt",)))) == (["a.yaml", "kustomization.yaml"], [])
     assert source.reads == {"a.yaml": 1, "kustomization.yaml": 1}
     assert source.listings == 1

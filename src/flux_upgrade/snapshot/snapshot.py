@@ -120,23 +120,17 @@ class Snapshot:
             return branches[0]
         return Unknown(f"clusters follow different branches: {', '.join(branches)}" if branches else _NO_BRANCH)
 
-    @cached_property
-    def kustomizations(self) -> tuple[tuple[File, Object], ...]:
-        """All kustomizations, each with its file, in the order of the paths."""
-        files = filter(None, map(self.at, self.named(NAMES)))
-        return tuple((file, each) for file in files for each in file.readable if is_kustomization(file.path, each))
+    def kustomizations(self, mark: bytes = b"") -> Iterator[tuple[File, Object]]:
+        """Return the kustomizations in files that contain ``mark``, with their files, in the order of the paths."""
+        for file in filter(None, map(self.at, self.named(NAMES))):
+            if mark in file.content:
+                yield from ((file, each) for each in file.readable if is_kustomization(file.path, each))
 
     @cached_property
     def patch_files(self) -> frozenset[str]:
         """Paths of the files that a kustomization takes for patches."""
-        files = (file for file in map(self.at, self.named(NAMES)) if file is not None and b"patch" in file.content)
-        return frozenset(
-            path
-            for file in files
-            for kustomization in file.readable
-            if is_kustomization(file.path, kustomization)
-            for path in patches_in(posixpath.dirname(file.path), kustomization)
-        )
+        known = ((posixpath.dirname(file.path), each) for file, each in self.kustomizations(b"patch"))
+        return frozenset(path for folder, each in known for path in patches_in(folder, each))
 
     @cached_property
     def _listing(self) -> Listing:

@@ -43,7 +43,7 @@ def found(files: Sequence[File], kind: str, context: PinContext) -> Iterator[Dis
         directory = local_chart(each)
         if directory in charts:
             shown[directory].append(False)
-            yield from of_release(file, each, context.config_maps, context.tree, charts[directory].key)
+            yield from of_release(file, each, context.config_maps, charts[directory].key)
         for source, path in _sources(each):
             if path in charts:
                 value = argo_values.stated(file, each, source, context.tree, charts[path].key, *_VERSION)

@@ -138,7 +138,7 @@ def _pins(file: File, each: Object | BrokenDocument, sources: ChartSources, cont
             yield from (_pin(found, context) for found in filled(of_instance(file, each), each.maker))
     elif is_release(each, sources):
         is_elsewhere = in_charts.is_installed_by(each, context)
-        for found in () if is_elsewhere else of_release(file, each, context.config_maps, context.tree):
+        for found in () if is_elsewhere else of_release(file, each, context.config_maps):
             yield from (_pin(one, context) for one in filled(found, each.maker))
     else:
         yield from unknown.of_patches(file, each, NAME)

@@ -149,7 +149,7 @@ def _distributions(
     if flux_distribution.is_instance(each):
         yield from flux_distribution.filled(flux_distribution.of_instance(file, each), each.maker)
     elif flux_distribution.is_release(each, sources):
-        for found in flux_distribution.of_release(file, each, context.config_maps, context.tree):
+        for found in flux_distribution.of_release(file, each, context.config_maps):
             yield from flux_distribution.filled(found, each.maker)
     values = HelmfileValues(context.tree)
     for release in helmfile.releases(file, each):

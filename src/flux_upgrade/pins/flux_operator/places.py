@@ -173,7 +173,7 @@ def override(file: File, each: Object, context: PinContext) -> Iterator[tuple[Fi
     chart = each.text_at("spec", "chart", "spec", "chart") or each.text_at("spec", "chartRef", "name")
     if each.text_at("kind") != "HelmRelease" or last(chart) != OPERATOR:
         return
-    for layered in layers(file, each, context.config_maps, context.tree, "image"):
+    for layered in layers(file, each, context.config_maps, "image"):
         tags, repositories = (
             [stated for one in layered if (stated := one.stated("image", key))] for key in ("tag", "repository")
         )

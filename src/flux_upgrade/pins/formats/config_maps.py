@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -18,15 +19,7 @@ from flux_upgrade.pins.formats.kustomize_tree import KustomizeTree
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import joined
 from flux_upgrade.snapshot.snapshot import Snapshot
-from flux_upgrade.snapshot.yaml_places import (
-    BrokenDocument,
-    Object,
-    documents,
-    is_variable,
-    objects,
-    objects_of,
-    readable,
-)
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, documents, is_variable, objects_of
 
 ABSENT = "which is not in this repository"
 ENCRYPTED = "which SOPS encrypts"
@@ -68,24 +61,16 @@ class ConfigMaps:
     """Those of a tree, as seen by the objects that refer to them."""
 
     def __init__(self, tree: Snapshot) -> None:
-        self._tree = tree
-        self.kustomize = KustomizeTree(tree)
-        self._generated: dict[tuple[str, str], Mapping[str, list[tuple[_Generator, bool]]]] = {}
+        self.tree, self.kustomize = tree, KustomizeTree(tree)
+        self.at, self._generators = cache(self._at), cache(self._generated)
         self._manifests: dict[tuple[str, str], list[tuple[File, Object]]] = {}
-        self._answers: dict[tuple[str, Wanted, str | None], Held] = {}
         self._held: dict[tuple[str, int, str], Held] = {}  # By file, line of the manifest, and key
 
-    def at(self, consumer: str, wanted: Wanted, root: str | None) -> Held:
+    def _at(self, consumer: str, wanted: Wanted, root: str | None) -> Held:
         """What an object in the file ``consumer`` gets, if ``root`` is the kustomization that applies it.
 
         None: no kustomization takes it in. Then the nearest one decides, in its directory or above it.
         """
-        asked = consumer, wanted, root
-        if asked not in self._answers:
-            self._answers[asked] = self._found(consumer, wanted, root)
-        return self._answers[asked]
-
-    def _found(self, consumer: str, wanted: Wanted, root: str | None) -> Held:
         found = self._made(consumer, wanted, root) if root is not None else None
         written = [] if found else self._written(wanted)
         inside = self.kustomize.files(root) | {consumer} if root is not None else {consumer}
@@ -123,26 +108,22 @@ class ConfigMaps:
         if key not in generator.files:
             return Held(reason=f"which has no key {key}")
         path = generator.files[key]
-        if (path, 0, "") not in self._held:
-            content = self._tree.content(path)
-            absent = f"which is made from {path or 'a file outside the repository'}, which does not exist"
-            found = _read(File(path, content or b""), objects(content or b""))
-            self._held[path, 0, ""] = Held(reason=absent) if content is None else found
-        return self._held[path, 0, ""]
+        file = self.tree.at(path)
+        if file is None:
+            return Held(reason=f"which is made from {path or 'a file outside the repository'}, which does not exist")
+        return _read(file, file.objects)
 
-    def _generators(self, root: str, kind: str) -> Mapping[str, list[tuple[_Generator, bool]]]:
+    def _generated(self, root: str, kind: str) -> Mapping[str, list[tuple[_Generator, bool]]]:
         """By each name that they have on the way to the root, and whether the cluster has that name."""
-        if (root, kind) not in self._generated:
-            found: dict[str, list[tuple[_Generator, bool]]] = {}
-            taken = self.kustomize.built(root)
-            for directory in taken:
-                for generator in self._of_directory(directory, kind):
-                    names = [generator.name, *self._renamed(generator.name, directory, root, taken)]
-                    for name in dict.fromkeys(names):
-                        if len(found.setdefault(name, [])) < _MOST:
-                            found[name].append((generator, name == names[-1] and not generator.is_hashed))
-            self._generated[root, kind] = found
-        return self._generated[root, kind]
+        found: dict[str, list[tuple[_Generator, bool]]] = {}
+        taken = self.kustomize.built(root)
+        for directory in taken:
+            for generator in self._of_directory(directory, kind):
+                names = [generator.name, *self._renamed(generator.name, directory, root, taken)]
+                for name in dict.fromkeys(names):
+                    if len(found.setdefault(name, [])) < _MOST:
+                        found[name].append((generator, name == names[-1] and not generator.is_hashed))
+        return found
 
     def _of_directory(self, directory: str, kind: str) -> Iterator[_Generator]:
         each = self.kustomize.takers[directory].object
@@ -169,8 +150,8 @@ class ConfigMaps:
         """Whether kustomize changes the names in `valuesFrom`; a configuration that is not here is believed."""
         for directory in self.kustomize.built(root):
             for value in self.kustomize.takers[directory].object.scalars("configurations"):
-                content = self._tree.content(joined(directory, value.text))
-                if content is None or any(_is_reference(each, kind) for each in readable(content)):
+                file = self.tree.at(joined(directory, value.text))
+                if file is None or any(_is_reference(each, kind) for each in file.readable):
                     return True
         return False
 
@@ -188,12 +169,11 @@ class ConfigMaps:
 
     def _search(self, wanted: Wanted) -> Iterator[tuple[File, Object]]:
         kind, name = wanted.kind.encode(), wanted.name.encode()
-        for path in self._tree.candidates():
-            content = self._tree.content(path) or b""
-            if name in content and kind in content and path not in self._tree.patch_files:
-                for each in readable(content):
+        for file in filter(None, map(self.tree.at, self.tree.candidates())):
+            if name in file.content and kind in file.content and file.path not in self.tree.patch_files:
+                for each in file.readable:
                     if each.text_at("kind") == wanted.kind and each.text_at("metadata", "name") == wanted.name:
-                        yield File(path, content), each
+                        yield file, each
 
     def _of_manifests(self, consumer: str, wanted: Wanted, found: Sequence[tuple[File, Object]]) -> Held:
         if not found:
@@ -230,7 +210,7 @@ class ConfigMaps:
             if name in taker.file.content
             for patch in inline(taker.object, taker.file.content)
         ]
-        texts += [(self._tree.content(path) or b"", "") for path in self._tree.patch_files]
+        texts += [(self.tree.content(path) or b"", "") for path in self.tree.patch_files]
         return any(wanted.key.encode() in text and (name in text or target == wanted.name) for text, target in texts)
 
 

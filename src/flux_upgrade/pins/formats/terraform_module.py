@@ -89,31 +89,26 @@ def read_module(tree: Snapshot, paths: Iterable[str]) -> Module:
     places: list[TerraformBlock] = []
     values: list[tuple[str, Mapping[str, Attribute]]] = []
     lock = None
-    for path in paths:
-        content = tree.content(path) or b""
-        if path.endswith(VALUES):
-            values.append((path, _values(path, content)))
-        elif path.endswith(TERRAFORM_FILES):
-            places += [TerraformBlock(path, block) for block in blocks_of(path, content) or ()]
-        elif posixpath.basename(path) == LOCK:
-            found = [
-                each
-                for each in blocks_of(path, content) or ()
-                if each.type == "provider" and is_flux_source("".join(each.labels[:1]))
-            ]
-            lock = TerraformBlock(path, found[0]) if found else None
+    for file in filter(None, map(tree.at, paths)):
+        if file.path.endswith(VALUES):
+            is_json = file.path.endswith(".json")
+            set_here = hcl_json.attributes(file.content) if is_json else hcl.attributes(_text(file.content))
+            values.append((file.path, set_here))
+            continue
+        blocks = blocks_of(file.path, file.content) or ()
+        if file.path.endswith(TERRAFORM_FILES):
+            places += [TerraformBlock(file.path, block) for block in blocks]
+        elif posixpath.basename(file.path) == LOCK:
+            of_flux = (
+                block for block in blocks if block.type == "provider" and is_flux_source("".join(block.labels[:1]))
+            )
+            lock = next((TerraformBlock(file.path, block) for block in of_flux), None)
     return Module(tuple(places), tuple(values), lock)
-
-
-def _values(path: str, content: bytes) -> Mapping[str, Attribute]:
-    return hcl_json.attributes(content) if path.endswith(".json") else hcl.attributes(_text(content))
 
 
 def blocks_of(path: str, content: bytes) -> tuple[Block, ...] | None:
     """The blocks of a file, in either syntax; None where it cannot be read."""
-    if path.endswith(".json"):
-        return hcl_json.blocks(content)
-    return hcl.blocks(_text(content))
+    return hcl_json.blocks(content) if path.endswith(".json") else hcl.blocks(_text(content))
 
 
 def _text(content: bytes) -> str:

@@ -48,8 +48,6 @@ class Modules:
     def __init__(self, tree: Snapshot) -> None:
         self._tree = tree
         self._modules: dict[str, Module] = {}
-        self._contents: dict[str, File] = {}
-        self._texts: dict[str, str] = {}
         self._origins: dict[tuple[str, int, str], Origin] = {}
 
     def at(self, folder: str) -> Module:
@@ -63,15 +61,8 @@ class Modules:
         return self.at(posixpath.dirname(path))
 
     def file(self, path: str) -> File:
-        """A file of the tree, read once; empty if it cannot be read."""
-        if path not in self._contents:
-            self._contents[path] = File(path, self._tree.content(path) or b"")
-        return self._contents[path]
-
-    def _text(self, path: str) -> str:
-        if path not in self._texts:
-            self._texts[path] = decoded(self.file(path).content)
-        return self._texts[path]
+        """A file of the tree; empty if it cannot be read."""
+        return self._tree.at(path) or File(path, b"")
 
     def value(self, path: str, given: Attribute) -> tuple[Origin, Value]:
         """What decides an expression of the file at ``path``, and its text; with a reason if none can be replaced."""
@@ -81,7 +72,7 @@ class Modules:
             said = f"{origin.reason}: {origin.elsewhere}" if origin.elsewhere else origin.reason
             return origin, Value(shown, 0, 0, origin.given.line, said)
         text, start = origin.given.literal or "", origin.given.start
-        is_plain = self._text(origin.path).startswith(text, start)
+        is_plain = decoded(self.file(origin.path).content).startswith(text, start)
         reason = "" if is_plain else "it contains escape sequences"
         return origin, Value(text, start, start + len(text), origin.given.line, reason)
 
@@ -116,11 +107,12 @@ class Modules:
         stated = module.stated.get((kind, name), [])
         if kind == "local":
             return stated
-        passed = [
-            (call.path, call.block.attributes[name]) for call in self._called(folder) if name in call.block.attributes
-        ]
-        default = stated if len(passed) < len(self._called(folder)) or not passed else []
-        loaded = [(path, values[name]) for path, values in self._loaded(module) if name in values]
+        calls = self._calls.get(folder, ())
+        passed = [(call.path, call.block.attributes[name]) for call in calls if name in call.block.attributes]
+        default = stated if len(passed) < len(calls) or not passed else []
+        # The values that Terraform reads by itself, the last one of a variable decides.
+        read = sorted(filter(_is_loaded, module.values), key=lambda each: _precedence(each[0]))
+        loaded = [(path, values[name]) for path, values in read if name in values]
         chosen = [(path, values[name]) for path, values in self._chosen(folder, module) if name in values]
         if not passed and not chosen and loaded:
             return loaded[-1:]
@@ -129,10 +121,6 @@ class Modules:
         }
         return list(found.values())
 
-    def _loaded(self, module: Module) -> Iterable[tuple[str, Mapping[str, Attribute]]]:
-        """The values that Terraform reads by itself, the last one of a variable decides."""
-        return sorted(filter(_is_loaded, module.values), key=lambda each: _precedence(each[0]))
-
     def _chosen(self, folder: str, module: Module) -> Iterable[tuple[str, Mapping[str, Attribute]]]:
         """The values for ``-var-file``, in the directory and in those below it that are not modules."""
         own = [each for each in module.values if not _is_loaded(each)]
@@ -140,10 +128,6 @@ class Modules:
             if below != folder and is_below(below, folder):
                 own += self.at(below).values
         return own
-
-    def _called(self, folder: str) -> Sequence[TerraformBlock]:
-        """The blocks ``module`` of the tree whose source is the directory."""
-        return self._calls.get(folder, ())
 
     @cached_property
     def _paths(self) -> Mapping[str, list[str]]:
@@ -156,10 +140,13 @@ class Modules:
     @cached_property
     def _only_values(self) -> Sequence[str]:
         """The directories that have values for variables, and no module."""
-        return [folder for folder, paths in self._paths.items() if not any(map(_is_code, paths))]
+        return [
+            folder for folder, paths in self._paths.items() if not any(path.endswith(TERRAFORM_FILES) for path in paths)
+        ]
 
     @cached_property
     def _calls(self) -> Mapping[str, list[TerraformBlock]]:
+        """Directory → the blocks ``module`` of the tree whose source it is."""
         found: dict[str, list[TerraformBlock]] = {}
         for folder in self._paths:
             for each in self.at(folder).places:
@@ -167,10 +154,6 @@ class Modules:
                 if source is not None and (source.literal or "").startswith(("./", "../")):
                     found.setdefault(joined_path(folder, source.literal or ""), []).append(each)
         return found
-
-
-def _is_code(path: str) -> bool:
-    return path.endswith(TERRAFORM_FILES)
 
 
 def _is_loaded(values: tuple[str, Mapping[str, Attribute]]) -> bool:

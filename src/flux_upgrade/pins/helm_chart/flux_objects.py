@@ -115,7 +115,7 @@ def _overridden(file: File, each: Object, context: PinContext) -> tuple[str, ...
         return ()
     known = (
         one
-        for layered in layers(file, each, context.config_maps, context.tree, "")
+        for layered in layers(file, each, context.config_maps, "")
         for one in layered
         if isinstance(one, ValuesSource) and not one.target
     )

@@ -15,7 +15,6 @@ from flux_upgrade.pins.formats.ranges import folder_of, is_nothing
 from flux_upgrade.pins.formats.resource_sets import inputs, made
 from flux_upgrade.pins.objects.release_values import Layer, Stated, Unread, ValuesSource, layers
 from flux_upgrade.snapshot.file import File
-from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import Object, Step, dotted, is_variable
 
 CHART = "flux-instance"
@@ -142,9 +141,7 @@ def of_instance(file: File, each: Object) -> Distribution:
     return combined(each.called(), file, line, dotted(path), sources)._replace(is_disabled=is_disabled)
 
 
-def of_release(
-    file: File, each: Object, config_maps: ConfigMaps, tree: Snapshot, key: str = ""
-) -> Iterator[Distribution]:
+def of_release(file: File, each: Object, config_maps: ConfigMaps, key: str = "") -> Iterator[Distribution]:
     """What the values of a HelmRelease state; one for each build that gives it other values.
 
     ``key``: where a chart that depends on the chart flux-instance has the values of that one.
@@ -152,7 +149,7 @@ def of_release(
     above = ((key,) if key else ()) + VALUES
     path = ("spec", "values", *above, "distribution")
     line = each.line_at(*_deepest(each, (*path, "version")))
-    for layered in layers(file, each, config_maps, tree, dotted((*above, "distribution"))):
+    for layered in layers(file, each, config_maps, dotted((*above, "distribution"))):
         found = of_layers(each.called(), file, line, layered, above)
         yield found._replace(field=dotted(path))
 

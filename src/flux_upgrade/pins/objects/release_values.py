@@ -67,9 +67,7 @@ class Unread(NamedTuple):
 Layer = ValuesSource | Unread
 
 
-def layers(
-    file: File, each: Object, config_maps: ConfigMaps, tree: Snapshot, below: str
-) -> Iterator[tuple[Layer, ...]]:
+def layers(file: File, each: Object, config_maps: ConfigMaps, below: str) -> Iterator[tuple[Layer, ...]]:
     """The values of a HelmRelease, what goes before the others first; once for each build that applies it.
 
     ``below``: the place in the values that is asked about, `instance.distribution`. What is only for others is
@@ -77,14 +75,14 @@ def layers(
     """
     roots: list[str | None] = [*config_maps.kustomize.roots(file.path)[:_MOST_ROOTS]]
     own = ValuesSource(file, each, _ITSELF)
-    files = tuple(_of_chart(each, tree))
-    seen = set()
+    files = tuple(_of_chart(each, config_maps.tree))
+    seen: dict[tuple[int | str, ...], tuple[Layer, ...]] = {}  # With the layers: their objects keep their ids
     for root in roots or [None]:
         layered = (own, *_of_references(file, each, config_maps, root, below), *files)
         # By what they are: to compare texts would take longer, the longer they are.
         places = tuple(id(one.object) if isinstance(one, ValuesSource) else str(one) for one in layered)
         if places not in seen:
-            seen.add(places)
+            seen[places] = layered
             yield layered
 
 
