@@ -42,23 +42,18 @@ _TOO_MANY = "make `match` more specific, or narrow `files`"
 def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every version that a pattern captures in its files; of patterns that capture the same, the first."""
     by_path = {file.path: file for file in files}
-    taken: dict[str, list[tuple[int, int]]] = {}
+    taken: dict[str, list[Value]] = {}
     for pattern in context.also:
         count = 0
         for pin in _of_pattern(pattern, by_path):
             count += 1
-            if not isinstance(pin.details, Value) or _is_new(pin.details, taken.setdefault(pin.path, [])):
+            others, value = taken.setdefault(pin.path, []), pin.details
+            if not isinstance(value, Value):
+                yield pin
+            elif all(value.end <= other.start or other.end <= value.start for other in others):
+                others.append(value)
                 yield pin
         yield from _notes(pattern, count, by_path)
-
-
-def _is_new(value: Value, taken: list[tuple[int, int]]) -> bool:
-    """Whether it overlaps none of ``taken``, sorted spans of the file, to which it is then added."""
-    at = bisect_left(taken, (value.start, value.end))
-    is_new = (at == 0 or taken[at - 1][1] <= value.start) and (at == len(taken) or value.end <= taken[at][0])
-    if is_new:
-        taken.insert(at, (value.start, value.end))
-    return is_new
 
 
 def change(pin: Pin, target: str, context: PinContext) -> PinChange:

@@ -11,7 +11,7 @@ installation of the Flux CLI use. The others are reported.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -72,11 +72,12 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every version in a command. A variable that several commands use is one pin."""
     read = [_read(file, context) for file in files if has_commands(file)]
     # What also installs Flux in a cluster, here or in another file, does not only set the CLI.
-    uses = _Uses()
+    uses: dict[tuple[str, int], Role] = {}
     for each in read:
         for command, variable in each.found:
             if variable is not None:
-                uses.add(_spot(variable), _role(each, command))
+                role, spot = _role(each, command), _spot(variable)
+                uses[spot] = max(role, uses.get(spot, role), key=_RANKS.index)
     seen: set[tuple[str, int, str, int]] = set()
     for pin in (pin for each in read for pin in _pins(each, uses)):
         start = pin.details.start if isinstance(pin.details, Value) else 0
@@ -126,19 +127,6 @@ def _read(file: File, context: PinContext) -> _Commands:
     return _Commands(file, passage, found)
 
 
-class _Uses:
-    """What the commands do with each variable."""
-
-    def __init__(self) -> None:
-        self._roles: dict[tuple[str, int], Role] = {}
-
-    def add(self, spot: tuple[str, int], role: Role) -> None:
-        self._roles[spot] = max(role, self._roles.get(spot, role), key=_RANKS.index)
-
-    def of(self, variable: Assignment) -> Role:
-        return self._roles.get(_spot(variable), Role.CLI)
-
-
 def _role(commands: _Commands, command: CommandVersion) -> Role:
     """Of what a command has as its version."""
     if command.is_split:
@@ -150,12 +138,13 @@ def _role(commands: _Commands, command: CommandVersion) -> Role:
     return Role.INSTALLS if command.is_address and not is_workflow else Role.REPORTED
 
 
-def _pins(commands: _Commands, uses: _Uses) -> Iterator[Pin]:
+def _pins(commands: _Commands, uses: Mapping[tuple[str, int], Role]) -> Iterator[Pin]:
+    """``uses``: what all commands do with each variable, by its ``_spot``."""
     downloaded = set[str]()  # The releases whose files the commands fetch; their names change, too
     is_of_action = commands.is_of_action  # Once: it goes through the file
     for command, variable in commands.found:
         place = variable or _literal(commands, command)
-        role = uses.of(variable) if variable else _role(commands, command)
+        role = uses[_spot(variable)] if variable else _role(commands, command)
         if place is None or role is Role.REPORTED or (variable is not None and is_of_action):
             yield _reported(commands, command, variable)
         else:
@@ -169,7 +158,7 @@ def _pins(commands: _Commands, uses: _Uses) -> Iterator[Pin]:
             value = Value(version, start, start + len(version), commands.passage.line(start))
             yield _changed(Assignment(commands.file, "", value), "name of a downloaded file", Role.CLI)
     for variable in () if is_of_action else of_renovate(commands.file):
-        if uses.of(variable) is Role.CLI:
+        if uses.get(_spot(variable), Role.CLI) is Role.CLI:
             yield _changed(variable, f"comment for Renovate, {variable.name}", Role.CLI)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple
 
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
@@ -25,21 +26,14 @@ class Index:
     """What the repositories of charts say, each asked once."""
 
     def __init__(self, charts: Charts) -> None:
-        self._charts = charts
-        self._versions: dict[str, Mapping[str, str]] = {}
-        self._known: dict[tuple[str, str], ChartRelease | Reading] = {}
+        self._versions, self.resolve = cache(charts.versions), cache(self._resolve)
 
-    def resolve(self, repository: str, text: str) -> ChartRelease | Reading:
+    def _resolve(self, repository: str, text: str) -> ChartRelease | Reading:
         """What ``text``, a version or a range of the chart, installs today. Never raises."""
-        key = repository, text
-        if key not in self._known:
-            try:
-                if repository not in self._versions:
-                    self._versions[repository] = self._charts.versions(repository, CHART)
-                self._known[key] = _resolved(self._versions[repository], repository, text)
-            except (SourceUnavailable, UntrustedArchive) as error:
-                self._known[key] = not_looked_up("the Flux version of the chart", error)
-        return self._known[key]
+        try:
+            return _resolved(self._versions(repository, CHART), repository, text)
+        except (SourceUnavailable, UntrustedArchive) as error:
+            return not_looked_up("the Flux version of the chart", error)
 
 
 def _resolved(versions: Mapping[str, str], repository: str, text: str) -> ChartRelease | Reading:

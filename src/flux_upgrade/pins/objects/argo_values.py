@@ -23,30 +23,25 @@ def stated(file: File, each: Object, source: tuple[Step, ...], tree: Snapshot, *
 
     ``source``: the path in ``each`` to the source with the chart.
     """
-    return next(_stated(file, each, source, tree, keys), None)
-
-
-def _stated(
-    file: File, each: Object, source: tuple[Step, ...], tree: Snapshot, keys: tuple[str, ...]
-) -> Iterator[Stated]:
     helm = (*source, "helm")
     for entry in _last(each, *helm, "parameters"):
         value = each.at(*entry, "value")
         if value is not None and each.text_at(*entry, "name") == dotted(keys):
-            yield Stated(file, value, f"helm.parameters, {dotted(keys)}")
+            return Stated(file, value, f"helm.parameters, {dotted(keys)}")
     value = each.at(*helm, "valuesObject", *keys)
     if value is not None:
-        yield Stated(file, value, dotted(("helm", "valuesObject", *keys)))
+        return Stated(file, value, dotted(("helm", "valuesObject", *keys)))
     passage = each.passage_at(*helm, "values")
     for document in documents(passage) if passage else ():
         for inner in objects_of(document):
             value = inner.at(*keys) if isinstance(inner, Object) else None
             if value is not None:
-                yield Stated(file, value, f"helm.values, {dotted(keys)}")
+                return Stated(file, value, f"helm.values, {dotted(keys)}")
     for entry in _last(each, *helm, "valueFiles"):
         found = values_file(tree, _path(each, source, each.text_at(*entry))).stated(*keys)
         if found is not None:
-            yield found._replace(field=f"helm.valueFiles, {dotted(keys)}")
+            return found._replace(field=f"helm.valueFiles, {dotted(keys)}")
+    return None
 
 
 def _path(each: Object, source: tuple[Step, ...], name: str) -> str:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from flux_upgrade.model.patterns import fits
 from flux_upgrade.pins.formats import go_templates
 from flux_upgrade.pins.objects.flux_distribution import VALUES, Distribution, Source, combined
 from flux_upgrade.pins.objects.helmfile import HelmfileRelease
@@ -138,7 +139,8 @@ class HelmfileValues:
         return self._matching[path]
 
     def _of_pattern(self, path: str, text: str) -> list[_Read]:
-        matching = sorted(each for each in self._tree.named((path.rpartition("\0")[2],)) if _fits(path, each))
+        pattern = "[^/]+".join(map(re.escape, path.split("\0")))
+        matching = [each for each in self._tree.named((path.rpartition("\0")[2],)) if fits(pattern, each)]
         if not matching:
             return _unread(text, _ABSENT)
         if len(matching) > _MOST_FILES:
@@ -174,30 +176,6 @@ def _elsewhere(release: HelmfileRelease) -> Iterator[tuple[str, str]]:
         yield f"the templates before the last {len(release.inherited)}", _TOO_MANY
     if each.has(*entry, "<<"):
         yield "the anchor that the release merges", _TEMPLATE
-
-
-def _fits(pattern: str, path: str) -> bool:
-    """Whether the path is one of the pattern, in which a NUL matches any characters of a name.
-
-    Takes no more time than the two are long, whatever is in them: no regular expression does.
-    """
-    parts, names = pattern.split("/"), path.split("/")
-    return len(parts) == len(names) and all(map(_fits_name, parts, names))
-
-
-def _fits_name(pattern: str, name: str) -> bool:
-    first, *others = pattern.split("\0")
-    if not others:
-        return name == pattern
-    if not (name.startswith(first) and name.endswith(others[-1])):
-        return False
-    position, end = len(first), len(name) - len(others[-1])
-    for each in others[:-1]:
-        found = name.find(each, position + 1, end)
-        if found < 0:
-            return False
-        position = found + len(each)
-    return position < end
 
 
 def _says(found: _Read) -> bool:

@@ -20,7 +20,7 @@ from flux_upgrade.pins.formats.terraform_module import TerraformBlock, blocks_of
 from flux_upgrade.pins.formats.terraform_values import Modules
 from flux_upgrade.pins.objects.release_values import Stated
 from flux_upgrade.snapshot.file import File
-from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, objects
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, objects
 
 _FILE = re.compile(r"\$\{path\.module\}/(.+)")
 _WHOLE = re.compile(r"\$\{([^{}]*)\}")
@@ -187,14 +187,12 @@ class YamlObject:
         whole = _WHOLE.fullmatch(value.text) if self.start else None
         if whole is not None:
             return self.resource.stated(Attribute(value.line + self.before, whole[1].strip(), None), field)
-        return Stated(self.file, self._moved(value), field)
+        start, end, line = value.start + self.start, value.end + self.start, value.line + self.before
+        return Stated(self.file, value._replace(start=start, end=end, line=line), field)
 
     def has(self, *path: str) -> bool:
         steps: tuple[Step, ...] = path
         return self.object.has(*steps)
-
-    def _moved(self, value: Value) -> Value:
-        return value._replace(start=value.start + self.start, end=value.end + self.start, line=value.line + self.before)
 
 
 TerraformObject = HclObject | SetValues | YamlObject

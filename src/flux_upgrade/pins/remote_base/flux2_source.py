@@ -44,15 +44,16 @@ class _Flux2Source(NamedTuple):
 
 def find(files: Sequence[File], kind: str, context: PinContext) -> Iterator[Pin]:
     """A pin for each, for each patch of one, and for each in a template."""
-    for file in files:
-        yield from _broken(file, kind)
-    sources = [source for file in files for source in _sources(file)]
+    named = [file for file in files if b"GitRepository" in file.content]
+    found = [each for file in named if b"flux2" in file.content.lower() for each in _in_file(file, kind)]
+    yield from (each for each in found if isinstance(each, Pin))
+    sources = [each for each in found if isinstance(each, _Flux2Source)]
     if not sources:
         return
-    paths = _paths(files)
+    paths = _paths(named)
     for source in sources:
         yield from _pin(source, paths, kind, context)
-    for file in files:
+    for file in named:
         yield from _patches(file, {source.key for source in sources}, kind)
 
 
@@ -69,36 +70,26 @@ def change_range(pin: Pin, value: Value, target: str) -> PinChange:
     return PinChange((value.replaced(new),), pin.raw.replace(value.text, new))
 
 
-def _broken(file: File, kind: str) -> Iterator[Pin]:
-    if b"GitRepository" not in file.content or b"flux2" not in file.content.lower():
-        return
+def _in_file(file: File, kind: str) -> Iterator[Pin | _Flux2Source]:
+    """The sources in a file, and a pin for each address in a document that is no YAML."""
     for each in file.objects:
-        if isinstance(each, BrokenDocument) and "kind: GitRepository" in each.text:
-            for match in _URL.finditer(each.text):
+        if isinstance(each, BrokenDocument):
+            for match in _URL.finditer(each.text) if "kind: GitRepository" in each.text else ():
                 reference = flux2_repository.parse(match[1])
                 if reference is not None and reference.is_flux2 and not reference.path:
                     line = each.line + line_of(each.text, match.start(1)) - 1
                     yield unknown_pin(file, kind, (line, "GitRepository, spec.url", ""), *TEMPLATE)
-
-
-def _sources(file: File) -> Iterator[_Flux2Source]:
-    if b"GitRepository" not in file.content or b"flux2" not in file.content.lower():
-        return
-    for found in file.readable:
-        if not found.text_at("apiVersion").startswith(_SOURCE) or found.text_at("kind") != "GitRepository":
-            continue
-        reference = flux2_repository.parse(found.text_at("spec", "url"))
-        if reference is not None and not reference.path and (reference.is_flux2 or reference.is_copy):
-            yield _Flux2Source(file, found, reference)
+        elif each.text_at("apiVersion").startswith(_SOURCE) and each.text_at("kind") == "GitRepository":
+            reference = flux2_repository.parse(each.text_at("spec", "url"))
+            if reference is not None and not reference.path and (reference.is_flux2 or reference.is_copy):
+                yield _Flux2Source(file, each, reference)
 
 
 def _paths(files: Sequence[File]) -> Mapping[Key, list[str]]:
     """What Flux Kustomizations take from each GitRepository."""
     paths: dict[Key, list[str]] = {}
     for file in files:
-        if b"GitRepository" not in file.content or _KUSTOMIZE.encode() not in file.content:
-            continue
-        for found in file.readable:
+        for found in file.readable if _KUSTOMIZE.encode() in file.content else ():
             if not found.text_at("apiVersion").startswith(_KUSTOMIZE):
                 continue
             namespace, name = _key(found, "spec", "sourceRef")
@@ -166,8 +157,6 @@ def _range(text: str, context: PinContext) -> Reading:
 
 
 def _patches(file: File, sources: set[Key], kind: str) -> Iterator[Pin]:
-    if b"GitRepository" not in file.content:
-        return
     for found in file.readable:
         key = _key(found, "metadata")
         is_source = found.text_at("kind") == "GitRepository" and not found.has("spec", "url")
