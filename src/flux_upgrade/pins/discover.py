@@ -102,24 +102,15 @@ def _with_also(pins: Iterable[Pin], manifests: Collection[str], context: PinCont
     for pin in found:
         known.setdefault((pin.path, pin.line), []).append(pin)
     own, replaced = list[Pin](), set[int]()
-    for pin in _of_config(manifests, context):
-        same = [each for each in known.get((pin.path, pin.line), ()) if _is_same_place(pin, each)]
+    paths = {path for each in context.also for path in each.paths} - {*manifests}
+    files = [*filter(None, map(context.tree.at, sorted(paths)))]
+    for pin in next(kind.module for kind in PIN_KINDS if kind.name == ALSO).find(files, context):
+        in_line = known.get((pin.path, pin.line), ())
+        same = [each for each in in_line if pin.raw and each.raw and (pin.raw in each.raw or each.raw in pin.raw)]
         if all(each.role is Role.REPORTED and each.version for each in same):
             own.append(pin)
             replaced.update(map(id, same))
     return (*(pin for pin in found if id(pin) not in replaced), *own)
-
-
-def _of_config(manifests: Collection[str], context: PinContext) -> Iterator[Pin]:
-    """What the patterns of the config file match."""
-    paths = sorted({path for each in context.also for path in each.paths} - {*manifests})
-    files = [*filter(None, map(context.tree.at, paths))]
-    return next(kind.module for kind in PIN_KINDS if kind.name == ALSO).find(files, context)
-
-
-def _is_same_place(pin: Pin, other: Pin) -> bool:
-    """Of two pins in one line."""
-    return bool(pin.raw and other.raw) and (pin.raw in other.raw or other.raw in pin.raw)
 
 
 def _takers(path: str, content: bytes) -> Iterator[tuple[str, bool]]:

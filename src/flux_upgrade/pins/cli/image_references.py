@@ -19,7 +19,6 @@ from flux_upgrade.pins.formats.readings import Reading, floating, unknown
 from flux_upgrade.pins.pin import PinState
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, dotted, is_variable
 
-MARK = b"fluxcd/flux-cli"
 REPOSITORY = r"(?:[\w.-]+(?::\d+)?/)*fluxcd/flux-cli"
 _REFERENCE = re.compile(rf"(?:docker://)?({REPOSITORY})(?::([\w.-]+))?(?:@(\S+))?")
 _VARIABLE = re.compile(r"\S*fluxcd/flux-cli(?:[:@].*)?")
@@ -105,11 +104,11 @@ def references(each: Object, content: bytes, rows: Sequence[str]) -> Iterator[Cl
     """The references in a document; ``content`` and ``rows`` are the whole file."""
     if each.text_at("kind") in SCANNED:
         return
-    is_named = each.text_at("kind") and each.text_at("metadata", "name")
-    owner = f"{each.called()}, " if is_named else ""
+    owner = f"{each.called()}, " if each.text_at("kind") and each.text_at("metadata", "name") else ""
     seen: set[int] = set()
     for path, node in mappings(each.node):
-        for keys, image in _of_mapping(each, path) if _names_the_image(node) else ():
+        is_named = any(isinstance(value, ScalarNode) and _NAME in value.value for _, value in node.value)
+        for keys, image in _of_mapping(each, path) if is_named else ():
             if image.version.start not in seen:  # a merge key repeats what stands in one place
                 seen.add(image.version.start)
                 known = _AUTOMATED if _POLICY in rows[image.version.line - 1] else image.known
@@ -204,7 +203,3 @@ def _mappings(node: Node, path: tuple[Step, ...], seen: set[int]) -> Iterator[tu
     elif isinstance(node, SequenceNode):
         for index, value in enumerate(node.value):
             yield from _mappings(value, (*path, index), seen)
-
-
-def _names_the_image(node: MappingNode) -> bool:
-    return any(isinstance(value, ScalarNode) and _NAME in value.value for _, value in node.value)

@@ -53,39 +53,33 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
         for where, line, text in _found(file):
             if (line, text) not in seen:  # an alias repeats a place
                 seen.add((line, text))
-                yield reported_pin(file, NAME, (line, where, text), _REASON, _HINT)._replace(state=_state(text))
-
-
-def _state(text: str) -> PinState:
-    if text in ("", "latest"):
-        return PinState.FLOATING
-    return PinState.EXACT if ranges.is_exact(text.partition("@")[0]) else PinState.UNKNOWN
+                state = PinState.EXACT if ranges.is_exact(text.partition("@")[0]) else PinState.UNKNOWN
+                state = PinState.FLOATING if text in ("", "latest") else state
+                yield reported_pin(file, NAME, (line, where, text), _REASON, _HINT)._replace(state=state)
 
 
 def _found(file: File) -> Iterator[tuple[str, int, str]]:
     """What each place is, its line, and its version."""
     name = base_name(file.path)
     if name == ".tool-versions":
-        yield from _lines(file)
+        for tool, value, _ in listed(decoded(file.content)):
+            if _TOOL.fullmatch(tool):
+                yield f"tool {tool}", value.line, value.text
     elif is_mise_file(file.path):
         yield from _of_mise(file)
     elif name == devbox.FILE:
         found = (value for each in file.readable for value in devbox.places(each, _PACKAGE))
         yield from ((f"package {_PACKAGE}", value.line, value.text) for value in found)
     elif is_dockerfile(file.path):
-        yield from _of_dockerfile(file)
+        source = Dockerfile(decoded(file.content))
+        arguments = ((f"ARG {each.name}", each.value) for each in source.arguments())
+        yield from _images([*source.images(), *arguments])
     elif file.path.endswith(_YAML):
         yield from _of_yaml(file)
     if has_commands(file) or is_dockerfile(file.path):
         passage = commands_in(file)
         for match in _DOWNLOAD.finditer(passage.text):
             yield "address of the flux-operator's CLI", passage.line(match.start()), match[1] or "latest"
-
-
-def _lines(file: File) -> Iterator[tuple[str, int, str]]:
-    for name, value, _ in listed(decoded(file.content)):
-        if _TOOL.fullmatch(name):
-            yield f"tool {name}", value.line, value.text
 
 
 def _of_mise(file: File) -> Iterator[tuple[str, int, str]]:
@@ -100,12 +94,6 @@ def _of_mise(file: File) -> Iterator[tuple[str, int, str]]:
         # Without a place of its own, the first line that has the tool's name.
         line = value.line if value else line_of(text, max(text.find(name), 0))
         yield ".".join(step for step in tool.path if isinstance(step, str)), line, version
-
-
-def _of_dockerfile(file: File) -> Iterator[tuple[str, int, str]]:
-    source = Dockerfile(decoded(file.content))
-    arguments = ((f"ARG {each.name}", each.value) for each in source.arguments())
-    yield from _images([*source.images(), *arguments])
 
 
 def _of_yaml(file: File) -> Iterator[tuple[str, int, str]]:

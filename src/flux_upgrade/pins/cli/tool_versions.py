@@ -98,16 +98,10 @@ def _of_mise(file: File, context: PinContext) -> Iterator[Pin]:
     text = decoded(file.content)
     try:
         found = list(tools(text, may_be_flux))
-    except Unreadable:
+    except Unreadable:  # It is reported if it names the CLI
+        reading = unknown("the file is not valid TOML", "fix the file, or edit the version yourself")
         for match in _LOOSE.finditer(text):
-            at = Value("", 0, 0, line_of(text, match.end()))
-            yield cli_pin(
-                NAME,
-                file,
-                at,
-                "tools",
-                unknown("the file is not valid TOML", "fix the file, or edit the version yourself"),
-            )
+            yield cli_pin(NAME, file, Value("", 0, 0, line_of(text, match.end())), "tools", reading)
         return
     for count, (name, tool) in enumerate(found):
         if not _is_tool(name, str(tool.version), context):

@@ -57,18 +57,14 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     found: dict[tuple[str, int], tuple[Pin, list[str]]] = {}
     for count, pin in enumerate((*_in_yaml(files, context), *_in_terraform(files, context))):
         # Two HelmReleases may share a file of values, two resources of Terraform a variable.
-        _, owners = found.setdefault((pin.path, _start(pin) or -1 - count), (pin, []))
-        owners += [pin.details.owner] if isinstance(pin.details, Distribution) else []
+        stated = pin.details if isinstance(pin.details, Distribution) else None
+        start = stated.version.value.start if stated and stated.version else 0
+        _, owners = found.setdefault((pin.path, start or -1 - count), (pin, []))
+        owners += [stated.owner] if stated else []
     for pin, owners in found.values():
         others = [each for each in dict.fromkeys(owners) if each != owners[0]]
         remark = f"the same line sets the version of {first_few(others, _MOST)}"
         yield pin._replace(remarks=(*pin.remarks, remark)) if others else pin
-
-
-def _start(pin: Pin) -> int:
-    """Where its version is; 0 if it has none that can be changed."""
-    version = pin.details.version if isinstance(pin.details, Distribution) else None
-    return version.value.start if version else 0
 
 
 def _in_yaml(files: Sequence[File], context: PinContext) -> Iterator[Pin]:

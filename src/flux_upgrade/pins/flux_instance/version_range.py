@@ -100,14 +100,19 @@ def choice_of(distribution: Distribution, context: PinContext) -> ReleaseChoice:
     if stated is None and distribution.unread:
         doubt = f"The available releases may depend on {distribution.unread}."
         return ReleaseChoice(latest, "the artifact", latest=latest, doubt=doubt)
-    if stated is None and distribution.of_chart:
-        return ReleaseChoice(latest, str(_CHARTS_OWN), latest=latest)
+    operator = distribution.operator
     if stated is None or distribution.is_of_image:
-        return _of_image(distribution.operator, latest)
+        is_charts_own = stated is None and distribution.of_chart
+        if is_charts_own or operator is None:
+            return ReleaseChoice(latest, str(_CHARTS_OWN) if is_charts_own else _IMAGE, latest=latest)
+        return ReleaseChoice(operator.releases, str(operator), is_frozen=True, latest=latest, operator=operator)
     artifact, place = _artifact(stated)
     origin = f"the artifact {artifact} ({place})"
     if artifact.is_of_flux:
-        return _single(artifact, origin, latest, context)
+        release = release_of(artifact, context.artifacts)
+        if not release:
+            raise ReleaseNotFound(f"{origin} does not show which release it includes", hint="use a release's tag")
+        return ReleaseChoice((release,), origin, is_single=True, latest=latest)
     if not artifact.is_pinned:
         return ReleaseChoice(latest, str(artifact), latest=latest)
     releases = releases_in(artifact, context.artifacts)
@@ -141,19 +146,6 @@ def moved_along(choice: ReleaseChoice, distribution: Distribution, target: str, 
     moved = DistributionArtifact(artifact.repository, new, "")
     origin = f"the artifact {moved} ({place})"
     return choice._replace(releases=releases_in(moved, context.artifacts), origin=origin, remarks=())
-
-
-def _of_image(operator: OperatorRelease | None, latest: tuple[str, ...]) -> ReleaseChoice:
-    if operator is None:
-        return ReleaseChoice(latest, _IMAGE, latest=latest)
-    return ReleaseChoice(operator.releases, str(operator), is_frozen=True, latest=latest, operator=operator)
-
-
-def _single(artifact: DistributionArtifact, origin: str, latest: tuple[str, ...], context: PinContext) -> ReleaseChoice:
-    release = release_of(artifact, context.artifacts)
-    if not release:
-        raise ReleaseNotFound(f"{origin} does not show which release it includes", hint="use a release's tag")
-    return ReleaseChoice((release,), origin, is_single=True, latest=latest)
 
 
 def _artifact(stated: Stated) -> tuple[DistributionArtifact, str]:

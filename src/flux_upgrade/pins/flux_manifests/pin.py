@@ -14,7 +14,7 @@ from flux_upgrade.model.oci.reference import is_immutable
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_manifests import registry_contents as contents
 from flux_upgrade.pins.formats import ranges
-from flux_upgrade.pins.formats.readings import MADE, RESOURCE_SET, TEMPLATE, judged, unknown_pin
+from flux_upgrade.pins.formats.readings import MADE, PATCH_NOT_APPLIED, RESOURCE_SET, TEMPLATE, judged, unknown_pin
 from flux_upgrade.pins.objects.flux_distribution import of_instance as distribution_of
 from flux_upgrade.pins.objects.flux_manifests_patches import of_flux_manifests, patches
 from flux_upgrade.pins.objects.flux_manifests_reference import (
@@ -64,13 +64,7 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
             is_taken = any(name.encode() in content for content in sources)
             yield from found if is_taken else map(_unused, found)
     for patch in patches(files, of_flux_manifests(names), patch_files):
-        yield unknown_pin(
-            patch.file,
-            NAME,
-            (patch.line, patch.where, patch.raw),
-            "it is a patch of another version reference, so it is not what is applied",
-            "edit the patch, or set the version in the object",
-        )
+        yield unknown_pin(patch.file, NAME, patch.spot, *PATCH_NOT_APPLIED)
 
 
 def change(pin: Pin, target: str, context: PinContext) -> PinChange:

@@ -79,8 +79,11 @@ def made(pin: Pin, place: OperatorPlace, target: Version, context: PinContext) -
     if target in _known(place, own, context):
         return PinChange((), pin.raw)
     new = lowest_with(place.manifests, own, target, context.artifacts)
-    text = _spelled(place, version.text, new, at)
-    if _exact(place) is None:
+    exact = _exact(place)
+    if exact is not None:
+        text = f"{exact[1]}{exact[2]}{new[1:]}{exact[4] or ''}"
+    else:
+        text = ranges.require_raised(version.text, new, at)
         new = ranges.newest(text, releases(place.manifests, context.artifacts))
     known = highest(releases_in(DistributionArtifact(place.manifests, new, ""), context.artifacts))
     replacements = [version.replaced(text)]
@@ -132,14 +135,6 @@ def _known(place: OperatorPlace, own: str, context: PinContext) -> tuple[Version
     """The releases of Flux that the release holds; by digest, where the artifact itself is pinned by one."""
     digest = place.digest.text if place.digest and place.manifests == place.repository else ""
     return releases_in(DistributionArtifact(place.manifests, own, digest), context.artifacts)
-
-
-def _spelled(place: OperatorPlace, text: str, new: str, at: str) -> str:
-    """``new``, a tag, as the release or the range is spelled there."""
-    exact = _exact(place)
-    if exact is not None:
-        return f"{exact[1]}{exact[2]}{new[1:]}{exact[4] or ''}"
-    return ranges.require_raised(text, new, at)
 
 
 def _require_own_digest(place: OperatorPlace, at: str, context: PinContext) -> None:

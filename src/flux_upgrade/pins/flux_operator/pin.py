@@ -18,7 +18,6 @@ from flux_upgrade.pins.flux_operator.places import (
     filled,
     image,
     images,
-    in_broken_helmfile,
     in_chart,
     in_helmfile,
     in_terraform,
@@ -27,7 +26,7 @@ from flux_upgrade.pins.flux_operator.places import (
 )
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace, inline, operations
-from flux_upgrade.pins.formats.readings import unknown_pin
+from flux_upgrade.pins.formats.readings import PATCH_NOT_APPLIED, unknown_pin
 from flux_upgrade.pins.formats.resource_sets import objects_and_made
 from flux_upgrade.pins.objects import chart_patches, flux_distribution, helmfile
 from flux_upgrade.pins.objects.helmfile_values import HelmfileValues
@@ -47,8 +46,6 @@ _HINT = "keep it at a version that supports your Flux version"
 _INSTANCE = "it is the version of the chart flux-instance, which does not set the Flux version"
 _INSTANCE_HINT = "keep it at the version of your flux-operator"
 _FLOATS = "the newest flux-operator is installed, which supports the newest Flux"
-_PATCH = "it is a patch of another version reference, so it is not what is applied"
-_PATCH_HINT = "edit the patch, or set the version in the object"
 
 
 def patches(files: Sequence[File], tree: Snapshot) -> Iterator[PatchedPlace]:
@@ -93,7 +90,7 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
         pin = unknown_pin(file, NAME, (place.line, place.where, moves.raw_of(place)))
         pin = pin._replace(role=Role.OPERATOR, folder=place.folder, details=place)
         if file.path in tree.patch_files:
-            yield pin._replace(reason=_PATCH, hint=_PATCH_HINT)
+            yield pin._replace(reason=PATCH_NOT_APPLIED[0], hint=PATCH_NOT_APPLIED[1])
         elif moves.is_floating(place):
             yield pin._replace(state=PinState.FLOATING, reason=_FLOATS)
         else:
@@ -101,8 +98,7 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     taken = {(file.path, place.line) for file, place in found}
     for patch in dict.fromkeys(patches(without_terraform(files), context.tree)):
         if (patch.file.path, patch.line) not in taken:
-            spot = patch.line, patch.where, patch.raw
-            yield unknown_pin(patch.file, NAME, spot, _PATCH, _PATCH_HINT)._replace(role=Role.OPERATOR)
+            yield unknown_pin(patch.file, NAME, patch.spot, *PATCH_NOT_APPLIED)._replace(role=Role.OPERATOR)
 
 
 def change(pin: Pin, target: Version, context: PinContext) -> PinChange:
@@ -125,7 +121,8 @@ def _places(files: Sequence[File], context: PinContext) -> Iterator[tuple[File, 
     for file in flux_distribution.without_other_releases(others, sources):
         for each in objects_and_made(file):
             if isinstance(each, BrokenDocument):
-                yield from ((file, place) for place in in_broken_helmfile(each))
+                for line in helmfile.in_broken(each, OPERATOR):
+                    yield file, OperatorPlace(f"chart {OPERATOR}", line, "", None, trouble=helmfile.TEMPLATE)
                 continue
             stated = (place for place in places(file, each) if place.raw or not place.is_of_instance)
             own = (*stated, *in_helmfile(file, each, context.tree))

@@ -24,7 +24,7 @@ from flux_upgrade.pins.objects.terraform_resources import resources
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import is_kustomization
 from flux_upgrade.snapshot.snapshot import Snapshot
-from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, dotted
+from flux_upgrade.snapshot.yaml_places import Object, Step, Value, dotted
 
 OPERATOR = "flux-operator"
 _CHARTS: tuple[tuple[str, tuple[Step, ...], str], ...] = (
@@ -118,9 +118,8 @@ def in_chart(file: File, tree: Snapshot) -> Iterator[OperatorPlace]:
     """The operator's chart as a dependency of another one, in Chart.yaml."""
     for each in dependencies(file, OPERATOR):
         repository = each.object.text_at(*each.entry, "repository").rstrip("/")
-        where = f"dependency {OPERATOR}{f' as {each.alias}' if each.alias else ''}, version"
         found = _field(each.object, (*each.entry, "version"))
-        yield _of_chart(found, where, f"{repository}/{OPERATOR}", each.lock(tree))
+        yield _of_chart(found, each.where, f"{repository}/{OPERATOR}", each.lock(tree))
 
 
 def _of_chart(found: OperatorPlace, where: str, address: str, lock: Lock | None) -> OperatorPlace:
@@ -135,12 +134,6 @@ def _of_chart(found: OperatorPlace, where: str, address: str, lock: Lock | None)
         is_range=True,
         trouble=(f"{lock.path} also records the chart", command) if lock else ("", ""),
     )
-
-
-def in_broken_helmfile(broken: BrokenDocument) -> Iterator[OperatorPlace]:
-    """The lines with the operator's chart in a helmfile that is no YAML."""
-    for line in helmfile.in_broken(broken, OPERATOR):
-        yield OperatorPlace(f"chart {OPERATOR}", line, "", None, trouble=helmfile.TEMPLATE)
 
 
 def images(each: Object) -> Iterator[OperatorPlace]:

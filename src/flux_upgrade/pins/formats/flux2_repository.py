@@ -197,12 +197,10 @@ def _split(text: str, *, everything: bool) -> tuple[str, str]:
         before, _, after = text.partition("_git/")
         name, _, path = after.partition("/")
         return f"{before}_git/{name}", path
-    if "//" in text:
-        repository, _, path = text.partition("//")
-        return repository, path
-    if ".git" in text:
-        repository, _, path = text.partition(".git")
-        return repository, path
+    for sign in ("//", ".git"):
+        if sign in text:
+            repository, _, path = text.partition(sign)
+            return repository, path
     if everything:
         return text, ""
     owner, _, rest = text.partition("/")

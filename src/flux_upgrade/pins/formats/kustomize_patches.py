@@ -41,6 +41,11 @@ class PatchedPlace(NamedTuple):
     of: str = ""  # What is patched: `HelmRelease flux`
     removes: bool = False  # It takes the field away
 
+    @property
+    def spot(self) -> tuple[int, str, str]:
+        """As ``unknown_pin`` takes it."""
+        return self.line, self.where, self.raw
+
 
 class PatchOperation(NamedTuple):
     """One of a JSON patch."""

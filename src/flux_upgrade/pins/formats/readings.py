@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 BY_HAND = "edit the version yourself"
 PATCH = ("it is a patch of another version reference", "edit both versions, or remove the patch")
 """Why a patch is not changed, and what to do."""
+PATCH_NOT_APPLIED = (
+    "it is a patch of another version reference, so it is not what is applied",
+    "edit the patch, or set the version in the object",
+)
 TEMPLATE = ("the file is not valid YAML (it may be a template)", "edit the version here and in the generated file")
 MADE = ("another file is generated from this file", TEMPLATE[1])
 RESOURCE_SET = ("the flux-operator generates the object from a ResourceSet", BY_HAND)

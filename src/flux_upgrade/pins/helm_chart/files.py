@@ -18,7 +18,6 @@ from flux_upgrade.pins.objects.chart_place import (
     LOCAL,
     ChartSource,
     ChartVersionPlace,
-    Lock,
     identity,
     naming_the_chart,
     overridden,
@@ -29,7 +28,7 @@ from flux_upgrade.pins.objects.release_values import ValuesSource, values_file
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import joined
 from flux_upgrade.snapshot.snapshot import Snapshot
-from flux_upgrade.snapshot.yaml_places import Object, Step, is_variable
+from flux_upgrade.snapshot.yaml_places import Object, Step
 
 _DIGEST = ("the chart has a version and a digest", "remove the digest, or edit both together")
 
@@ -49,15 +48,10 @@ def places(files: Sequence[File], tree: Snapshot) -> Iterator[ChartVersionPlace]
 
 def _dependencies(tree: Snapshot, found: Dependency) -> Iterator[ChartVersionPlace]:
     values = values_file(tree, posixpath.join(found.directory, "values.yaml"))
-    yield _place(
-        found.file,
-        found.object,
-        found.entry,
-        where=f"dependency {CHART}" + (f" as {found.alias}" if found.alias else "") + ", version",
-        source=_dependency_source(found.object.text_at(*found.entry, "repository")),
-        lock=found.lock(tree),
-        remarks=tuple(overridden(values.object, found.key)) if isinstance(values, ValuesSource) else (),
-    )
+    source = _dependency_source(found.object.text_at(*found.entry, "repository"))
+    remarks = tuple(overridden(values.object, found.key)) if isinstance(values, ValuesSource) else ()
+    place = _place(found.file, found.object, (*found.entry, "version"), found.where, source)
+    yield place._replace(lock=found.lock(tree), remarks=remarks)
 
 
 def _dependency_source(repository: str) -> ChartSource:
@@ -78,15 +72,11 @@ def _releases(tree: Snapshot, file: File, each: Object) -> Iterator[ChartVersion
     for release in found:
         entry = release.entry
         values = [remark for place in each.entries(*entry, "values") for remark in overridden(each, *place)]
-        yield _place(
-            file,
-            each,
-            entry,
-            where=f"{release.called}, version",
-            source=_release_source(release, repositories),
+        source, path = _release_source(release, repositories), (*entry, "version")
+        yield _place(file, each, path, f"{release.called}, version", source)._replace(
             lock=lock,
             remarks=(*values, *overridden_by_set(each, *entry, "set")),
-            trouble=helmfile.doubt(file, each.line_at(*entry, "version")),
+            trouble=helmfile.doubt(file, each.line_at(*path)),
         )
 
 
@@ -112,13 +102,8 @@ def _inflated(tree: Snapshot, file: File, each: Object) -> Iterator[ChartVersion
     for entry, name, repository, version in spellings:
         if each.text_at(*entry, name) == CHART:
             chart = f"{entry[0] if entry else each.text_at('kind')} {CHART}"
-            yield _place(
-                file,
-                each,
-                entry,
-                where=f"{chart}, {version}",
-                source=_inflated_source(tree, file, each, each.text_at(*entry, repository)),
-                key=version,
+            source = _inflated_source(tree, file, each, each.text_at(*entry, repository))
+            yield _place(file, each, (*entry, version), f"{chart}, {version}", source)._replace(
                 remarks=tuple(overridden(each, *entry, "valuesInline")),
                 trouble=_DIGEST if each.has(*entry, "digest") else ("", ""),
             )
@@ -139,24 +124,10 @@ def _deployed(file: File, each: Object) -> Iterator[ChartVersionPlace]:
     parent, _, name = each.text_at("spec", "chart").rpartition("/")
     if name == CHART:
         source = source_at(parent or each.text_at("spec", "repo"))
-        yield _place(file, each, ("spec",), where=f"{each.called()}, spec.version", source=source)
+        yield _place(file, each, ("spec", "version"), f"{each.called()}, spec.version", source)
 
 
-def _place(  # noqa: PLR0913  (what the spellings have in common)
-    file: File,
-    each: Object,
-    entry: tuple[Step, ...],
-    *,
-    where: str,
-    source: ChartSource,
-    key: str = "version",
-    lock: Lock | None = None,
-    remarks: tuple[str, ...] = (),
-    trouble: tuple[str, str] = ("", ""),
-) -> ChartVersionPlace:
-    line = each.line_at(*entry, key) if each.has(*entry, key) else each.line_at(*entry)
-    if each.has(*entry, key) and is_variable(each.text_at(*entry, key)):
-        trouble = ("", "")  # said of the version itself
-    return ChartVersionPlace(
-        file, line, where, source, each.at(*entry, key), lock=lock, remarks=remarks, trouble=trouble
-    )
+def _place(file: File, each: Object, path: tuple[Step, ...], where: str, source: ChartSource) -> ChartVersionPlace:
+    """``path``: where the version stands, or would."""
+    line = each.line_at(*path) if each.has(*path) else each.line_at(*path[:-1])
+    return ChartVersionPlace(file, line, where, source, each.at(*path))

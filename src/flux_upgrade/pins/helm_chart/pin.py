@@ -131,7 +131,7 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
         for each in chart_patches.patches(known, [place.target for place in places], context.tree):
             if (each.file.path, each.line) not in taken:
                 reason = f"it is a patch that overrides {each.of}"
-                pins.append(unknown_pin(each.file, NAME, (each.line, each.where, each.raw), reason, BY_HAND))
+                pins.append(unknown_pin(each.file, NAME, each.spot, reason, BY_HAND))
     yield from sorted(dict.fromkeys(pins), key=lambda pin: (pin.path, pin.line))
 
 

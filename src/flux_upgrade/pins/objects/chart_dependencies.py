@@ -30,13 +30,14 @@ class Dependency(NamedTuple):
         return self.object.text_at(*self.entry, "name")
 
     @property
-    def alias(self) -> str:
-        return self.object.text_at(*self.entry, "alias")
+    def key(self) -> str:
+        """Where its values are: below its alias, or its name."""
+        return self.object.text_at(*self.entry, "alias") or self.chart
 
     @property
-    def key(self) -> str:
-        """Where its values are."""
-        return self.alias or self.chart
+    def where(self) -> str:
+        alias = self.object.text_at(*self.entry, "alias")
+        return f"dependency {self.chart}{f' as {alias}' if alias else ''}, version"
 
     @property
     def directory(self) -> str:

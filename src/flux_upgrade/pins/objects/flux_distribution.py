@@ -84,9 +84,7 @@ def is_release(each: Object, sources: ChartSources) -> bool:
 
     fluxcd.io, "Helm Releases" (chart template, chart reference).
     """
-    if not each.text_at("apiVersion").startswith("helm.toolkit.fluxcd.io/"):
-        return False
-    if each.text_at("kind") != "HelmRelease":
+    if not each.text_at("apiVersion").startswith("helm.toolkit.fluxcd.io/") or each.text_at("kind") != "HelmRelease":
         return False
     chart = each.text_at("spec", "chart", "spec", "chart")
     if chart:
