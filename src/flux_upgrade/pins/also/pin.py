@@ -44,15 +44,16 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     by_path = {file.path: file for file in files}
     taken: dict[str, list[Value]] = {}
     for pattern in context.also:
-        count = 0
-        for pin in _of_pattern(pattern, by_path):
+        count, role = 0, Role.CLI if pattern.is_cli else Role.INSTALLS
+        texts = [by_path[path] for path in pattern.paths[:_MOST_FILES] if path in by_path]
+        for pin in (pin for file in texts if b"\0" not in file.content[:_BEGINNING] for pin in _in_file(file, pattern)):
             count += 1
             others, value = taken.setdefault(pin.path, []), pin.details
-            if not isinstance(value, Value):
-                yield pin
-            elif all(value.end <= other.start or other.end <= value.start for other in others):
+            if isinstance(value, Value):
+                if any(value.start < other.end and other.start < value.end for other in others):
+                    continue
                 others.append(value)
-                yield pin
+            yield pin._replace(role=role, folder=pattern.folder)
         yield from _notes(pattern, count, by_path)
 
 
@@ -63,13 +64,6 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
         raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.reason}", hint=pin.hint)
     new = respelled(target, pin.raw)
     return PinChange((pin.details.replaced(new),), new)
-
-
-def _of_pattern(pattern: UserPattern, files: Mapping[str, File]) -> Iterator[Pin]:
-    for path in pattern.paths[:_MOST_FILES]:
-        if path in files and b"\0" not in files[path].content[:_BEGINNING]:
-            for pin in _in_file(files[path], pattern):
-                yield pin._replace(role=Role.CLI if pattern.is_cli else Role.INSTALLS, folder=pattern.folder)
 
 
 def _in_file(file: File, pattern: UserPattern) -> Iterator[Pin]:

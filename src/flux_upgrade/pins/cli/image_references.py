@@ -188,18 +188,16 @@ def _of_override(each: Object, path: tuple[Step, ...]) -> Iterator[tuple[tuple[S
 
 def mappings(root: Node) -> Iterator[tuple[tuple[Step, ...], MappingNode]]:
     """The mappings below a node with their paths, each where it is first."""
-    yield from _mappings(root, (), set())
-
-
-def _mappings(node: Node, path: tuple[Step, ...], seen: set[int]) -> Iterator[tuple[tuple[Step, ...], MappingNode]]:
-    if id(node) in seen:
-        return
-    seen.add(id(node))
-    if isinstance(node, MappingNode):
-        yield path, node
-        for key, value in node.value:
-            if isinstance(key, ScalarNode):
-                yield from _mappings(value, (*path, key.value), seen)
-    elif isinstance(node, SequenceNode):
-        for index, value in enumerate(node.value):
-            yield from _mappings(value, (*path, index), seen)
+    seen, waiting = set[int](), list[tuple[tuple[Step, ...], Node]]([((), root)])
+    while waiting:
+        path, node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        below: list[tuple[Step, Node]] = []
+        if isinstance(node, MappingNode):
+            yield path, node
+            below = [(key.value, value) for key, value in node.value if isinstance(key, ScalarNode)]
+        elif isinstance(node, SequenceNode):
+            below = [*enumerate(node.value)]
+        waiting += [((*path, step), value) for step, value in reversed(below)]

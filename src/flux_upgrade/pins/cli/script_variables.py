@@ -54,8 +54,10 @@ class Variables:
         self._set: dict[str, Assignment | None] = {}
         """None: it is set in several places, or to something else than a release."""
         for each in (file, *_included(file, tree)):
-            for name, assignment in _assigned(each):
-                self._set[name] = None if name in self._set else assignment
+            original = decoded(each.content)
+            passage = whole(original)
+            for match in _SET.finditer(code(original)):
+                self._set[match[1]] = None if match[1] in self._set else _assignment(each, passage, match)
 
     def of(self, written: str) -> Assignment | None:
         """Where what is written refers to a variable: the place that sets it to a release."""
@@ -100,12 +102,6 @@ def _has_checksum(content: bytes) -> bool:
             return True
         before = line
     return False
-
-
-def _assigned(file: File) -> Iterator[tuple[str, Assignment | None]]:
-    original = decoded(file.content)
-    passage = whole(original)
-    return ((match[1], _assignment(file, passage, match)) for match in _SET.finditer(code(original)))
 
 
 def _assignment(file: File, passage: Passage, match: re.Match[str]) -> Assignment | None:

@@ -104,9 +104,18 @@ def _of_step(file: File, place: WorkflowStep) -> Iterator[Pin]:
         yield from _written_by(file, place, action)
     elif uses is not None:
         yield _of_action(file, place, *uses.groups())
+    # `tool_versions` of asdf's and mise's actions, `mise_toml` of mise's: files within the file.
     for name in ("tool_versions", "mise_toml"):
-        yield from _of_listed(file, place, name)
-    yield from _of_script(file, place)
+        match = _LISTED.search(root.text_at(*step, "with", name))
+        if match is not None:
+            at = _empty(place, "with", name)._replace(text=match[1].strip().strip('"').strip("'"))
+            reading = unknown(f"it is in the text of {name}", "edit the text, or move it to a file")
+            yield cli_pin(NAME, file, at, f"{place.where}, with.{name}", reading)
+    is_set = any(root.has(*each) for each in _candidates(place, "env", "FLUX_VERSION"))
+    found = of_script(root.text_at(*step, "run"), is_set=is_set)
+    if found is not None:
+        at = _empty(place, "run")._replace(text=found[0])
+        yield cli_pin(NAME, file, at, f"{place.where}, run: install.sh", found[1])
 
 
 def _written_by(file: File, place: WorkflowStep, action: str) -> Iterator[Pin]:
@@ -206,21 +215,3 @@ def _candidates(place: WorkflowStep, context: str, name: str) -> Iterator[tuple[
     else:
         yield from (("on", event, "inputs", name, "default") for event in ("workflow_dispatch", "workflow_call"))
         yield ("inputs", name, "default")
-
-
-def _of_listed(file: File, place: WorkflowStep, name: str) -> Iterator[Pin]:
-    """``tool_versions`` of asdf's and mise's actions, ``mise_toml`` of mise's: files within the file."""
-    match = _LISTED.search(place.root.text_at(*place.step, "with", name))
-    if match is not None:
-        at = _empty(place, "with", name)._replace(text=match[1].strip().strip('"').strip("'"))
-        reading = unknown(f"it is in the text of {name}", "edit the text, or move it to a file")
-        yield cli_pin(NAME, file, at, f"{place.where}, with.{name}", reading)
-
-
-def _of_script(file: File, place: WorkflowStep) -> Iterator[Pin]:
-    is_set = any(place.root.has(*each) for each in _candidates(place, "env", "FLUX_VERSION"))
-    found = of_script(place.root.text_at(*place.step, "run"), is_set=is_set)
-    if found is not None:
-        written, reading = found
-        at = _empty(place, "run")._replace(text=written)
-        yield cli_pin(NAME, file, at, f"{place.where}, run: install.sh", reading)

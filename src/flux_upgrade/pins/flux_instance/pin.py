@@ -55,7 +55,7 @@ _MOST = 5  # HelmReleases, and resources of Terraform, that are listed with the 
 def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     """Every version of a FluxInstance, or of a HelmRelease of its chart, and every patch of it."""
     found: dict[tuple[str, int], tuple[Pin, list[str]]] = {}
-    for count, pin in enumerate((*_in_yaml(files, context), *_in_terraform(files, context))):
+    for count, pin in enumerate(_all(files, context)):
         # Two HelmReleases may share a file of values, two resources of Terraform a variable.
         stated = pin.details if isinstance(pin.details, Distribution) else None
         start = stated.version.value.start if stated and stated.version else 0
@@ -67,7 +67,7 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
         yield pin._replace(remarks=(*pin.remarks, remark)) if others else pin
 
 
-def _in_yaml(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
+def _all(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     others = without_terraform(files)
     sources = chart_sources(others)
     for file in without_other_releases(others, sources):
@@ -76,14 +76,11 @@ def _in_yaml(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
             yield from _pins(file, each, sources, context)
     for found in in_charts.found(others, NAME, context):
         yield found if isinstance(found, Pin) else _pin(found, context)
-
-
-def _in_terraform(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
-    for file, found in in_terraform.distributions(files, context):
-        if isinstance(found, BrokenDocument):
-            yield from unknown.of_broken(file, found, NAME)
+    for file, one in in_terraform.distributions(files, context):
+        if isinstance(one, BrokenDocument):
+            yield from unknown.of_broken(file, one, NAME)
         else:
-            yield _pin(found, context)
+            yield _pin(one, context)
 
 
 def limited(pin: Pin, operator: OperatorRelease, context: PinContext) -> Pin:

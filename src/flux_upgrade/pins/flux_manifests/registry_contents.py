@@ -87,21 +87,17 @@ def differences(old: str, new: str, context: PinContext) -> Iterator[str]:
     """What the artifact gains or loses as a whole between two releases, a sentence each."""
     before, after = (_components(tag, context) for tag in (old, new))
     if before is None or after is None:
-        yield from _recorded(old, new)
+        # What is known of Flux, where its artifacts cannot be read.
+        for since, component in _GAINED:
+            if Version(old) < Version(since) <= Version(new):
+                yield _gain(component, old, since)
+        if Version(new) > Version(_KNOWN):
+            yield f"The components in the artifacts of {old} and {new} could not be compared."
         return
     if gained := sorted(after - before):
         yield _gain(enumeration(gained), old, new)
     if lost := sorted(before - after):
         yield f"The artifact of {new} no longer includes {enumeration(lost)}."
-
-
-def _recorded(old: str, new: str) -> Iterator[str]:
-    """The same from what is known of Flux, where its artifacts cannot be read."""
-    for since, component in _GAINED:
-        if Version(old) < Version(since) <= Version(new):
-            yield _gain(component, old, since)
-    if Version(new) > Version(_KNOWN):
-        yield f"The components in the artifacts of {old} and {new} could not be compared."
 
 
 def components(tag: str, context: PinContext) -> frozenset[str]:

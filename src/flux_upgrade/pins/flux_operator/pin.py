@@ -6,6 +6,7 @@ flux-operator docs/guides/operator/operator-install.md.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.versions import Version
@@ -29,8 +30,8 @@ from flux_upgrade.pins.formats.kustomize_patches import PatchedPlace, inline, op
 from flux_upgrade.pins.formats.readings import PATCH_NOT_APPLIED, unknown_pin
 from flux_upgrade.pins.formats.resource_sets import objects_and_made
 from flux_upgrade.pins.objects import chart_patches, flux_distribution, helmfile
+from flux_upgrade.pins.objects.chart_place import last
 from flux_upgrade.pins.objects.helmfile_values import HelmfileValues
-from flux_upgrade.pins.objects.operator_releases import last
 from flux_upgrade.pins.objects.operator_table import included
 from flux_upgrade.pins.objects.terraform_resources import without_terraform
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role, reported_pin
@@ -80,7 +81,10 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     tree = context.tree
     found = list(_places(files, context))
     if not context.moves_operator:
-        is_sure = bool(found) and not _is_overridden(files, context)
+        # A patch, or the image in a chart's values, may set the version that is installed.
+        others = without_terraform(files) if found else ()
+        in_values = (place for file in others for each in file.readable for place in override(file, each, context))
+        is_sure = next(chain(in_values, patches(others, tree)), None) is None
         yield from (_reported(file, place, is_sure=is_sure) for file, place in found)
         return
     for file, place in found:
@@ -152,13 +156,6 @@ def _distributions(
     for release in helmfile.releases(file, each):
         if helmfile.is_of(release, flux_distribution.CHART):
             yield from values.distributions(release)
-
-
-def _is_overridden(files: Sequence[File], context: PinContext) -> bool:
-    """Whether another place may set the version that is installed: a patch, or the image in a chart's values."""
-    others = without_terraform(files)
-    in_values = (place for file in others for each in file.readable for place in override(file, each, context))
-    return next(in_values, None) is not None or next(patches(others, context.tree), None) is not None
 
 
 def _reported(file: File, place: OperatorPlace, *, is_sure: bool) -> Pin:

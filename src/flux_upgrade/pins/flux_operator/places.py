@@ -15,10 +15,10 @@ from flux_upgrade.pins.formats.resource_sets import inputs
 from flux_upgrade.pins.formats.terraform_values import Modules
 from flux_upgrade.pins.objects import helmfile
 from flux_upgrade.pins.objects.chart_dependencies import dependencies
-from flux_upgrade.pins.objects.chart_place import Lock
+from flux_upgrade.pins.objects.chart_place import Lock, last
 from flux_upgrade.pins.objects.flux_distribution import CHART as INSTANCE_CHART
 from flux_upgrade.pins.objects.flux_distribution import Distribution
-from flux_upgrade.pins.objects.operator_releases import MANIFESTS, PUBLISHED, last
+from flux_upgrade.pins.objects.operator_releases import MANIFESTS, PUBLISHED
 from flux_upgrade.pins.objects.release_values import layers
 from flux_upgrade.pins.objects.terraform_resources import resources
 from flux_upgrade.snapshot.file import File

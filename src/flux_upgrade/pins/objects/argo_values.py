@@ -38,18 +38,14 @@ def stated(file: File, each: Object, source: tuple[Step, ...], tree: Snapshot, *
             if value is not None:
                 return Stated(file, value, f"helm.values, {dotted(keys)}")
     for entry in _last(each, *helm, "valueFiles"):
-        found = values_file(tree, _path(each, source, each.text_at(*entry))).stated(*keys)
+        # Relative to the root of the repository; of a chart from elsewhere, the file is no file of this one.
+        name, directory = each.text_at(*entry), each.text_at(*source, "path")
+        of_chart = joined("", posixpath.join(directory, name)) if directory else ""
+        path = joined("", name.partition("/")[2]) if name.startswith("$") else of_chart
+        found = values_file(tree, path).stated(*keys)
         if found is not None:
             return found._replace(field=f"helm.valueFiles, {dotted(keys)}")
     return None
-
-
-def _path(each: Object, source: tuple[Step, ...], name: str) -> str:
-    """Relative to the root of the repository; of a chart from elsewhere, the file is no file of this one."""
-    if name.startswith("$"):
-        return joined("", name.partition("/")[2])
-    directory = each.text_at(*source, "path")
-    return joined("", posixpath.join(directory, name)) if directory else ""
 
 
 def _last(each: Object, *path: Step) -> Iterator[tuple[Step, ...]]:

@@ -75,6 +75,11 @@ def identity(each: Object) -> tuple[str, str, str, str]:
     return (group, each.text_at("kind"), each.text_at("metadata", "namespace"), each.text_at("metadata", "name"))
 
 
+def last(address: str) -> str:
+    """The last word of an address, or of a repository's name."""
+    return address.rstrip("/").rpartition("/")[2]
+
+
 def source_at(address: str) -> ChartSource:
     """A repository by its address, as users write it."""
     if is_variable(address):

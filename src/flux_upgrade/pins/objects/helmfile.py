@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from flux_upgrade.pins.formats import go_templates
-from flux_upgrade.pins.objects.chart_place import Lock, lock_at
+from flux_upgrade.pins.objects.chart_place import Lock, last, lock_at
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import joined
 from flux_upgrade.snapshot.snapshot import Snapshot
@@ -48,7 +48,7 @@ def releases(file: File, each: Object) -> Iterator[HelmfileRelease]:
     if each.has("kind") or not (each.count("releases") or each.keys("templates")):
         return
     charts = {name: each.text_at("templates", name, "chart") for name in each.keys("templates")}
-    of_templates = frozenset(map(_last, charts.values()))
+    of_templates = frozenset(map(last, charts.values()))
     for entry in each.entries("releases"):
         count = each.count(*entry, "inherit")
         skipped = max(count - _MOST, 0)
@@ -67,7 +67,7 @@ def of_chart(file: File, each: Object, chart: str) -> Iterator[HelmfileRelease]:
     """Those that state the chart themselves; of those that share a version by an anchor, the first."""
     seen: set[int] = set()
     for release in releases(file, each):
-        if _last(each.text_at(*release.entry, "chart")) != chart:
+        if last(each.text_at(*release.entry, "chart")) != chart:
             continue
         version = each.at(*release.entry, "version")
         if version is None or version.start not in seen:
@@ -75,13 +75,9 @@ def of_chart(file: File, each: Object, chart: str) -> Iterator[HelmfileRelease]:
             yield release
 
 
-def _last(chart: str) -> str:
-    return chart.rstrip("/").rpartition("/")[2]
-
-
 def is_of(release: HelmfileRelease, chart: str) -> bool:
     """Whether it is a release of the chart, which a template may have named."""
-    return release.entry[0] == "releases" and _last(release.chart) == chart
+    return release.entry[0] == "releases" and last(release.chart) == chart
 
 
 def is_rendered(release: HelmfileRelease, chart: str) -> bool:
@@ -132,12 +128,12 @@ def lock(release: HelmfileRelease, tree: Snapshot) -> Lock | None:
     path, stated = release.file.path, release.object.text_at("lockFilePath")
     name = path.removesuffix(".gotmpl").removesuffix(".yaml").removesuffix(".yml")
     found = joined(posixpath.dirname(path), stated) if stated else f"{name}.lock"
-    return lock_at(tree, found, f"helmfile --file {path} deps", _last(release.chart))
+    return lock_at(tree, found, f"helmfile --file {path} deps", last(release.chart))
 
 
 def in_broken(broken: BrokenDocument, chart: str) -> Iterator[int]:
     """The lines, 1-based, with the chart, in a helmfile that is no YAML: a template, as a rule."""
     if go_templates.HELMFILE.search(broken.text):
         for match in _CHART.finditer(broken.text):
-            if _last(match[1]) == chart:
+            if last(match[1]) == chart:
                 yield broken.line + broken.text.count("\n", 0, match.start())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from flux_upgrade.model.patterns import fits
@@ -64,7 +65,7 @@ class HelmfileValues:
     def __init__(self, tree: Snapshot) -> None:
         self._tree = tree
         self._left = _MOST_FOUND
-        self._files: dict[tuple[str, str], _Read] = {}
+        self._file = cache(self._read_file)  # By path and name
         self._matching: dict[str, list[_Read]] = {}  # By templated paths
         self._lists: dict[tuple[int, int], dict[str, int]] = {}  # Of names and values
         self._templates: dict[tuple[int, int], bool] = {}  # Whether a mapping has actions
@@ -147,10 +148,17 @@ class HelmfileValues:
             return _unread(f"the {len(matching)} files {text}", _TOO_MANY)
         return [each for each in (self._file(found, found) for found in matching) if _says(each)] or [_Read()]
 
-    def _file(self, path: str, text: str) -> _Read:
-        if (path, text) not in self._files:
-            self._files[path, text] = _read_file(path, text, self._tree)
-        return self._files[path, text]
+    def _read_file(self, path: str, text: str) -> _Read:
+        file = self._tree.at(path)
+        if file is None:
+            return _Read((), ((text, _ABSENT),))
+        values, is_template = go_templates.objects(file.content), go_templates.is_template(file.content)
+        if len(values) != 1 or isinstance(values[0], BrokenDocument):
+            why = _TEMPLATE if is_template else "which is not one document of YAML"
+            return _Read((), ((path, why),) if file.content.strip() else ())
+        source = ValuesSource(file, values[0], VALUES)
+        is_open = is_template and source.stated(*_VERSION) is None
+        return _Read((source,), ((path, _TEMPLATE),) if is_open else ())
 
 
 def _unread(name: str, why: str) -> list[_Read]:
@@ -180,16 +188,3 @@ def _elsewhere(release: HelmfileRelease) -> Iterator[tuple[str, str]]:
 
 def _says(found: _Read) -> bool:
     return bool(found.unread) or any(source.stated(*keys) for source in found.sources for keys in (_VERSION, _ARTIFACT))
-
-
-def _read_file(path: str, text: str, tree: Snapshot) -> _Read:
-    file = tree.at(path)
-    if file is None:
-        return _Read((), ((text, _ABSENT),))
-    values, is_template = go_templates.objects(file.content), go_templates.is_template(file.content)
-    if len(values) != 1 or isinstance(values[0], BrokenDocument):
-        why = _TEMPLATE if is_template else "which is not one document of YAML"
-        return _Read((), ((path, why),) if file.content.strip() else ())
-    source = ValuesSource(file, values[0], VALUES)
-    is_open = is_template and source.stated(*_VERSION) is None
-    return _Read((source,), ((path, _TEMPLATE),) if is_open else ())

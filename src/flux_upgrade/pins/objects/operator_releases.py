@@ -15,6 +15,7 @@ from flux_upgrade.model.errors import HostNotAllowed, ReleaseNotFound, SourceUna
 from flux_upgrade.model.oci.manifest import REVISION
 from flux_upgrade.model.ports import Artifacts
 from flux_upgrade.model.versions import Version, is_tag
+from flux_upgrade.pins.objects.chart_place import last
 from flux_upgrade.pins.objects.operator_table import LOWEST, included
 
 _URL = re.compile(
@@ -122,11 +123,6 @@ def is_release(tag: str) -> bool:
 def is_release_of_manifests(artifact: DistributionArtifact) -> bool:
     """Whether it is the operator's own artifact, by the tag of a release."""
     return last(artifact.repository) == MANIFESTS and is_release(artifact.tag)
-
-
-def last(repository: str) -> str:
-    """The last word of a repository's name."""
-    return repository.rstrip("/").rpartition("/")[2]
 
 
 def releases(repository: str, artifacts: Artifacts) -> tuple[Version, ...]:

@@ -109,7 +109,7 @@ def _of_references(file: File, each: Object, config_maps: ConfigMaps, root: str 
     for index in range(count - 1, max(count - _MOST_VALUES, 0) - 1, -1):
         own = ("spec", "valuesFrom", index)
         kind, name, key, target = (each.text_at(*own, key) for key in ("kind", "name", "valuesKey", "targetPath"))
-        if target and not _is_about(target, below):
+        if target and not (f"{target}.".startswith(f"{below}.") or f"{below}.".startswith(f"{target}.")):
             continue
         wanted = Wanted(kind, each.text_at("metadata", "namespace"), name, key or "values.yaml")
         held = config_maps.at(file.path, wanted, root)
@@ -129,10 +129,6 @@ def _layer(held: Held, called: str, key: str, target: str) -> Layer:
     if held.file is None or held.values is None:
         return Unread(called, held.reason)
     return ValuesSource(held.file, held.values, holder=called if held.holder else "")
-
-
-def _is_about(target: str, below: str) -> bool:
-    return f"{target}.".startswith(f"{below}.") or f"{below}.".startswith(f"{target}.")
 
 
 def _of_chart(each: Object, tree: Snapshot) -> Iterator[Layer]:

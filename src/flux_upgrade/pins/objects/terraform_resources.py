@@ -79,7 +79,11 @@ class TerraformResource(NamedTuple):
         if given.members:
             yield HclObject(self, given)
         elif given.heredoc:
-            yield from _in_heredoc(self, given)
+            for each in objects(encoded(given.heredoc)):
+                if isinstance(each, BrokenDocument):
+                    yield each._replace(line=each.line + given.line)
+                else:
+                    yield YamlObject(self, self.file, each, given.start, given.line)
         elif inner is not None and given.call in ("yamlencode", "yamldecode", "jsonencode"):
             yield from self.objects(inner)
 
@@ -196,11 +200,3 @@ class YamlObject:
 
 
 TerraformObject = HclObject | SetValues | YamlObject
-
-
-def _in_heredoc(resource: TerraformResource, given: Attribute) -> Iterator[TerraformObject | BrokenDocument]:
-    for each in objects(encoded(given.heredoc)):
-        if isinstance(each, BrokenDocument):
-            yield each._replace(line=each.line + given.line)
-        else:
-            yield YamlObject(resource, resource.file, each, given.start, given.line)

@@ -98,19 +98,15 @@ def in_object(file: File, each: Object, address: Address) -> Iterator[ArtifactRe
     template = each.at("spec", "resourcesTemplate")
     if template is not None:
         # A block scalar's text begins in the line after its indicator.
+        why = "the flux-operator generates the object from a template", "edit the template yourself"
         for line in _lines(template.text, address):
-            why = "the flux-operator generates the object from a template"
-            yield _bare(file, name, template.line + line, address)._replace(
-                reason=why, hint="edit the template yourself"
-            )
+            yield _bare(file, name, template.line + line, address, why)
 
 
 def in_text(file: File, broken: BrokenDocument, address: Address) -> Iterator[ArtifactReference]:
     """From a document that is no YAML, no more than that there is a reference, and where."""
     for line in _lines(broken.text, address):
-        yield _bare(file, "OCIRepository", broken.line + line - 1, address)._replace(
-            reason=TEMPLATE[0], hint=TEMPLATE[1]
-        )
+        yield _bare(file, "OCIRepository", broken.line + line - 1, address, TEMPLATE)
 
 
 def _of(file: File, each: Object, address: Address, *above: Step) -> Iterator[ArtifactReference]:
@@ -175,8 +171,9 @@ def _judged(reference: ArtifactReference) -> ArtifactReference:
     return reference._replace(reason=reason, hint=hint)
 
 
-def _bare(file: File, place: str, line: int, address: Address) -> ArtifactReference:
-    return ArtifactReference(file, parts.FluxManifestsReference(address.repository, place, line, "spec.url"))
+def _bare(file: File, place: str, line: int, address: Address, why: tuple[str, str]) -> ArtifactReference:
+    stated = parts.FluxManifestsReference(address.repository, place, line, "spec.url")
+    return ArtifactReference(file, stated, reason=why[0], hint=why[1])
 
 
 def _is_something(each: Object, *path: Step) -> bool:

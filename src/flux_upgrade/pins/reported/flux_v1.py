@@ -32,6 +32,7 @@ _CHARTS = re.compile(
     r"""/?(?=["'\s,}]|$)""",
     re.MULTILINE,
 )
+_RELEASES = ("HelmRelease", "FluxHelmRelease")
 _GENERATION = ("patchUpdated", "commandUpdated", "scanForFiles")
 _CONTAINERS: tuple[tuple[Step, ...], ...] = (
     ("spec", "template", "spec"),
@@ -45,13 +46,19 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     del context
     releases: list[Pin] = []
     for file in files:
-        yield from _charts(file)
+        passage = whole(decoded(file.content))
+        for match in _CHARTS.finditer(passage.text):
+            line = passage.line(match.start(1))
+            yield _pin(file, line, "Helm repository of Flux v1 and the Helm Operator", match[1], _FLUX)
         if not file.path.endswith(_MANIFESTS):
             continue
         name = file.path.rpartition("/")[2]
         for each in file.readable:
             yield from _images(file, each)
-            releases += _release(file, each)
+            api_version, is_release = each.text_at("apiVersion"), each.text_at("kind") in _RELEASES
+            if is_release and api_version.startswith(_GROUPS):
+                where = f"{each.called()} of the Helm Operator"
+                releases.append(_pin(file, each.line_at("apiVersion"), where, api_version, _HELM))
             if name == ".flux.yaml" and any(map(each.has, _GENERATION)):
                 yield _pin(file, each.line, "manifest generation of Flux v1, .flux.yaml", "", _FLUX)
     if releases:
@@ -71,20 +78,6 @@ def _images(file: File, found: Object) -> Iterator[Pin]:
                 where = f"{found.called()}, container {found.text_at(*at, 'name')}".rstrip()
                 hint = _FLUX if match[1] == "flux" else _HELM
                 yield _pin(file, value.line, where, match[2] or "", hint)
-
-
-def _release(file: File, found: Object) -> Iterator[Pin]:
-    is_release = found.text_at("kind") in ("HelmRelease", "FluxHelmRelease")
-    if is_release and found.text_at("apiVersion").startswith(_GROUPS):
-        line = found.line_at("apiVersion")
-        yield _pin(file, line, f"{found.called()} of the Helm Operator", found.text_at("apiVersion"), _HELM)
-
-
-def _charts(file: File) -> Iterator[Pin]:
-    passage = whole(decoded(file.content))
-    for match in _CHARTS.finditer(passage.text):
-        line = passage.line(match.start(1))
-        yield _pin(file, line, "Helm repository of Flux v1 and the Helm Operator", match[1], _FLUX)
 
 
 def _pin(file: File, line: int, where: str, written: str, hint: str) -> Pin:
