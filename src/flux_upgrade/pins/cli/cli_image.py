@@ -86,11 +86,8 @@ def _of_yaml(file: File, tree: Snapshot) -> Iterator[Pin]:
     rows = decoded(file.content).split("\n")
     for each in file.objects:
         found = loose(each) if isinstance(each, BrokenDocument) else references(each, file.content, rows)
-        for image in found:
-            if file.path in tree.patch_files:
-                yield _pin(file, image._replace(known=unknown("the file is a patch of another object")))
-            else:
-                yield _pin(file, image)
+        is_patch, patch = file.path in tree.patch_files, unknown("the file is a patch of another object")
+        yield from (_pin(file, image._replace(known=patch) if is_patch else image) for image in found)
 
 
 def _of_dockerfile(file: File) -> Iterator[Pin]:

@@ -86,7 +86,7 @@ def _of_mise(file: File) -> Iterator[tuple[str, int, str]]:
     text = decoded(file.content)
     try:
         found = list(tools(text, _TOOL.fullmatch))
-    except Unreadable:
+    except Unreadable:  # The kind tool-versions reports it if it names the Flux CLI
         return
     for count, (name, tool) in enumerate(found):
         version = tool.version if isinstance(tool.version, str) else ""

@@ -63,7 +63,7 @@ def place_of(text: str, path: Path, written: str) -> Value | None:
         start, end = match.span()
         try:
             after = dict(strings(parsed(text[:start] + _MARK + text[end:])))
-        except Unreadable:
+        except Unreadable:  # Another text breaks the file here: it is no value
             continue
         if after == {**before, path: _MARK}:
             return Value(written, start, end, line_of(text, start))
@@ -109,7 +109,7 @@ def locked(content: bytes) -> str | None:
     """The release that a ``mise.lock`` holds for the CLI, empty where it is unclear; None: none at all."""
     try:
         found = parsed(decoded(content)).get("tools")
-    except Unreadable:
+    except Unreadable:  # It may hold the CLI: unclear
         return "" if b"flux2" in content else None
     entries = next((each for name, each in _items(found) if is_flux(name)), None)
     if entries is None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.objects import argo_values
-from flux_upgrade.pins.objects.chart_dependencies import Dependency, dependencies, dependency_of
+from flux_upgrade.pins.objects.chart_dependencies import LOCKS, Dependency, dependencies
 from flux_upgrade.pins.objects.flux_distribution import CHART, VALUES, Distribution, of_layers, of_release
 from flux_upgrade.pins.objects.release_values import Stated, Unread, local_chart, values_file
 from flux_upgrade.pins.pin import Pin, reported_pin
@@ -32,7 +32,8 @@ _UNUSED = "no HelmRelease and no Application in this repository uses this file"
 def is_installed_by(each: Object, context: PinContext) -> bool:
     """Whether a HelmRelease installs a chart that ``found`` speaks for."""
     directory = local_chart(each)
-    return directory is not None and dependency_of(context.tree, directory, CHART) is not None
+    paths = (posixpath.join(directory, name) for name in LOCKS) if directory is not None else ()
+    return any(any(dependencies(file, CHART)) for file in filter(None, map(context.tree.at, paths)))
 
 
 def found(files: Sequence[File], kind: str, context: PinContext) -> Iterator[Distribution | Pin]:
@@ -54,19 +55,14 @@ def found(files: Sequence[File], kind: str, context: PinContext) -> Iterator[Dis
     for directory, chart in charts.items():
         if not shown[directory] or any(shown[directory]):
             others = [] if shown[directory] else [*_other_values(chart, context)]
-            yield _of_values(chart, [other.file.path for other in others], context)
+            path = posixpath.join(chart.directory, "values.yaml")
+            own = [values_file(context.tree, path)] if context.tree.at(path) is not None else []
+            layers = (*(Unread(other.file.path, "which no HelmRelease uses") for other in others), *own)
+            line = chart.object.line_at(*chart.entry)
+            yield of_layers(_called(chart), chart.file, line, layers, (chart.key, *VALUES))
             for other in others:
                 spot = other.value.line, f"values of {_called(chart)}, {other.field}", other.value.text
                 yield reported_pin(other.file, kind, spot, _UNUSED, "edit it together with values.yaml")
-
-
-def _of_values(chart: Dependency, others: Sequence[str], context: PinContext) -> Distribution:
-    """What the chart's own values state."""
-    path = posixpath.join(chart.directory, "values.yaml")
-    own = [values_file(context.tree, path)] if context.tree.content(path) is not None else []
-    layers = (*(Unread(other, "which no HelmRelease uses") for other in others), *own)
-    line = chart.object.line_at(*chart.entry)
-    return of_layers(_called(chart), chart.file, line, layers, (chart.key, *VALUES))
 
 
 def _called(chart: Dependency) -> str:

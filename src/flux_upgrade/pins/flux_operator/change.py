@@ -12,13 +12,7 @@ from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_operator.places import OperatorPlace
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.formats.readings import published, refusal
-from flux_upgrade.pins.objects.operator_releases import (
-    DistributionArtifact,
-    highest,
-    lowest_with,
-    releases,
-    releases_in,
-)
+from flux_upgrade.pins.objects.operator_releases import DistributionArtifact, lowest_with, releases, releases_in
 from flux_upgrade.pins.pin import Pin, PinChange, PinState
 from flux_upgrade.snapshot.yaml_places import is_variable
 
@@ -62,7 +56,7 @@ def judged(pin: Pin, place: OperatorPlace, context: PinContext) -> Pin:
         reason = f"the Flux versions that the flux-operator supports could not be looked up: {error.message}"
         hint = _MISSING if is_missing else error.hint
         return pin._replace(reason=reason, hint=hint, held=refusal(error, reason))
-    pin = pin._replace(version=highest(known))
+    pin = pin._replace(version=max(known))
     if _exact(place) is not None:
         return pin._replace(state=PinState.EXACT)
     reason = f"the flux-operator is the highest release in the range, {own} today"
@@ -85,7 +79,7 @@ def made(pin: Pin, place: OperatorPlace, target: Version, context: PinContext) -
     else:
         text = ranges.require_raised(version.text, new, at)
         new = ranges.newest(text, releases(place.manifests, context.artifacts))
-    known = highest(releases_in(DistributionArtifact(place.manifests, new, ""), context.artifacts))
+    known = max(releases_in(DistributionArtifact(place.manifests, new, ""), context.artifacts))
     replacements = [version.replaced(text)]
     digest = _new_digest(place, text, context)
     if place.digest is not None:

@@ -88,10 +88,7 @@ def in_terraform(files: Sequence[File], tree: Snapshot) -> Iterator[tuple[File, 
     for resource in resources(files, Modules(tree)):
         if resource.chart != OPERATOR:
             continue
-        stated = resource.stated(resource.block.attributes.get("version"), "version")
-        value = stated.value if stated else None
-        where = f"{resource.address}, {stated.field if stated else 'version'}"
-        file, line = (stated.file, stated.value.line) if stated else (resource.file, resource.block.line)
+        file, line, where, value = resource.placed()
         place = OperatorPlace(where, line, value.text if value else "", value, value, is_range=True)
         found.setdefault((file.path, place.start or -line), (file, place))
     yield from found.values()
@@ -99,14 +96,11 @@ def in_terraform(files: Sequence[File], tree: Snapshot) -> Iterator[tuple[File, 
 
 def in_helmfile(file: File, each: Object, tree: Snapshot) -> Iterator[OperatorPlace]:
     """The releases of a helmfile, and their templates, with the operator's chart."""
-    releases = [*helmfile.of_chart(file, each, OPERATOR)]
-    repositories = helmfile.repositories(tree, file) if releases else {}
-    lock = helmfile.lock(releases[0], tree) if releases else None  # All of them have the same chart
-    for release in releases:
+    for release, address, lock in helmfile.of_chart(file, each, OPERATOR, tree):
         found = _field(each, (*release.entry, "version"))
         decided = helmfile.doubt(file, found.line)
         records = lock if lock is not None and lock.versions else None
-        place = _of_chart(found, f"{release.called}, version", helmfile.address(release, repositories), records)
+        place = _of_chart(found, f"{release.called}, version", address, records)
         yield place._replace(trouble=decided) if decided[0] else place
     for release in helmfile.releases(file, each):
         if helmfile.is_rendered(release, OPERATOR):

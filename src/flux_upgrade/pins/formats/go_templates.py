@@ -56,7 +56,10 @@ def objects(content: bytes) -> tuple[Object | BrokenDocument, ...]:
     if not is_template(content) or not any(isinstance(each, BrokenDocument) for each in found):
         return found
     text = decoded(content)
-    passage = replace(whole(text), text=_masked(text))
+    # A line of nothing but actions as a comment, any other action as plain text.
+    plain = _ONLY_AN_ACTION.sub(lambda match: f"{match[1]}#{match[2]}", text)
+    plain = _ACTION.sub(lambda match: f"<<{_ODD.sub('_', match[1])}>>", plain)
+    passage = replace(whole(text), text=plain)
     masked = {document.line: document for document in yaml_places.documents(passage)}
     return tuple(_again(found, masked))
 
@@ -75,9 +78,3 @@ def _again(
         document = masked.get(each.line) if isinstance(each, BrokenDocument) else None
         again = tuple(yaml_places.objects_of(document)) if document else ()
         yield from (each,) if any(isinstance(one, BrokenDocument) for one in again) else again or (each,)
-
-
-def _masked(text: str) -> str:
-    """A line of nothing but actions as a comment, any other action as plain text."""
-    text = _ONLY_AN_ACTION.sub(lambda match: f"{match[1]}#{match[2]}", text)
-    return _ACTION.sub(lambda match: f"<<{_ODD.sub('_', match[1])}>>", text)

@@ -47,7 +47,7 @@ def _read(content: bytes) -> tuple[_File, dict[str, Any]] | None:
         return None
     try:
         return _File(documents[0], text), documents[0].data()
-    except Unreadable:
+    except Unreadable:  # The kind terraform reports it if it has the resource
         return None
 
 

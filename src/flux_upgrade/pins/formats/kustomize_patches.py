@@ -95,7 +95,7 @@ def operations(content: bytes) -> Iterator[PatchOperation]:
         return
     try:
         node = document.root
-    except Unreadable:
+    except Unreadable:  # Of a file, `File.objects` has it as a BrokenDocument
         return
     if not isinstance(node, SequenceNode):
         return

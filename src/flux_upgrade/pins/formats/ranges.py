@@ -15,6 +15,7 @@ from flux_upgrade.policy.semver_range import Constraint
 from flux_upgrade.snapshot.yaml_places import Value, is_variable
 
 _SERIES = re.compile(r"([~^]?)(\s*)(v?)(\d+)(?:\.(\d+)(?:\.(\d+|[xX*]))?)?")
+_WILDCARD = re.compile(r"\s*([~^]?v?)\d+\.([xX*])((?:\.[xX*])?)\s*")
 _EXACT = re.compile(r"=?v?\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?")
 
 
@@ -57,8 +58,11 @@ def raised(text: str, tag: str) -> str | None:
     if allows(text, tag):
         return text
     match, version = _SERIES.fullmatch(text.strip()), Version.parse(tag)
-    if match is None or version is None:
-        return _raised_wildcard(text, version)
+    if version is None:
+        return None
+    if match is None:
+        wildcard = _WILDCARD.fullmatch(text)
+        return f"{wildcard[1]}{version.numbers[0]}.{wildcard[2]}{wildcard[3]}" if wildcard else None
     operator, gap, prefix, _, minor, patch = match.groups()
     core = str(version.numbers[0]) if minor is None else version.minor
     if patch is not None:
@@ -79,13 +83,6 @@ def require_raised(text: str, tag: str, place: str) -> str:
             hint=f"write a range that includes {tag}",
         )
     return new
-
-
-def _raised_wildcard(text: str, version: Version | None) -> str | None:
-    match = re.fullmatch(r"\s*([~^]?v?)\d+\.([xX*])((?:\.[xX*])?)\s*", text)
-    if match is None or version is None:
-        return None
-    return f"{match[1]}{version.numbers[0]}.{match[2]}{match[3]}"
 
 
 def read(value: Value, bare: str) -> Reading:

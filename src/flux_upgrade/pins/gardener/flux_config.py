@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.ranges import folder_of
 from flux_upgrade.snapshot.yaml_places import Object, Step
 
@@ -64,11 +63,6 @@ def dropped(each: Object, config: tuple[Step, ...]) -> tuple[Dropped, ...]:
             line = each.line_at(*config, *place, "apiVersion")
             found.append(Dropped(release, f"line {line}: Flux does not serve {what} from {release} on"))
     return tuple(found)
-
-
-def refused(apis: tuple[Dropped, ...], target: Version) -> tuple[str, ...]:
-    """The remarks about what a cluster with Flux ``target`` does not know."""
-    return tuple(each.remark for each in apis if target >= each.release)
 
 
 def folder(each: Object, config: tuple[Step, ...]) -> str | None:

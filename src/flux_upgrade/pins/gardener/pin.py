@@ -63,7 +63,7 @@ def change(pin: Pin, target: Version, context: PinContext) -> PinChange:
     del context
     if not isinstance(pin.details, _ShootDetails):
         raise UnsupportedPin(f"{pin.path}:{pin.line}: {pin.where} is not a Flux release")
-    remarks = (_FOR_OLD, *flux_config.refused(pin.details.apis, target))
+    remarks = (_FOR_OLD, *(api.remark for api in pin.details.apis if target >= api.release))
     return PinChange((pin.details.value.replaced(target),), target, remarks)
 
 

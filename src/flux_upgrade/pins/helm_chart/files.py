@@ -41,7 +41,11 @@ def places(files: Sequence[File], tree: Snapshot) -> Iterator[ChartVersionPlace]
             if name.startswith("kustomization.") or each.text_at("kind") == "HelmChartInflationGenerator":
                 yield from _inflated(tree, file, each)
             elif identity(each)[:2] == ("helm.cattle.io", "HelmChart"):
-                yield from _deployed(file, each)
+                # Of k3s, RKE2 and Fleet: docs.k3s.io, "Helm".
+                parent, _, chart = each.text_at("spec", "chart").rpartition("/")
+                source = source_at(parent or each.text_at("spec", "repo"))
+                place = _place(file, each, ("spec", "version"), f"{each.called()}, spec.version", source)
+                yield from [place] if chart == CHART else []
             else:
                 yield from _releases(tree, file, each)
 
@@ -66,13 +70,10 @@ def _dependency_source(repository: str) -> ChartSource:
 
 def _releases(tree: Snapshot, file: File, each: Object) -> Iterator[ChartVersionPlace]:
     """Those of a helmfile, and the templates that they inherit from."""
-    found = [*helmfile.of_chart(file, each, CHART)]
-    repositories = helmfile.repositories(tree, file) if found else {}
-    lock = helmfile.lock(found[0], tree) if found else None  # All of them have the same chart
-    for release in found:
+    for release, address, lock in helmfile.of_chart(file, each, CHART, tree):
         entry = release.entry
         values = [remark for place in each.entries(*entry, "values") for remark in overridden(each, *place)]
-        source, path = _release_source(release, repositories), (*entry, "version")
+        source, path = _release_source(release, address), (*entry, "version")
         yield _place(file, each, path, f"{release.called}, version", source)._replace(
             lock=lock,
             remarks=(*values, *overridden_by_set(each, *entry, "set")),
@@ -80,8 +81,7 @@ def _releases(tree: Snapshot, file: File, each: Object) -> Iterator[ChartVersion
         )
 
 
-def _release_source(release: helmfile.HelmfileRelease, repositories: dict[str, str]) -> ChartSource:
-    address = helmfile.address(release, repositories)
+def _release_source(release: helmfile.HelmfileRelease, address: str) -> ChartSource:
     if address:
         return source_at(address.rpartition("/")[0])
     alias = release.chart.partition("/")[0]
@@ -117,14 +117,6 @@ def _inflated_source(tree: Snapshot, file: File, each: Object, repository: str) 
             f"kustomize uses the chart in the directory {home}/{CHART}", "update the chart in that directory"
         )
     return source_at(repository)
-
-
-def _deployed(file: File, each: Object) -> Iterator[ChartVersionPlace]:
-    """A HelmChart of k3s, RKE2 and Fleet: docs.k3s.io, "Helm"."""
-    parent, _, name = each.text_at("spec", "chart").rpartition("/")
-    if name == CHART:
-        source = source_at(parent or each.text_at("spec", "repo"))
-        yield _place(file, each, ("spec", "version"), f"{each.called()}, spec.version", source)
 
 
 def _place(file: File, each: Object, path: tuple[Step, ...], where: str, source: ChartSource) -> ChartVersionPlace:

@@ -28,21 +28,11 @@ def places(files: Sequence[File], tree: Snapshot) -> Iterator[ChartVersionPlace]
     found: dict[tuple[str, int], ChartVersionPlace] = {}
     for resource in resources(files, Modules(tree)):
         if resource.chart == CHART:
-            place = _place(resource)
-            found.setdefault((place.file.path, place.version.start if place.version else -place.line), place)
+            file, line, where, version = resource.placed()
+            remarks = tuple(_overridden(resource))
+            place = ChartVersionPlace(file, line, where, _source(resource), version, remarks=remarks)
+            found.setdefault((file.path, version.start if version else -line), place)
     yield from found.values()
-
-
-def _place(resource: TerraformResource) -> ChartVersionPlace:
-    version = resource.stated(resource.block.attributes.get("version"), "version")
-    return ChartVersionPlace(
-        version.file if version else resource.file,
-        version.value.line if version else resource.block.line,
-        f"{resource.address}, {version.field if version else 'version'}",
-        _source(resource),
-        version.value if version else None,
-        remarks=tuple(_overridden(resource)),
-    )
 
 
 def _overridden(resource: TerraformResource) -> Iterator[str]:

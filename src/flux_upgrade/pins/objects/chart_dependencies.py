@@ -64,9 +64,3 @@ def dependencies(file: File, chart: str) -> Iterator[Dependency]:
             for entry in each.entries("dependencies"):
                 if each.text_at(*entry, "name") == chart:
                     yield Dependency(file, each, entry)
-
-
-def dependency_of(tree: Snapshot, directory: str, chart: str) -> Dependency | None:
-    """That of the chart in a directory; None if it has none, or there is no chart."""
-    files = filter(None, (tree.at(posixpath.join(directory, name)) for name in LOCKS))
-    return next((found for file in files for found in dependencies(file, chart)), None)

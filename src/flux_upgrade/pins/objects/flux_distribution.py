@@ -13,6 +13,7 @@ from flux_upgrade.pins.context import OperatorRelease
 from flux_upgrade.pins.formats.config_maps import ABSENT, ConfigMaps
 from flux_upgrade.pins.formats.ranges import folder_of, is_nothing
 from flux_upgrade.pins.formats.resource_sets import inputs, made
+from flux_upgrade.pins.objects.chart_place import last
 from flux_upgrade.pins.objects.release_values import Layer, Stated, Unread, ValuesSource, layers
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import Object, Step, dotted, is_variable
@@ -105,8 +106,9 @@ def chart_sources(files: Sequence[File]) -> ChartSources:
             for each in (one for found in file.readable for one in (found, *made(found))):
                 if isinstance(each, Object) and each.text_at("kind") in _SOURCES:
                     kind, name = each.text_at("kind"), each.text_at("metadata", "name")
+                    chart = last(each.text_at("spec", "url" if kind == "OCIRepository" else "chart"))
                     for namespace in (_plain(each.text_at("metadata", "namespace")), "*"):
-                        found.setdefault((kind, name, namespace), set()).add(_chart_of(each))
+                        found.setdefault((kind, name, namespace), set()).add(chart)
     return found
 
 
@@ -122,12 +124,6 @@ def without_other_releases(files: Sequence[File], sources: ChartSources) -> Sequ
 def _plain(namespace: str) -> str:
     """Empty for a variable."""
     return "" if is_variable(namespace) else namespace
-
-
-def _chart_of(source: Object) -> str:
-    """The name of the chart that an OCIRepository or a HelmChart has."""
-    field = "url" if source.text_at("kind") == "OCIRepository" else "chart"
-    return source.text_at("spec", field).rstrip("/").rpartition("/")[2]
 
 
 def of_instance(file: File, each: Object) -> Distribution:
@@ -171,7 +167,10 @@ def _listed(unread: Sequence[Unread]) -> str:
 def combined(owner: str, file: File, line: int, field: str, sources: Sequence[Source]) -> Distribution:
     """What the first of the sources states that states anything."""
     version, artifact, registry = (_stated(sources, "distribution", key) for key in ("version", "artifact", "registry"))
-    folder = _folder(*(_stated(sources, "sync", key) for key in ("kind", "url", "path")))
+    kind, url, path = (_stated(sources, "sync", key) for key in ("kind", "url", "path"))
+    # The path in an artifact or a bucket is not one of the repository.
+    is_git = url is not None and not is_nothing(url.value) and (kind is None or kind.value.text == "GitRepository")
+    folder = folder_of(path.value) if path is not None and is_git else None
     return Distribution(owner, file, line, field, version, artifact, registry, folder)
 
 
@@ -200,14 +199,6 @@ def _filled(stated: Stated | None, maker: Object | None, count: int) -> list[Sta
 
 def _stated(sources: Sequence[Source], *keys: str) -> Stated | None:
     return next((found for source in sources if (found := source.stated(*keys))), None)
-
-
-def _folder(kind: Stated | None, url: Stated | None, path: Stated | None) -> str | None:
-    """The directory of the repository that ``sync`` of a FluxInstance names, as ``Pin.folder``."""
-    # The path in an artifact or a bucket is not one of the repository.
-    if path is None or url is None or is_nothing(url.value) or (kind and kind.value.text != "GitRepository"):
-        return None
-    return folder_of(path.value)
 
 
 def _deepest(each: Object, path: tuple[Step, ...]) -> tuple[Step, ...]:

@@ -63,16 +63,21 @@ def releases(file: File, each: Object) -> Iterator[HelmfileRelease]:
         yield HelmfileRelease(file, each, ("templates", name), chart)
 
 
-def of_chart(file: File, each: Object, chart: str) -> Iterator[HelmfileRelease]:
-    """Those that state the chart themselves; of those that share a version by an anchor, the first."""
+def of_chart(
+    file: File, each: Object, chart: str, tree: Snapshot
+) -> Iterator[tuple[HelmfileRelease, str, Lock | None]]:
+    """Those that state the chart themselves, with its address, and the lock file, which all of them share.
+
+    Of those that share a version by an anchor, the first.
+    """
+    found = [release for release in releases(file, each) if last(each.text_at(*release.entry, "chart")) == chart]
+    known, locked = (_repositories(tree, file), _lock(found[0], tree)) if found else ({}, None)
     seen: set[int] = set()
-    for release in releases(file, each):
-        if last(each.text_at(*release.entry, "chart")) != chart:
-            continue
+    for release in found:
         version = each.at(*release.entry, "version")
         if version is None or version.start not in seen:
             seen.update([version.start] if version else [])
-            yield release
+            yield release, _address(release, known), locked
 
 
 def is_of(release: HelmfileRelease, chart: str) -> bool:
@@ -99,7 +104,7 @@ def doubt(file: File, line: int) -> tuple[str, str]:
     return TEMPLATE if go_templates.is_conditional(file.content, line) else ("", "")
 
 
-def address(release: HelmfileRelease, repositories: dict[str, str]) -> str:
+def _address(release: HelmfileRelease, repositories: dict[str, str]) -> str:
     """Where the chart is: ``oci://…/flux2``, ``https://…/flux2``; empty if its repository is not declared."""
     chart = release.chart.rstrip("/")
     if chart.startswith("oci://"):
@@ -108,7 +113,7 @@ def address(release: HelmfileRelease, repositories: dict[str, str]) -> str:
     return f"{repositories[alias].rstrip('/')}/{below}" if alias in repositories else ""
 
 
-def repositories(tree: Snapshot, file: File) -> dict[str, str]:
+def _repositories(tree: Snapshot, file: File) -> dict[str, str]:
     """Address by name, of all parts of the file and of its bases."""
     parts = [*_parts(file)]
     for each in tuple(parts):
@@ -123,7 +128,7 @@ def repositories(tree: Snapshot, file: File) -> dict[str, str]:
     return found
 
 
-def lock(release: HelmfileRelease, tree: Snapshot) -> Lock | None:
+def _lock(release: HelmfileRelease, tree: Snapshot) -> Lock | None:
     """The lock file of the helmfile, with the versions of the release's chart; None where there is none."""
     path, stated = release.file.path, release.object.text_at("lockFilePath")
     name = path.removesuffix(".gotmpl").removesuffix(".yaml").removesuffix(".yml")

@@ -130,11 +130,6 @@ def releases(repository: str, artifacts: Artifacts) -> tuple[Version, ...]:
     return tuple(sorted(Version(tag) for tag in artifacts.tags(repository) if is_release(tag)))
 
 
-def highest(known: tuple[Version, ...]) -> Version:
-    """Of the releases of Flux in an artifact, of which there is at least one."""
-    return max(known)
-
-
 def lowest_with(repository: str, own: str, target: str, artifacts: Artifacts) -> str:
     """The lowest release above ``own``, a tag, that knows the release ``target`` of Flux.
 

@@ -20,7 +20,7 @@ from flux_upgrade.pins.formats.terraform_module import TerraformBlock, blocks_of
 from flux_upgrade.pins.formats.terraform_values import Modules
 from flux_upgrade.pins.objects.release_values import Stated
 from flux_upgrade.snapshot.file import File
-from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, objects
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step, Value, objects
 
 _FILE = re.compile(r"\$\{path\.module\}/(.+)")
 _WHOLE = re.compile(r"\$\{([^{}]*)\}")
@@ -66,6 +66,13 @@ class TerraformResource(NamedTuple):
         origin, value = self.modules.value(self.file.path, given)
         said = f"{field}, {origin.reference}" if origin.reference else field
         return Stated(self.modules.file(origin.path), value, said)
+
+    def placed(self) -> tuple[File, int, str, Value | None]:
+        """Where a Helm release states the version of its chart, or would: file, line, in words, and the version."""
+        stated = self.stated(self.block.attributes.get("version"), "version")
+        if stated is None:
+            return self.file, self.block.line, f"{self.address}, version", None
+        return stated.file, stated.value.line, f"{self.address}, {stated.field}", stated.value
 
     def manifest(self) -> Iterator[TerraformObject | BrokenDocument]:
         """The Kubernetes objects that it applies, as far as they are written in the file."""

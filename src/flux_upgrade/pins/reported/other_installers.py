@@ -120,7 +120,7 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
                 continue
             try:
                 data = each.data()
-            except Unreadable:
+            except Unreadable:  # No object of Kubernetes has such values, and no installer reads them
                 continue
             for root, value in _roots(data, ()):
                 group, kind = (str(value.get(key, "")) for key in ("apiVersion", "kind"))

@@ -69,7 +69,9 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
 def _pins(file: File, place: TerraformBlock, modules: Modules) -> Iterator[Pin]:
     module = modules.of(file.path)
     others = tuple(each for each in module.same(place) if each.is_override != place.is_override)
-    folder = _folder((place, *others))
+    given = [each.block.attributes["path"] for each in (place, *others) if "path" in each.block.attributes]
+    folders = {folder_of(each) for each in given} or {folder_of(None)}
+    folder = folders.pop() if len(folders) == 1 else None  # None: an override has another one
     registry = place.block.attributes.get("registry")
     pin = unknown_pin(file, NAME, (place.block.line, place.address, ""))._replace(
         state=PinState.FLOATING,
@@ -82,13 +84,6 @@ def _pins(file: File, place: TerraformBlock, modules: Modules) -> Iterator[Pin]:
         yield from _merged(pin, place, others)
     else:
         yield _of_resource(pin, place, modules)
-
-
-def _folder(places: Sequence[TerraformBlock]) -> str | None:
-    """Of a resource, and of what overrides it; None where they differ."""
-    given = [each.block.attributes["path"] for each in places if "path" in each.block.attributes]
-    folders = {folder_of(each) for each in given} or {folder_of(None)}
-    return folders.pop() if len(folders) == 1 else None
 
 
 def _merged(pin: Pin, place: TerraformBlock, others: Sequence[TerraformBlock]) -> Iterator[Pin]:
