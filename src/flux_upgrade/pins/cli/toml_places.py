@@ -98,11 +98,11 @@ def tools(text: str, is_wanted: Callable[[str], object]) -> Iterator[tuple[str, 
     ``is_wanted``: whether a tool of that name is.
     """
     data = parsed(text)
-    yield from _below(data.get("tools"), ("tools",), is_wanted)
-    tasks = data.get("tasks")
-    for name, task in tasks.items() if isinstance(tasks, dict) else ():
-        if isinstance(task, dict):
-            yield from _below(task.get("tools"), ("tasks", name, "tools"), is_wanted)
+    tables: list[tuple[Path, object]] = [(("tools",), data.get("tools"))]
+    tasks = ((name, task) for name, task in _items(data.get("tasks")) if isinstance(task, dict))
+    tables += [(("tasks", name, "tools"), task.get("tools")) for name, task in tasks]
+    for path, table in tables:
+        yield from ((name, _tool(value, (*path, name))) for name, value in _items(table) if is_wanted(name))
 
 
 def locked(content: bytes) -> str | None:
@@ -117,12 +117,6 @@ def locked(content: bytes) -> str | None:
     first = entries[0] if isinstance(entries, list) and len(entries) == 1 else entries
     version = first.get("version") if isinstance(first, dict) else ""
     return tag_of(version) if isinstance(version, str) else ""
-
-
-def _below(found: object, path: Path, is_wanted: Callable[[str], object]) -> Iterator[tuple[str, Tool]]:
-    for name, value in _items(found):
-        if is_wanted(name):
-            yield name, _tool(value, (*path, name))
 
 
 def _items(found: object) -> Iterator[tuple[str, object]]:

@@ -65,7 +65,10 @@ def _pins_in(file: File) -> Iterator[Pin]:
     seen: set[int] = set()
     for each in file.objects:
         if isinstance(each, BrokenDocument):
-            yield from _loose(file, each)
+            reading = unknown("the file is not valid YAML (it may be a template)", "fix the file, or edit the version")
+            for match in _LOOSE.finditer(each.text):
+                line = each.line + each.text.count("\n", 0, match.end())
+                yield cli_pin(NAME, file, Value("", 0, 0, line), f"uses: {match[1]}", reading)
             continue
         for place in steps(each):
             for pin in _of_step(file, place):
@@ -73,13 +76,6 @@ def _pins_in(file: File) -> Iterator[Pin]:
                 if start not in seen:  # a step that an alias repeats is one place
                     seen.add(start)
                     yield pin
-
-
-def _loose(file: File, broken: BrokenDocument) -> Iterator[Pin]:
-    for match in _LOOSE.finditer(broken.text):
-        line = broken.line + broken.text.count("\n", 0, match.start() + len(match[0]))
-        reading = unknown("the file is not valid YAML (it may be a template)", "fix the file, or edit the version")
-        yield cli_pin(NAME, file, Value("", 0, 0, line), f"uses: {match[1]}", reading)
 
 
 def steps(root: Object) -> Iterator[WorkflowStep]:

@@ -49,11 +49,10 @@ def of_patches(file: File, each: Object, kind: str) -> Iterator[Pin]:
 def of_json_patch(file: File, kind: str) -> Iterator[Pin]:
     """Versions in a file that is a JSON patch."""
     for operation in operations(file.content):
-        for place in _PLACES:
-            if touches(operation, place):
-                spot = operation.line, f"JSON patch, {'.'.join(place)}", operation.text
-                yield unknown_pin(file, kind, spot, *_PATCH)
-                break
+        place = next((place for place in _PLACES if touches(operation, place)), None)
+        if place is not None:
+            spot = operation.line, f"JSON patch, {'.'.join(place)}", operation.text
+            yield unknown_pin(file, kind, spot, *_PATCH)
 
 
 def of_merge_patch(file: File, each: Object, kind: str) -> Iterator[Pin]:

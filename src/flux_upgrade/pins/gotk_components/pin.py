@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache, partial
 
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.images import Image, kept_distribution
@@ -41,17 +42,14 @@ class InstallationFinder:
     """Finds the vendored manifests among the files of a tree. Identical files are proved once."""
 
     def __init__(self, regenerator: Regenerator) -> None:
-        self._regenerator = regenerator
-        self._known: dict[tuple[bytes, bool], tuple[str, Proof] | None] = {}
+        self._look = cache(partial(_look, regenerator))
 
     def at(self, path: str, content: bytes) -> Pin | None:
         """The installation that a file is; None where it is none of Flux's manifests."""
         if not may_be(path, content):
             return None
         is_named = _is_named(path)
-        if (content, is_named) not in self._known:
-            self._known[content, is_named] = _look(content, self._regenerator, is_named=is_named)
-        found = self._known[content, is_named]
+        found = self._look(content, is_named=is_named)
         if found is not None:
             return manifest_pin(path, found[0], content, found[1])
         if not is_named or is_placeholder(content):
@@ -111,7 +109,7 @@ def _has_header(content: bytes) -> bool:
     return b"x" in content and content.rfind(b"# Flux ") >= 0 and _HEADER.search(content) is not None
 
 
-def _look(content: bytes, regenerator: Regenerator, *, is_named: bool) -> tuple[str, Proof] | None:
+def _look(regenerator: Regenerator, content: bytes, *, is_named: bool) -> tuple[str, Proof] | None:
     """The kind and the proof; None where the content is no manifest of Flux's."""
     try:
         manifest = parse(content)

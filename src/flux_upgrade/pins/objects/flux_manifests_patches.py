@@ -26,11 +26,10 @@ class Aim(NamedTuple):
     is_theirs: Callable[[Object], bool] = lambda _: False
     """Whether something that is a patch is of them, though its name does not say so."""
 
-    def fits(self, aimed: InlinePatch) -> bool:
-        """Whether a patch is, or may be, for an object of the kind with one of the names."""
-        if not self.names or aimed.target_kind not in (self.kind, f"^{self.kind}$"):
+    def fits(self, kind: str, name: str) -> bool:
+        """Whether a patch with this target is, or may be, for an object of the kind with one of the names."""
+        if not self.names or kind not in (self.kind, f"^{self.kind}$"):
             return False
-        name = aimed.target_name
         # A regular expression may match any: who has to look is a person.
         return not name or name in self.names or _REGULAR.search(name) is not None
 
@@ -48,11 +47,11 @@ def patches(files: Sequence[File], aim: Aim, patch_files: Collection[str]) -> It
     files = [file for file in files if _is_concerned(file.content, aim)]
     targets = list(_targets(files))
     for file in files:
-        if any(path == file.path and aim.fits(aimed) for path, aimed in targets):
+        if any(path == file.path and aim.fits(*target) for path, *target in targets):
             yield from _operations(file, InlinePatch(file.content, 0), aim)
         for each in file.readable:
             is_patch = file.path in patch_files or not each.has(*aim.whole)
-            if is_patch and (aim.is_theirs(each) or aim.fits(_own(each))):
+            if is_patch and (aim.is_theirs(each) or aim.fits(*_own(each))):
                 yield from _merged(file, each, 0, aim)
             yield from _inline(file, each, aim)
             yield from _replacements(file, each, aim)
@@ -68,12 +67,11 @@ def _is_concerned(content: bytes, aim: Aim) -> bool:
 
 def _inline(file: File, each: Object, aim: Aim) -> Iterator[PatchedPlace]:
     for text in inline(each, file.content):
-        if aim.fits(text):
+        if aim.fits(text.target_kind, text.target_name):
             yield from _operations(file, text, aim)
         for inner in readable(text.content):
-            own = _own(inner)
-            aimed = InlinePatch(b"", 0, text.target_kind or own.target_kind, text.target_name or own.target_name)
-            if aim.fits(aimed):
+            kind, name = _own(inner)
+            if aim.fits(text.target_kind or kind, text.target_name or name):
                 yield from _merged(file, inner, text.before, aim)
 
 
@@ -99,12 +97,12 @@ def _operations(file: File, text: InlinePatch, aim: Aim) -> Iterator[PatchedPlac
 
 def _replacements(file: File, each: Object, aim: Aim) -> Iterator[PatchedPlace]:
     for kind, name, path in replaced(each):
-        if aim.fits(InlinePatch(b"", 0, kind, name)) and tuple(path.text.split(".")) in aim.fields:
+        if aim.fits(kind, name) and tuple(path.text.split(".")) in aim.fields:
             yield PatchedPlace(file, path.line, f"replacement in {aim.kind}, {path.text}", "")
 
 
-def _targets(files: Sequence[File]) -> Iterator[tuple[str, InlinePatch]]:
-    """Path of each file with a patch, and what it is for."""
+def _targets(files: Sequence[File]) -> Iterator[tuple[str, str, str]]:
+    """Path of each file with a patch, and the kind and the name of what it is for."""
     for file in files:
         folder = posixpath.dirname(file.path)
         for each in file.readable:
@@ -113,8 +111,8 @@ def _targets(files: Sequence[File]) -> Iterator[tuple[str, InlinePatch]]:
                     kind, name = (each.text_at(*entry, "target", key) for key in ("kind", "name"))
                     path = each.text_at(*entry, "path")
                     if path:
-                        yield joined(folder, path), InlinePatch(b"", 0, kind, name)
+                        yield joined(folder, path), kind, name
 
 
-def _own(each: Object) -> InlinePatch:
-    return InlinePatch(b"", 0, each.text_at("kind"), each.text_at("metadata", "name"))
+def _own(each: Object) -> tuple[str, str]:
+    return each.text_at("kind"), each.text_at("metadata", "name")

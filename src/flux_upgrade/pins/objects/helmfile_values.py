@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 from flux_upgrade.model.patterns import fits
 from flux_upgrade.pins.formats import go_templates
+from flux_upgrade.pins.formats.config_maps import ABSENT, TEMPLATE
 from flux_upgrade.pins.objects.flux_distribution import VALUES, Distribution, Source, combined
 from flux_upgrade.pins.objects.helmfile import HelmfileRelease
-from flux_upgrade.pins.objects.release_values import Stated, ValuesSource
+from flux_upgrade.pins.objects.release_values import TOO_MANY, Stated, ValuesSource
 from flux_upgrade.snapshot.kustomize_files import joined
 from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, Step
@@ -31,9 +32,7 @@ _MOST_NAMES = 50  # Templated names of a document of a helmfile that are looked 
 _MOST_FOUND = 1_000  # Distributions of a document of a helmfile whose values are looked at
 _LONGEST = 1_000  # Characters of a name of a file
 _FLAGS = ("setString", "set")  # What goes before the other first
-_ABSENT = "which is not in this repository"
-_TEMPLATE = "which is a template"
-_TOO_MANY = "which are too many to read"
+_NAMES = "files with templated names"
 
 
 class _Set(NamedTuple):
@@ -72,14 +71,18 @@ class HelmfileValues:
 
     def distributions(self, release: HelmfileRelease) -> Iterator[Distribution]:
         """One for each file that a templated name, like ``values/{{ .Environment.Name }}.yaml``, may match."""
-        layers = [*self._layers(release)] if self._left else [_unread("values of the release", _TOO_MANY)]
+        layers = [*self._layers(release)] if self._left else [_unread("values of the release", TOO_MANY)]
         several = next((layer for layer in layers if len(layer) > 1), None)
         if several is not None and len(several) > self._left:
-            layers[layers.index(several)] = _unread("files with templated names", _TOO_MANY)
+            layers[layers.index(several)] = _unread(_NAMES, TOO_MANY)
             several = None
         for choice in several or [_Read()]:
             self._left = max(self._left - 1, 0)
-            read_ones = [choice if layer is several else _first(layer) for layer in layers]
+            # Only the first layer distinguishes several files: of another, what they state is open.
+            read_ones = [
+                choice if layer is several else layer[0] if len(layer) == 1 else _unread(_NAMES, TEMPLATE)[0]
+                for layer in layers
+            ]
             sources = [source for each in read_ones for source in each.sources]
             unread = dict.fromkeys([*(found for each in read_ones for found in each.unread), *_elsewhere(release)])
             each, entry = release.object, release.entry
@@ -87,7 +90,7 @@ class HelmfileValues:
             yield found._replace(
                 of_chart=True,
                 unread=", and ".join(f"{name}, {why}" for name, why in unread),
-                is_rendered=any(why == _TEMPLATE for _, why in unread),
+                is_rendered=any(why == TEMPLATE for _, why in unread),
             )
 
     def _layers(self, release: HelmfileRelease) -> Iterator[list[_Read]]:
@@ -101,7 +104,7 @@ class HelmfileValues:
             for index in range(count - 1, count - 1 - looked_at, -1):
                 yield self._layer(release, above, (*above, "values", index))
         if is_cut:
-            yield _unread(f"the values before the last {_MOST}", _TOO_MANY)
+            yield _unread(f"the values before the last {_MOST}", TOO_MANY)
 
     def _set(self, each: Object, above: tuple[Step, ...], flag: str) -> dict[str, int]:
         place = each.identity(*above, flag)
@@ -119,7 +122,7 @@ class HelmfileValues:
         if place not in self._templates:
             self._templates[place] = "{{" in inline.text
         is_open = self._templates[place] and source.stated(*_VERSION) is None
-        return [_Read((source,), (("values of the release", _TEMPLATE),) if is_open else ())]
+        return [_Read((source,), (("values of the release", TEMPLATE),) if is_open else ())]
 
     def _named(self, release: HelmfileRelease, text: str) -> list[_Read]:
         """The files of values that a name matches: one, as a rule."""
@@ -130,12 +133,12 @@ class HelmfileValues:
         name = _RELEASE.sub(lambda match: known[match[1]] or match[0], text)
         path = joined(posixpath.dirname(release.file.path), _ACTION.sub("\0", name))
         if not _ACTION.sub("", name).strip():
-            return _unread("values of the release", _TEMPLATE)
+            return _unread("values of the release", TEMPLATE)
         if "\0" not in path:
             return [self._file(path, text)]
         if path not in self._matching:
             if len(self._matching) >= _MOST_NAMES:
-                return _unread("files with templated names", _TOO_MANY)
+                return _unread(_NAMES, TOO_MANY)
             self._matching[path] = self._of_pattern(path, text)
         return self._matching[path]
 
@@ -143,33 +146,26 @@ class HelmfileValues:
         pattern = "[^/]+".join(map(re.escape, path.split("\0")))
         matching = [each for each in self._tree.named((path.rpartition("\0")[2],)) if fits(pattern, each)]
         if not matching:
-            return _unread(text, _ABSENT)
+            return _unread(text, ABSENT)
         if len(matching) > _MOST_FILES:
-            return _unread(f"the {len(matching)} files {text}", _TOO_MANY)
+            return _unread(f"the {len(matching)} files {text}", TOO_MANY)
         return [each for each in (self._file(found, found) for found in matching) if _says(each)] or [_Read()]
 
     def _read_file(self, path: str, text: str) -> _Read:
         file = self._tree.at(path)
         if file is None:
-            return _Read((), ((text, _ABSENT),))
+            return _Read((), ((text, ABSENT),))
         values, is_template = go_templates.objects(file.content), go_templates.is_template(file.content)
         if len(values) != 1 or isinstance(values[0], BrokenDocument):
-            why = _TEMPLATE if is_template else "which is not one document of YAML"
+            why = TEMPLATE if is_template else "which is not one document of YAML"
             return _Read((), ((path, why),) if file.content.strip() else ())
         source = ValuesSource(file, values[0], VALUES)
         is_open = is_template and source.stated(*_VERSION) is None
-        return _Read((source,), ((path, _TEMPLATE),) if is_open else ())
+        return _Read((source,), ((path, TEMPLATE),) if is_open else ())
 
 
 def _unread(name: str, why: str) -> list[_Read]:
     return [_Read((), ((name, why),))]
-
-
-def _first(layer: list[_Read]) -> _Read:
-    """Only the first layer distinguishes several files: of another, what they state is open."""
-    if len(layer) == 1:
-        return layer[0]
-    return _Read((), (("files with templated names", _TEMPLATE),))
 
 
 def _elsewhere(release: HelmfileRelease) -> Iterator[tuple[str, str]]:
@@ -181,9 +177,9 @@ def _elsewhere(release: HelmfileRelease) -> Iterator[tuple[str, str]]:
         if not each.has("templates", template):
             yield f"the template {template}", "which is in another file"
     if release.skipped:
-        yield f"the templates before the last {len(release.inherited)}", _TOO_MANY
+        yield f"the templates before the last {len(release.inherited)}", TOO_MANY
     if each.has(*entry, "<<"):
-        yield "the anchor that the release merges", _TEMPLATE
+        yield "the anchor that the release merges", TEMPLATE
 
 
 def _says(found: _Read) -> bool:

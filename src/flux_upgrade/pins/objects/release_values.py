@@ -17,7 +17,7 @@ from flux_upgrade.snapshot.yaml_places import Object, Step, Value, dotted, is_va
 
 _MOST_ROOTS = 100  # Kustomizations that apply the same HelmRelease
 _MOST_VALUES = 20  # Items of `valuesFrom`, and of `valuesFiles`, that are looked at: the last ones
-_TOO_MANY = "which are too many to read"
+TOO_MANY = "which are too many to read"
 _ITSELF = ("spec", "values")
 
 
@@ -117,7 +117,7 @@ def _of_references(file: File, each: Object, config_maps: ConfigMaps, root: str 
         is_whole = target and not target.startswith(f"{below}.")
         yield Unread(f"{kind} {name}", f"whose text is put at {target}") if is_whole else layer
     if count > _MOST_VALUES:
-        yield Unread(f"the values before the last {_MOST_VALUES}", _TOO_MANY)
+        yield Unread(f"the values before the last {_MOST_VALUES}", TOO_MANY)
 
 
 def _layer(held: Held, called: str, key: str, target: str) -> Layer:
@@ -151,7 +151,7 @@ def _of_chart(each: Object, tree: Snapshot) -> Iterator[Layer]:
         elif found.reason != ABSENT or not may_be_missing:
             yield found._replace(name=path or "a file of values")
     if len(named) > _MOST_VALUES:
-        yield Unread(f"the files before the last {_MOST_VALUES}", _TOO_MANY)
+        yield Unread(f"the files before the last {_MOST_VALUES}", TOO_MANY)
 
 
 def _last(names: Sequence[str]) -> Sequence[str]:
