@@ -121,9 +121,9 @@ class CountingTree(MemoryTree):
 
     walks = 0
 
-    def candidates(self) -> Iterator[str]:
+    def candidates(self, folder: str = "") -> Iterator[str]:
         self.walks += 1
-        return super().candidates()
+        return super().candidates(folder)
 
     def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
         self.walks += 1

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from flux_upgrade.bootstrap import kustomization, sync
 from flux_upgrade.bootstrap.components import FlagChange, ManifestPlan, RenderedComponents
 from flux_upgrade.bootstrap.options import COMPONENTS_FILE, KUSTOMIZATION_FILE, SYNC_FILE, BootstrapOptions
-from flux_upgrade.manifests.documents import Document, parse
 from flux_upgrade.model.errors import AlreadyBootstrapped, EditConflict, Unreadable
-from flux_upgrade.model.kubernetes_objects import KUSTOMIZATION
 from flux_upgrade.model.text import is_below, repository_path
 from flux_upgrade.pins.gotk_components.pin import is_placeholder
 from flux_upgrade.snapshot.snapshot import Snapshot
+from flux_upgrade.snapshot.yaml_places import Object
 
 _NAMES = (COMPONENTS_FILE, SYNC_FILE, KUSTOMIZATION_FILE)
 
@@ -102,16 +101,11 @@ def _sync(wanted: sync.Sync, path: str, content: bytes | None) -> tuple[bytes, t
 
 def root_syncs(tree: Snapshot) -> tuple[RootSync, ...]:
     """Every Flux of the repository, in the order of the files."""
-    found = []
-    for path in tree.candidates():
-        # What cannot be read is a template, or a broken file: nobody's Flux.
-        with suppress(Unreadable):
-            content = tree.read(path)
-            for each in parse(content).documents if KUSTOMIZATION.group.encode() in content else ():
-                if _is_root(each):
-                    target = str(each.data["spec"].get("path") or "")
-                    found.append(RootSync(path, target, each.key.name))
-    return tuple(found)
+    return tuple(
+        RootSync(file.path, each.text_at("spec", "path"), each.text_at("metadata", "name"))
+        for file, each in tree.flux_kustomizations
+        if _is_root(each)
+    )
 
 
 def _refuse_others(options: BootstrapOptions, own: str, roots: Iterable[RootSync], tree: Snapshot) -> None:
@@ -129,7 +123,7 @@ def _refuse_others(options: BootstrapOptions, own: str, roots: Iterable[RootSync
             continue
         outer = theirs if is_below(ours, theirs) else ours
         is_nested = is_below(ours, theirs) or is_below(theirs, ours)
-        if is_nested and not kustomization.is_in(tree, outer):
+        if is_nested and outer not in tree.kustomization_folders:
             raise AlreadyBootstrapped(
                 f'the paths "{options.sync_path}" and "{root.target}" ({root.path}) overlap: one cluster would apply '
                 "the other's manifests",
@@ -137,17 +131,12 @@ def _refuse_others(options: BootstrapOptions, own: str, roots: Iterable[RootSync
             )
 
 
-def _is_root(document: Document) -> bool:
+def _is_root(each: Object) -> bool:
     """``flux bootstrap`` gives all of it one name, that of the namespace."""
-    key = document.key
-    if (key.group, key.kind) != KUSTOMIZATION or key.name != key.namespace:
-        return False
-    match document.data.get("spec"):
-        case {"kubeConfig": _}:  # what another cluster is to have is not reconciled by this one
-            return False
-        case {"sourceRef": {"kind": "GitRepository", "name": name}}:
-            return bool(name == key.name)
-    return False
+    names = {each.text_at(*path, "name") for path in (("metadata",), ("spec", "sourceRef"))}
+    # What another cluster is to have is not reconciled by this one.
+    is_here = each.text_at("spec", "sourceRef", "kind") == "GitRepository" and not each.has("spec", "kubeConfig")
+    return is_here and names == {each.text_at("metadata", "namespace")} and "" not in names
 
 
 @contextmanager

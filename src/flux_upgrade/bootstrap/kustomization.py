@@ -54,12 +54,6 @@ def render_kustomization(tree: Snapshot, folder: str, ours: Iterable[str]) -> by
     return (f"{_HEAD}\n" + "".join(line("- ", name) for name in names)).encode()
 
 
-def is_in(tree: Snapshot, folder: str) -> bool:
-    """Whether a folder has one, which says what of it is applied. ``folder``: empty for the root."""
-    inside = f"{folder}/" if folder else ""
-    return any(path in {inside + name for name in NAMES} for path in tree.named(NAMES))
-
-
 def unlisted(content: bytes, names: Iterable[str]) -> tuple[str, ...]:
     """Which of ``names`` the user's own file does not list. Raises Unreadable."""
     data = _read(content.decode("utf-8", "replace"))

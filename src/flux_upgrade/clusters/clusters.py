@@ -13,11 +13,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import is_below, repository_path
 from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.pins.registry import ALSO, PIN_KINDS
-from flux_upgrade.snapshot.yaml_places import is_variable, readable
+from flux_upgrade.snapshot.yaml_places import is_variable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ TOOLS = "flux-cli"  # The name of a set of CLI pins that is of no single cluster
 WORKFLOWS = ".github/workflows/"  # The folder of GitHub's workflows, which not every token may change
 _HIDDEN = re.compile(r"(?:^|/)\.[^/].*")
 _FILE = "gotk-components.yaml"
-_GROUP = "kustomize.toolkit.fluxcd.io/"
 _NAMESPACE = "flux-system"  # Also how `flux bootstrap` and the flux-operator name the source that is this repository
 _BOOTSTRAP = "gotk-sync.yaml"
 OF_CLUSTERS = (Role.INSTALLS, Role.OPERATOR)  # Roles of what a cluster moves together
@@ -254,7 +252,13 @@ def _served(member: Member, installing: Sequence[_Key]) -> tuple[_Key, ...]:
 
 def _flux_kustomizations(tree: Snapshot) -> tuple[_FluxKustomization, ...]:
     """In the order of the files. A path that is a variable, or of another source, is left out."""
-    found = [each for path in tree.candidates() for each in _syncs_in(tree, path)]
+    found = [
+        (each.text_at("spec", "sourceRef", "name"), _FluxKustomization(file.path, repository_path(target), is_remote))
+        for file, each in tree.flux_kustomizations
+        for target, is_remote in [(each.text_at("spec", "path"), each.has("spec", "kubeConfig"))]
+        # What an OCIRepository or a Bucket holds is laid out by whoever fills it.
+        if each.text_at("spec", "sourceRef", "kind") == "GitRepository" and not is_variable(target)
+    ]
     # `flux bootstrap` wrote it, or it reconciles itself: then its source can only be this repository.
     ours = {
         source
@@ -263,22 +267,3 @@ def _flux_kustomizations(tree: Snapshot) -> tuple[_FluxKustomization, ...]:
     }
     # Other repositories are laid out by others, and many Kustomizations take such a one from its root.
     return tuple(sync for source, sync in found if sync.target or source in ours | {_NAMESPACE})
-
-
-def _syncs_in(tree: Snapshot, path: str) -> Iterator[tuple[str, _FluxKustomization]]:
-    """With the name of the GitRepository."""
-    try:
-        content = tree.read(path)
-    except Unreadable:
-        return
-    if _GROUP.encode() not in content:
-        return
-    for each in readable(content):
-        if each.text_at("kind") != "Kustomization" or not each.text_at("apiVersion").startswith(_GROUP):
-            continue
-        target = each.text_at("spec", "path")
-        # What an OCIRepository or a Bucket holds is laid out by whoever fills it.
-        if each.text_at("spec", "sourceRef", "kind") == "GitRepository" and not is_variable(target):
-            folder = repository_path(target)
-            is_remote = each.has("spec", "kubeConfig")
-            yield each.text_at("spec", "sourceRef", "name"), _FluxKustomization(path, folder, is_remote)

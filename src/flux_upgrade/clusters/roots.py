@@ -14,8 +14,9 @@ from flux_upgrade.clusters.graph.walk import Root, normalized
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import is_below, repository_path
 from flux_upgrade.pins.pin import Pin, Role
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.snapshot import Snapshot
-from flux_upgrade.snapshot.yaml_places import is_variable, readable
+from flux_upgrade.snapshot.yaml_places import Object, is_variable, readable
 
 _SYNC = "gotk-sync.yaml"  # What `flux bootstrap` writes
 _BY_BOOTSTRAP = SourceKey("GitRepository", "flux-system", "flux-system")  # As the flux-operator names it, too
@@ -81,49 +82,41 @@ def _of_artifact(pin: Pin, place: str, pushed: PushedArtifacts) -> Iterator[Root
 
 def _beside(folder: str, tree: Snapshot, pushed: PushedArtifacts) -> list[Root]:
     """What the Kustomizations beside a manifest say: that of ``flux bootstrap``, or one that reads its own file."""
-    syncs = [(path, of) for path in _yaml_in(folder, tree) for of in _kustomizations(path, tree)]
-    by_bootstrap = [each for each in syncs if posixpath.basename(each[0]) == _SYNC]
-    by_itself = [each for each in syncs if is_below(each[0], each[1].folder) and each[1].folder != folder]
+    beside = (each for each in tree.flux_kustomizations if posixpath.dirname(each[0].path) == folder)
+    syncs = [(file, of) for file, each in beside if (of := _read(file, each)) is not None]
+    by_bootstrap = [each for each in syncs if posixpath.basename(each[0].path) == _SYNC]
+    by_itself = [each for each in syncs if is_below(each[0].path, each[1].folder) and each[1].folder != folder]
     # People add Kustomizations to gotk-sync.yaml: that of `flux bootstrap` reads the file that it stands in.
     both = [each for each in by_bootstrap if each in by_itself]
     roots = []
-    for path, of in (both or by_bootstrap or by_itself)[:1]:
-        base = next(_bases(path, of.source, tree, pushed), None)
+    for file, of in (both or by_bootstrap or by_itself)[:1]:
+        base = next(_bases(file, of.source, pushed), None)
         # Nothing here pushes the artifact: its root is that of the repository if the sync is where it reads itself.
-        if base is None and of.source.kind == ARTIFACT and not is_below(path, of.folder):
+        if base is None and of.source.kind == ARTIFACT and not is_below(file.path, of.folder):
             continue
-        roots.append(Root(repository_path(posixpath.join(base or "", of.folder)), of.source, path, base or ""))
+        roots.append(Root(repository_path(posixpath.join(base or "", of.folder)), of.source, file.path, base or ""))
     return roots
 
 
-def _bases(path: str, key: SourceKey, tree: Snapshot, pushed: PushedArtifacts) -> Iterator[str]:
+def _bases(file: File, key: SourceKey, pushed: PushedArtifacts) -> Iterator[str]:
     """The directory that a source in a file contains, if it is an artifact of this repository."""
     if key.kind != ARTIFACT:
         return
-    with suppress(Unreadable):
-        for each in readable(tree.read(path)):
+    with suppress(Unreadable):  # the source may follow: then nothing here is known to push it
+        for each in file.readable:
             data = each.data()
             source = source_of(data if isinstance(data, dict) else {})
             if source is not None and source.key == key and (base := pushed.folder_of(key, source.url)) is not None:
                 yield base
 
 
-def _yaml_in(folder: str, tree: Snapshot) -> Iterator[str]:
-    return (path for path in tree.candidates() if posixpath.dirname(path) == folder)
-
-
-def _kustomizations(path: str, tree: Snapshot) -> Iterator[FluxKustomization]:
-    try:
-        content = tree.read(path)
-    except Unreadable:
-        return
-    if b"kustomize.toolkit.fluxcd.io/" not in content or b"CustomResourceDefinition" in content:
-        return
-    for each in readable(content):
-        try:
-            data = each.data()
-        except Unreadable:
-            continue
+def _read(file: File, each: Object) -> FluxKustomization | None:
+    """What a Kustomization says of the root of its own cluster; None: nothing."""
+    if b"CustomResourceDefinition" in file.content:
+        return None
+    with suppress(Unreadable):  # a template, or a value that Flux rejects
+        data = each.data()
         of = kustomization_of(data if isinstance(data, dict) else {})
         if of is not None and not is_variable(of.path) and not of.is_remote and of.source.kind:
-            yield of
+            return of
+    return None

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.config.config import Config, Group, match
-from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.markdown import visible
 from flux_upgrade.model.text import first_few
 from flux_upgrade.pins.discover import may_pin
@@ -97,10 +96,7 @@ def _used(config: Config, names: set[str], tree: Snapshot, *, is_all: bool) -> I
         group = config.group_of(path)
         if group is None or group.name not in names or config.is_ignored(path):
             continue
-        try:
-            content = tree.read(path)
-        except Unreadable:
-            continue
+        content = tree.content(path) or b""
         if any(mark in content for mark in _ARTIFACTS) or (not is_all and may_pin(path, content)):
             yield group.name
 

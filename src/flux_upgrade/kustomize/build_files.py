@@ -19,7 +19,6 @@ import yaml
 from flux_upgrade.kustomize import kustomization
 from flux_upgrade.kustomize.errors import CannotTell
 from flux_upgrade.kustomize.kustomization import MOST_ENTRIES, TAKES_IN, Kustomization, is_remote
-from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded
 from flux_upgrade.snapshot.kustomize_files import NAMES
 from flux_upgrade.snapshot.snapshot import Snapshot
@@ -75,11 +74,10 @@ class _Taken(NamedTuple):
 
 
 def _add(tree: Snapshot, files: dict[str, bytes], path: str) -> bool:
-    try:
-        files[path] = tree.read(path)
-    except Unreadable:
-        return False
-    return True
+    content = tree.content(path)
+    if content is not None:
+        files[path] = content
+    return content is not None
 
 
 def _require_buildable(of: Kustomization) -> None:

@@ -14,7 +14,7 @@ from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded, joined_path
 from flux_upgrade.snapshot.kustomize_files import NAMES, is_kustomization
-from flux_upgrade.snapshot.yaml_places import Object, objects
+from flux_upgrade.snapshot.yaml_places import Object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,16 +153,11 @@ class Kustomization:
 
 def read(tree: Snapshot, folder: str) -> Kustomization | None:
     """The kustomization of a folder; None: there is none, or none that can be read."""
-    for name in NAMES:
-        path = posixpath.join(folder, name)
-        try:
-            content = tree.read(path)
-        except Unreadable:
-            continue
-        each = next(iter(objects(content)), None)
-        is_one = isinstance(each, Object) and is_kustomization(path, each)
-        return Kustomization(path, content, each, tree) if isinstance(each, Object) and is_one else None
-    return None
+    file = next(filter(None, (tree.at(posixpath.join(folder, name)) for name in NAMES)), None)
+    first = next(iter(file.objects), None) if file is not None else None
+    if file is None or not isinstance(first, Object) or not is_kustomization(file.path, first):
+        return None
+    return Kustomization(file.path, file.content, first, tree)
 
 
 def entries_in(data: Mapping[str, Any], name: str) -> Sequence[Any]:

@@ -37,6 +37,11 @@ class File:
         """The ``objects`` that can be read."""
         return (each for each in self.objects if isinstance(each, Object))
 
+    def readable_with(self, text: str) -> Iterator[Object]:
+        """The readable objects of the documents that contain ``text``; the others are not parsed."""
+        documents = (each for each in yaml_places.documents_of(self.content) if text in each.text)
+        return (each for document in documents for each in yaml_places.objects_of(document) if isinstance(each, Object))
+
 
 def _reason(document: BrokenDocument) -> Unread:
     if document.is_rest:

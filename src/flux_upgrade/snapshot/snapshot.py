@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import posixpath
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
 from flux_upgrade.model.errors import Unread, Unreadable
 from flux_upgrade.model.files import FilesInMemory, FileSource, Listing
+from flux_upgrade.model.kubernetes_objects import KUSTOMIZATION
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import NAMES, is_kustomization, patches_in
@@ -59,9 +61,15 @@ class Snapshot:
         """Whether it has all files of the repository."""
         return self.repository is self and not self.location.is_sparse
 
-    def candidates(self) -> Iterator[str]:
-        """Paths of the YAML files, sorted. A directory that cannot be listed is one: reading it says why."""
-        return iter(self._listing.candidates)
+    def candidates(self, folder: str = "") -> Iterator[str]:
+        """Paths of the YAML files in a folder and below it, sorted.
+
+        A directory that cannot be listed is one: reading it says why.
+        """
+        paths = self._listing.candidates
+        if folder:
+            paths = paths[bisect_left(paths, f"{folder}/") : bisect_left(paths, f"{folder}0")]  # "0" follows "/"
+        return iter(paths)
 
     def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
         """Paths of the files of any size and content whose names end with one of ``suffixes``, sorted."""
@@ -125,6 +133,25 @@ class Snapshot:
         for file in filter(None, map(self.at, self.named(NAMES))):
             if mark in file.content:
                 yield from ((file, each) for each in file.readable if is_kustomization(file.path, each))
+
+    @cached_property
+    def flux_kustomizations(self) -> tuple[tuple[File, Object], ...]:
+        """All Kustomizations of kustomize-controller, each with its file, in the order of the paths."""
+        group = f"{KUSTOMIZATION.group}/"
+        files = (
+            file for file in map(self.at, self.candidates()) if file is not None and group.encode() in file.content
+        )
+        return tuple(
+            (file, each)
+            for file in files
+            for each in file.readable_with(group)
+            if each.text_at("kind") == KUSTOMIZATION.name and each.text_at("apiVersion").startswith(group)
+        )
+
+    @cached_property
+    def kustomization_folders(self) -> frozenset[str]:
+        """Folders with a ``kustomization.yaml``, whatever is in it."""
+        return frozenset(folder for folder, name in map(posixpath.split, self.named(NAMES)) if name in NAMES)
 
     @cached_property
     def patch_files(self) -> frozenset[str]:

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cached_property
 
 from flux_upgrade.config.config import match
-from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded, is_below
-from flux_upgrade.snapshot.kustomize_files import NAMES
 from flux_upgrade.snapshot.snapshot import Snapshot
 
 # sourceignore.ExcludeVCS, ExcludeExt, ExcludeCI and ExcludeExtra of github.com/fluxcd/pkg/sourceignore.
@@ -38,25 +35,11 @@ class ArtifactFiles:
 
     def yaml_below(self, folder: str, ignore: str | None = None) -> Iterator[str]:
         """Paths of the YAML files in a folder and below it. ``ignore``: ``spec.ignore`` of the source."""
-        for path in _below(self.yaml, folder):
-            if not self._is_left_out(path, ignore):
-                yield path
-
-    def kustomizations_below(self, folder: str) -> frozenset[str]:
-        """The folders below it that have a ``kustomization.yaml``."""
-        return frozenset(posixpath.dirname(path) for path in _below(self._kustomizations, folder))
+        return (path for path in self.tree.candidates(folder) if not self._is_left_out(path, ignore))
 
     def has(self, folder: str) -> bool:
         """Whether there is a YAML file in a folder or below it."""
-        return bool(_below(self.yaml, folder))
-
-    @cached_property
-    def yaml(self) -> list[str]:
-        return list(self.tree.candidates())
-
-    @cached_property
-    def _kustomizations(self) -> list[str]:
-        return [path for path in self.tree.named(NAMES) if posixpath.basename(path) in NAMES]
+        return next(self.tree.candidates(folder), None) is not None
 
     def _is_left_out(self, path: str, ignore: str | None) -> bool:
         if ignore is None and not self._own and not _MAY_BE_LEFT_OUT.search(path):
@@ -70,18 +53,5 @@ class ArtifactFiles:
     @cached_property
     def _own(self) -> dict[str, tuple[str, ...]]:
         """Folder → the patterns of its ``.sourceignore``."""
-        found: dict[str, tuple[str, ...]] = {}
-        for path in self.tree.named((_NAME,)):
-            try:
-                lines = decoded(self.tree.read(path)).splitlines()
-            except Unreadable:
-                continue
-            found[posixpath.dirname(path)] = tuple(lines)
-        return found
-
-
-def _below(paths: list[str], folder: str) -> list[str]:
-    """Those of sorted paths that are in a folder."""
-    if not folder:
-        return paths
-    return paths[bisect_left(paths, f"{folder}/") : bisect_left(paths, f"{folder}0")]  # "0" follows "/"
+        files = filter(None, map(self.tree.at, self.tree.named((_NAME,))))
+        return {posixpath.dirname(file.path): tuple(decoded(file.content).splitlines()) for file in files}

@@ -24,6 +24,7 @@ from flux_upgrade.kustomize.kustomization import Kustomization
 from flux_upgrade.kustomize.steps import FaultyEntry, steps
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import repository_path
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import Object, documents_of, objects_of, readable
 
@@ -99,10 +100,10 @@ class Builds:
 
     def _generated(self, folder: str, ignore: str | None) -> Build:
         """What kustomize-controller makes of a folder without a kustomization."""
-        found, whole = [], self._files.kustomizations_below(folder)
+        found: list[Build] = []
         taken: set[str] = set()
         for path in self._files.yaml_below(folder, ignore):
-            above = _outermost(path, folder, whole)
+            above = _outermost(path, folder, self._tree.kustomization_folders)
             if above is None:
                 found.append(self._file(path))
             elif above not in taken:
@@ -154,12 +155,9 @@ class Builds:
     def _file(self, path: str) -> Build:
         """A file's objects that may lead on; no files where there is none."""
         if path not in self._read:
-            try:
-                content = self._tree.read(path)
-                items = _items(path, content) if may_lead(content) else ()
-                self._read[path] = Build(frozenset([path]), items)
-            except Unreadable:
-                self._read[path] = Build()
+            file = self._tree.at(path)
+            items = _items(file) if file is not None and may_lead(file.content) else ()
+            self._read[path] = Build() if file is None else Build(frozenset([path]), items)
         return self._read[path]
 
     def _named(self, of: Kustomization) -> Build:
@@ -178,10 +176,10 @@ class Builds:
         return build.plus(Build(items=tuple(_generated_maps(of))))
 
 
-def _items(path: str, content: bytes) -> Items:
+def _items(file: File) -> Items:
     """Only the documents of kinds that lead on are parsed: most of a repository is something else."""
     found: list[Item] = []
-    for document in documents_of(content):
+    for document in documents_of(file.content):
         kind = _KIND.search(document.text)
         if kind is not None and (
             kind[1] not in KINDS or (kind[1] == "HelmRelease" and not _names_source(document.text))
@@ -189,9 +187,9 @@ def _items(path: str, content: bytes) -> Items:
             continue
         for each in objects_of(document):
             if isinstance(each, Object):
-                with suppress(Unreadable):
+                with suppress(Unreadable):  # what has no plain values is no object: kustomize says so
                     data = each.data()
-                    found.append(PlacedItem((id_of(data),), held(data), path=path, line=each.line))
+                    found.append(PlacedItem((id_of(data),), held(data), path=file.path, line=each.line))
     return tuple(found)
 
 

@@ -11,7 +11,6 @@ from flux_upgrade.clusters.graph.builds import Builds
 from flux_upgrade.clusters.graph.flux_objects import is_of_flux
 from flux_upgrade.clusters.graph.pushed import PushedArtifacts
 from flux_upgrade.clusters.graph.walk import ClusterReads, Root, Walk, normalized
-from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import is_below
 from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
 from flux_upgrade.snapshot.snapshot import Snapshot
@@ -28,11 +27,11 @@ class ClusterGraph:
         self, tree: Snapshot, roots: Mapping[str, Sequence[Root]], urls: Iterable[str] = (), *, is_all: bool = True
     ) -> None:
         self._is_all = is_all
-        self._tree, self._files = tree, ArtifactFiles(tree)
-        builds, here = Builds(self._files), frozenset(map(normalized, urls))
+        self._tree, files = tree, ArtifactFiles(tree)
+        builds, here = Builds(files), frozenset(map(normalized, urls))
         pushed = PushedArtifacts(tree, here)
         self.clusters: tuple[ClusterReads, ...] = tuple(
-            Walk(self._files, builds, here, pushed).reads(name, found) if found else ClusterReads(name)
+            Walk(files, builds, here, pushed).reads(name, found) if found else ClusterReads(name)
             for name, found in roots.items()
         )
 
@@ -43,7 +42,8 @@ class ClusterGraph:
     @cached_property
     def unread(self) -> tuple[str, ...]:
         """YAML files that name an API of Flux and that no cluster reads; none where a cluster may read everything."""
-        return tuple(filter(self._is_of_flux, self.not_read(self._files.yaml)))
+        files = filter(None, map(self._tree.at, self.not_read(self._tree.candidates())))
+        return tuple(file.path for file in files if is_of_flux(file.content))
 
     def not_read(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Those of some files that no cluster reads; none where a cluster may read everything.
@@ -74,9 +74,3 @@ class ClusterGraph:
                 folder, above = above, posixpath.dirname(above)
             found[f"/{folder}/"] = None
         return list(found)
-
-    def _is_of_flux(self, path: str) -> bool:
-        try:
-            return is_of_flux(self._tree.read(path))
-        except Unreadable:
-            return False

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 
 from flux_upgrade.clusters.graph.flux_objects import SourceKey
-from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded, repository_path
 from flux_upgrade.snapshot.snapshot import Snapshot
 
@@ -43,13 +42,8 @@ class PushedArtifacts:
     def _folders(self) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
         for path in self._tree.named(_ENDS):
-            if not _FILES.fullmatch(path):
-                continue
-            try:
-                text = decoded(self._tree.read(path))
-            except Unreadable:
-                continue
-            for url, folder in self._pushes(text):
+            content = self._tree.content(path) if _FILES.fullmatch(path) else None
+            for url, folder in self._pushes(decoded(content or b"")):
                 found.setdefault(url, set()).add(folder)
         return found
 

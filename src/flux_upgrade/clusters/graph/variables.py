@@ -15,16 +15,16 @@ from flux_upgrade.clusters.graph.flux_objects import mapping
 from flux_upgrade.clusters.graph.walk import ClusterReads, Reconciliation
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.files import YAML
 from flux_upgrade.model.text import decoded
 from flux_upgrade.snapshot.kustomize_files import NAMES
 from flux_upgrade.snapshot.passages import Passage
 from flux_upgrade.snapshot.snapshot import Snapshot
-from flux_upgrade.snapshot.yaml_places import Object, YamlDocument, documents_of, readable
+from flux_upgrade.snapshot.yaml_places import Object, YamlDocument, documents_of
 
 # With a default: ${NAME:-x}, ${NAME:=x}, ${NAME-x}, ${NAME=x}. $${NAME} is written by Flux as ${NAME}.
 _WITHOUT_DEFAULT = re.compile(r"(?<!\$)\$\{([_a-zA-Z][_a-zA-Z0-9]*)(?![_a-zA-Z0-9]|:?[-=])[^{}]*\}")
 _SWITCH = "kustomize.toolkit.fluxcd.io/substitute"
-_YAML = (".yaml", ".yml")
 
 
 class MissingVariable(NamedTuple):
@@ -51,10 +51,10 @@ class Variables:
         names = [re.escape(name.encode()) for _, name in sorted(wanted) if name]
         is_named = re.compile(b"|".join(names) or rb"(?!)").search
         for path in sorted(self._reads.files):
-            content = self._read(path)
-            if not is_named(content) or not any(kind in content for kind in (b"ConfigMap", b"Secret")):
+            file = self._tree.at(path)
+            if file is None or not is_named(file.content) or not re.search(rb"ConfigMap|Secret", file.content):
                 continue
-            for each in readable(content):
+            for each in file.readable:
                 key = each.text_at("kind"), each.text_at("metadata", "name")
                 if key in wanted and each.text_at("apiVersion") == "v1":
                     # The keys of an encrypted Secret are in clear text: https://github.com/getsops/sops
@@ -95,15 +95,15 @@ class Variables:
         return given, unknown
 
     def _used(self, path: str, of: Reconciliation) -> Iterator[tuple[str, int]]:
-        content = self._read(path)
-        if b"${" not in content:
+        file = self._tree.at(path)
+        if file is None or b"${" not in file.content:
             return
-        if not path.endswith(_YAML) or not _has_objects(content):
+        if not path.endswith(YAML) or not any(each.text_at("kind") for each in file.readable):
             # A generator makes something of it.
             if not self._is_off_for_generated(path, of.files):
-                yield from _in_text(decoded(content), 1)
+                yield from _in_text(decoded(file.content), 1)
             return
-        for document in documents_of(content):
+        for document in documents_of(file.content):
             with suppress(Unreadable):  # it is said where it matters
                 if not _is_off(document, document.root):
                     yield from _in_nodes(document, document.root, document.passage)
@@ -113,13 +113,7 @@ class Variables:
         beside = (
             each for each in files if each.rpartition("/")[2] in NAMES and path.startswith(each.rpartition("/")[0])
         )
-        return any(_SWITCH.encode() in self._read(each) for each in beside)
-
-    def _read(self, path: str) -> bytes:
-        try:
-            return self._tree.read(path)
-        except Unreadable:
-            return b""
+        return any(_SWITCH.encode() in (self._tree.content(each) or b"") for each in beside)
 
 
 def _sources(post_build: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
@@ -128,10 +122,6 @@ def _sources(post_build: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
     for each in sources if isinstance(sources, list) else ():
         fields = each if isinstance(each, dict) else {}
         yield str(fields.get("kind") or ""), str(fields.get("name") or ""), bool(fields.get("optional"))
-
-
-def _has_objects(content: bytes) -> bool:
-    return any(each.text_at("kind") for each in readable(content))
 
 
 def _is_off(document: YamlDocument, root: Node) -> bool:

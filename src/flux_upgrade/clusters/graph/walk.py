@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from flux_upgrade.clusters.graph.artifact_files import ArtifactFiles
@@ -26,7 +27,6 @@ from flux_upgrade.clusters.graph.substitution import substituted_in, unknown_in
 from flux_upgrade.kustomize.items import Item
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import repository_path
-from flux_upgrade.snapshot.yaml_places import readable
 
 _MOST = 2_000  # Kustomizations of one cluster
 _INPUT = re.compile(r"<<-?\s*inputs\.([\w.]+)\s*-?>>")
@@ -191,13 +191,11 @@ class Walk:
         """Those of a kind in the files that have been read so far."""
         marks = f"kind: {kind}".encode(), name.encode()
         for path in sorted(frozenset[str]().union(*(each.files for each in self._done))):
-            try:
-                content = self._files.tree.read(path)
-                if all(mark in content for mark in marks):
-                    found = [each.data() for each in readable(content) if each.text_at("kind") == kind]
+            file = self._files.tree.at(path)
+            if file is not None and all(mark in file.content for mark in marks):
+                with suppress(Unreadable):  # a value that is none, such as a broken timestamp: Flux rejects the file
+                    found = [each.data() for each in file.readable if each.text_at("kind") == kind]
                     yield from (each for each in found if isinstance(each, dict))
-            except Unreadable:
-                continue
 
     def _values(self, spec: Mapping[str, Any], namespace: str) -> Mapping[str, str | None]:
         """The values of ``postBuild``; ``substitute`` comes before ``substituteFrom``."""
@@ -236,7 +234,7 @@ class Walk:
         if not found:
             self._trouble(place, f"HelmRelease {of.release} installs {of.path}, which is not in this repository")
         values = {repository_path(each) for each in of.values}
-        self._charts |= found | (values & set(self._files.yaml))
+        self._charts |= found | (values & set(self._files.tree.candidates()))
 
     def _trouble(self, place: PlacedItem, message: str) -> None:
         self._troubles.append(Trouble(place.path, place.line, message))

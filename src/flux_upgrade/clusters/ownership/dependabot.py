@@ -23,8 +23,7 @@ FILES = (".github/dependabot.yml", ".github/dependabot.yaml")
 
 def remarks(tree: Snapshot, manifests: Mapping[str, bytes]) -> Iterator[str]:
     """A Markdown text for each entry that bumps images of ``manifests``: path in the repository → content."""
-    present = set(tree.named(FILES))
-    for file in filter(present.__contains__, FILES):
+    for file in sorted(set(tree.named(FILES)).intersection(FILES), key=FILES.index):
         try:
             (document,) = parse(tree.read(file)).documents
             entries = document.data["updates"]

@@ -39,7 +39,6 @@ class _Index:
     folders: set[str] = field(default_factory=set)  # All that is below them counts
     dangling: set[str] = field(default_factory=set)  # Last names of what is not in the listing, such as links
     flux_paths: set[str] = field(default_factory=set)  # `spec.path` of Flux's Kustomizations; empty for the root
-    own: set[str] = field(default_factory=set)  # Folders with a kustomization of their own
 
 
 class References:
@@ -70,7 +69,7 @@ class References:
             or any(self._is_generated(folder, each) for each in index.flux_paths)
             # A program in another language may name it.
             or any(
-                posixpath.basename(path).encode() in (self._content(each) or b"")
+                posixpath.basename(path).encode() in (self._tree.content(each) or b"")
                 for each in self._tree.named(_OTHER_LANGUAGES)
             )
         )
@@ -93,7 +92,7 @@ class References:
         """
         if not is_below(folder, root):
             return False
-        while folder not in self._index.own:
+        while folder not in self._tree.kustomization_folders:
             if folder == root:
                 return True
             folder = posixpath.dirname(folder)
@@ -107,21 +106,16 @@ class References:
         for path in listing:
             folder, name = posixpath.split(path)
             if name in NAMES:
-                index.own.add(folder)
+                self._add_kustomization(index, path, known)
             elif name.lower().startswith("kustomization.") or name == "Chart.yaml":
                 # A template of a kustomization, and a chart: what they hold is not known.
                 index.folders.add(folder)
-        for folder in index.own:
-            for name in NAMES:
-                self._add_kustomization(index, posixpath.join(folder, name), known)
         for path in self._tree.candidates():
             self._add_flux(index, path)
-        index.is_empty = not (index.own or index.flux_paths)
+        index.is_empty = not (self._tree.kustomization_folders or index.flux_paths)
         return index
 
     def _add_kustomization(self, index: _Index, path: str, known: set[str]) -> None:
-        if path not in known:
-            return
         folder = posixpath.dirname(path)
         entries = self._entries(path)
         if entries is None:
@@ -129,7 +123,7 @@ class References:
             return
         for entry in entries:
             target = joined_path(folder, entry)
-            if target in index.own or "://" in entry:
+            if target in self._tree.kustomization_folders or "://" in entry:
                 continue
             if target not in known:
                 index.dangling.add(posixpath.basename(target))
@@ -140,7 +134,7 @@ class References:
 
     def _entries(self, path: str) -> tuple[str, ...] | None:
         """What a kustomization lists; None where it cannot be understood, empty where there is none."""
-        content = self._content(path)
+        content = self._tree.content(path)
         if content is None:
             return ()
         try:
@@ -158,7 +152,7 @@ class References:
         return tuple(str(entry) for each in lists for entry in each)
 
     def _add_flux(self, index: _Index, path: str) -> None:
-        content = self._content(path)
+        content = self._tree.content(path)
         if content is None or _PATCHES_PATHS.search(content) is not None:
             index.is_open = True
         elif _MAY_BE_FLUX.search(content) is not None:
@@ -167,12 +161,6 @@ class References:
                     index.is_open = True
                 else:
                     index.flux_paths.add(joined_path("", each.lstrip("/")))
-
-    def _content(self, path: str) -> bytes | None:
-        try:
-            return self._tree.read(path)
-        except Unreadable:
-            return None
 
 
 def _flux_paths(content: bytes) -> list[str | None]:

@@ -62,10 +62,7 @@ def remarks(tree: Snapshot, manifests: Mapping[str, bytes]) -> Iterator[str]:
 
     ``tree``: the whole repository.
     """
-    present = set(tree.named(FILES))
-    for file in FILES:
-        if file not in present:
-            continue
+    for file in sorted(set(tree.named(FILES)).intersection(FILES), key=FILES.index):
         try:
             config = loads(tree.read(file).decode())
         except (Unreadable, ValueError):

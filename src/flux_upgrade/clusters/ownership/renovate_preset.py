@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.snapshot.snapshot import Snapshot
 
 PRESET_RULE: dict[str, Any] = {
@@ -24,12 +23,8 @@ def is_preset(text: str) -> bool:
 
 def preset_of(tree: Snapshot) -> str:
     """The entry for ``extends``, from the repository that the workflows of ``tree`` take the Action from."""
-    for path in tree.candidates():
-        if path.startswith(".github/workflows/"):
-            try:
-                match = _OWN_ACTION.search(tree.read(path))
-            except Unreadable:
-                continue
-            if match:
-                return f"github>{match[1].decode()}"
+    for path in tree.candidates(".github/workflows"):
+        match = _OWN_ACTION.search(tree.content(path) or b"")
+        if match:
+            return f"github>{match[1].decode()}"
     return "github>OWNER/flux-upgrade"

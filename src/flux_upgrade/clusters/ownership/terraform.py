@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.patterns import fits
 from flux_upgrade.model.text import repository_path
 from flux_upgrade.model.versions import Version
@@ -126,11 +125,8 @@ def _pattern(text: str) -> str:
 
 
 def _owners_in(tree: Snapshot, path: str) -> Iterator[TerraformOwner]:
-    try:
-        content = tree.read(path)
-    except Unreadable:
-        return
-    if RESOURCE.encode() not in content:
+    content = tree.content(path)
+    if content is None or RESOURCE.encode() not in content:
         return
     for block in blocks_of(path, content) or ():
         if block.type == "resource" and block.labels[:1] == (RESOURCE,):

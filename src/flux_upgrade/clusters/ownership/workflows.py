@@ -11,14 +11,13 @@ import re
 from collections.abc import Iterable, Iterator
 
 from flux_upgrade.clusters.ownership.remarks import code, listed
-from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.files import YAML
 from flux_upgrade.model.text import decoded, line_of, repository_path
 from flux_upgrade.pins.cli.workflow import steps
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.snapshot import Snapshot
-from flux_upgrade.snapshot.yaml_places import readable
 
 _FILES = re.compile(r"\.(?:github|gitea|forgejo)/workflows/[^/]+\.ya?ml|\.gitlab-ci\.ya?ml")
-_ENDS = (".yaml", ".yml")
 _EXPORT = re.compile(
     r"^(?![ \t]*#).*?\bflux[ \t]+install\b(?P<flags>(?:[^|;&>\n\\]|\\\r?\n?){0,2000}?)"
     r"(?:>>?|\|[ \t]*tee)[ \t]*[\"']?(?P<to>(?:\$\{\{.*?\}\}|[^\s\"';|&])+)",
@@ -33,17 +32,13 @@ _FOLDER = re.compile(r"^[ \t-]*working-directory:[ \t]*[\"']?([^\s\"'#]+)|\bcd[ 
 def remarks(tree: Snapshot, paths: Iterable[str]) -> Iterator[str]:
     """A Markdown text for each workflow that writes some of ``paths``."""
     wanted = list(paths)
-    for file in sorted(filter(_FILES.fullmatch, tree.named(_ENDS))):
-        try:
-            content = tree.read(file)
-        except Unreadable:
-            continue
-        found = [("`flux install --export`", *each) for each in _written(decoded(content), wanted)]
-        found += [("ControlPlane's action `update`", *each) for each in _updated(content, wanted)]
+    for file in filter(None, map(tree.at, filter(_FILES.fullmatch, tree.named(YAML)))):
+        found = [("`flux install --export`", *each) for each in _written(decoded(file.content), wanted)]
+        found += [("ControlPlane's action `update`", *each) for each in _updated(file, wanted)]
         for what, line, written in found:
             yield (
                 f"**A workflow writes {'this file' if len(written) == 1 else 'these files'}, too:** "
-                f"{code(f'{file}:{line}')} runs {what} into {listed(written)}. It writes the version "
+                f"{code(f'{file.path}:{line}')} runs {what} into {listed(written)}. It writes the version "
                 "of its CLI, regardless of your policy, and drops manual edits and flags that it does not set. "
                 "Remove it, so that only one program writes the manifest."
             )
@@ -63,9 +58,9 @@ def _written(text: str, paths: Iterable[str]) -> Iterator[tuple[int, list[str]]]
             yield line_of(text, match.start("flags")), found
 
 
-def _updated(content: bytes, paths: list[str]) -> Iterator[tuple[int, list[str]]]:
+def _updated(file: File, paths: list[str]) -> Iterator[tuple[int, list[str]]]:
     """The line of each step with ControlPlane's action, and which of some paths it writes."""
-    for each in readable(content) if _ACTION in content else ():
+    for each in file.readable if _ACTION in file.content else ():
         for place in steps(each):
             folder = each.text_at(*place.step, "with", "path")
             written = repository_path(posixpath.join(_WORKSPACE.sub("", folder), "gotk-components.yaml"))
