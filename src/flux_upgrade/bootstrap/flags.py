@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS
 from flux_upgrade.bootstrap.flag_table import FLAGS, Flag, FlagKind
@@ -13,10 +14,6 @@ from flux_upgrade.config.config import FlagValue
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions, nearest, parse_bool, parse_list
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.versions import is_tag
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 Read = str | bool | tuple[str, ...]  # As its kind has it: a boolean, a list, text for everything else
 

@@ -10,14 +10,10 @@ from flux_upgrade.bootstrap import addresses
 from flux_upgrade.bootstrap.flag_table import FLAGS
 from flux_upgrade.bootstrap.flags import examine
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider, Source, actions_secret_problem
-from flux_upgrade.config.config import FlagValue
+from flux_upgrade.config.config import BootstrapConfig, FlagValue
 from flux_upgrade.config.environment import BootstrapSecrets
 from flux_upgrade.manifests.options import nearest, spell
 from flux_upgrade.model.errors import UsageError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.config.config import BootstrapConfig
 
 _HINT = "see the values of each flag in `flux-upgrade bootstrap --help`"
 _OF_REMOTE = "add --url, which is the address of the remote origin by default; "

@@ -5,10 +5,7 @@ from __future__ import annotations
 from flux_upgrade.config.config import PATH, Config, match
 from flux_upgrade.model.text import is_below
 from flux_upgrade.pins.context import UserPattern
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.snapshot.snapshot import Snapshot
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 _ANY = ("",)
 

@@ -16,11 +16,8 @@ from typing import NamedTuple
 from flux_upgrade.model.text import is_below, repository_path
 from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.pins.registry import ALSO, PIN_KINDS
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import is_variable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.snapshot.snapshot import Snapshot
 
 COPIES = frozenset({"kustomize-remote-base", "terraform", "eksctl", "commands"})
 """Kinds that begin or restore a cluster that other files keep running: they stand anywhere."""

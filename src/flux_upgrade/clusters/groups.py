@@ -13,10 +13,7 @@ from flux_upgrade.model.versions import is_tag
 from flux_upgrade.pins.formats.ranges import allows
 from flux_upgrade.pins.pin import Pin, PinState, Role
 from flux_upgrade.policy.decision import BumpKind
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.snapshot.snapshot import Snapshot
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 ROOT = "root"
 _USUAL = re.compile(r"(?:(.+)/)?flux-system/gotk-components\.yaml")  # Where `flux bootstrap` puts its manifest

@@ -12,10 +12,7 @@ from flux_upgrade.clusters.clusters import Member, clusters_of
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import OperatorRelease, PinContext
 from flux_upgrade.pins.pin import Pin, Role
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.snapshot.snapshot import Snapshot
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 _INSTANCE, _OPERATOR = "flux-instance", "flux-operator"
 

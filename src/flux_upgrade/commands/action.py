@@ -16,15 +16,12 @@ from flux_upgrade.commands.read_without_flux import read_without_flux
 from flux_upgrade.commands.sinks import sink_of
 from flux_upgrade.commands.wiring import build_timing
 from flux_upgrade.model.errors import NothingFound, known
+from flux_upgrade.model.masking import Mask
+from flux_upgrade.model.timing import Timing
 from flux_upgrade.planning.proposal import RunDetails
 from flux_upgrade.planning.write_tree import exit_code
 from flux_upgrade.report.plans import NO_FLUX
 from flux_upgrade.report.wording import Annotation, Level
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.model.masking import Mask
-    from flux_upgrade.model.timing import Timing
 
 
 def run(env: Mapping[str, str], console: Console, mask: Mask, timing: Timing | None = None) -> int:

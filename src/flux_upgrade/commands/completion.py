@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
 import shtab
 
@@ -13,10 +14,6 @@ from flux_upgrade.commands.output import Console
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.manifests.options import COMPONENTS, EXTRA_COMPONENTS, LOG_LEVELS
 from flux_upgrade.policy.policy import MaxBump
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _VALUES: dict[str, tuple[str, ...]] = {
     "--policy": tuple(MaxBump),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -28,10 +29,6 @@ from flux_upgrade.pins.pin import Role
 from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.report.config_check import check_report, matches
 from flux_upgrade.snapshot.snapshot import Snapshot
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _NO_FLUX = "the checkout has no Flux installation{}\nrun `flux-upgrade config check` again after the bootstrap"
 _NO_MATCHES = ", so no group matches a file yet"

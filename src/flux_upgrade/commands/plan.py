@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.commands.output import Console
+from flux_upgrade.commands.sink import Sink
 from flux_upgrade.commands.sinks import sink_of
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, ForgeUnavailable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.commands.sink import Sink
-    from flux_upgrade.planning.planner import Inventory
+from flux_upgrade.planning.planner import Inventory
 
 
 def run(options: UpgradeOptions, environment: Environment, console: Console) -> int:

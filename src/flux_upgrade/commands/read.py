@@ -33,16 +33,16 @@ from flux_upgrade.config.config import PATH, Config
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.config.keys import PROTECTED
 from flux_upgrade.model.errors import NothingFound, Unreadable
+from flux_upgrade.pins.context import UserPattern
 from flux_upgrade.pins.discover import discover, looked_at, may_pin
 from flux_upgrade.pins.pin import Role
 from flux_upgrade.planning.approvals import resolved
 from flux_upgrade.planning.planner import Inventory
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.void_groups import Void
-    from flux_upgrade.pins.context import UserPattern
-    from flux_upgrade.snapshot.snapshot import Snapshot
 
 _OF_PULL_REQUESTS = ("accounts",)
 

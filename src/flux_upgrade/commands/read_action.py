@@ -14,10 +14,7 @@ from flux_upgrade.commands.read import build_config
 from flux_upgrade.commands.wiring import build_snapshot, read_text
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.oci import SCHEME
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.model.timing import Timing
+from flux_upgrade.model.timing import Timing
 
 _MAX_PAYLOAD = 32 << 20  # Bytes; GitHub sends at most 25 MB
 

@@ -18,7 +18,7 @@ from flux_upgrade.bootstrap.options import (
     secret_file_name,
 )
 from flux_upgrade.bootstrap.request import BootstrapCluster, BootstrapRequest, clusters_of
-from flux_upgrade.bootstrap.secrets import ActionsSecret, ReadOnlyPlace
+from flux_upgrade.bootstrap.secrets import ActionsSecret, ReadOnlyPlace, SecretPlace
 from flux_upgrade.cli.options import BootstrapCommand
 from flux_upgrade.commands.read import build_config
 from flux_upgrade.commands.wiring import build_checkout, build_regenerator, build_releases, build_snapshot, read_text
@@ -27,12 +27,7 @@ from flux_upgrade.commands.wiring_servers import at_host, known_of, servers_of
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.manifests.options import parse_bool
 from flux_upgrade.model.errors import UsageError
-from flux_upgrade.model.hosting import AppCredentials
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.bootstrap.secrets import SecretPlace
-    from flux_upgrade.model.hosting import Hosting
+from flux_upgrade.model.hosting import AppCredentials, Hosting
 
 
 def read_bootstrap(command: BootstrapCommand, environment: Environment) -> BootstrapInventory:

@@ -14,10 +14,7 @@ from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.pins.discover import looked_at
 from flux_upgrade.planning.planner import Inventory
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.snapshot.snapshot import Snapshot
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 
 def read_without_flux(options: UpgradeOptions, environment: Environment) -> Inventory | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS, host_of
 from flux_upgrade.bootstrap.options import BootstrapOptions, Provider
 from flux_upgrade.config.environment import GITHUB_API, Environment, GitHub
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from flux_upgrade.bootstrap.request import BootstrapRequest
 
 _PROVIDERS = {"github": "github", "gitlab": "gitlab", "gitea": "gitea", "forgejo": "gitea"}

@@ -14,11 +14,8 @@ from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded, joined_path
 from flux_upgrade.snapshot.kustomize_files import NAMES, is_kustomization
+from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import Object
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.snapshot.snapshot import Snapshot
 
 TAKES_IN = ("resources", "bases", "components")  # Its fields that name files and folders with objects
 MOST_ENTRIES = 200  # Of another list: each goes through all objects of a release. People write ten.

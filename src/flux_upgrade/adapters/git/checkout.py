@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from flux_upgrade.adapters.git import differences, foreign
 from flux_upgrade.adapters.git.git_command import GitCommand, GitResult, Settings
@@ -15,10 +15,6 @@ from flux_upgrade.adapters.local.files import MAX_FILE, read_if_readable
 from flux_upgrade.model.errors import CheckoutDiffers, ForeignCheckout, UsageError
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.unknown import Unknown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import BinaryIO
 
 _MAX_LINE = 4096
 _FOREIGN = "another user owns the checkout: run `git config --global --add safe.directory {root}` if you trust it"

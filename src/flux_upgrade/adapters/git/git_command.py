@@ -6,15 +6,11 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from flux_upgrade.adapters.local import programs
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.text import one_line
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import BinaryIO
 
 Settings = tuple[tuple[str, str], ...]  # Keys of Git's configuration, with their values; a key may stand there again
 

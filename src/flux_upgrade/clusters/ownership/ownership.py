@@ -15,6 +15,7 @@ from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 _MOST = 5  # Commits: what is older tells little of who writes today
 _SQUASHED = r"(?: \(#\d+\))?"
@@ -39,7 +40,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.clusters.ownership.orphans import References
     from flux_upgrade.clusters.ownership.terraform import TerraformOwner
-    from flux_upgrade.snapshot.snapshot import Snapshot
 
 
 def writer_in(history: Sequence[str]) -> tuple[Writer | None, str]:

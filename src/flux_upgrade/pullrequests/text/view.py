@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import TOOLS
 from flux_upgrade.clusters.groups import ROOT
+from flux_upgrade.assessment.assessment import Assessment
+from flux_upgrade.impact.migrate.result import Migrated
 from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.model.markdown import bullets, code, table
 from flux_upgrade.model.text import capped, enumeration, first_few
@@ -18,11 +20,6 @@ from flux_upgrade.pins.pin import ManifestChange, Role
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.decision import BumpKind
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from flux_upgrade.assessment.assessment import Assessment
-    from flux_upgrade.impact.migrate.result import Migrated
 
 _NAMED = 3
 _FILE = "gotk-components"
