@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from flux_upgrade.adapters.recording import ForgeOver
 from flux_upgrade.model import forge, markers
 from flux_upgrade.model.forge import Done
 from flux_upgrade.model.ports import Forge
@@ -12,25 +13,12 @@ from flux_upgrade.model.ports import Forge
 _TEXTS = ("title", "body", "comment")
 
 
-class MaskingForge:
+class MaskingForge(ForgeOver):
     """``mask``: what takes secrets out of a text."""
 
     def __init__(self, real: Forge, mask: Callable[[str], str]) -> None:
-        self._forge, self._mask = real, mask
-
-    @property
-    def calls(self) -> int:
-        return self._forge.calls
-
-    @property
-    def exhausted(self) -> str:
-        return self._forge.exhausted
-
-    def close(self) -> None:
-        self._forge.close()
-
-    def fetch(self, question: forge.Question) -> forge.Repository:
-        return self._forge.fetch(question)
+        super().__init__(real)
+        self._mask = mask
 
     def apply(self, step: forge.Step) -> Done:
         """What is there already once secrets are out of it is not written again, run by run."""

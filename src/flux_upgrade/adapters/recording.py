@@ -42,16 +42,11 @@ class RecordingWorktree:
         self.written.remove((path, content))
 
 
-class RecordingForge:
-    """The port Forge over another one that is only looked at."""
+class ForgeOver:
+    """The port Forge over another one, but for ``apply``."""
 
     def __init__(self, real: Forge) -> None:
         self._forge = real
-        self._steps: list[forge.Step] = []
-
-    @property
-    def steps(self) -> tuple[forge.Step, ...]:
-        return tuple(self._steps)
 
     @property
     def calls(self) -> int:
@@ -66,6 +61,18 @@ class RecordingForge:
 
     def fetch(self, question: forge.Question) -> forge.Repository:
         return self._forge.fetch(question)
+
+
+class RecordingForge(ForgeOver):
+    """The port Forge over another one that is only looked at."""
+
+    def __init__(self, real: Forge) -> None:
+        super().__init__(real)
+        self._steps: list[forge.Step] = []
+
+    @property
+    def steps(self) -> tuple[forge.Step, ...]:
+        return tuple(self._steps)
 
     def apply(self, step: forge.Step) -> Done:
         """Done, as if: with the number and address of what is there already."""

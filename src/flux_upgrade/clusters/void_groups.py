@@ -96,8 +96,10 @@ def _used(config: Config, names: set[str], tree: Snapshot, *, is_all: bool) -> I
         group = config.group_of(path)
         if group is None or group.name not in names or config.is_ignored(path):
             continue
-        content = tree.content(path) or b""
-        if any(mark in content for mark in _ARTIFACTS) or (not is_all and may_pin(path, content)):
+        content = tree.content(path)
+        if content is not None and (
+            any(mark in content for mark in _ARTIFACTS) or (not is_all and may_pin(path, content))
+        ):
             yield group.name
 
 

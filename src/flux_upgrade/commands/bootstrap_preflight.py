@@ -83,8 +83,7 @@ class Preflight:
             clusters.append(cluster_of(each, name, files))
         workflow = None
         if self._asked.add_workflow:
-            paths = (path for path in tree.candidates() if path.startswith(workflow_file.FOLDER))
-            there = ((path, tree.read(path)) for path in paths)
+            there = ((path, tree.read(path)) for path in tree.candidates(workflow_file.FOLDER.rstrip("/")))
             workflow = workflow_file.to_be_added(there, self._caller.action)
         return bootstrap_of(
             self.with_handovers(clusters),

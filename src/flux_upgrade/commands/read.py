@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -32,7 +31,7 @@ from flux_upgrade.commands.wiring_repository import RepositorySource, build_hist
 from flux_upgrade.config.config import PATH, Config
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.config.keys import PROTECTED
-from flux_upgrade.model.errors import NothingFound, Unreadable
+from flux_upgrade.model.errors import NothingFound
 from flux_upgrade.pins.context import UserPattern
 from flux_upgrade.pins.discover import discover, looked_at, may_pin
 from flux_upgrade.pins.pin import Role
@@ -125,11 +124,9 @@ def require_marks(tree: Snapshot, path: str) -> None:
     """Raises NothingFound where it is plain from the files alone, before any server is asked."""
     if next(tree.named((MANIFEST,)), None) is not None:
         return
-    for each in looked_at(tree):
-        with suppress(Unreadable):
-            if may_pin(each, tree.read(each)):
-                return
-    require_any((), tree, path)
+    files = filter(None, map(tree.at, looked_at(tree)))
+    if not any(may_pin(file.path, file.content) for file in files):
+        require_any((), tree, path)
 
 
 def require_any(installations: Sequence[object], snapshot: Snapshot, path: str) -> None:

@@ -11,10 +11,8 @@ from flux_upgrade.commands.read import build_config, used_keys, void_here
 from flux_upgrade.commands.wiring import build_checkout, build_pin_context, build_releases, build_snapshot, build_timing
 from flux_upgrade.commands.wiring_hosts import build_egress
 from flux_upgrade.config.environment import Environment
-from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.pins.discover import looked_at
 from flux_upgrade.planning.planner import Inventory
-from flux_upgrade.snapshot.snapshot import Snapshot
 
 
 def read_without_flux(options: UpgradeOptions, environment: Environment) -> Inventory | None:
@@ -23,7 +21,7 @@ def read_without_flux(options: UpgradeOptions, environment: Environment) -> Inve
     None if it may have Flux after all: what was read is a part of it, or not all of its files can be read.
     """
     snapshot = build_snapshot(options.path, environment)
-    if options.artifact is not None or not snapshot.is_whole or not _is_readable(snapshot):
+    if options.artifact is not None or not snapshot.is_whole or None in map(snapshot.at, looked_at(snapshot)):
         return None
     uses = used_keys(pull_requests=options.pull_request)
     config = build_config(environment, snapshot, options.config, options.governing, uses)
@@ -46,12 +44,3 @@ def read_without_flux(options: UpgradeOptions, environment: Environment) -> Inve
         void=void_here(options, snapshot, config, (), is_all=True),
         lacks_flux=True,
     )
-
-
-def _is_readable(tree: Snapshot) -> bool:
-    try:
-        for path in looked_at(tree):
-            tree.read(path)
-    except Unreadable:
-        return False
-    return True

@@ -12,8 +12,6 @@ from flux_upgrade.adapters.github.query import Json
 from flux_upgrade.adapters.github.who_may import JOBS_OWN
 from flux_upgrade.model.forge import Branch
 
-BOT = "[bot]"
-
 
 def blocked(
     seen: Json, branches: Mapping[str, Branch], existing: Collection[str], binds: Callable[[int], bool], *, signs: bool

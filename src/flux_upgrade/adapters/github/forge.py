@@ -12,10 +12,10 @@ from urllib.parse import quote
 from flux_upgrade.adapters.github import answers, branch_rules, refusals
 from flux_upgrade.adapters.github import query as queries
 from flux_upgrade.adapters.github.api import GitHubApi, json_object, owner_and_name, sensible
-from flux_upgrade.adapters.github.blocked_branches import BOT, blocked
+from flux_upgrade.adapters.github.blocked_branches import blocked
 from flux_upgrade.adapters.github.query import Chunk, Json, Parts, Query
 from flux_upgrade.adapters.github.updated_branches import is_candidate, unmerged
-from flux_upgrade.adapters.github.who_may import Accounts, Judge
+from flux_upgrade.adapters.github.who_may import BOT, Accounts, Judge
 from flux_upgrade.adapters.http.client import Response
 from flux_upgrade.model.errors import FluxUpgradeError, ForbiddenByForge, RepositoryUnfit
 from flux_upgrade.model.forge import Branch, Done, Issue, Question, Repository, Step, is_merged

@@ -19,7 +19,7 @@ MayWrite = Callable[[str], bool | None]
 
 JOBS_OWN = "github-actions[bot]"  # The account of GITHUB_TOKEN, which all workflows of a repository share
 _LABELS = (markers.APPROVED_LABEL, markers.REBASE_LABEL)
-_BOT = "[bot]"
+BOT = "[bot]"  # How the logins of apps end
 _NOBODY = "an account that GitHub does not name"
 
 
@@ -39,7 +39,7 @@ def login_of(actor: Json | None) -> str:
     """
     kind = "" if actor is None else actor["__typename"]
     login = "" if actor is None else str(actor["login"])
-    return {"Bot": f"{login}{_BOT}", "User": login}.get(kind, "")
+    return {"Bot": f"{login}{BOT}", "User": login}.get(kind, "")
 
 
 class Accounts(NamedTuple):
@@ -62,7 +62,7 @@ class Accounts(NamedTuple):
         A configured user is asked about like any other: they may have left. ``JOBS_OWN`` may be any workflow, unless
         it is the token's account or configured.
         """
-        configured = {name.lower() for name in self.configured if name.endswith(_BOT)}
+        configured = {name.lower() for name in self.configured if name.endswith(BOT)}
         return bool(login) and login.lower() in {self.viewer.lower(), *configured}
 
 
@@ -143,7 +143,7 @@ class _Case(NamedTuple):
 
     def _asked(self, login: str) -> bool | None:
         # Apps are no collaborators, and an account that is gone cannot be asked about.
-        return False if not login or login.endswith(_BOT) else self.may_write(login)
+        return False if not login or login.endswith(BOT) else self.may_write(login)
 
 
 def _editors(node: Json, accounts: Accounts) -> Iterator[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from flux_upgrade.model.kubernetes_objects import KUSTOMIZATION, part
 from flux_upgrade.model.text import repository_path
 
 _FLUX = b".toolkit.fluxcd.io/"
-_KUSTOMIZATION = ("kustomize.toolkit.fluxcd.io", "Kustomization")
 _RELEASE = ("helm.toolkit.fluxcd.io", "HelmRelease")
 _SOURCES = ("GitRepository", "OCIRepository", "Bucket")
 KINDS = frozenset({"Kustomization", "HelmRelease", *_SOURCES, "ResourceSet", "List"})
@@ -69,10 +69,10 @@ def is_of_flux(content: bytes) -> bool:
 
 def kustomization_of(data: Mapping[str, Any], default: str = "") -> FluxKustomization | None:
     """None where it is something else. ``default``: the namespace of what states none."""
-    if _kind(data) != _KUSTOMIZATION:
+    if _kind(data) != KUSTOMIZATION:
         return None
-    spec, (namespace, name) = mapping(data, "spec"), _name(data, default)
-    source = _source_key(mapping(spec, "sourceRef"), namespace)
+    spec, (namespace, name) = part(data, "spec"), _name(data, default)
+    source = _source_key(part(spec, "sourceRef"), namespace)
     return FluxKustomization(namespace, name, str(spec.get("path") or ""), source, "kubeConfig" in spec, spec)
 
 
@@ -81,7 +81,7 @@ def source_of(data: Mapping[str, Any], default: str = "") -> FluxSource | None:
     group, kind = _kind(data)
     if group != "source.toolkit.fluxcd.io" or kind not in _SOURCES:
         return None
-    spec = mapping(data, "spec")
+    spec = part(data, "spec")
     ignore = spec.get("ignore")
     key = SourceKey(kind, *_name(data, default))
     return FluxSource(key, str(spec.get("url") or ""), ignore if isinstance(ignore, str) else None)
@@ -92,8 +92,8 @@ def chart_of(data: Mapping[str, Any], default: str = "") -> LocalChart | None:
     if _kind(data) != _RELEASE:
         return None
     namespace, name = _name(data, default)
-    chart = mapping(mapping(mapping(data, "spec"), "chart"), "spec")
-    source = _source_key(mapping(chart, "sourceRef"), namespace)
+    chart = part(data, "spec", "chart", "spec")
+    source = _source_key(part(chart, "sourceRef"), namespace)
     if source.kind not in _SOURCES:
         return None
     values = chart.get("valuesFiles")
@@ -105,20 +105,22 @@ def resources_of(data: Mapping[str, Any]) -> Sequence[Any]:
     """The objects that a ResourceSet of the flux-operator applies, its inputs not put in; none for anything else."""
     if _kind(data) != ("fluxcd.controlplane.io", "ResourceSet"):
         return ()
-    resources = mapping(data, "spec").get("resources")
+    resources = part(data, "spec").get("resources")
     return resources if isinstance(resources, list) else ()
 
 
 def inputs_of(data: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """``spec.inputs`` of a ResourceSet; one without values where it has none."""
-    inputs = mapping(data, "spec").get("inputs")
+    inputs = part(data, "spec").get("inputs")
     return [each for each in inputs if isinstance(each, dict)] if isinstance(inputs, list) and inputs else [{}]
 
 
-def mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """A field that is a mapping; empty where it is none."""
-    value = data.get(key)
-    return value if isinstance(value, dict) else {}
+def value_sources(post_build: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
+    """Kind and name of each of ``substituteFrom``, and whether it is optional."""
+    sources = post_build.get("substituteFrom")
+    for each in sources if isinstance(sources, list) else ():
+        fields = each if isinstance(each, dict) else {}
+        yield str(fields.get("kind") or ""), str(fields.get("name") or ""), bool(fields.get("optional"))
 
 
 def _kind(data: Mapping[str, Any]) -> tuple[str, str]:
@@ -126,7 +128,7 @@ def _kind(data: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _name(data: Mapping[str, Any], default: str) -> tuple[str, str]:
-    metadata = mapping(data, "metadata")
+    metadata = part(data, "metadata")
     return str(metadata.get("namespace") or default), str(metadata.get("name") or "")
 
 

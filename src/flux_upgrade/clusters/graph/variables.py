@@ -11,11 +11,12 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from flux_upgrade.clusters.graph.flux_objects import mapping
+from flux_upgrade.clusters.graph.flux_objects import value_sources
 from flux_upgrade.clusters.graph.walk import ClusterReads, Reconciliation
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import YAML
+from flux_upgrade.model.kubernetes_objects import part
 from flux_upgrade.model.text import decoded
 from flux_upgrade.snapshot.kustomize_files import NAMES
 from flux_upgrade.snapshot.passages import Passage
@@ -47,7 +48,7 @@ class Variables:
     def _keys(self) -> Mapping[tuple[str, str], frozenset[str]]:
         """Kind and name of each ConfigMap and Secret that values are taken from and that is in Git → its keys."""
         found: dict[tuple[str, str], frozenset[str]] = {}
-        wanted = {(kind, name) for each in self._of.values() for kind, name, _ in _sources(each.post_build)}
+        wanted = {(kind, name) for each in self._of.values() for kind, name, _ in value_sources(each.post_build)}
         names = [re.escape(name.encode()) for _, name in sorted(wanted) if name]
         is_named = re.compile(b"|".join(names) or rb"(?!)").search
         for path in sorted(self._reads.files):
@@ -85,8 +86,8 @@ class Variables:
 
     def _given(self, post_build: Mapping[str, Any]) -> tuple[frozenset[str], str]:
         """The names that have values, and a source that is not in Git."""
-        given, unknown = frozenset(mapping(post_build, "substitute")), ""
-        for kind, name, is_optional in _sources(post_build):
+        given, unknown = frozenset(part(post_build, "substitute")), ""
+        for kind, name, is_optional in value_sources(post_build):
             known = self._keys.get((kind, name))
             if known is not None:
                 given |= known
@@ -114,14 +115,6 @@ class Variables:
             each for each in files if each.rpartition("/")[2] in NAMES and path.startswith(each.rpartition("/")[0])
         )
         return any(_SWITCH.encode() in (self._tree.content(each) or b"") for each in beside)
-
-
-def _sources(post_build: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
-    """Kind and name of each of ``substituteFrom``, and whether it is optional."""
-    sources = post_build.get("substituteFrom")
-    for each in sources if isinstance(sources, list) else ():
-        fields = each if isinstance(each, dict) else {}
-        yield str(fields.get("kind") or ""), str(fields.get("name") or ""), bool(fields.get("optional"))
 
 
 def _is_off(document: YamlDocument, root: Node) -> bool:

@@ -18,14 +18,15 @@ from flux_upgrade.clusters.graph.flux_objects import (
     chart_of,
     inputs_of,
     kustomization_of,
-    mapping,
     resources_of,
     source_of,
+    value_sources,
 )
 from flux_upgrade.clusters.graph.pushed import PushedArtifacts
 from flux_upgrade.clusters.graph.substitution import substituted_in, unknown_in
 from flux_upgrade.kustomize.items import Item
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.kubernetes_objects import part
 from flux_upgrade.model.text import repository_path
 
 _MOST = 2_000  # Kustomizations of one cluster
@@ -159,7 +160,7 @@ class Walk:
         build = self._builds.of(step.folder, spec, source.ignore if source is not None else None)
         self._troubles += build.troubles
         index = len(self._done)
-        self._done.append(step._replace(files=build.files, post_build=mapping(spec, "postBuild")))
+        self._done.append(step._replace(files=build.files, post_build=part(spec, "postBuild")))
         self._generated += [_data(each) for each in build.items if each.current.kind == "ConfigMap"]
         values = self._values(spec, step.name.partition("/")[0])
         target = str(spec.get("targetNamespace") or "")
@@ -179,9 +180,9 @@ class Walk:
         if key not in self._maps:
             found: dict[str, str | None] = {}
             for data in (*self._generated, *self._objects(kind, name)):
-                metadata = mapping(data, "metadata")
+                metadata = part(data, "metadata")
                 if metadata.get("name") == name and metadata.get("namespace") in (None, "", namespace):
-                    known = {**mapping(data, "data"), **mapping(data, "stringData")}
+                    known = {**part(data, "data"), **part(data, "stringData")}
                     # What a Secret holds is encoded, or encrypted.
                     found |= {each: str(value) if kind == "ConfigMap" else None for each, value in known.items()}
             self._maps[key] = found
@@ -199,14 +200,11 @@ class Walk:
 
     def _values(self, spec: Mapping[str, Any], namespace: str) -> Mapping[str, str | None]:
         """The values of ``postBuild``; ``substitute`` comes before ``substituteFrom``."""
-        post_build = mapping(spec, "postBuild")
+        post_build = part(spec, "postBuild")
         found: dict[str, str | None] = {}
-        sources = post_build.get("substituteFrom")
-        for each in sources if isinstance(sources, list) else ():
-            if isinstance(each, dict):
-                kind, name = str(each.get("kind") or ""), str(each.get("name") or "")
-                found |= self._map(kind, namespace, name)
-        return found | {key: str(value) for key, value in mapping(post_build, "substitute").items()}
+        for kind, name, _ in value_sources(post_build):
+            found |= self._map(kind, namespace, name)
+        return found | {key: str(value) for key, value in part(post_build, "substitute").items()}
 
     def _lead_on(
         self, item: PlacedItem, data: Any, parent: int, values: Mapping[str, str | None], namespace: str
