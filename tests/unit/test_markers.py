@@ -15,7 +15,7 @@ from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Commit
 from flux_upgrade.model.markers import MarkerState
 from flux_upgrade.model.versions import Version
-from flux_upgrade.pullrequests import text as pull_request
+from flux_upgrade.pullrequests.text import body as pages
 from replacing import replace
 from written_proposals import proposal, proposal_context, state
 
@@ -174,7 +174,7 @@ HOSTILE = "\n".join(
 
 def test_release_notes_forge_no_marker() -> None:
     proposed = proposal()
-    body = pull_request.body(proposed, proposal_context({"v2.9.4": HOSTILE}), state(proposed))
+    body = pages.body(proposed, proposal_context({"v2.9.4": HOSTILE}), state(proposed))
     assert markers.state_of(body) == state(proposed)
     assert not markers.is_ticked(body, markers.SKIP)
     assert not markers.is_ticked(body, markers.REBASE)

@@ -18,9 +18,10 @@ from flux_upgrade.policy.decision import Bump, BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy
 from flux_upgrade.policy.semver_range import Constraint
-from flux_upgrade.pullrequests import text
 from flux_upgrade.pullrequests.left_out import is_held
 from flux_upgrade.pullrequests.propose import no_longer_needed, proposals_of
+from flux_upgrade.pullrequests.text import body as pages
+from flux_upgrade.pullrequests.text import commit
 from memory import rendered
 from pinned import base, tools
 from replacing import replace
@@ -60,8 +61,10 @@ def test_targets_may_differ_within_a_group() -> None:
 
 def _texts(found: Proposal) -> tuple[str, str, str]:
     """Title, first line, and all that follows."""
-    first, _, rest = text.body(found, ProposalContext(()), text.state_for(found, ProposalContext(()))).partition("\n\n")
-    return text.title(found, ProposalContext(())), first.rpartition("\n")[2], rest
+    first, _, rest = pages.body(found, ProposalContext(()), commit.state_for(found, ProposalContext(()))).partition(
+        "\n\n"
+    )
+    return commit.title(found, ProposalContext(())), first.rpartition("\n")[2], rest
 
 
 def test_a_cluster_that_another_pull_request_upgrades_is_named() -> None:

@@ -11,17 +11,18 @@ import pytest
 
 import txtar
 from flux_upgrade.model import markers
-from flux_upgrade.pullrequests import text as pull_request
+from flux_upgrade.pullrequests.text import body as pages
+from flux_upgrade.pullrequests.text import commit
 from written_proposals import CASES, case, names, state
 
 
 @pytest.mark.parametrize("name", names())
 def test_a_case_gives_its_texts(name: str, *, update_golden: bool) -> None:
     one = case(name)
-    body = pull_request.body(one.proposal, one.context, state(one.proposal))
+    body = pages.body(one.proposal, one.context, state(one.proposal))
     texts = {
-        "commit_message": pull_request.commit_message(one.proposal, one.context),
-        "pull_request.md": f"<!-- {pull_request.title(one.proposal, one.context)} -->\n{body}",
+        "commit_message": commit.commit_message(one.proposal, one.context),
+        "pull_request.md": f"<!-- {commit.title(one.proposal, one.context)} -->\n{body}",
     }
     given = {each: text.encode() for each, text in texts.items()}
     found = replace(one.archive, files={**one.archive.files, **given})

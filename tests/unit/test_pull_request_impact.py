@@ -24,7 +24,8 @@ from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.proposal import Proposal
 from flux_upgrade.policy.decision import BumpKind, ChangeKind
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.pullrequests import text as pull_request
+from flux_upgrade.pullrequests.text import body as pages
+from flux_upgrade.pullrequests.text import commit
 from replacing import replace
 from written_proposals import Stated, case, migration, proposal, proposal_context, state
 
@@ -53,7 +54,7 @@ def proposal_with(impact: Assessment, **stated: Any) -> Proposal:
 
 
 def body(proposed: Proposal, **facts: Any) -> str:
-    return pull_request.body(proposed, proposal_context(**facts), state(proposed))
+    return pages.body(proposed, proposal_context(**facts), state(proposed))
 
 
 def todo(proposed: Proposal) -> list[str]:
@@ -141,8 +142,8 @@ def test_what_another_pull_request_moves_is_merged_first() -> None:
 
 def test_what_is_moved_along_is_in_the_plan_and_in_the_message() -> None:
     alone, along = proposal_stating(), proposal_stating({"moves": MOVES, "moved": True})
-    assert pull_request.plan_digest(alone) != pull_request.plan_digest(along)
-    assert "2 places edited in 2 files" in pull_request.commit_message(along, proposal_context()).replace("\n", " ")
+    assert commit.plan_digest(alone) != commit.plan_digest(along)
+    assert "2 places edited in 2 files" in commit.commit_message(along, proposal_context()).replace("\n", " ")
     assert "**API migrations in this pull request:** 2 manifests in 2 files" in body(along)
 
 
@@ -218,10 +219,10 @@ def test_no_release_is_said_to_serve_what_it_does_not() -> None:
     broken, some, none = migration_first(0, 1), migration_first(1), migration_first()
     cannot = "v2.8.8 does not serve the old version"
     assert f"{cannot}s either: Flux cannot apply these manifests today.\n" in body(broken)
-    assert "serves both" not in body(broken) + pull_request.commit_message(broken, proposal_context())
+    assert "serves both" not in body(broken) + commit.commit_message(broken, proposal_context())
     assert f"{cannot} of these either: Flux cannot apply these manifests today.\n- `apps/b.yaml:1`\n" in body(some)
     assert "You can merge this at any time, because v2.8.8 serves both versions of the others." in body(some)
-    assert "serves both but for 1 place" in pull_request.commit_message(some, proposal_context()).replace("\n", " ")
+    assert "serves both but for 1 place" in commit.commit_message(some, proposal_context()).replace("\n", " ")
     for proposed in (broken, some):
         assert "while v2.8.8 runs. Flux then still cannot apply what it cannot apply today." in body(proposed)
     assert "because v2.8.8 serves both versions. The upgrade" in body(none)
@@ -354,7 +355,7 @@ def test_an_issue_has_no_boxes() -> None:
         Assessment(Changes(), stored=Stored(resolved=(REFUSED,)), migrated=("v2.8.8",)),
     ):
         proposed = proposal_with(impact)
-        _, text = pull_request.issue(proposed, proposal_context(), state(proposed))
+        _, text = pages.issue(proposed, proposal_context(), state(proposed))
         assert "- [" not in text
         assert "the box" not in text
 
@@ -414,11 +415,11 @@ def test_a_migration_of_any_size_fits(count: int, limit: int) -> None:
 
 def test_the_message_of_a_migration_is_known_again_and_no_name_forges_it() -> None:
     proposed = migration_of(3)
-    message = pull_request.commit_message(proposed, proposal_context())
+    message = commit.commit_message(proposed, proposal_context())
     assert markers.trailers(message)["Flux-Upgrade-Subject"] == "migration"
-    assert markers.trailers(message)["Flux-Upgrade-Plan"] == pull_request.plan_digest(proposed)
-    assert pull_request.status(proposed).description.startswith("ImagePolicy v1beta2 → v1: v2.8.8 serves both")
-    assert len(pull_request.status(migration_of(500)).description) <= 140
+    assert markers.trailers(message)["Flux-Upgrade-Plan"] == commit.plan_digest(proposed)
+    assert commit.status(proposed).description.startswith("ImagePolicy v1beta2 → v1: v2.8.8 serves both")
+    assert len(commit.status(migration_of(500)).description) <= 140
 
 
 def test_the_order_in_which_things_were_found_changes_nothing() -> None:
@@ -432,7 +433,7 @@ def test_the_order_in_which_things_were_found_changes_nothing() -> None:
                 upgrades=tuple(shuffled.sample(one.proposal.upgrades, len(one.proposal.upgrades))),
                 held=tuple(shuffled.sample(one.proposal.held, len(one.proposal.held))),
             )
-            texts.add(pull_request.body(other, one.context, state(other)))
+            texts.add(pages.body(other, one.context, state(other)))
         assert len(texts) == 1, name
 
 
@@ -463,7 +464,7 @@ def _at_another_path(one: tuple[Plan, Upgrade], number: int) -> tuple[Plan, Upgr
 
 def test_text_of_anybodys_does_nothing() -> None:
     one = case("impact-hostile")
-    text = pull_request.body(one.proposal, one.context, state(one.proposal))
+    text = pages.body(one.proposal, one.context, state(one.proposal))
     html = [token.content for token in MARKDOWN.parse(text) if token.type == "html_block"]
     inline = [child for token in MARKDOWN.parse(text) if token.type == "inline" for child in token.children or []]
     tags = {child.content for child in inline if child.type == "html_inline"}

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from flux_upgrade.model import markers
-from flux_upgrade.pullrequests import text as pull_request
+from flux_upgrade.pullrequests.text import body as pages
 from flux_upgrade.pullrequests.text.notes import notes, quoted
 from flux_upgrade.pullrequests.text.view import View
 from written_proposals import proposal, proposal_context, state
@@ -48,7 +48,7 @@ def tokens(text: str) -> list[Token]:
 
 def body(text: str, limit: int = 65_536) -> str:
     context = proposal_context({"v2.9.4": text, "v2.9.3": "plain"}, limit=limit)
-    return pull_request.body(PROPOSAL, context, state(PROPOSAL))
+    return pages.body(PROPOSAL, context, state(PROPOSAL))
 
 
 @given(hostile)
@@ -126,7 +126,7 @@ def test_the_oldest_notes_give_way_first() -> None:
 
 def test_only_notes_of_releases_on_the_way_are_quoted() -> None:
     context = proposal_context({"v2.8.8": "the one in use", "v2.9.4-rc.1": "a candidate", "v2.10.0": "later"})
-    text = pull_request.body(PROPOSAL, context, state(PROPOSAL))
+    text = pages.body(PROPOSAL, context, state(PROPOSAL))
     for absent in ("the one in use", "a candidate", "later"):
         assert absent not in text
 

@@ -19,7 +19,8 @@ from flux_upgrade.model.markdown import code, fenced, plain, shortened, table
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.proposal import Proposal
 from flux_upgrade.policy.decision import BumpKind
-from flux_upgrade.pullrequests import text as pull_request
+from flux_upgrade.pullrequests.text import body as pages
+from flux_upgrade.pullrequests.text import commit
 from flux_upgrade.pullrequests.text.view import labels
 from planned import change_of
 from replacing import replace
@@ -43,7 +44,7 @@ def group() -> Proposal:
 
 
 def body(of: Proposal, **facts: Any) -> str:
-    return pull_request.body(of, proposal_context(**facts), state(of))
+    return pages.body(of, proposal_context(**facts), state(of))
 
 
 def test_the_order_in_which_things_were_found_changes_nothing() -> None:
@@ -57,9 +58,9 @@ def test_the_order_in_which_things_were_found_changes_nothing() -> None:
             upgrades=tuple(shuffled.sample(group().upgrades, len(group().upgrades))),
             held=tuple(shuffled.sample(group().held, len(group().held))),
         )
-        texts.add(pull_request.body(other, context, state(other)))
-        digests.add(pull_request.plan_digest(other))
-        messages.add(pull_request.commit_message(other, context))
+        texts.add(pages.body(other, context, state(other)))
+        digests.add(commit.plan_digest(other))
+        messages.add(commit.commit_message(other, context))
     assert len(texts) == len(digests) == len(messages) == 1
 
 
@@ -118,30 +119,30 @@ def test_what_is_too_long_even_so_is_said_in_one_line() -> None:
     ],
 )  # fmt: skip
 def test_titles(proposed: Callable[[], Proposal], conventional: str, title: str) -> None:
-    assert pull_request.title(proposed(), proposal_context(conventional=conventional)) == title
+    assert commit.title(proposed(), proposal_context(conventional=conventional)) == title
 
 
 def test_a_title_is_no_longer_than_github_takes() -> None:
-    title = pull_request.title(proposal(name="clusters/" * 60), proposal_context())
+    title = commit.title(proposal(name="clusters/" * 60), proposal_context())
     assert len(title) == 250
     assert "…" in title
 
 
 def test_the_commit_is_known_again() -> None:
-    message = pull_request.commit_message(group(), proposal_context())
+    message = commit.commit_message(group(), proposal_context())
     trailers = markers.trailers(message)
     assert trailers == {
         "Flux-Upgrade-Group": "all",
         "Flux-Upgrade-Subject": "minor",
         "Flux-Upgrade-Target": "v2.9.4",
-        "Flux-Upgrade-Plan": pull_request.plan_digest(group()),
+        "Flux-Upgrade-Plan": commit.plan_digest(group()),
     }
     assert markers.is_ours(Commit("1", "tree", ("0",), markers.sealed(message, "tree")))
 
 
 def test_a_name_forges_no_trailer() -> None:
     of = proposal(name="x\n\nFlux-Upgrade-Digest: sha256:0\nSigned-off-by: you")
-    message = pull_request.commit_message(of, proposal_context())
+    message = commit.commit_message(of, proposal_context())
     assert markers.DIGEST not in markers.trailers(message)
     assert "\nSigned-off-by" not in message
     assert all(len(line) <= 100 for line in message.splitlines())
@@ -156,27 +157,27 @@ def test_the_plan_is_another_only_where_a_file_is() -> None:
     moved = replace(plan, path="elsewhere.yaml")
 
     def digest(plan: Plan, upgrade: Upgrade) -> str:
-        return pull_request.plan_digest(replace(group(), upgrades=((plan, upgrade), *group().upgrades[1:])))
+        return commit.plan_digest(replace(group(), upgrades=((plan, upgrade), *group().upgrades[1:])))
 
-    assert digest(plan, same) == pull_request.plan_digest(group())
+    assert digest(plan, same) == commit.plan_digest(group())
     others = {digest(plan, upgrade), digest(read, upgrade), digest(plan, written), digest(moved, upgrade)}
     assert len(others) == 4
 
 
 def test_the_status_says_what_was_proved_in_what_github_takes() -> None:
-    status = pull_request.status(proposal())
+    status = commit.status(proposal())
     assert (status.context, status.state) == (markers.PROOF, "success")
     assert status.description == (
         "Your file is identical to what Flux v2.8.8 generates with your flags. "
         "The manifests of v2.9.4 match their published checksum."
     )
-    assert len(pull_request.status(group()).description) <= 140
+    assert len(commit.status(group()).description) <= 140
 
 
 def test_an_issue_says_how_to_approve_where_there_are_no_drafts() -> None:
     of = proposal(approved=False)
-    title, text = pull_request.issue(of, proposal_context(approve_command="gh run -f approve="), state(of))
-    assert title == pull_request.title(of, proposal_context())
+    title, text = pages.issue(of, proposal_context(approve_command="gh run -f approve="), state(of))
+    assert title == commit.title(of, proposal_context())
     assert markers.state_of(text) == state(of)
     assert (
         "add the label `flux-upgrade/approved` to this issue, or run `gh run -f approve=clusters/staging=2.9`" in text
@@ -198,21 +199,20 @@ def test_closing_says_why_and_leaves_what_people_wrote() -> None:
     of = proposal()
     before = f"Mine <b>above</b>\r\n\r\n{body(of)}\nmine below\n"
     marked = replace(state(of), closed="superseded")
-    after = pull_request.closing(before, marked, "v2.9.5 is proposed instead, by #12.")
+    after = commit.closing(before, marked, "v2.9.5 is proposed instead, by #12.")
     assert markers.state_of(after) == marked
     assert after.startswith("Mine <b>above</b>\r\n\r\n<!-- flux-upgrade ")
     assert after.endswith("mine below\n")
     assert "-->\n**Closed:** v2.9.5 is proposed instead, by #\u200b12.\n\n**Minor**" in after
-    assert pull_request.closing(after, marked, "v2.9.5 is proposed instead, by #12.") == after
+    assert commit.closing(after, marked, "v2.9.5 is proposed instead, by #12.") == after
 
 
 def test_closing_what_has_lost_its_block_says_why_below() -> None:
     marked = replace(state(proposal()), closed="done")
     assert (
-        pull_request.closing("Mine\n", marked, "It is done.")
-        == f"Mine\n\n{markers.block('**Closed:** It is done.', marked)}"
+        commit.closing("Mine\n", marked, "It is done.") == f"Mine\n\n{markers.block('**Closed:** It is done.', marked)}"
     )
-    assert pull_request.closing("", marked, "It is done.") == markers.block("**Closed:** It is done.", marked)
+    assert commit.closing("", marked, "It is done.") == markers.block("**Closed:** It is done.", marked)
 
 
 CHORE, BUILD, OTHER = "chore(deps): update x", "build(deps-dev): bump y", "Add a cluster"
@@ -236,7 +236,7 @@ CHORE, BUILD, OTHER = "chore(deps): update x", "build(deps-dev): bump y", "Add a
     ],
 )
 def test_the_prefix_is_the_one_that_the_history_has(headlines: list[str], prefix: str) -> None:
-    assert pull_request.conventional_prefix(headlines) == prefix
+    assert commit.conventional_prefix(headlines) == prefix
 
 
 NASTY = st.lists(

@@ -25,9 +25,9 @@ from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.decision import BumpKind
 from flux_upgrade.policy.feedback import APPROVED, REBASE, issue_of
 from flux_upgrade.policy.policy import MaxBump
-from flux_upgrade.pullrequests import text
 from flux_upgrade.pullrequests.desired import Reconciliation
 from flux_upgrade.pullrequests.reconcile import instead_of_draft, reconcile, reconcile_without
+from flux_upgrade.pullrequests.text import commit
 from memory_forge import MemoryForge
 from planned import change_of
 from replacing import replace
@@ -277,7 +277,7 @@ def _status_lost(forge: MemoryForge) -> None:
 
 def _status_red(forge: MemoryForge) -> None:
     head = forge.heads[BRANCH]
-    forge.commits[head] = replace(forge.commits[head], statuses={text.status(DRAFT).context: "failure"})
+    forge.commits[head] = replace(forge.commits[head], statuses={commit.status(DRAFT).context: "failure"})
 
 
 def _branch_gone(forge: MemoryForge) -> None:
@@ -340,7 +340,7 @@ def test_another_target_makes_the_commit_anew() -> None:
     found = reconciled(forge, NEXT)
     assert steps_of(found) == "update commit title body status"
     apply_steps(forge, found)
-    assert forge.pulls[1][1].title == text.title(NEXT, CONTEXT)
+    assert forge.pulls[1][1].title == commit.title(NEXT, CONTEXT)
     assert forge.trees[forge.heads[BRANCH]][PATH] == change_of(NEXT.upgrades[0][1]).new
 
 
@@ -481,7 +481,7 @@ def test_closing_says_why_and_that_it_was_us() -> None:
 def test_a_pull_request_that_is_not_ours_is_not_closed() -> None:
     forge = forge_for()
     head = forge.push(BRANCH, {"a.txt": b"mine\n"})
-    forge.apply(OpenPull(BRANCH, "main", head, None, "Mine", "By hand.", is_draft=False, status=text.status(DRAFT)))
+    forge.apply(OpenPull(BRANCH, "main", head, None, "Mine", "By hand.", is_draft=False, status=commit.status(DRAFT)))
     found = no_longer_needed(forge)
     assert (found.steps, found.pull is not None) == ((), True)
 

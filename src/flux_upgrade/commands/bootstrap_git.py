@@ -21,7 +21,7 @@ from flux_upgrade.model.forge import Extras, Repository
 from flux_upgrade.model.hosting import Hosting, NewRepository
 from flux_upgrade.planning.preflight import JOBS_OWN
 from flux_upgrade.planning.proposal import Action, ProposalContext
-from flux_upgrade.pullrequests import text as pull_request
+from flux_upgrade.pullrequests.text.commit import conventional_prefix
 from flux_upgrade.snapshot.snapshot import Snapshot
 
 
@@ -123,7 +123,7 @@ class _Run:
         def context(repository: Repository) -> ProposalContext:
             return ProposalContext(
                 releases=(),
-                conventional=pull_request.conventional_prefix(repository.recent),
+                conventional=conventional_prefix(repository.recent),
                 waits_for_checks=repository.viewer == JOBS_OWN,
                 is_enterprise_server=repository.is_enterprise_server,
                 run_url=self._caller.run_url,

@@ -18,7 +18,7 @@ import yaml
 
 from flux_upgrade.kustomize import kustomization
 from flux_upgrade.kustomize.errors import CannotTell
-from flux_upgrade.kustomize.kustomization import MOST_ENTRIES, TAKES_IN, Kustomization, is_remote
+from flux_upgrade.kustomize.kustomization import MOST_ENTRIES, TAKES_IN, Kustomization, entries_in, is_remote, named_in
 from flux_upgrade.model.text import decoded
 from flux_upgrade.snapshot.kustomize_files import NAMES
 from flux_upgrade.snapshot.snapshot import Snapshot
@@ -47,11 +47,11 @@ def files_of(tree: Snapshot, of: Kustomization) -> dict[str, bytes]:
         files[each.path] = each.content
         _require_buildable(each)
         _add(tree, files, posixpath.join(each.folder, _SYNC))
-        plugins = {text for name in _PLUGINS for text in each.entries(name) if isinstance(text, str)}
+        plugins = {text for name in _PLUGINS for text in entries_in(each.data, name) if isinstance(text, str)}
         for text in plugins:
             if "\n" in text:  # it stands there itself
                 _refuse_remote(each.path, text.encode())
-        for name in (*each.names(), *each.named()):
+        for name in (*each.names(), *named_in(each.data)):
             path, is_plugin = each.joined(name), taken.is_plugin or name in plugins
             if _add(tree, files, path):
                 if is_plugin:

@@ -102,14 +102,6 @@ class Kustomization:
         with suppress(CannotBuild, Unreadable):
             yield from [text for _, _, text in self.takes_in()]
 
-    def named(self) -> Iterator[str]:
-        """As ``named_in``. Raises Unreadable."""
-        return named_in(self.data)
-
-    def entries(self, name: str) -> Sequence[Any]:
-        """The items of one of its lists; none where it is no list. Raises Unreadable."""
-        return entries_in(self.data, name)
-
     def leads_to(self, path: str) -> bool:
         """Whether it takes in a file or a folder by itself."""
         with suppress(CannotBuild, Unreadable):

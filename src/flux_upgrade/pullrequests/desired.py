@@ -116,6 +116,12 @@ def recorded(state: MarkerState, pull: PullRequest, *, is_draft: bool | None = N
     return state._replace(answers=answers)
 
 
+def with_state(answered: PullRequest | Issue, state: MarkerState) -> str | None:
+    """Return the body with another state in our text, or None. What a stranger wrote is not taken over."""
+    text = markers.text_of(believed_body(answered))
+    return None if text is None else markers.replaced(answered.body, markers.block(text, state))
+
+
 def reconcile_branch(desired: DesiredPull, repository: Repository) -> Reconciliation:
     """Open the pull request of a branch, or bring it up to date, in one step at most."""
     branch = repository.branches[desired.branch]
@@ -275,11 +281,10 @@ _IN_A_PULL = f"merge or close it; to discard these commits, tick its rebase box 
 def _stopped(pull: PullRequest, head: Commit, repository: Repository) -> Iterator[CommentPull]:
     """One comment, for those who subscribed: nothing else in the pull request says why it is no longer updated."""
     state = state_of(pull)
-    text = markers.text_of(believed_body(pull))
-    # Where people have taken our text away, they have taken it over.
-    if state is None or text is None or state.stopped or not repository.lists_pulls:
+    if state is None or state.stopped or not repository.lists_pulls:
         return
-    body = markers.replaced(pull.body, markers.block(text, recorded(state._replace(stopped=True), pull)))
+    # Where people have taken our text away, they have taken it over.
+    body = with_state(pull, recorded(state._replace(stopped=True), pull))
     if body is not None:
         yield CommentPull(pull, f"<!-- flux-upgrade:stopped {head.oid} -->\n{_STOPPED}\n", body)
 

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, CommentPull, PullState, Repository, RevertPull
 from flux_upgrade.model.markdown import code, plain, shortened, table
-from flux_upgrade.model.markers import MarkerState, WayBack
+from flux_upgrade.model.markers import WayBack
 from flux_upgrade.model.text import enumeration
 from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.planning.rings import FailedUpgrade, Rings
 from flux_upgrade.policy.decision import BumpKind
-from flux_upgrade.policy.feedback import believed_body, state_of
-from flux_upgrade.pullrequests.desired import Reconciliation, recorded
+from flux_upgrade.policy.feedback import state_of
+from flux_upgrade.pullrequests.desired import Reconciliation, recorded, with_state
 from flux_upgrade.pullrequests.text.commit import TITLE
 
 # Why there is no revert, by whether the cluster would accept it.
@@ -37,18 +37,14 @@ def failures(inventory: Inventory, repository: Repository) -> Iterator[FailedUpg
 
 def comment(failed: FailedUpgrade) -> CommentPull | None:
     """None: the pull request remembers that it was written."""
-    text, state = markers.text_of(believed_body(failed.pull)), state_of(failed.pull)
-    if text is None or state is None or state.failed or failed.pull.answers.is_unknown:
+    state = state_of(failed.pull)
+    if state is None or state.failed or failed.pull.answers.is_unknown:
         return None
-    body = markers.replaced(failed.pull.body, markers.block(text, _reported(failed, state)))
+    body = with_state(failed.pull, recorded(state._replace(failed=failed.report.failed), failed.pull))
     if body is None:
         return None
     mark = f"<!-- flux-upgrade:failed {failed.report.failed} -->"
     return CommentPull(failed.pull, f"{mark}\n{_comment(failed)}\n", body)
-
-
-def _reported(failed: FailedUpgrade, state: MarkerState) -> MarkerState:
-    return recorded(state._replace(failed=failed.report.failed), failed.pull)
 
 
 def reconcile_revert(failed: FailedUpgrade, branch: Branch, repository: Repository) -> Reconciliation:

@@ -69,7 +69,7 @@ def context_of(
 ) -> ProposalContext:
     """What the texts of an update group's pull requests say besides the proposal."""
     # Late, as impact/ is: the text needs it, and nearly every run proposes nothing.
-    from flux_upgrade.pullrequests import text
+    from flux_upgrade.pullrequests.text.commit import conventional_prefix
 
     files = {plan.path: plan.pin.content for plan in planned.plans if plan.upgrades and plan.pin.is_manifest}
     history = {path: repository.files[path].history for path in files}
@@ -78,7 +78,7 @@ def context_of(
     return ProposalContext(
         releases=inventory.releases,
         remarks=(*inventory.ownership.remarks(files, history), *overriding),
-        conventional=text.conventional_prefix(repository.recent),
+        conventional=conventional_prefix(repository.recent),
         approve_command=run.approve_command,
         waits_for_checks=repository.viewer == JOBS_OWN,
         is_enterprise_server=repository.is_enterprise_server,

@@ -30,7 +30,6 @@ from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import APPROVED, REBASE, accepted, believed_body, issues_of, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump
-from flux_upgrade.pullrequests import text
 from flux_upgrade.pullrequests.desired import (
     DesiredPull,
     Reconciliation,
@@ -41,6 +40,8 @@ from flux_upgrade.pullrequests.desired import (
     rejections,
     state_before,
 )
+from flux_upgrade.pullrequests.text import body as pages
+from flux_upgrade.pullrequests.text import checklist, commit
 from flux_upgrade.pullrequests.text.commit import state_for
 
 _MADE_DRAFT = "draft"
@@ -79,7 +80,7 @@ def reconcile_without(branch: Branch, issue: Issue | None, closed: str, why: str
         is_given_up = closed == markers.SKIP or asks_for_rebase(pull)
         if not is_given_up and (pull.head is None or not markers.is_ours(pull.head)):
             return Reconciliation(hold=_touched(pull), pull=pull)
-        body = text.closing(believed_body(pull), recorded(state._replace(closed=closed), pull), why)
+        body = commit.closing(believed_body(pull), recorded(state._replace(closed=closed), pull), why)
         # Whoever opens it again wants it to stay, and what is pushed to it until then.
         steps = (ClosePull(pull, markers.unticked(body, markers.SKIP, markers.REBASE)),)
     issues = () if issue is None else (issue,)
@@ -101,7 +102,7 @@ def reconcile_held(branch: Branch, hold: Hold, repository: Repository) -> Reconc
     # The branch has no commits of others: the box has nothing to discard, and must not discard what is pushed later.
     make_draft = not pull.is_draft and (not state.held or is_argued)
     known = recorded(state._replace(held=held), pull, is_draft=pull.is_draft or make_draft)
-    said = text.held(believed_body(pull), known, hold)
+    said = commit.held(believed_body(pull), known, hold)
     body = markers.unticked(said, markers.REBASE)
     status = Status(markers.PROOF, "failure", f"held: {hold.reason}")
     is_said = head.statuses.get(status.context) == status.state or markers.REFUSED + markers.STATUS in state.given
@@ -119,26 +120,26 @@ def reconcile_held(branch: Branch, hold: Hold, repository: Repository) -> Reconc
 
 def instead_of_draft(proposal: Proposal, context: ProposalContext) -> OpenIssue:
     """The issue that says what a draft would, where the forge has none."""
-    title, body = text.issue(proposal, context, state_for(proposal, context))
+    title, body = pages.issue(proposal, context, state_for(proposal, context))
     return OpenIssue(title, body, (markers.PENDING,))
 
 
 def _desired(proposal: Proposal, context: ProposalContext, repository: Repository) -> DesiredPull:
     pull = repository.branches[proposal.branch].open_pull
     draft = pull if pull is not None and pull.is_draft else None
-    message, approval = text.commit_message(proposal, context), proposal.approval
+    message, approval = commit.commit_message(proposal, context), proposal.approval
     return DesiredPull(
         branch=proposal.branch,
-        digest=text.plan_digest(proposal),
+        digest=commit.plan_digest(proposal),
         # Should the body be lost, the commit tells.
         message=f"{message.rstrip()}\n{markers.APPROVAL}: {approval}\n" if approval else message,
         approval=approval,
         opening=f"{markers.OPENING}: {approval}\n" if approval else "",
         files=files_after(proposal.upgrades),
-        title=text.title(proposal, context),
-        body=lambda state: text.body(proposal, context, state),
+        title=commit.title(proposal, context),
+        body=lambda state: pages.body(proposal, context, state),
         state=state_for(proposal, context),
-        status=text.status(proposal)._replace(url=context.run_url),
+        status=commit.status(proposal)._replace(url=context.run_url),
         extras=_extras(proposal, context),
         is_draft=proposal.is_draft,
         make_ready=draft is not None and not proposal.is_draft and _is_approved(proposal, draft),
@@ -186,14 +187,14 @@ def _closed(issues: Iterable[Issue], closed: str, why: str) -> Iterator[UpdateIs
     for issue in issues:
         state = state_of(issue)
         if state is not None:
-            body = text.closing(
+            body = commit.closing(
                 believed_body(issue), state._replace(closed=closed, answers=issue.answers.record or state.answers), why
             )
             yield UpdateIssue(issue, body, close=True)
 
 
 def _kept_issue(proposal: Proposal, context: ProposalContext, issue: Issue) -> tuple[Step, ...]:
-    _, ours = text.issue(proposal, context, state_for(proposal, context))
+    _, ours = pages.issue(proposal, context, state_for(proposal, context))
     if issue.answers.is_unknown:
         return ()
     body = new_body(issue.body, markers.with_answers(ours, issue.answers.record) or ours)
@@ -216,10 +217,10 @@ def _merges_by_itself(proposal: Proposal, context: ProposalContext) -> bool:
         return False
     if kind is BumpKind.PATCH:
         # What has to be done before merging, such as a signature, waits for whoever does it.
-        return not text.has_to_do(proposal)
+        return not checklist.has_to_do(proposal)
     is_asked = any(upgrade.bump.approval or upgrade.wait is not None for _, upgrade in proposal.upgrades)
     is_minor = kind is BumpKind.MINOR and most is MaxBump.MINOR
-    return is_minor and not is_asked and text.needs_nobody(proposal, context)
+    return is_minor and not is_asked and checklist.needs_nobody(proposal, context)
 
 
 def _touched(pull: PullRequest) -> Hold:

@@ -17,7 +17,8 @@ from flux_upgrade.model.forge import (
     is_merged,
 )
 from flux_upgrade.planning.proposal import Action, Result
-from flux_upgrade.policy.feedback import believed_body, is_believed, state_of
+from flux_upgrade.policy.feedback import is_believed, state_of
+from flux_upgrade.pullrequests.desired import with_state
 
 Tidying = RecordAnswers | UpdateIssue | DeleteBranch
 
@@ -46,17 +47,10 @@ def tidying(repository: Repository, results: Iterable[Result], names: Collection
 
 
 def _recorded(answered: PullRequest | Issue) -> str | None:
-    """Return the body with a new record of its answers, or None. What a stranger wrote is not taken over."""
-    state, text, record = state_of(answered), markers.text_of(believed_body(answered)), answered.answers.record
-    if (
-        state is None
-        or text is None
-        or answered.answers.is_unknown
-        or not record
-        or record == markers.answers_of(answered.body)
-    ):
-        return None
-    return markers.replaced(answered.body, markers.block(text, state._replace(answers=record)))
+    """Return the body with a new record of its answers, or None."""
+    state, record = state_of(answered), answered.answers.record
+    is_new = not answered.answers.is_unknown and record and record != markers.answers_of(answered.body)
+    return with_state(answered, state._replace(answers=record)) if state is not None and is_new else None
 
 
 def _is_finished(branch: Branch) -> bool:

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from flux_upgrade.adapters.git import pull_requests_by_push, remotes
+from flux_upgrade.adapters.git.checkout import Checkout
 from flux_upgrade.adapters.git.fetch import HEADS, GitFetch
 from flux_upgrade.adapters.git.git_command import unattended
 from flux_upgrade.adapters.git.git_repository import GitRepository, RefUpdate, Signature
@@ -18,9 +18,6 @@ from flux_upgrade.adapters.git.remotes import RemoteAccess
 from flux_upgrade.model import forge, markers
 from flux_upgrade.model.errors import DraftsUnavailable, Overtaken
 from flux_upgrade.model.forge import Done
-
-if TYPE_CHECKING:
-    from flux_upgrade.adapters.git.checkout import Checkout
 
 NAME = "flux-upgrade"
 EMAIL = "flux-upgrade@users.noreply.invalid"

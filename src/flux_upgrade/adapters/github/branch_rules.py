@@ -34,7 +34,7 @@ FIELDS = ("rules", "refUpdateRule", "rulesets", "mergeStateStatus", "isInMergeQu
 
 def protects_signatures(ref: Json | None) -> bool:
     """Whether branch protection requires signed commits of us: those whom it exempts are told of no rule."""
-    return _protection(ref, "requiresSignatures")
+    return bool(_protection(ref).get("requiresSignatures"))
 
 
 def demands_signatures(ref: Json | None) -> bool:
@@ -54,9 +54,8 @@ def is_outdated(base: Json, pull: Json) -> bool:
     if pull["state"] != "OPEN" or base["target"]["oid"] in parents:
         return False
     strict = ((rule.get("parameters") or {}).get("strictRequiredStatusChecksPolicy") for rule in _rules(base))
-    return any(strict) or (
-        _protection(base, "requiredStatusCheckContexts") and pull.get("mergeStateStatus") == "BEHIND"
-    )
+    is_checked = bool(_protection(base).get("requiredStatusCheckContexts"))
+    return any(strict) or (is_checked and pull.get("mergeStateStatus") == "BEHIND")
 
 
 SIGNATURES, CREATION = ("REQUIRED_SIGNATURES",), ("CREATION",)
@@ -110,14 +109,12 @@ def _matches(pattern: str, ref: str) -> bool:
 
 def forbids_force(ref: Json | None) -> bool:
     """Whether branch protection refuses force pushes. Of those whom it exempts only administrators are told."""
-    protection = (ref or {}).get("refUpdateRule") or {}
-    return protection.get("allowsForcePushes") is False
+    return _protection(ref).get("allowsForcePushes") is False
 
 
 def forbids_deletion(ref: Json | None) -> bool:
     """Whether a ruleset or branch protection keeps a branch from being deleted, even if some may bypass it."""
-    protection = (ref or {}).get("refUpdateRule") or {}
-    return protection.get("allowsDeletions") is False or any(rule["type"] == "DELETION" for rule in _rules(ref))
+    return _protection(ref).get("allowsDeletions") is False or any(rule["type"] == "DELETION" for rule in _rules(ref))
 
 
 def parents_of(branches: Iterable[str]) -> tuple[str, ...]:
@@ -138,5 +135,5 @@ def _rules(ref: Json | None) -> Iterator[Json]:
     yield from ((ref or {}).get("rules") or {"nodes": ()})["nodes"]
 
 
-def _protection(ref: Json | None, name: str) -> bool:
-    return bool(((ref or {}).get("refUpdateRule") or {}).get(name))
+def _protection(ref: Json | None) -> Json:
+    return (ref or {}).get("refUpdateRule") or {}

@@ -23,6 +23,7 @@ from flux_upgrade.kustomize.items import Item, Items, held, id_of
 from flux_upgrade.kustomize.kustomization import Kustomization
 from flux_upgrade.kustomize.steps import FaultyEntry, steps
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.kubernetes_objects import parts
 from flux_upgrade.model.text import repository_path
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.snapshot import Snapshot
@@ -78,16 +79,15 @@ class Builds:
     def of(self, folder: str, spec: Mapping[str, Any], ignore: str | None = None) -> Build:
         """What a Kustomization with ``spec`` builds of a folder; ``ignore``: as ``ArtifactFiles``."""
         build = self._folder(folder, ignore)
-        names = spec.get("components")
-        for name in names if isinstance(names, list) else ():
+        for name in kustomization.entries_in(spec, "components"):
             below = kustomization.read(self._tree, repository_path(posixpath.join(folder, str(name))))
             if below is None:
                 trouble = Trouble(folder, 0, f"there is no component {name}")
                 build = build._replace(troubles=(*build.troubles, trouble))
             else:
                 build = self._run(below, build)
-        patches = spec.get("patches")
-        if build.items and isinstance(patches, list) and patches:
+        patches = kustomization.entries_in(spec, "patches")
+        if build.items and patches:
             build = build._replace(items=_stepped(_kustomization({"patches": patches}, self._tree), build.items))
         return build
 
@@ -163,7 +163,7 @@ class Builds:
     def _named(self, of: Kustomization) -> Build:
         """What it names besides: patches, and what it generates and configures with. A folder is a kustomization."""
         build = Build()
-        for name in of.named():
+        for name in kustomization.named_in(of.data):
             try:
                 path = of.joined(name)
             except CannotTell:
@@ -201,11 +201,9 @@ def _names_source(text: str) -> bool:
 def _generated_maps(of: Kustomization) -> Sequence[Item]:
     """ConfigMaps from literals, which may hold values of variables."""
     found: list[Item] = []
-    entries = of.data.get("configMapGenerator")
-    for each in entries if isinstance(entries, list) else ():
-        if isinstance(each, dict) and each.get("name"):
-            literals = each.get("literals")
-            pairs = (str(text).partition("=") for text in (literals if isinstance(literals, list) else ()))
+    for each in parts(of.data, "configMapGenerator"):
+        if each.get("name"):
+            pairs = (str(text).partition("=") for text in kustomization.entries_in(each, "literals"))
             data = {
                 "apiVersion": "v1",
                 "kind": "ConfigMap",

@@ -8,13 +8,14 @@ below), takes every ``image:`` of every document, and names it without its regis
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flux_upgrade.clusters.ownership.bot_config import images_in, matches
 from flux_upgrade.clusters.ownership.remarks import code, listed
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.kubernetes_objects import parts
 from flux_upgrade.model.patterns import fits
 from flux_upgrade.snapshot.snapshot import Snapshot
 
@@ -43,12 +44,8 @@ def _bumped(entry: Mapping[str, Any], path: str, content: bytes) -> frozenset[st
         return frozenset()
     if not any(_is_read(entry, each, path) for each in _directories(entry)):
         return frozenset()
-    allowed = [rule for rule in _list(entry, "allow") if isinstance(rule, dict)]
-    ignored = [
-        rule
-        for rule in _list(entry, "ignore")
-        if isinstance(rule, dict) and not {"versions", "update-types"} & set(rule)
-    ]
+    allowed = parts(entry, "allow")
+    ignored = [rule for rule in parts(entry, "ignore") if not {"versions", "update-types"} & set(rule)]
     return frozenset(
         name
         for name in map(_dependency, images_in(content))
@@ -78,7 +75,7 @@ def _list(entry: Mapping[str, Any], key: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _names(rules: list[dict[str, Any]], name: str, default: str = "*") -> bool:
+def _names(rules: Sequence[Mapping[str, Any]], name: str, default: str = "*") -> bool:
     """Whether a rule is about ``name``; ``*`` is anything. ``default``: for a rule that names nothing."""
     wanted = (str(rule.get("dependency-name", default)) for rule in rules)
     return any(fits(".*".join(map(re.escape, each.split("*"))), name, ignore_case=True) for each in wanted)

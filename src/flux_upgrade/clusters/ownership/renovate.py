@@ -16,6 +16,7 @@ from flux_upgrade.clusters.ownership.bot_config import images_in, loads, matches
 from flux_upgrade.clusters.ownership.remarks import code, listed
 from flux_upgrade.clusters.ownership.renovate_preset import PRESET_RULE, is_preset, preset_of
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.kubernetes_objects import part, parts
 from flux_upgrade.model.patterns import BadPattern, Match, search
 from flux_upgrade.snapshot.snapshot import Snapshot
 
@@ -164,7 +165,7 @@ def _is_included(config: Mapping[str, Any], path: str) -> bool:
 
 
 def _dependencies(config: Mapping[str, Any], path: str, content: bytes) -> Iterator[Dependency]:
-    flux, kubernetes = _mapping(config.get("flux")), _mapping(config.get("kubernetes"))
+    flux, kubernetes = part(config, "flux"), part(config, "kubernetes")
     named = _NAMED_BY_DEFAULT.search(path) is not None or _is_taken(flux, path)
     if flux.get("enabled") is not False and named and _HEADER.search(content):
         home = "https://github.com/fluxcd/flux2"
@@ -173,7 +174,7 @@ def _dependencies(config: Mapping[str, Any], path: str, content: bytes) -> Itera
         for image in sorted(images_in(content)):
             yield Dependency("kubernetes", "docker", image, ("kubernetes",))
     for key in ("customManagers", "regexManagers"):
-        for each in _mappings(config.get(key)):
+        for each in parts(config, key):
             if each.get("enabled") is not False and _is_taken(each, path):
                 yield from _found_by_patterns(each, content)
 
@@ -212,7 +213,7 @@ def _is_kept_current(config: Mapping[str, Any], dependency: Dependency, path: st
     kept = True
     # Rules of presets come before those of the file itself.
     ours = [PRESET_RULE] if any(map(is_preset, _texts(config.get("extends")))) else []
-    for rule in (*ours, *_mappings(config.get("packageRules"))):
+    for rule in (*ours, *parts(config, "packageRules")):
         if isinstance(rule.get("enabled"), bool) and _is_about(rule, dependency, path):
             kept = rule["enabled"]
     return kept
@@ -278,11 +279,3 @@ def _texts(value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
     return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _mappings(value: object) -> Iterator[Mapping[str, Any]]:
-    yield from (each for each in value if isinstance(each, dict)) if isinstance(value, list) else ()
