@@ -6,13 +6,13 @@ import base64
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
-from flux_upgrade.adapters.git.remote import GitRemote
+from flux_upgrade.adapters.git.remote import GitRemote, ReadOnlyRemote
 from flux_upgrade.adapters.git.remotes import RemoteAccess, without_login
 from flux_upgrade.adapters.local.files import Directory
 from flux_upgrade.model.errors import (
@@ -43,11 +43,13 @@ class World:
     host: HttpHost
     stack: ExitStack
 
+    kind: type[GitRemote] = GitRemote
+
     def open(self, url: str = "", branch: str = "main", token: str = WRITE, **more: str) -> GitRemote:
         url = url or f"{self.host.url}/infra.git"
         token = token if url.startswith("http") else ""
         server = RemoteAccess(url, "git", token, name="Flux")
-        opened = GitRemote(server, branch, ENVIRONMENT | more, lambda: NOW)
+        opened = self.kind(server, branch, ENVIRONMENT | more, lambda: NOW)
         return self.stack.enter_context(closing(opened))
 
     def fill(self, files: dict[str, str], branch: str = "main") -> str:
@@ -118,6 +120,21 @@ def test_commits_over_what_is_there(world: World) -> None:
     assert git("rev-parse", "main", "main~2", at=world.bare.folder).split() == [again, first]
     assert remote.push({"apps/a.yaml": b"third: 1\n"}, "Nothing") == again
     assert world.bare.pushes() == 3
+
+
+def test_a_dry_run_pushes_nothing(world: World) -> None:
+    first = world.fill({SYNC: "old: 1\n"})
+    dry = replace(world, kind=ReadOnlyRemote).open()
+    assert dry.push({SYNC: b"new: 1\n", "other.yaml": b"a: 2\n"}, "Add Flux sync manifests") == first
+    assert (dry.head, dry.files.read(SYNC)) == (first, b"old: 1\n")
+    assert world.bare.refs() == {"refs/heads/main": first}
+    assert world.bare.pushes() == 1
+
+
+def test_a_dry_run_overrides_all_that_writes() -> None:
+    reading = {"close", "files", "head", "require_room"}
+    assert {name for name in dir(GitRemote) if not name.startswith("_")} == {"push", *reading}
+    assert {name for name in vars(ReadOnlyRemote) if not name.startswith("_")} == {"push"}
 
 
 def test_another_branch_than_the_default(plain: World) -> None:

@@ -7,7 +7,7 @@ from typing import BinaryIO, NoReturn
 
 from flux_upgrade.model import forge
 from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound
-from flux_upgrade.model.files import FileSource, Remote, Worktree
+from flux_upgrade.model.files import Worktree
 from flux_upgrade.model.forge import Done
 from flux_upgrade.model.hosting import DeployKey, HostedRepository, Hosting, NewRepository
 from flux_upgrade.model.oci.manifest import Descriptor, StoredManifest
@@ -88,34 +88,6 @@ class RecordingForge(ForgeOver):
                 return Done(warnings=(f"closed {step.pull.url}, which {step.pull.author} opened",))
             case forge.OpenPull() | forge.OpenIssue() | forge.RevertPull() | forge.DeleteBranch():
                 return Done()
-
-
-class RecordingRemote:
-    """The port Remote over another one that is only read."""
-
-    def __init__(self, remote: Remote) -> None:
-        self._remote = remote
-        self.pushed: Mapping[str, bytes] = {}  # what would have been
-
-    @property
-    def head(self) -> str:
-        return self._remote.head
-
-    @property
-    def files(self) -> FileSource:
-        return self._remote.files
-
-    def require_room(self, paths: Iterable[str]) -> None:
-        self._remote.require_room(paths)
-
-    def push(self, files: Mapping[str, bytes], message: str) -> str:
-        """Nothing: the head stays where it is."""
-        del message
-        self.pushed = dict(files)
-        return self.head
-
-    def close(self) -> None:
-        self._remote.close()
 
 
 class RecordingHosting:

@@ -78,13 +78,11 @@ class BootstrapInventory(NamedTuple):
 
 def build_remote(inventory: BootstrapInventory) -> Remote:
     """The branch as it is on the server now. For a dry run, it is only read."""
-    from flux_upgrade.adapters.git.remote import GitRemote
-    from flux_upgrade.adapters.recording import RecordingRemote
+    from flux_upgrade.adapters.git.remote import GitRemote, ReadOnlyRemote
 
     environment, options = inventory.environment, inventory.first
-    now = build_timing(environment).now
-    remote = GitRemote(_reached(inventory), options.branch, _variables(environment), now)
-    return RecordingRemote(remote) if inventory.asked.dry_run else remote
+    remote = ReadOnlyRemote if inventory.asked.dry_run else GitRemote
+    return remote(_reached(inventory), options.branch, _variables(environment), build_timing(environment).now)
 
 
 def build_pulls(inventory: BootstrapInventory) -> Forge:

@@ -126,7 +126,7 @@ def _items(document: Document, is_release: bool) -> Iterator[Item]:  # noqa: FBT
     match = _API_VERSION.search(document.text)
     try:
         key = document.key
-    except Unreadable:
+    except Unreadable:  # `id_of` raises it below, for what is no List
         match = None
     if match is not None and not key.kind.endswith("List"):
         known = Id(key.group, match[1].rpartition("/")[2], key.kind, key.namespace, key.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from flux_upgrade.model.errors import Unread
@@ -25,9 +25,8 @@ class File:
         kept: tuple[Object | BrokenDocument, ...] | None = self.__dict__.get("_objects")
         if kept is None:
             kept = yaml_places.objects(self.content)
-            for document in kept:
-                if isinstance(document, BrokenDocument):
-                    self.problems.setdefault(self.path, _reason(document))
+            for each in kept:
+                self._note(each)
             if len(self.content) <= _LARGE:
                 self.__dict__["_objects"] = kept
         return kept
@@ -37,10 +36,17 @@ class File:
         """The ``objects`` that can be read."""
         return (each for each in self.objects if isinstance(each, Object))
 
-    def readable_with(self, text: str) -> Iterator[Object]:
-        """The readable objects of the documents that contain ``text``; the others are not parsed."""
-        documents = (each for each in yaml_places.documents_of(self.content) if text in each.text)
-        return (each for document in documents for each in yaml_places.objects_of(document) if isinstance(each, Object))
+    def readable_where(self, is_wanted: Callable[[str], bool]) -> Iterator[Object]:
+        """The readable objects of the documents whose text is wanted; the others are not parsed."""
+        documents = (each for each in yaml_places.documents_of(self.content) if is_wanted(each.text))
+        for each in (each for document in documents for each in yaml_places.objects_of(document)):
+            self._note(each)
+            if isinstance(each, Object):
+                yield each
+
+    def _note(self, each: Object | BrokenDocument) -> None:
+        if isinstance(each, BrokenDocument):
+            self.problems.setdefault(self.path, _reason(each))
 
 
 def _reason(document: BrokenDocument) -> Unread:

@@ -144,7 +144,7 @@ class Snapshot:
         return tuple(
             (file, each)
             for file in files
-            for each in file.readable_with(group)
+            for each in file.readable_where(lambda text: group in text)
             if each.text_at("kind") == KUSTOMIZATION.name and each.text_at("apiVersion").startswith(group)
         )
 

@@ -201,6 +201,15 @@ class GitRemote:
         return _FILE if entry is None else entry.mode
 
 
+class ReadOnlyRemote(GitRemote):
+    """That of a dry run."""
+
+    def push(self, files: Mapping[str, bytes], message: str) -> str:
+        """Push nothing: the head stays where it is."""
+        del files, message
+        return self.head
+
+
 def _in_the_way(path: str) -> WriteFailed:
     return WriteFailed(
         f"{one_line(path)} is not a plain file on the branch; nothing was written",

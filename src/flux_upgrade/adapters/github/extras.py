@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from github.GithubObject import NotSet
 from github.Issue import Issue
@@ -83,13 +83,9 @@ class ExtrasGiver:
             return
         # Whoever cannot be assigned is left out without a word: https://docs.github.com/rest/issues/assignees.
         there = {assignee.login.lower() for assignee in self._issue.assignees} if extras.assignees else set()
-        for login in _missing(extras.assignees, there):
+        for login in [each for each in extras.assignees if each.lower() not in there]:
             self.warnings.append(f"GitHub did not assign {login} (check the login, and that it has access)")
             self.refused += Extras(assignees=(login,)).names
-
-
-def _missing(logins: Iterable[str], there: set[str]) -> list[str]:
-    return [login for login in logins if login.lower() not in there]
 
 
 def _doing(extras: Extras) -> str:

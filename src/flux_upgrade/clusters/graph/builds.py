@@ -27,7 +27,7 @@ from flux_upgrade.model.kubernetes_objects import parts
 from flux_upgrade.model.text import repository_path
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.snapshot import Snapshot
-from flux_upgrade.snapshot.yaml_places import Object, documents_of, objects_of, readable
+from flux_upgrade.snapshot.yaml_places import readable
 
 _DEEPEST = 50  # Kustomizations below each other
 _MOST = 10_000  # Kustomizations that are gone through for one repository
@@ -179,23 +179,18 @@ class Builds:
 def _items(file: File) -> Items:
     """Only the documents of kinds that lead on are parsed: most of a repository is something else."""
     found: list[Item] = []
-    for document in documents_of(file.content):
-        kind = _KIND.search(document.text)
-        if kind is not None and (
-            kind[1] not in KINDS or (kind[1] == "HelmRelease" and not _names_source(document.text))
-        ):
-            continue
-        for each in objects_of(document):
-            if isinstance(each, Object):
-                with suppress(Unreadable):  # what has no plain values is no object: kustomize says so
-                    data = each.data()
-                    found.append(PlacedItem((id_of(data),), held(data), path=file.path, line=each.line))
+    for each in file.readable_where(_may_lead_on):
+        with suppress(Unreadable):  # what has no plain values is no object: kustomize says so
+            data = each.data()
+            found.append(PlacedItem((id_of(data),), held(data), path=file.path, line=each.line))
     return tuple(found)
 
 
-def _names_source(text: str) -> bool:
-    """Whether a chart may come from a repository; nearly all come from somewhere else."""
-    return "GitRepository" in text or "Bucket" in text
+def _may_lead_on(text: str) -> bool:
+    """Whether a document may; nearly all charts come from somewhere else than a repository."""
+    kind = _KIND.search(text)
+    is_elsewhere = kind is not None and kind[1] == "HelmRelease" and not ("GitRepository" in text or "Bucket" in text)
+    return kind is None or (kind[1] in KINDS and not is_elsewhere)
 
 
 def _generated_maps(of: Kustomization) -> Sequence[Item]:

@@ -261,7 +261,7 @@ def _put_in(data: Any, values: Mapping[str, Any]) -> Any:
 def _data(item: Item) -> Any:
     try:
         return item.data
-    except Unreadable:
+    except Unreadable:  # a step made something of it that is no object: kustomize says so
         return {}
 
 
