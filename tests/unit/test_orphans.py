@@ -121,9 +121,9 @@ class CountingTree(MemoryTree):
 
     walks = 0
 
-    def candidates(self, folder: str = "") -> Iterator[str]:
+    def candidates(self, directory: str = "") -> Iterator[str]:
         self.walks += 1
-        return super().candidates(folder)
+        return super().candidates(directory)
 
     def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:
         self.walks += 1

@@ -43,7 +43,7 @@ class RecordingWorktree:
 
 
 class ForgeOver:
-    """The port Forge over another one, but for ``apply``."""
+    """The base of wrappers: all but ``apply`` is passed on."""
 
     def __init__(self, real: Forge) -> None:
         self._forge = real

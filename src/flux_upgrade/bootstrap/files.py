@@ -131,12 +131,13 @@ def _refuse_others(options: BootstrapOptions, own: str, roots: Iterable[RootSync
             )
 
 
-def _is_root(each: Object) -> bool:
+def _is_root(obj: Object) -> bool:
     """``flux bootstrap`` gives all of it one name, that of the namespace."""
-    names = {each.text_at(*path, "name") for path in (("metadata",), ("spec", "sourceRef"))}
+    names = {obj.text_at(*path, "name") for path in (("metadata",), ("spec", "sourceRef"))}
     # What another cluster is to have is not reconciled by this one.
-    is_here = each.text_at("spec", "sourceRef", "kind") == "GitRepository" and not each.has("spec", "kubeConfig")
-    return is_here and names == {each.text_at("metadata", "namespace")} and "" not in names
+    is_of_git = obj.text_at("spec", "sourceRef", "kind") == "GitRepository"
+    is_here = is_of_git and not obj.has("spec", "kubeConfig")
+    return is_here and names == {obj.text_at("metadata", "namespace")} and "" not in names
 
 
 @contextmanager

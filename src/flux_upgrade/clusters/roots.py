@@ -110,12 +110,12 @@ def _bases(file: File, key: SourceKey, pushed: PushedArtifacts) -> Iterator[str]
                 yield base
 
 
-def _read(file: File, each: Object) -> FluxKustomization | None:
-    """What a Kustomization says of the root of its own cluster; None: nothing."""
+def _read(file: File, kustomization: Object) -> FluxKustomization | None:
+    """Return a Kustomization that may reconcile the cluster's root, or None."""
     if b"CustomResourceDefinition" in file.content:
         return None
     with suppress(Unreadable):  # a template, or a value that Flux rejects
-        data = each.data()
+        data = kustomization.data()
         of = kustomization_of(data if isinstance(data, dict) else {})
         if of is not None and not is_variable(of.path) and not of.is_remote and of.source.kind:
             return of

@@ -283,7 +283,7 @@ def _stopped(pull: PullRequest, head: Commit, repository: Repository) -> Iterato
     state = state_of(pull)
     if state is None or state.stopped or not repository.lists_pulls:
         return
-    # Where people have taken our text away, they have taken it over.
+    # If users removed our text, they have taken it over.
     body = with_state(pull, recorded(state._replace(stopped=True), pull))
     if body is not None:
         yield CommentPull(pull, f"<!-- flux-upgrade:stopped {head.oid} -->\n{_STOPPED}\n", body)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from flux_upgrade.model.errors import Unread
 from flux_upgrade.snapshot import yaml_places
@@ -25,8 +26,8 @@ class File:
         kept: tuple[Object | BrokenDocument, ...] | None = self.__dict__.get("_objects")
         if kept is None:
             kept = yaml_places.objects(self.content)
-            for each in kept:
-                self._note(each)
+            for parsed in kept:
+                self._note(parsed)
             if len(self.content) <= _LARGE:
                 self.__dict__["_objects"] = kept
         return kept
@@ -39,14 +40,14 @@ class File:
     def readable_where(self, is_wanted: Callable[[str], bool]) -> Iterator[Object]:
         """The readable objects of the documents whose text is wanted; the others are not parsed."""
         documents = (each for each in yaml_places.documents_of(self.content) if is_wanted(each.text))
-        for each in (each for document in documents for each in yaml_places.objects_of(document)):
-            self._note(each)
-            if isinstance(each, Object):
-                yield each
+        for parsed in chain.from_iterable(map(yaml_places.objects_of, documents)):
+            self._note(parsed)
+            if isinstance(parsed, Object):
+                yield parsed
 
-    def _note(self, each: Object | BrokenDocument) -> None:
-        if isinstance(each, BrokenDocument):
-            self.problems.setdefault(self.path, _reason(each))
+    def _note(self, parsed: Object | BrokenDocument) -> None:
+        if isinstance(parsed, BrokenDocument):
+            self.problems.setdefault(self.path, _reason(parsed))
 
 
 def _reason(document: BrokenDocument) -> Unread:

@@ -61,14 +61,14 @@ class Snapshot:
         """Whether it has all files of the repository."""
         return self.repository is self and not self.location.is_sparse
 
-    def candidates(self, folder: str = "") -> Iterator[str]:
-        """Paths of the YAML files in a folder and below it, sorted.
+    def candidates(self, directory: str = "") -> Iterator[str]:
+        """Paths of the YAML files in a directory and below it, sorted.
 
         A directory that cannot be listed is one: reading it says why.
         """
         paths = self._listing.candidates
-        if folder:
-            paths = paths[bisect_left(paths, f"{folder}/") : bisect_left(paths, f"{folder}0")]  # "0" follows "/"
+        if directory:
+            paths = paths[bisect_left(paths, f"{directory}/") : bisect_left(paths, f"{directory}0")]  # "0" follows "/"
         return iter(paths)
 
     def named(self, suffixes: tuple[str, ...]) -> Iterator[str]:

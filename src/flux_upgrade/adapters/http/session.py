@@ -83,10 +83,9 @@ class TrustingAdapter(HTTPAdapter):
         self.poolmanager.pool_classes_by_scheme = pool_classes()
 
     def proxy_manager_for(self, proxy: Any, **options: Any) -> Any:
-        if proxy.lower().startswith("socks"):
-            return super().proxy_manager_for(proxy, **self._shared, **options)
         manager = super().proxy_manager_for(proxy, **self._shared, **options)
-        manager.pool_classes_by_scheme = pool_classes()
+        if not proxy.lower().startswith("socks"):
+            manager.pool_classes_by_scheme = pool_classes()
         return manager
 
 
