@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.clusters.clusters import TOOLS
 from flux_upgrade.clusters.groups import ROOT
-from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.impact.migrate.result import Migrated
 from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.model.markdown import bullets, code, table
