@@ -17,10 +17,10 @@ from flux_upgrade.fleet.rows import Cluster, Row, Since, State
 from flux_upgrade.model.versions import is_tag
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report import report_schema
-from flux_upgrade.report.overview_rows import FOLLOWING
 
 TOOLS = "flux-cli"  # The name for tools of several clusters: it is not a cluster
 _MANIFEST = "gotk-components"
+_FOLLOWING = (HoldReason.FOLLOWS, HoldReason.CLUSTER_HELD, HoldReason.UP_TO_DATE)
 
 
 class Report(NamedTuple):
@@ -132,9 +132,7 @@ class _Reader:
             if text(each, "bump") != "migration" or text(each, "action") == "closed":
                 continue
             group = text(each, "update-group")
-            clusters = [
-                name for name, found in installations.items() if group in {text(one, "update-group") for one in found}
-            ]
+            clusters = [name for name, found in installations.items() if group in _groups(found)]
             row = Row(State.AVAILABLE, self._repository, tuple(clusters), target=_tag(each, "target"))
             yield self._with_pull(row._replace(why="migrates API versions first"), each)
 
@@ -167,7 +165,7 @@ class _Reader:
                 row = row._replace(why=f"{bump} upgrade")
         else:
             reason, detail = text(decision, "reason"), text(decision, "detail")
-            if reason in FOLLOWING:
+            if reason in _FOLLOWING:
                 return None
             state = State.FAILED if self._has_failed(detail, reason) else _state_of(reason, target)
             row = row._replace(state=state, why=": ".join(filter(None, (reason, detail))))

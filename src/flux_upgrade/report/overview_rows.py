@@ -13,7 +13,7 @@ from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.plans import dates
 
-FOLLOWING = (HoldReason.FOLLOWS, HoldReason.CLUSTER_HELD, HoldReason.UP_TO_DATE)
+_FOLLOWING = (HoldReason.FOLLOWS, HoldReason.CLUSTER_HELD, HoldReason.UP_TO_DATE)
 
 
 class State(StrEnum):
@@ -112,7 +112,7 @@ def _of_cluster(cluster: Cluster, plans: Sequence[Plan]) -> Iterator[Row]:
             if (
                 each.bump not in [of_lead.bump for of_lead in lead.upgrades]
                 if isinstance(each, Upgrade)
-                else each.reason not in FOLLOWING and (each.reason, each.detail) not in known
+                else each.reason not in _FOLLOWING and (each.reason, each.detail) not in known
             )
         ]
         yield from decision_rows(plan._replace(decisions=tuple(own)), plan.pin.place(plan.path), is_reference=True)
