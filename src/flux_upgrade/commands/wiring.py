@@ -13,7 +13,6 @@ from flux_upgrade.config.environment import GITHUB_API, Environment
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.timing import LostTime, Timing
-from flux_upgrade.model.unknown import Unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from flux_upgrade.model.files import Worktree
     from flux_upgrade.model.oci.reference import Address
     from flux_upgrade.model.ports import ArtifactRegistry, Artifacts, Charts, FluxCli, Releases
+    from flux_upgrade.model.unknown import Unknown
     from flux_upgrade.pins.context import PinContext
     from flux_upgrade.pins.regenerate import Regenerator
     from flux_upgrade.snapshot.snapshot import Snapshot
@@ -287,6 +287,8 @@ def build_snapshot(path: str, environment: Environment | None = None) -> Snapsho
 
 
 def _uncommitted(environment: Environment | None, root: str) -> frozenset[str] | Unknown:
+    from flux_upgrade.model.unknown import Unknown
+
     return Unknown("Git was not asked") if environment is None else build_checkout(environment, root).uncommitted()
 
 

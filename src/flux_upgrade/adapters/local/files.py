@@ -5,12 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable
 from contextlib import suppress
 
 from flux_upgrade.model.errors import LIMITS, Unread, Unreadable, UsageError, known
-from flux_upgrade.model.files import YAML, Listing
 from flux_upgrade.model.text import one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from flux_upgrade.model.files import Listing
 
 
 def read_regular(path: str, limit: int, flags: int = 0) -> bytes:
@@ -139,6 +143,8 @@ class Directory:
 
     def listing(self) -> Listing:
         """List the files below the directory. A directory that cannot be listed is a candidate: reading it says why."""
+        from flux_upgrade.model.files import YAML, Listing  # late: `render` lists nothing
+
         candidates: list[str] = [] if self._only is None else [self._only]
         files, folders = [*candidates], [""] if self._only is None else []
         while folders:
@@ -159,15 +165,15 @@ class Directory:
                 is_file = entry.is_file(follow_symlinks=False)
                 if is_file:
                     files.append(folder + entry.name)
-                if _is_candidate(entry, is_file=is_file):
+                if _is_candidate(entry, YAML, is_file=is_file):
                     candidates.append(folder + entry.name)
         return Listing(sorted(candidates), sorted(files))
 
 
-def _is_candidate(entry: os.DirEntry[str], *, is_file: bool) -> bool:
+def _is_candidate(entry: os.DirEntry[str], ends: tuple[str, ...], *, is_file: bool) -> bool:
     if entry.name in NAMED:
         return not entry.is_symlink()
-    if not is_file or not entry.name.endswith(YAML):
+    if not is_file or not entry.name.endswith(ends):
         return False
     with suppress(OSError):  # gone or locked since: reading it tells
         return entry.stat(follow_symlinks=False).st_size <= MAX_FILE
