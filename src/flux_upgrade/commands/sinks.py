@@ -7,9 +7,12 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 
 from flux_upgrade.cli.options import UpgradeOptions
-from flux_upgrade.commands.sink import Sink
 from flux_upgrade.config.environment import Environment
-from flux_upgrade.planning.proposal import RunDetails
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.commands.sink import Sink
+    from flux_upgrade.planning.proposal import RunDetails
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.commands.reports import plan_report, tree_report
-from flux_upgrade.commands.sink import Applied
 from flux_upgrade.commands.wiring import build_worktree
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.markdown import counted
@@ -17,6 +16,7 @@ from flux_upgrade.planning.planner import Inventory, plan_update_groups
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.commands.sink import Applied
     from flux_upgrade.planning.unseen import Unseen
 
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from flux_upgrade.model.errors import Unread, Unreadable
 from flux_upgrade.model.files import FilesInMemory, FileSource, Listing
-from flux_upgrade.model.kubernetes_objects import KUSTOMIZATION
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import NAMES, is_kustomization, patches_in
@@ -137,6 +136,8 @@ class Snapshot:
     @cached_property
     def flux_kustomizations(self) -> tuple[tuple[File, Object], ...]:
         """All Kustomizations of kustomize-controller, each with its file, in the order of the paths."""
+        from flux_upgrade.model.kubernetes_objects import KUSTOMIZATION  # late: a run with nothing to do needs none
+
         group = f"{KUSTOMIZATION.group}/"
         files = (
             file for file in map(self.at, self.candidates()) if file is not None and group.encode() in file.content
