@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _ANY = ("",)
 _OF_FLUX = frozenset(mark for kind in PIN_KINDS for mark in (*kind.marks, *kind.beside) if b"flux" in mark.lower())
 _NEAR = max(map(len, _OF_FLUX))
-_MOST = 4 * 1024 * 1024  # Bytes: what people write by hand is smaller
+_MOST = 4 * 1024 * 1024  # Bytes: hand-written files are smaller
 _YAML = (".yaml", ".yml")
 _DEFINITION = b"\nkind: CustomResourceDefinition"
 

@@ -128,7 +128,7 @@ class Snapshot:
         return Unknown(f"clusters follow different branches: {', '.join(branches)}" if branches else _NO_BRANCH)
 
     def kustomizations(self, mark: bytes = b"") -> Iterator[tuple[File, Object]]:
-        """Return the kustomizations in files that contain ``mark``, with their files, in the order of the paths."""
+        """Yield the kustomizations in files that contain ``mark``, with their files, in the order of the paths."""
         for file in filter(None, map(self.at, self.named(NAMES))):
             if mark in file.content:
                 yield from ((file, each) for each in file.readable if is_kustomization(file.path, each))

@@ -139,7 +139,7 @@ def _role(commands: _Commands, command: CommandVersion) -> Role:
 
 
 def _pins(commands: _Commands, uses: Mapping[tuple[str, int], Role]) -> Iterator[Pin]:
-    """``uses``: what all commands do with each variable, by its ``_spot``."""
+    """Yield the pins of a file's commands. ``uses``: the role of a variable in all commands, by its ``_spot``."""
     downloaded = set[str]()  # The releases whose files the commands fetch; their names change, too
     is_of_action = commands.is_of_action  # Once: it goes through the file
     for command, variable in commands.found:

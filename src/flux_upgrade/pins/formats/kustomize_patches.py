@@ -43,7 +43,7 @@ class PatchedPlace(NamedTuple):
 
     @property
     def spot(self) -> tuple[int, str, str]:
-        """As ``unknown_pin`` takes it."""
+        """Line, place and value, as ``unknown_pin`` takes them."""
         return self.line, self.where, self.raw
 
 

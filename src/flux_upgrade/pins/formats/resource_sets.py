@@ -23,7 +23,7 @@ _NAMED = re.compile(r"\binputs\.(\w+(?:\.\w+)*+)")
 
 
 def objects_and_made(file: File) -> Iterator[Object | BrokenDocument]:
-    """The objects of a file, which may be a helmfile, each ResourceSet followed by what it makes."""
+    """Yield the objects of a file, which may be a helmfile, and after a ResourceSet the objects that it makes."""
     for each in helmfile_objects(file):
         yield each
         if isinstance(each, Object):
@@ -31,7 +31,7 @@ def objects_and_made(file: File) -> Iterator[Object | BrokenDocument]:
 
 
 def readable(file: File) -> Iterator[Object]:
-    """Those that can be read."""
+    """Yield the ``objects_and_made`` that can be read."""
     return (each for each in objects_and_made(file) if isinstance(each, Object))
 
 

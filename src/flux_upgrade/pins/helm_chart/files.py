@@ -120,6 +120,6 @@ def _inflated_source(tree: Snapshot, file: File, each: Object, repository: str) 
 
 
 def _place(file: File, each: Object, path: tuple[Step, ...], where: str, source: ChartSource) -> ChartVersionPlace:
-    """``path``: where the version stands, or would."""
+    """Make a place. ``path``: where the version is, or would be."""
     line = each.line_at(*path) if each.has(*path) else each.line_at(*path[:-1])
     return ChartVersionPlace(file, line, where, source, each.at(*path))

@@ -36,7 +36,7 @@ Target = tuple[str, str]  # Kind and name
 
 
 def patches(files: Sequence[File], targets: Collection[Target | None], tree: Snapshot) -> Iterator[PatchedPlace]:
-    """The patches that change the version of a chart in one of ``targets``; what they change is none."""
+    """Yield the patches that change the version of the chart in one of ``targets``, whole objects left out."""
     for target in sorted({target for target in targets if target}):
         for file in holding(files, target[0].encode()):
             if not any(mark in file.content for mark in (target[1].encode(), b"patch", b"replacements")):

@@ -60,12 +60,12 @@ class ChartVersionPlace(NamedTuple):
 
 
 def holding(files: Sequence[File], *marks: bytes) -> Iterator[File]:
-    """The files that contain each of ``marks``."""
+    """Yield the files that contain all ``marks``."""
     return (file for file in files if all(mark in file.content for mark in marks))
 
 
 def naming_the_chart(files: Sequence[File]) -> Iterator[File]:
-    """Files that name the chart. An address below ``fluxcd/flux2/``, as in manifests, does not count."""
+    """Yield the files that name the chart. An address below ``fluxcd/flux2/``, as in manifests, does not count."""
     return (file for file in files if _NAME.search(file.content))
 
 
@@ -76,7 +76,7 @@ def identity(each: Object) -> tuple[str, str, str, str]:
 
 
 def last(address: str) -> str:
-    """The last word of an address, or of a repository's name."""
+    """Return the last word of an address, or of a repository's name."""
     return address.rstrip("/").rpartition("/")[2]
 
 

@@ -102,7 +102,7 @@ def _replacements(file: File, each: Object, aim: Aim) -> Iterator[PatchedPlace]:
 
 
 def _targets(files: Sequence[File]) -> Iterator[tuple[str, str, str]]:
-    """Path of each file with a patch, and the kind and the name of what it is for."""
+    """Yield the paths of files with patches, with the kind and the name of their targets."""
     for file in files:
         folder = posixpath.dirname(file.path)
         for each in file.readable:

@@ -66,9 +66,9 @@ def releases(file: File, each: Object) -> Iterator[HelmfileRelease]:
 def of_chart(
     file: File, each: Object, chart: str, tree: Snapshot
 ) -> Iterator[tuple[HelmfileRelease, str, Lock | None]]:
-    """Those that state the chart themselves, with its address, and the lock file, which all of them share.
+    """Yield the releases that state the chart themselves, with its address and the lock file that they share.
 
-    Of those that share a version by an anchor, the first.
+    If an anchor gives several of them one version, yield the first.
     """
     found = [release for release in releases(file, each) if last(each.text_at(*release.entry, "chart")) == chart]
     known, locked = (_repositories(tree, file), _lock(found[0], tree)) if found else ({}, None)

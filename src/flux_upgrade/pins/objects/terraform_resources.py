@@ -68,7 +68,7 @@ class TerraformResource(NamedTuple):
         return Stated(self.modules.file(origin.path), value, said)
 
     def placed(self) -> tuple[File, int, str, Value | None]:
-        """Where a Helm release states the version of its chart, or would: file, line, in words, and the version."""
+        """Return where a Helm release states its chart's version, or would (file, line, in words), and the version."""
         stated = self.stated(self.block.attributes.get("version"), "version")
         if stated is None:
             return self.file, self.block.line, f"{self.address}, version", None

@@ -15,7 +15,7 @@ from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import BrokenDocument
 
 SUFFIXES = (".yaml", ".yml", ".json", *ENDS)
-_MOST = 4 * 1024 * 1024  # Bytes: what people write by hand is smaller
+_MOST = 4 * 1024 * 1024  # Bytes: hand-written files are smaller
 _BESIDE = (b"OCIRepository", b"FluxInstance", b"/spec")
 """Files without the address that have one of these may hold patches."""
 _REF = (("spec", "ref"), *(("spec", "ref", field) for field in ("digest", "semver", "tag")), ("spec", "url"))

@@ -71,7 +71,7 @@ def change_range(pin: Pin, value: Value, target: str) -> PinChange:
 
 
 def _in_file(file: File, kind: str) -> Iterator[Pin | _Flux2Source]:
-    """The sources in a file, and a pin for each address in a document that is no YAML."""
+    """Yield the sources in a file, and a pin for an address in a document that is no YAML."""
     for each in file.objects:
         if isinstance(each, BrokenDocument):
             for match in _URL.finditer(each.text) if "kind: GitRepository" in each.text else ():
