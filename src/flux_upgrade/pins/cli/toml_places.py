@@ -109,7 +109,7 @@ def locked(content: bytes) -> str | None:
     """The release that a ``mise.lock`` holds for the CLI, empty where it is unclear; None: none at all."""
     try:
         found = parsed(decoded(content)).get("tools")
-    except Unreadable:  # It may hold the CLI: unclear
+    except Unreadable:  # A broken file that names the CLI is unclear
         return "" if b"flux2" in content else None
     entries = next((each for name, each in _items(found) if is_flux(name)), None)
     if entries is None:

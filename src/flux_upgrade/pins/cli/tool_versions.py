@@ -98,7 +98,7 @@ def _of_mise(file: File, context: PinContext) -> Iterator[Pin]:
     text = decoded(file.content)
     try:
         found = list(tools(text, may_be_flux))
-    except Unreadable:  # It is reported if it names the CLI
+    except Unreadable:  # A broken file that names the CLI is reported
         reading = unknown("the file is not valid TOML", "fix the file, or edit the version yourself")
         for match in _LOOSE.finditer(text):
             yield cli_pin(NAME, file, Value("", 0, 0, line_of(text, match.end())), "tools", reading)

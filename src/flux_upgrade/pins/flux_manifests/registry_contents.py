@@ -87,7 +87,7 @@ def differences(old: str, new: str, context: PinContext) -> Iterator[str]:
     """What the artifact gains or loses as a whole between two releases, a sentence each."""
     before, after = (_components(tag, context) for tag in (old, new))
     if before is None or after is None:
-        # What is known of Flux, where its artifacts cannot be read.
+        # Known changes of Flux, if its artifacts cannot be read.
         for since, component in _GAINED:
             if Version(old) < Version(since) <= Version(new):
                 yield _gain(component, old, since)

@@ -95,7 +95,7 @@ def operations(content: bytes) -> Iterator[PatchOperation]:
         return
     try:
         node = document.root
-    except Unreadable:  # Of a file, `File.objects` has it as a BrokenDocument
+    except Unreadable:  # `File.objects` has a broken document of a file, and its reason
         return
     if not isinstance(node, SequenceNode):
         return

@@ -41,7 +41,7 @@ def places(files: Sequence[File], tree: Snapshot) -> Iterator[ChartVersionPlace]
             if name.startswith("kustomization.") or each.text_at("kind") == "HelmChartInflationGenerator":
                 yield from _inflated(tree, file, each)
             elif identity(each)[:2] == ("helm.cattle.io", "HelmChart"):
-                # Of k3s, RKE2 and Fleet: docs.k3s.io, "Helm".
+                # A HelmChart of k3s, RKE2 and Fleet: docs.k3s.io, "Helm".
                 parent, _, chart = each.text_at("spec", "chart").rpartition("/")
                 source = source_at(parent or each.text_at("spec", "repo"))
                 place = _place(file, each, ("spec", "version"), f"{each.called()}, spec.version", source)
