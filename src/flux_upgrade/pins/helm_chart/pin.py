@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
 from flux_upgrade.model.text import TextEdit
@@ -16,7 +15,7 @@ from flux_upgrade.pins.helm_chart import files as chart_files
 from flux_upgrade.pins.helm_chart import flux_objects, in_terraform
 from flux_upgrade.pins.helm_chart import index as chart_index
 from flux_upgrade.pins.objects import chart_patches
-from flux_upgrade.pins.objects.chart_place import CHART, ChartVersionPlace, Lock, naming_the_chart
+from flux_upgrade.pins.objects.chart_place import CHART, ChartVersionPlace, naming_the_chart
 from flux_upgrade.pins.objects.terraform_resources import without_terraform
 from flux_upgrade.pins.pin import Pin, PinChange, PinState
 from flux_upgrade.snapshot.file import File
@@ -102,14 +101,6 @@ def _mismatch(place: ChartVersionPlace, repository: str, chart: str, context: Pi
     )
 
 
-class _ChartDetails(NamedTuple):
-    repository: str
-    version: Value | None
-    digest: Value | None
-    lock: Lock | None
-    is_tag: bool
-
-
 _PATCHED = unknown("a kustomization uses the file as a patch of another version reference")
 
 
@@ -137,27 +128,27 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
 
 def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     """Write the newest version of the chart that installs ``target``. Raises as ``KindModule.change``."""
-    details = pin.details
-    if not isinstance(details, _ChartDetails):
+    place = pin.details
+    if not isinstance(place, ChartVersionPlace) or not isinstance(place.source, str):
         raise TypeError(pin.kind)
-    versions = context.charts.versions(details.repository, CHART)
+    versions = context.charts.versions(place.source, CHART)
     chart = chart_index.for_release(versions, target)
-    if details.lock is not None:
+    if place.lock is not None:
         raise UnsupportedPin(
-            f"{details.lock.path} also records the chart and would become outdated",
-            hint=f"set version {chart} in {pin.path}, run `{details.lock.command}`, then commit both files",
+            f"{place.lock.path} also records the chart and would become outdated",
+            hint=f"set version {chart} in {pin.path}, run `{place.lock.command}`, then commit both files",
         )
-    if details.version is None:
+    if place.version is None:
         raise UnsupportedPin(f"{pin.where} is not set", hint=f"state {chart}")
-    text = details.version.text
+    text = place.version.text
     if pin.state is PinState.RANGE:
-        return _range_change(details.version, chart, target, versions)
-    new = chart_index.oci_tag(chart) if details.is_tag else chart_index.exactly(text, chart)
-    digest = _digest(context, details, chart)
+        return _range_change(place.version, chart, target, versions)
+    new = chart_index.oci_tag(chart) if place.is_tag else chart_index.exactly(text, chart)
+    digest = _digest(context, place, place.source, chart)
     said = (f"chart version {chart} installs Flux {target}",)
     if digest is None:
-        return PinChange((details.version.replaced(new),), new, said)
-    return PinChange((details.version.replaced(new), digest), f"{new}@{digest.new}", said)
+        return PinChange((place.version.replaced(new),), new, said)
+    return PinChange((place.version.replaced(new), digest), f"{new}@{digest.new}", said)
 
 
 def _range_change(version: Value, chart: str, target: str, versions: Mapping[str, str]) -> PinChange:
@@ -168,18 +159,18 @@ def _range_change(version: Value, chart: str, target: str, versions: Mapping[str
     return PinChange((version.replaced(new),), new, (f"the range selects chart version {chart} with Flux {target}",))
 
 
-def _digest(context: PinContext, details: _ChartDetails, chart: str) -> TextEdit | None:
+def _digest(context: PinContext, place: ChartVersionPlace, repository: str, chart: str) -> TextEdit | None:
     """The digest of another version; None where none is stated.
 
     Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive.
     """
-    if details.digest is None:
+    if place.digest is None:
         return None
-    repository = chart_index.oci_name(details.repository)
-    digest = context.artifacts.digest(repository, chart_index.oci_tag(chart))
+    name = chart_index.oci_name(repository)
+    digest = context.artifacts.digest(name, chart_index.oci_tag(chart))
     if digest is None:
-        raise ReleaseNotFound(f"{repository} has no tag {chart_index.oci_tag(chart)} yet", hint="run again later")
-    return details.digest.replaced(digest)
+        raise ReleaseNotFound(f"{name} has no tag {chart_index.oci_tag(chart)} yet", hint="run again later")
+    return place.digest.replaced(digest)
 
 
 def _pin(place: ChartVersionPlace, reading: Reading) -> Pin:
@@ -190,9 +181,7 @@ def _pin(place: ChartVersionPlace, reading: Reading) -> Pin:
     if place.lock is not None and reading.state is PinState.EXACT:
         remarks = (f"{place.lock.path} also records the chart and selects the version", *remarks)
     pin = judged(unknown_pin(place.file, NAME, (place.line, place.where, raw)), reading)
-    repository = place.source if isinstance(place.source, str) else ""
-    details = _ChartDetails(repository, version, digest, place.lock, place.is_tag)
-    return pin._replace(remarks=remarks, details=details)
+    return pin._replace(remarks=remarks, details=place)
 
 
 def _broken(files: Sequence[File]) -> list[Pin]:
