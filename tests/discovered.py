@@ -12,19 +12,19 @@ from flux_upgrade.snapshot.snapshot import Snapshot
 
 
 def manifests_in(tree: Snapshot, regenerator: Regenerator) -> Iterator[Pin]:
-    """Every vendored manifest, in the order of the paths."""
+    """Yield every vendored manifest, in the order of the paths."""
     manifests = InstallationFinder(regenerator)
     for path in tree.candidates():
         try:
-            found = manifests.at(path, tree.read(path))
+            pin = manifests.at(path, tree.read(path))
         except Unreadable as error:
-            found = manifests.unread(path, error)
-        if found is not None:
-            yield found
+            pin = manifests.unread(path, error)
+        if pin is not None:
+            yield pin
 
 
 def pins_in(context: PinContext) -> list[Pin]:
-    """Every pin in the files that cannot be vendored manifests, kind by kind."""
+    """Find every pin in the files that cannot be vendored manifests, kind by kind."""
     tree = context.tree
     paths = [path for path in looked_at(tree) if not may_be(path, tree.content(path) or b"")]
     return [*discover(context, paths)]

@@ -323,7 +323,10 @@ def test_content_that_needs_approval_makes_a_patch_wait() -> None:
     repository.run()
     (pull,) = repository.forge.open_pulls()
     changes = [
-        known_or(each.impact.changes, None) for plan in repository.plans for each in plan.upgrades if each.impact
+        known_or(upgrade.impact.changes, None)
+        for plan in repository.plans
+        for upgrade in plan.upgrades
+        if upgrade.impact
     ]
     assert changes
     is_narrowed = any(each is not None and "network-policy" in each.contents for each in changes)

@@ -30,9 +30,7 @@ def running_in(files: dict[str, bytes]) -> Running:
 
 def unverified_in(content: bytes, path: str = PATH) -> list[tuple[str, bool]]:
     """Name and whether the CRDs can be read, of those that no release speaks for."""
-    return [
-        (each.name, not isinstance(manifest_apis(each), Unknown)) for each in running_in({path: content}).unverified
-    ]
+    return [(one.name, not isinstance(manifest_apis(one), Unknown)) for one in running_in({path: content}).unverified]
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ ONLY_LISTS = {*_PLAIN, "bases"}
 def check_overlay(
     tree: Snapshot, path: str, old: bytes, new: bytes, builder: Builder | None
 ) -> Overlay | Unknown | None:
-    """Return what becomes of what is patched over the manifest at ``path``; None: no kustomization lists it."""
+    """Compare what is patched over the manifest at ``path``; None: no kustomization lists it."""
     kustomizations = _kustomizations_with(tree, path)
     if not kustomizations:
         return UNREADABLE if _has_unreadable(tree, path) else None

@@ -84,7 +84,7 @@ def manifest_at(of: Pinned, tag: str, context: PinContext) -> bytes | Unknown:
 
 
 def check_pinned(of: Pinned, tree: Snapshot, old: bytes, new: bytes) -> Overlay | Unknown | None:
-    """Return what becomes of what is patched over a pin; None: nothing is."""
+    """Compare what is patched over a pin; None: nothing is."""
     # A remote base is built once, from the folder above where that takes it in; objects of Flux are each their own.
     chains = [of.overlays] if of.entry is not _NOWHERE else [(each,) for each in of.overlays]
     patching = [chain for chain in chains if any(map(_has_patches, chain))]

@@ -57,10 +57,10 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
     found: dict[tuple[str, int], tuple[Pin, list[str]]] = {}
     for count, pin in enumerate(_all(files, context)):
         # Two HelmReleases may share a file of values, two resources of Terraform a variable.
-        stated = pin.details if isinstance(pin.details, Distribution) else None
-        start = stated.version.value.start if stated and stated.version else 0
+        details = pin.details if isinstance(pin.details, Distribution) else None
+        start = details.version.value.start if details and details.version else 0
         _, owners = found.setdefault((pin.path, start or -1 - count), (pin, []))
-        owners += [stated.owner] if stated else []
+        owners += [details.owner] if details else []
     for pin, owners in found.values():
         others = [each for each in dict.fromkeys(owners) if each != owners[0]]
         remark = f"the same line sets the version of {first_few(others, _MOST)}"

@@ -113,7 +113,7 @@ def in_chart(file: File, tree: Snapshot) -> Iterator[OperatorPlace]:
     for each in dependencies(file, OPERATOR):
         repository = each.object.text_at(*each.entry, "repository").rstrip("/")
         found = _field(each.object, (*each.entry, "version"))
-        yield _of_chart(found, each.where, f"{repository}/{OPERATOR}", each.lock(tree))
+        yield _of_chart(found, each.place, f"{repository}/{OPERATOR}", each.lock(tree))
 
 
 def _of_chart(found: OperatorPlace, where: str, address: str, lock: Lock | None) -> OperatorPlace:

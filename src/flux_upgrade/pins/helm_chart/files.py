@@ -54,7 +54,7 @@ def _dependencies(tree: Snapshot, found: Dependency) -> Iterator[ChartVersionPla
     values = values_file(tree, posixpath.join(found.directory, "values.yaml"))
     source = _dependency_source(found.object.text_at(*found.entry, "repository"))
     remarks = tuple(overridden(values.object, found.key)) if isinstance(values, ValuesSource) else ()
-    place = _place(found.file, found.object, (*found.entry, "version"), found.where, source)
+    place = _place(found.file, found.object, (*found.entry, "version"), found.place, source)
     yield place._replace(lock=found.lock(tree), remarks=remarks)
 
 

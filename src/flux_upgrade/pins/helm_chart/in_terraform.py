@@ -28,9 +28,9 @@ def places(files: Sequence[File], tree: Snapshot) -> Iterator[ChartVersionPlace]
     found: dict[tuple[str, int], ChartVersionPlace] = {}
     for resource in resources(files, Modules(tree)):
         if resource.chart == CHART:
-            file, line, where, version = resource.placed()
+            file, line, field, version = resource.placed()
             remarks = tuple(_overridden(resource))
-            place = ChartVersionPlace(file, line, where, _source(resource), version, remarks=remarks)
+            place = ChartVersionPlace(file, line, field, _source(resource), version, remarks=remarks)
             found.setdefault((file.path, version.start if version else -line), place)
     yield from found.values()
 

@@ -35,7 +35,7 @@ class Dependency(NamedTuple):
         return self.object.text_at(*self.entry, "alias") or self.chart
 
     @property
-    def where(self) -> str:
+    def place(self) -> str:
         alias = self.object.text_at(*self.entry, "alias")
         return f"dependency {self.chart}{f' as {alias}' if alias else ''}, version"
 

@@ -69,10 +69,10 @@ class TerraformResource(NamedTuple):
 
     def placed(self) -> tuple[File, int, str, Value | None]:
         """Return where a Helm release states its chart's version, or would (file, line, in words), and the version."""
-        stated = self.stated(self.block.attributes.get("version"), "version")
-        if stated is None:
+        version = self.stated(self.block.attributes.get("version"), "version")
+        if version is None:
             return self.file, self.block.line, f"{self.address}, version", None
-        return stated.file, stated.value.line, f"{self.address}, {stated.field}", stated.value
+        return version.file, version.value.line, f"{self.address}, {version.field}", version.value
 
     def manifest(self) -> Iterator[TerraformObject | BrokenDocument]:
         """The Kubernetes objects that it applies, as far as they are written in the file."""
