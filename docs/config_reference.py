@@ -18,8 +18,8 @@ from flux_upgrade.config.also_keys import ALSO
 from flux_upgrade.config.config import PATH
 from flux_upgrade.config.install_flags import EXTRA, MEANINGS, default
 from flux_upgrade.config.keys import GROUP, TOP, Key, MappingShape
-from flux_upgrade.config.schema import described, flag_type, schema_of, type_of
-from flux_upgrade.manifests.options import spell
+from flux_upgrade.config.schema import described, schema_of, type_of
+from flux_upgrade.manifests.options import LOG_LEVELS, spell
 
 EXAMPLE = """\
 policy: patch
@@ -60,6 +60,13 @@ bootstrap:
       path: clusters/production
       network-policy: true
 """
+
+
+def flag_type(flag: str) -> str:
+    if flag == "log-level":
+        return ", ".join(f"`{level}`" for level in LOG_LEVELS)
+    example = default(flag)
+    return "boolean" if isinstance(example, bool) else "text" if isinstance(example, str) else "list"
 
 
 def schema() -> dict[str, Any]:

@@ -86,13 +86,6 @@ def type_of(shape: Shape) -> str:
     return shape.description
 
 
-def flag_type(flag: str) -> str:
-    if flag == "log-level":
-        return ", ".join(f"`{level}`" for level in LOG_LEVELS)
-    example = default(flag)
-    return "boolean" if isinstance(example, bool) else "text" if isinstance(example, str) else "list"
-
-
 _PLAIN: dict[PlainShape, Schema] = {
     PlainShape.BOOLEAN: {"type": "boolean"},
     # An editor that reads YAML 1.2 takes ``off`` for text.

@@ -8,7 +8,7 @@ The adapters implement these ports; tests do too. The ports of files are in ``mo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import BinaryIO, Protocol, TypeVar
+from typing import BinaryIO, Protocol
 
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.versions import Release, ReleaseManifests
@@ -17,9 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.model.forge import Done, Question, Repository, Step
     from flux_upgrade.model.oci.manifest import Descriptor, StoredManifest
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 class Progress(Protocol):
