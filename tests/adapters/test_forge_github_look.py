@@ -109,6 +109,17 @@ def test_pull_requests_of_forks_hide_nothing(on: World, forks: int, calls: int) 
     assert len(on.calls) == calls
 
 
+def test_pull_requests_of_forks_do_not_hide_one_into_another_base(on: World) -> None:
+    done = on.opened()
+    on.fleet.commit({PATH: b"stable"}, "Branch off\n", branch="stable")
+    on.fleet.retarget(on.fleet.pulls[1], "stable")
+    for number in range(12):
+        on.hub.clock.advance(minutes=1)
+        on.fleet.people.open_from_fork(BRANCH, {PATH: b"evil %d" % number}, "Upgrade Flux")
+    branch = on.fetch().branches[BRANCH]
+    assert (branch.pulls, branch.elsewhere) == ((), done.url)
+
+
 @pytest.mark.parametrize(("forks", "calls"), [(0, 1), (3, 2)])
 def test_at_most_ten_pull_requests(on: World, forks: int, calls: int) -> None:
     for number in range(1, 13):

@@ -54,8 +54,11 @@ def _recorded(answered: PullRequest | Issue) -> str | None:
 
 
 def _is_finished(branch: Branch) -> bool:
-    """Whether a branch holds nothing but a commit of ours that was merged. A closed pull request may be reopened."""
+    """Whether a branch holds nothing but a commit of ours that was merged, and no pull request of it may be open.
+
+    A closed pull request may be reopened.
+    """
     pulls = (*branch.pulls, *branch.others)
-    is_open = bool(branch.elsewhere) or any(pull.state is PullState.OPEN for pull in pulls)
+    is_open = branch.is_unread or bool(branch.elsewhere) or any(pull.state is PullState.OPEN for pull in pulls)
     is_ours = branch.head is not None and markers.is_ours(branch.head)
     return is_ours and is_merged(branch) and not is_open and not branch.is_kept

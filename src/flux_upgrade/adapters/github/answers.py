@@ -65,7 +65,7 @@ def branch_of(repository: Json, number: int, name: str, judge: Judge) -> Branch:
         name,
         head,
         pulls,
-        elsewhere=_elsewhere(connection, repository["base"], judge),
+        elsewhere=open_elsewhere(connection, repository["base"], judge),
         others=others,
         is_kept=branch_rules.forbids_deletion(ref),
     )
@@ -79,7 +79,7 @@ def pulls_of(connection: Json, base: Json, judge: Judge) -> tuple[tuple[PullRequ
     return tuple(_pull(node, base, judge.answers_of(node)) for node in ours), tuple(others)
 
 
-def _elsewhere(connection: Json, base: Json, judge: Judge) -> str:
+def open_elsewhere(connection: Json, base: Json, judge: Judge) -> str:
     """The address of an open pull request into another base, which another configuration of ours may have opened.
 
     A user's has no effect there. A bot's may be ours under another token.

@@ -191,7 +191,8 @@ class GitHubForge:
                 known = found.get(names[number], branches[names[number]])
                 more, others = answers.pulls_of(connection, base, judge)
                 pulls = (*known.pulls, *more)[: queries.MAX_PULLS]
-                found[names[number]] = known._replace(pulls=pulls, others=(*known.others, *others))
+                elsewhere = known.elsewhere or answers.open_elsewhere(connection, base, judge)
+                found[names[number]] = known._replace(pulls=pulls, others=(*known.others, *others), elsewhere=elsewhere)
         return found
 
     def _further(self, cursors: Mapping[int, tuple[str, str]]) -> dict[int, Json]:
