@@ -47,7 +47,6 @@ class DashboardEvent(NamedTuple):
     branch: str = ""  # It is about all pull requests
 
     def left_alone(self, repository: str, branch_prefix: str) -> str:
-        """As above."""
         del repository, branch_prefix  # GitHub sends events of the workflow's own repository only
         if not self.is_dashboard:
             return f"issue #{self.number} is not the dashboard of flux-upgrade"
@@ -66,7 +65,6 @@ class PendingIssueEvent(NamedTuple):
     branch: str = ""  # As of a dashboard
 
     def left_alone(self, repository: str, branch_prefix: str) -> str:
-        """As above."""
         del repository, branch_prefix
         if self.is_by_bot:
             return f"a bot changed issue #{self.number}: the next scheduled run looks at it"

@@ -32,7 +32,6 @@ _NOT_OF_BOOTSTRAPS = (
     *("allow-hosts", "approve", "promote", "to"),
 )
 _WITH_BOOTSTRAPS = (*("repository", "config", "release-source", "flags", "ca-file", "docker-config"), *_OF_BOOTSTRAPS)
-_MODES = ("upgrade", "plan", "rollback", "bootstrap")
 # YAML 1.2's core schema, https://yaml.org/spec/1.2.2/#1032-tag-resolution: what a workflow's author writes.
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _CHECKOUT = "add two lines before this step: `- uses: actions/checkout@v7` and `  with: {persist-credentials: false}`"
@@ -52,7 +51,7 @@ class Secrets(NamedTuple):
 def arguments(env: Mapping[str, str]) -> list[str]:
     """The command line that the inputs stand for, without the program's name. Raises UsageError."""
     given = _given(env)
-    mode = _one_of("mode", given.get("mode", "upgrade"), _MODES)
+    mode = _one_of("mode", given.get("mode", "upgrade"), ("upgrade", "plan", "rollback", "bootstrap"))
     if "policy" in given:
         _one_of("policy", given["policy"], tuple(MaxBump))
     switches = [f"--{name}" for name in _SWITCHES if _is_true(given, name)]

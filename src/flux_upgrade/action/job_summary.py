@@ -20,7 +20,6 @@ from flux_upgrade.report.pull_requests import MOST_NAMES, all_plans, waiting, wi
 MOST_ROWS = 500  # Of the table; the report file has all of them
 _MOST_PLACES = 5
 _TROUBLE = (Action.HELD, Action.FAILED)
-_HEAD = ("Cluster", "Pull request", "Version", "Size", "State")
 
 
 def summary(done: Round, *, written: bool, approve_command: str, workflow_url: str = "") -> str:
@@ -30,13 +29,14 @@ def summary(done: Round, *, written: bool, approve_command: str, workflow_url: s
     and the page with the button "Run workflow": empty where there is none.
     """
     found = overview(done.plans)
-    verdict = _verdict(found, done.results, written=written) if found.rows else _sentence(without_plans(done))
+    without = without_plans(done)
+    verdict = _verdict(found, done.results, written=written) if found.rows else f"{without[:1].upper()}{without[1:]}."
     parts = ["## Flux", verdict]
     if done.dashboard is not None and done.dashboard.url:
         parts.append(f"[Dashboard]({done.dashboard.url}): every cluster, and boxes to answer.")
     parts += [f"> **Drift**: {plain(each)}" for each in found.drift]
     rows = list(_rows(found, done.results, written=written))
-    parts += [table(_HEAD, rows[:MOST_ROWS])] if rows else []
+    parts += [table(("Cluster", "Pull request", "Version", "Size", "State"), rows[:MOST_ROWS])] if rows else []
     if len(rows) > MOST_ROWS:
         parts.append(f"… and {len(rows) - MOST_ROWS} more: see the report.")
     parts += [f"> {plain(each)}" for each in found.left]
@@ -54,10 +54,6 @@ def summary(done: Round, *, written: bool, approve_command: str, workflow_url: s
     notes = [*waits, *(each.text.replace("\n", " → ") for each in done.void), *dict.fromkeys(warnings)]
     parts += [f"> {plain(note)}" for note in notes]
     return "\n\n".join(parts) + "\n"
-
-
-def _sentence(clause: str) -> str:
-    return f"{clause[:1].upper()}{clause[1:]}."
 
 
 def _verdict(found: Overview, results: Sequence[Result], *, written: bool) -> str:
@@ -93,7 +89,11 @@ def _is_about(row: Row, result: Result, *, is_first: bool) -> bool:
     """Whether a pull request is shown in a row; one about none of the rows is shown in the first of its group."""
     if result.proposal is None:
         return is_first and (result.bump_kind == row.bump_kind or not row.bump_kind)
-    if not _is_in(row.plan, result):
+    plan = row.plan
+    if not any(
+        plan.path in upgrade.waiting if upgrade.waiting else (each.path, each.line) == (plan.path, plan.line)
+        for each, upgrade in result.proposal.upgrades
+    ):
         return False
     if result.bump_kind is BumpKind.MIGRATION:
         return row.state is State.HELD and row.decision.target == result.proposal.target
@@ -120,16 +120,6 @@ def _step(number: int, each: Step, concerned: tuple[str, ...]) -> str:
 def _remark(each: Remark) -> str:
     places = "".join(f"\n  - {plain(place)}" for place in capped(each.places, _MOST_PLACES))
     return f"- {prose(each.what)}{places}"
-
-
-def _is_in(plan: Plan, result: Result) -> bool:
-    """Whether a pull request is about an installation, or about it as much as any: one that is closed."""
-    if result.proposal is None:
-        return True
-    return any(
-        plan.path in upgrade.waiting if upgrade.waiting else (each.path, each.line) == (plan.path, plan.line)
-        for each, upgrade in result.proposal.upgrades
-    )
 
 
 def decision_cell(plan: Plan, decision: Upgrade | Hold) -> str:

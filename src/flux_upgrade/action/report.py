@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -18,7 +18,6 @@ from flux_upgrade.report.plans import drift_value, migration_values, plan_values
 from flux_upgrade.report.pull_requests import all_plans, round_failures
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)  # A directory of releases may say anything
-_WRITES = (Outcome.CLOSED, Outcome.UPDATED, Outcome.OPENED)
 
 
 class RunFacts(NamedTuple):
@@ -34,6 +33,7 @@ NO_FACTS = RunFacts()
 
 def run_value(done: Round, *, calls: int, written: bool, run: RunFacts = NO_FACTS) -> dict[str, Any]:
     """Everything but the diffs: see docs/reference/report.schema.json."""
+    board = done.dashboard
     return {
         **run_values(run, all_plans(done.plans)),
         "outcome": str(outcome_of(done, written=written)),
@@ -54,19 +54,13 @@ def run_value(done: Round, *, calls: int, written: bool, run: RunFacts = NO_FACT
         "pull-requests": [_result(done, each) for each in done.results if each.action is not Action.NONE],
         "failures": failure_values(round_failures(done)),
         **void_values(done.void),
-        **_dashboard(done),
+        **({"dashboard": {"action": str(board.action), "url": board.url or None}} if board is not None else {}),
     }
-
-
-def _dashboard(done: Round) -> dict[str, Any]:
-    if done.dashboard is None:
-        return {}
-    return {"dashboard": {"action": str(done.dashboard.action), "url": done.dashboard.url or None}}
 
 
 def run_values(run: RunFacts, plans: Iterable[Plan]) -> dict[str, Any]:
     """When and where the run took place, and when the releases that ``plans`` are about were published."""
-    tags = {tag for plan in plans for tag in _tags(plan)}
+    tags = {tag for plan in plans for tag in (plan.pin.version, *(each.target for each in plan.decisions))}
     known = ((each.tag, each.published_at) for each in run.releases if each.tag in tags)
     return {
         "schema-version": report_schema.VERSION,
@@ -76,11 +70,6 @@ def run_values(run: RunFacts, plans: Iterable[Plan]) -> dict[str, Any]:
     }
 
 
-def _tags(plan: Plan) -> Iterator[str]:
-    yield plan.pin.version
-    yield from (each.target for each in plan.decisions)
-
-
 def outcome_of(done: Round, *, written: bool) -> Outcome:
     """What the run did, in one word. Not ``written``: what would have been done waits."""
     if next(iter(round_failures(done)), None) is not None:
@@ -88,7 +77,7 @@ def outcome_of(done: Round, *, written: bool) -> Outcome:
     words = [outcome_of_action(result.action) for result in done.results]
     held = any(hold.reason is not HoldReason.UP_TO_DATE for plan in all_plans(done.plans) for hold in plan.holds)
     outcome = most_severe([*words, Outcome.HELD] if held else words)
-    return outcome if written or outcome not in _WRITES else Outcome.HELD
+    return outcome if written or outcome not in (Outcome.CLOSED, Outcome.UPDATED, Outcome.OPENED) else Outcome.HELD
 
 
 def outputs(done: Round, *, written: bool) -> dict[str, str]:

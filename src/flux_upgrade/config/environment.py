@@ -44,8 +44,6 @@ _PROVIDERS_OWN = {
     "bitbucket-server": ("BITBUCKET_TOKEN",),
     "git": ("GIT_PASSWORD",),
 }
-_OF_A_JOB = "ghs_"
-_GIT = ("GIT_", "SSH_")
 # Variable that is set in a CI → the one with the repository that the job is for: an address, or `owner/name`.
 _CIS = {
     "CI": "",
@@ -67,7 +65,6 @@ _CIS = {
     "TEAMCITY_VERSION": "",
     "SEMAPHORE": "",
 }
-_NO = ("", "0", "false")
 # The name of the default branch: of GitLab, Woodpecker, Drone and Buildkite. GitHub has it in the event's payload.
 _DEFAULT_BRANCHES = (
     *("CI_DEFAULT_BRANCH", "CI_REPO_DEFAULT_BRANCH", "DRONE_REPO_BRANCH"),
@@ -209,7 +206,7 @@ class BootstrapSecrets(NamedTuple):
                 "no token is set for Flux to read the repository, and your own token can do more than that",
                 hint="set FLUX_UPGRADE_SYNC_TOKEN to a read-only token",
             )
-        if token.startswith(_OF_A_JOB):
+        if token.startswith("ghs_"):
             raise UsageError(
                 "the token for Flux is a job or app token, which expires within an hour",
                 hint="set FLUX_UPGRADE_SYNC_TOKEN to a long-lived token, or remove --token-auth",
@@ -252,7 +249,7 @@ def environment_of(env: Mapping[str, str]) -> Environment:
         git={
             name: value
             for name, value in env.items()
-            if name in _RUNNERS or (name.startswith(_GIT) and name not in _NOT_FOR_GIT)
+            if name in _RUNNERS or (name.startswith(("GIT_", "SSH_")) and name not in _NOT_FOR_GIT)
         },
         workspace=env.get("FLUX_UPGRADE_WORKSPACE", ""),
         cache_dir=f"{cache}/flux-upgrade" if cache else "",
@@ -262,7 +259,7 @@ def environment_of(env: Mapping[str, str]) -> Environment:
 
 
 def _ci_of(env: Mapping[str, str]) -> Ci | None:
-    repositories = [env.get(of, "") for name, of in _CIS.items() if env.get(name, "").lower() not in _NO]
+    repositories = [env.get(of, "") for name, of in _CIS.items() if env.get(name, "").lower() not in ("", "0", "false")]
     if not repositories:
         return None
     is_scheduled, ref = env.get("GITHUB_EVENT_NAME") == "schedule", env.get("GITHUB_REF", "")

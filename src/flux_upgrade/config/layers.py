@@ -58,7 +58,9 @@ def extended(own: Layer, line: int, read_shared: ReadShared) -> tuple[dict[str, 
     ]
     if problems:
         raise InvalidConfig("\n".join(problems), hint=_LOOSER.format(path=own.file))
-    return merged(shared.values, own.values), tuple(_origins(shared, own))
+    origins = [Origin(key, value, own.file, shared.written.get(key, "")) for key, value in own.written.items()]
+    origins += (Origin(key, value, shared.file) for key, value in shared.written.items() if key not in own.written)
+    return merged(shared.values, own.values), tuple(origins)
 
 
 def _read(text: str, name: str) -> Layer:
@@ -118,11 +120,3 @@ def _default(key: Key) -> Any:
     source = YamlText()
     node = source.compose(key.default) if key.default else None
     return None if node is None else read(key.shape, key.name, node, source)
-
-
-def _origins(shared: Layer, own: Layer) -> Iterator[Origin]:
-    for key, value in own.written.items():
-        yield Origin(key, value, own.file, shared.written.get(key, ""))
-    for key, value in shared.written.items():
-        if key not in own.written:
-            yield Origin(key, value, shared.file)

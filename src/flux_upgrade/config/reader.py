@@ -23,7 +23,6 @@ from flux_upgrade.policy.schedule import Schedule
 from flux_upgrade.policy.semver_range import Constraint
 
 _STRING = "tag:yaml.org,2002:str"
-_SEQUENCE = "tag:yaml.org,2002:seq"
 _NOWHERE = (Mark("", 0, 0, 0, None, 0),) * 2
 
 _Groups = Mapping[str, Mapping[str, Any]]  # As the file sets them
@@ -73,7 +72,8 @@ def load(  # noqa: PLR0913 a file, what is above and below it, and whether it is
 
 def _refuse_together(given: Mapping[str, Any], root: MappingNode, source: YamlText) -> None:
     """Keys that are right by themselves, but not with each other."""
-    groups, entries = given.get("groups", {}), _entries(root, source)
+    groups, nodes = given.get("groups", {}), _groups(root, source).items()
+    entries = {name: source.entries(value) for name, (_, value) in nodes if isinstance(value, MappingNode)}
     _refuse_order(groups, entries, source)
     _refuse_soak(groups, entries, source)
     _refuse_skipped(given, given, source.entries(root), source)
@@ -127,12 +127,6 @@ def _refuse_skipped(given: Mapping[str, Any], own: Mapping[str, Any], entries: E
         )
 
 
-def _entries(root: MappingNode, source: YamlText) -> Mapping[str, Entries]:
-    """Group → its entries."""
-    found = _groups(root, source).items()
-    return {name: source.entries(value) for name, (_, value) in found if isinstance(value, MappingNode)}
-
-
 def _groups(root: Node | None, source: YamlText) -> Entries:
     node = source.entries(root).get("groups", (None, None))[1] if isinstance(root, MappingNode) else None
     return source.entries(node) if isinstance(node, MappingNode) else {}
@@ -156,7 +150,7 @@ def _read_flag(key: Key, given: str | bool | Sequence[str]) -> Any:  # noqa: FBT
         return given
     source = YamlText()
     words = [ScalarNode(_STRING, each, *_NOWHERE) for each in ([given] if isinstance(given, str) else given)]
-    node = words[0] if isinstance(given, str) else SequenceNode(_SEQUENCE, words, *_NOWHERE)
+    node = words[0] if isinstance(given, str) else SequenceNode("tag:yaml.org,2002:seq", words, *_NOWHERE)
     value = read(key.shape, f"--{key.name}", node, source)
     refuse((message for _, message in source.problems()), key.hint or f"see docs/reference/config.md for {key.name}")
     return value
@@ -184,11 +178,7 @@ def _fields(given: Mapping[str, Any], keys: Iterable[Key], names: Collection[str
 
 
 def _policy(given: Mapping[str, Any]) -> Policy:
-    plain = Policy()
-    return Policy(
-        bump=bump_of(given),
-        range=Constraint(given["range"]) if "range" in given else plain.range,
-        pending=given.get("pending", plain.pending),
-        patch_cool_down=given["cool-down"].get("patch", plain.patch_cool_down),
-        minor_cool_down=given["cool-down"].get("minor", plain.minor_cool_down),
-    )
+    found = _fields(given, GOVERNING, Policy._fields)
+    found |= {f"{bump}_cool_down": age for bump, age in given["cool-down"].items()}
+    found |= {"range": Constraint(given["range"])} if "range" in given else {}
+    return Policy(**{**found, "bump": bump_of(given)})

@@ -24,7 +24,6 @@ from flux_upgrade.model.text import repository_path
 from flux_upgrade.policy.decision import HealthStatus
 
 _INTEGER = "tag:yaml.org,2002:int"
-_FLOAT = "tag:yaml.org,2002:float"
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 KUBERNETES_PATCH = r"(?:\.[0-9]{1,3}(?:[-+][0-9A-Za-z.+-]{1,60})?)?"
 """A regular expression for what may follow the minor of a version of Kubernetes."""
@@ -204,7 +203,7 @@ def _read_count(name: str, node: Node, source: YamlText) -> int | None:
 
 def _read_kubernetes_version(name: str, node: Node, source: YamlText) -> str | None:
     """The text counts, in quotes or not."""
-    is_version = isinstance(node, ScalarNode) and (is_text(node) or node.tag == _FLOAT)
+    is_version = isinstance(node, ScalarNode) and (is_text(node) or node.tag == "tag:yaml.org,2002:float")
     found = re.fullmatch(rf"v?1\.([0-9]{{1,2}}){KUBERNETES_PATCH}", node.value) if is_version else None
     if found is None:
         source.refuse(node, f"{name} expects a version of Kubernetes like 1.33 or v1.33.4, got {_shown(node)}")

@@ -13,10 +13,8 @@ from flux_upgrade.config.config import BootstrapConfig
 from flux_upgrade.model.text import line_of, printable
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_STR = "tag:yaml.org,2002:str"
 _NULL = "tag:yaml.org,2002:null"
 _BOOL = "tag:yaml.org,2002:bool"
-_MERGE = "tag:yaml.org,2002:merge"
 _TYPES = {
     _BOOL: "true or false",
     "tag:yaml.org,2002:int": "a number",
@@ -91,7 +89,7 @@ class YamlText:
         own: dict[str, tuple[Node, Node]] = {}
         merged: dict[str, tuple[Node, Node]] = {}
         for key, value in node.value:
-            if key.tag == _MERGE:
+            if key.tag == "tag:yaml.org,2002:merge":
                 for source in value.value if isinstance(value, SequenceNode) else [value]:
                     merged = {**self._merged(source, above | {id(node)}), **merged}
             elif not is_text(key):
@@ -115,7 +113,7 @@ class YamlText:
 
 
 def is_text(node: Node) -> bool:
-    return isinstance(node, ScalarNode) and node.tag == _STR
+    return isinstance(node, ScalarNode) and node.tag == "tag:yaml.org,2002:str"
 
 
 def truth(node: Node) -> bool | None:

@@ -19,8 +19,6 @@ _MOST_ITEMS = 5_000  # Of all lists of a document: the largest real one has 1,12
 _TOO_MUCH, _TOO_DEEP = "aliases that expand to too much", "nested too deeply"
 _LONGEST = 1000  # Characters. What YAML 1.1 reads in base 60 would take time by the square of them.
 STR = "tag:yaml.org,2002:str"
-_MAP = "tag:yaml.org,2002:map"
-_INT = "tag:yaml.org,2002:int"
 _MERGE = "tag:yaml.org,2002:merge"
 _VALUE = "tag:yaml.org,2002:value"
 _TEXT_AS_VALUE = (_MERGE, _VALUE)
@@ -133,7 +131,7 @@ def _settle(node: Node, line: int, most: int, known: _Known, left: list[int]) ->
             size, depth = size + inner, max(depth, below + 1)
             continue
         size += 1
-        if each.tag in _TEXT_AS_VALUE or (each.tag == _INT and len(each.value) > _LONGEST):
+        if each.tag in _TEXT_AS_VALUE or (each.tag == "tag:yaml.org,2002:int" and len(each.value) > _LONGEST):
             each.tag = STR
     if size > most:
         _refuse(line, node, _TOO_MUCH)
@@ -158,7 +156,7 @@ def _settle_keys(node: MappingNode, line: int, most: int, known: _Known, left: l
             what = "a key that is not text" if name is None else f"the key '{name}' is given twice"
             _refuse(line, key, what)
         seen.add(name)
-        if key.tag == _VALUE and node.tag == _MAP:
+        if key.tag == _VALUE and node.tag == "tag:yaml.org,2002:map":
             key.tag = STR  # As PyYAML has it, where it makes a value of the mapping
         if key.tag == _MERGE:
             has_merge = True

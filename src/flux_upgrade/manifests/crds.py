@@ -54,15 +54,9 @@ class Crd:
             case {"spec": {"names": {"kind": str(kind)}, "versions": list(entries)}} if all(
                 isinstance(each, dict) and "name" in each for each in entries
             ):
+                flags = ("served", "storage", "deprecated")
                 return kind, tuple(
-                    ApiVersion(
-                        self.document,
-                        index,
-                        str(each["name"]),
-                        bool(each.get("served")),
-                        bool(each.get("storage")),
-                        bool(each.get("deprecated")),
-                    )
+                    ApiVersion(document, index, str(each["name"]), *(bool(each.get(flag)) for flag in flags))
                     for index, each in enumerate(entries)
                 )
         raise Unreadable(

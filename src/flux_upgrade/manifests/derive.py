@@ -28,8 +28,6 @@ _COMPONENT = re.compile(r"^    app\.kubernetes\.io/component: ([a-z0-9-]+)$", re
 _REFERENCE = re.compile(r"^(roleRef:\n(?:  .*\n)*?  name: )(\S+)$", re.MULTILINE)
 # ``part-of`` stays: on pods it is the release's own, and elsewhere rendering writes it again.
 _SPLICED = ("app.kubernetes.io/instance", "app.kubernetes.io/version")
-_GATED = ("helm-controller", "kustomize-controller")
-_GATE = "        - --feature-gates=ExternalArtifact=true\n"
 _FLAGS = re.compile(r"^      (imagePullSecrets|tolerations):$", re.MULTILINE)
 _HINT = "take an unchanged copy of ghcr.io/fluxcd/flux-manifests, or a release source that has <tag>/manifests.tar.gz"
 
@@ -142,8 +140,8 @@ def _own_deployment(document: str, number: int, components: tuple[str, ...], gen
         raise ValueError(f"its document {number} has not the image of the release")
     if not generator.pod_labels:
         return document
-    if SOURCE_WATCHER in components and name in _GATED:
-        head, _, tail = document.rpartition(_GATE)
+    if SOURCE_WATCHER in components and name in ("helm-controller", "kustomize-controller"):
+        head, _, tail = document.rpartition("        - --feature-gates=ExternalArtifact=true\n")
         document = head + tail
     return _POD_METADATA.sub(
         lambda match: f"  template:\n    metadata:\n{_own_metadata(match[1], 6)}", document, count=1

@@ -17,39 +17,31 @@ from flux_upgrade.model.errors import Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from dataclasses import dataclass, field
     from typing import Any
 
     from yaml import Mark
 
+    @dataclass(frozen=True)
     class Node:
         """A node of PyYAML that may be in use at several places, and is therefore read-only."""
 
-        @property
-        def tag(self) -> str: ...
-        @property
-        def value(self) -> Any: ...
-        @property
-        def start_mark(self) -> Mark: ...
-        @property
-        def end_mark(self) -> Mark: ...
+        tag: str
+        value: Any
+        start_mark: Mark = field(init=False)
+        end_mark: Mark = field(init=False)
 
+    @dataclass(frozen=True)
     class ScalarNode(Node):
-        def __init__(self, tag: str, value: str, *, style: str | None = None) -> None: ...
-        @property
-        def style(self) -> str | None: ...
+        style: str | None = field(default=None, kw_only=True)
 
+    @dataclass(frozen=True)
     class SequenceNode(Node):
-        def __init__(self, tag: str, value: Sequence[Node], *, flow_style: bool | None = None) -> None: ...
-        @property
-        def flow_style(self) -> bool | None: ...
+        flow_style: bool | None = field(default=None, kw_only=True)
 
+    @dataclass(frozen=True)
     class MappingNode(Node):
-        def __init__(
-            self, tag: str, value: Sequence[tuple[ScalarNode, Node]], *, flow_style: bool | None = None
-        ) -> None: ...
-        @property
-        def flow_style(self) -> bool | None: ...
+        flow_style: bool | None = field(default=None, kw_only=True)
 
 else:
     from yaml import MappingNode, Node, ScalarNode, SequenceNode

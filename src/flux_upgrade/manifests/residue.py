@@ -136,9 +136,6 @@ def value_of(node: Node | None) -> Any:
     return None if node is None else construct(node)
 
 
-_KEYS = ("name", "mountPath", "key", "containerPort", "port")
-
-
 def children(node: Node) -> dict[str, Node]:
     """The entries of a mapping by key, the items of a list by label; none for a scalar."""
     if isinstance(node, MappingNode):
@@ -154,7 +151,9 @@ def reordered(first: Collection[str], second: Collection[str]) -> bool:
 def labelled(*sequences: SequenceNode) -> list[dict[str, Node]]:
     """For each sequence its items by label, in order; all are named by the same scheme."""
     items = [item for sequence in sequences for item in sequence.value]
-    key = next((key for key in _KEYS if _are_named_by(key, sequences)), None)
+    key = next(
+        (key for key in ("name", "mountPath", "key", "containerPort", "port") if _are_named_by(key, sequences)), None
+    )
     arguments = bool(items) and all(isinstance(item, ScalarNode) and item.value.startswith("-") for item in items)
     found = []
     for sequence in sequences:

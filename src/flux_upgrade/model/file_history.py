@@ -27,9 +27,7 @@ class FileRevision(NamedTuple):
 class FileRevisions(NamedTuple):
     versions: tuple[FileRevision, ...] = ()
     """Oldest first, the present one too; a content that came back is there again."""
-    missing: Unknown | None = (
-        None  # Why there may be older ones: a shallow checkout, no repository; None: these are all
-    )
+    missing: Unknown | None = None  # Why there may be older ones: a shallow checkout, no repository; None: all are here
 
 
 class Mentions(NamedTuple):

@@ -229,12 +229,8 @@ def replaced(body: str, ours: str) -> str | None:
 
     Forges answer with CRLF where a person edited in the browser.
     """
-    begin = _BEGIN.search(body)
-    end = body.find(_END, begin.end()) if begin is not None else -1
-    if begin is None or end < 0:
-        return None
-    after = body[end + len(_END) :]
-    return body[: begin.start()] + ours.rstrip("\n") + after
+    found = _span(body)
+    return None if found is None else body[: found[0]] + ours.rstrip("\n") + body[found[2] + len(_END) :]
 
 
 def restored(body: str, ours: str) -> str:
@@ -271,9 +267,15 @@ def is_same(body: str, other: str) -> bool:
 
 def text_of(body: str) -> str | None:
     """The text of our block; None where ``body`` has none any more."""
+    found = _span(body)
+    return body[found[1] : found[2]].strip() if found is not None else None
+
+
+def _span(body: str) -> tuple[int, int, int] | None:
+    """Find the offsets of our block, of its text, and of the end of that; None where there is no whole block."""
     begin = _BEGIN.search(body)
     end = body.find(_END, begin.end()) if begin is not None else -1
-    return body[begin.end() : end].strip() if begin is not None and end >= 0 else None
+    return (begin.start(), begin.end(), end) if begin is not None and end >= 0 else None
 
 
 def checkbox(name: str, text: str, *, is_ticked: bool = False) -> str:

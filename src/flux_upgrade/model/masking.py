@@ -9,7 +9,6 @@ from html import escape
 
 from flux_upgrade.model.markdown import plain
 
-_HIDDEN = "***"
 # Fewer characters than any token has would be found in every other word.
 _SHORTEST = 4
 _UNRESERVED = f"{string.ascii_letters}{string.digits}-._~"
@@ -33,18 +32,15 @@ class Mask:
 
     def __call__(self, text: str) -> str:
         for form in self._forms:
-            text = text.replace(form, _HIDDEN)
+            text = text.replace(form, "***")
         return text
-
-
-def _in_address(secret: str) -> str:
-    """With percent signs, as RFC 3986 has it."""
-    return "".join(
-        chr(byte) if chr(byte) in _UNRESERVED else f"%{byte:02X}" for byte in secret.encode("utf-8", "surrogateescape")
-    )
 
 
 def _forms(secret: str) -> Iterable[str]:
     quoted = (json.dumps(secret, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False))
     markdown = plain(secret, len(secret))
-    return (secret, *quoted, markdown, escape(secret), _in_address(secret), json.dumps(markdown)[1:-1])
+    # RFC 3986, section 2.1.
+    address = "".join(
+        chr(byte) if chr(byte) in _UNRESERVED else f"%{byte:02X}" for byte in secret.encode("utf-8", "surrogateescape")
+    )
+    return (secret, *quoted, markdown, escape(secret), address, json.dumps(markdown)[1:-1])

@@ -11,7 +11,10 @@ from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeVar
+
+    K = TypeVar("K")
+    V = TypeVar("V")
 
 _NO_TEXT = 0xDC00  # What PEP 383 adds to a byte that is no text
 _BYTES = range(0x80, 0x100)
@@ -75,6 +78,14 @@ def capped(lines: Sequence[str], most: int, rest_in: str = "") -> list[str]:
     see = f": see `{rest_in}`" if rest_in else ""
     rest = [f"… and {len(lines) - most} more{see}"] if len(lines) > most else []
     return [*lines[:most], *rest]
+
+
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """Return the second of each pair by the first."""
+    found: dict[K, list[V]] = {}
+    for key, item in pairs:
+        found.setdefault(key, []).append(item)
+    return found
 
 
 def is_below(path: str, folder: str) -> bool:

@@ -64,6 +64,10 @@ class Hold(NamedTuple):
     until: str = ""  # RFC 3339, UTC: when it ends by itself; empty where it does not
     needs_approval: bool = False  # Once nothing is in its way any more, a person has to approve it
 
+    def of(self, bump: Bump) -> Hold:
+        """Return the hold of a bump that the policy lets an installation make."""
+        return self._replace(bump_kind=bump.bump_kind, target=bump.target)
+
 
 class HealthStatus(NamedTuple):
     """The commit statuses by which Flux reports that a group is healthy."""

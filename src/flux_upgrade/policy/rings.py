@@ -19,8 +19,6 @@ from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.policy.decision import HealthStatus
 
 _AT_ONCE = timedelta(minutes=1)  # Between a merge and its commit, by the clocks of different machines
-_SUCCESS = ("success",)
-_FAILURE = ("failure", "error")
 
 
 class RingState(StrEnum):
@@ -133,12 +131,12 @@ def _health(source: HealthStatus | None, holding: Iterable[BaseCommit], name: st
         for context in found:
             oid, status = newest[context]
             is_trusted = status.creator.lower() == source.creator.lower()
-            if is_trusted and status.state in _FAILURE:
+            if is_trusted and status.state in ("failure", "error"):
                 detail = f"Flux reports a failure in {name} ({context})"
                 return RingReport(name, RingState.FAILING, detail=detail, failed=oid, context=context)
             if not is_trusted:
                 unknown.append(f"{context} was posted by {status.creator or 'an unknown user'}")
-            elif status.state not in _SUCCESS:
+            elif status.state != "success":
                 unknown.append(f"{context} is {status.state}")
         unknown += [] if found else [f"Flux has not posted {wanted}"]
     if unknown:

@@ -30,7 +30,7 @@ class Schedule(NamedTuple):
     def is_open(self, now: datetime) -> bool:
         """``now``: with a time zone. An hour that the clock shows twice is open twice."""
         wall = _wall(now.astimezone(_zone(self.timezone))) if self.cron else now
-        return not self.cron or any(_next(each, wall - _SECOND) == wall for each in self.cron)
+        return not self.cron or any(next(_matches(each, wall - _SECOND), None) == wall for each in self.cron)
 
     def opening(self, now: datetime) -> datetime | None:
         """The first minute from ``now`` on at which it is open, in its time zone; None: there is none within 50 years.
@@ -57,7 +57,7 @@ def cron_problem(text: str) -> str:
     from cronsim import CronSimError
 
     try:
-        return "never matches" if _next(text, _SOME_DAY) is None else ""
+        return "never matches" if next(_matches(text, _SOME_DAY), None) is None else ""
     except CronSimError as error:
         return f"never matches: check its {str(error).removeprefix('Bad ')}"
 
@@ -92,13 +92,8 @@ def _wall(local: datetime) -> datetime:
     return local.replace(second=0, microsecond=0, tzinfo=None, fold=0)
 
 
-def _next(cron: str, wall: datetime) -> datetime | None:
-    """The first match after ``wall``; None: there is none within 50 years."""
-    return next(_matches(cron, wall), None)
-
-
 def _matches(cron: str, wall: datetime) -> Iterator[datetime]:
-    """All matches after ``wall``."""
+    """Return all matches after ``wall``; there may be none within 50 years."""
     # Late, as pathspec is: a repository without a schedule does not pay for it.
     from cronsim import CronSim
 
@@ -106,7 +101,7 @@ def _matches(cron: str, wall: datetime) -> Iterator[datetime]:
 
 
 def _next_real(cron: str, wall: datetime, zone: ZoneInfo) -> datetime | None:
-    """The same as ``_next`` of what the clock in ``zone`` shows: it skips an hour in spring."""
+    """Return the first match that the clock in ``zone`` shows: it skips an hour in spring."""
     for found in _matches(cron, wall):
         if found - wall > _LONGEST:
             break

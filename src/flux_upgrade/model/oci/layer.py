@@ -11,6 +11,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
+from math import inf
 from typing import BinaryIO, NamedTuple
 
 from flux_upgrade.model.oci import tar
@@ -124,26 +125,25 @@ def inflate(blob: BinaryIO, into: BinaryIO, limit: int = MAX_UNCOMPRESSED) -> La
     Raises UntrustedArchive for what is neither, is damaged, cut off, followed by something,
     or unpacks to more than ``limit`` bytes. Of the tar file nothing is checked yet.
     """
+    return Layer(into, *_written(_unpacked(blob), into, limit))
+
+
+def deflate(chunks: Iterable[bytes], into: BinaryIO, media_type: str) -> Descriptor:
+    """Pack into an empty file; the descriptor of what is in it then."""
+    return Descriptor(media_type, *_written(_packed(chunks), into))
+
+
+def _written(pieces: Iterable[bytes], into: BinaryIO, limit: float = inf) -> tuple[str, int]:
+    """Write into a file; return the digest and the size of what is in it then. Raises UntrustedArchive."""
     digest, size = sha256(), 0
-    for piece in _unpacked(blob):
+    for piece in pieces:
         size += len(piece)
         if size > limit:
             raise refused(WHAT, f"it unpacks to more than {limit} bytes")
         digest.update(piece)
         into.write(piece)
     into.flush()
-    return Layer(into, f"sha256:{digest.hexdigest()}", size)
-
-
-def deflate(chunks: Iterable[bytes], into: BinaryIO, media_type: str) -> Descriptor:
-    """Pack into an empty file; the descriptor of what is in it then."""
-    digest, size = sha256(), 0
-    for piece in _packed(chunks):
-        size += len(piece)
-        digest.update(piece)
-        into.write(piece)
-    into.flush()
-    return Descriptor(media_type, f"sha256:{digest.hexdigest()}", size)
+    return f"sha256:{digest.hexdigest()}", size
 
 
 def _packed(chunks: Iterable[bytes]) -> Iterator[bytes]:

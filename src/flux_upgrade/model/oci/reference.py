@@ -11,14 +11,12 @@ from flux_upgrade.model.text import one_line
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag
 
-_DOCKER_HUB = "docker.io/"
-
 
 def with_host(repository: str) -> str:
     """What a name without a host means to container tools: Docker Hub."""
     first = repository.partition("/")[0]
     has_host = "." in first or ":" in first or first == "localhost"
-    return repository if has_host else _DOCKER_HUB + repository
+    return repository if has_host else "docker.io/" + repository
 
 
 # github.com/distribution/reference, regexp.go.
