@@ -122,7 +122,7 @@ def test_for_a_cluster_of_which_the_sync_alone_is_here_nothing_is_moved() -> Non
 def test_what_a_cluster_reads_of_which_the_sync_alone_is_here_is_read() -> None:
     found = clusters({A: "v2.8.8"})
     unread = Installations([*found.values()], reads={A: READS[A]}).besides(found[A])
-    assert unread.read_by_any == READS[A]
+    assert unread.every.read == READS[A]
     sync = "clusters/b/flux-system/gotk-sync.yaml"
     read = Installations([*found.values()], reads={A: READS[A]}, unknown=[(READS[B], sync)]).besides(found[A])
-    assert read.read_by_any == READS[A] | READS[B]
+    assert read.every.read == READS[A] | READS[B]

@@ -55,11 +55,11 @@ class PromotionImpact(NamedTuple):
 
     def checked(self, plan: Plan, target: PlannedTarget, pulled: Pulled) -> Plan:
         """``plan`` with holds for what would break anywhere. Raises as ``in_artifact``."""
-        found = self._in_clusters(self.in_artifact(plan, target, pulled), target)
+        found = self._gated(self.in_artifact(plan, target, pulled), target, self.evidence)
         of_patches = patches_alone(found, target)
         if of_patches is not None:
             patches = only_patches(self.manifests.plan(of_patches))
-            patches = self._in_clusters(self.in_artifact(patches, target, pulled), target)
+            patches = self._gated(self.in_artifact(patches, target, pulled), target, self.evidence)
             found = GateResult(found).with_patches(GateResult(patches)).plan
         decisions = found.decisions if target.terms.to else map(_waiting_if_identical, found.decisions)
         return found._replace(decisions=tuple(decisions))
@@ -71,9 +71,6 @@ class PromotionImpact(NamedTuple):
         own = Cluster(target.path, target.path, (Member(target.pin, target.path),))
         context = replace(self.evidence.pin_context, tree=Snapshot(LayerFiles(pulled.layer)))
         return self._gated(plan, target, Evidence(context, Config(), (own,)))
-
-    def _in_clusters(self, plan: Plan, target: PlannedTarget) -> Plan:
-        return self._gated(plan, target, self.evidence)
 
     def _gated(self, plan: Plan, target: PlannedTarget, evidence: Evidence) -> Plan:
         governance = target.terms.governance._replace(migrate=Migrate.OFF)

@@ -36,9 +36,9 @@ def put(pulled: Pulled, tag: str, made: MadeArtifact, registry: ArtifactRegistry
 
 def keep(pulled: Pulled, registry: ArtifactRegistry) -> str:
     """A way back to what was pulled: a tag that is not moved. Empty where it has one, or needs none."""
-    tag = pulled.immutable_tag
-    if not tag:
+    if not pulled.pin.version:
         return ""
+    tag = names.immutable(pulled.pin.version, pulled.layer.diff_id)
     if tag in pulled.tags:
         # It may be of another manifest with the same content.
         if registry.digest(tag) == pulled.stored.digest:

@@ -175,7 +175,8 @@ def plan_artifact(
         try:
             successors.append(checked(pulled, found, ports) if upgrade.approved else found)
         except UntrustedArchive as error:
-            holds.append(_untrusted(found, error))
+            hold = Hold(HoldReason.UNTRUSTED_ARTIFACT, error.message, error.hint, UntrustedArchive)
+            holds.append(hold.of(upgrade.bump))
     promoted = next((each for each in successors if each.upgrade is plan.approved), None)
     digest = promoted.stored.digest if promoted is not None and promoted.stored is not None else ""
     is_signed = not clusters.is_verified or (bool(digest) and ports.registry.is_signed(digest, pulled.tags))
@@ -204,12 +205,4 @@ def _unsigned(wanted: Successor, pulled: Pulled) -> Hold:
         HoldReason.NEEDS_SIGNATURE,
         f"the cluster verifies signatures, and {what} has none",
         "sign its digest with `cosign sign`, then run flux-upgrade again with the same approval",
-        None,
-        wanted.upgrade.bump_kind,
-        wanted.version,
-    )
-
-
-def _untrusted(wanted: Successor, error: UntrustedArchive) -> Hold:
-    bump_kind = wanted.upgrade.bump_kind
-    return Hold(HoldReason.UNTRUSTED_ARTIFACT, error.message, error.hint, UntrustedArchive, bump_kind, wanted.version)
+    ).of(wanted.upgrade.bump)

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import BinaryIO, NamedTuple
 
 from flux_upgrade.model.errors import NothingFound, Overtaken, Unreadable, UsageError
-from flux_upgrade.model.oci import reference
 from flux_upgrade.model.oci.layer import Layer, inflate
 from flux_upgrade.model.oci.manifest import ImageManifest, StoredManifest, parse
 from flux_upgrade.model.oci.reference import Address
@@ -36,12 +35,6 @@ class Pulled(NamedTuple):
     entry: TarEntry
     pin: Pin  # The same; its path is that in the layer
     tags: tuple[str, ...]
-
-    @property
-    def immutable_tag(self) -> str:
-        """The tag that its content has, or would have; empty where its release is not known."""
-        version = self.pin.version
-        return reference.immutable(version, self.layer.diff_id) if version else ""
 
 
 def pull(address: Address, ports: ArtifactPorts) -> Pulled:

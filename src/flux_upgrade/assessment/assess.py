@@ -14,7 +14,7 @@ from flux_upgrade.impact.impact import Detour, Indication, Managed, Stored
 from flux_upgrade.impact.kubernetes_versions import fit
 from flux_upgrade.impact.migrate.result import Left, Reason
 from flux_upgrade.impact.overlay.check import check_overlay
-from flux_upgrade.impact.overlay.pinned import Pinned, check_pinned, manifest_at, pinned
+from flux_upgrade.impact.overlay.pinned import check_pinned, manifest_at, pinned
 from flux_upgrade.impact.overlay.result import Overlay
 from flux_upgrade.impact.served_apis import upgrade_path
 from flux_upgrade.impact.stored_versions import history
@@ -24,7 +24,6 @@ from flux_upgrade.model.errors import ReleaseNotFound
 from flux_upgrade.model.file_history import FileRevisions, Mentions
 from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.model.versions import NO_VERSION, Version, is_tag
-from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.own_artifact import pin as own_artifact
 from flux_upgrade.policy.decision import ChangeKind
 
@@ -42,16 +41,18 @@ def assess(transition: Transition, evidence: Evidence) -> Assessment:
     if isinstance(ends, Unknown):
         found = found._replace(changes=ends, overlay=ends)
     else:
-        found = found._replace(
-            changes=_compared(ends, evidence), overlay=ends.overlay, identical_to=_identical(transition, evidence)
+        old, new, overlay = ends
+        changes = evidence.once(
+            ("changes", old, new), lambda: manifest_changes(parse(old).documents, parse(new).documents)
         )
+        found = found._replace(changes=changes, overlay=overlay, identical_to=_identical(transition, evidence))
     may_break = _may_break(transition, found.changes)
     if may_break and not isinstance(ends, Unknown):
         served = evidence.apis.at(transition.target)
         lacking = lacking_kinds(transition.path, transition.cluster, (ends.old, ends.new), served)
         transition = transition._replace(lacking=known_or(lacking, transition.lacking))
-    overlay = known_or(found.overlay, None)
-    turned_off = overlay.turned_off if overlay is not None else ()
+    patched = known_or(found.overlay, None)
+    turned_off = patched.turned_off if patched is not None else ()
     files = files_of(transition, evidence) if may_break or turned_off else []
     if may_break and files:
         found = in_files(transition, found, files, evidence)
@@ -110,7 +111,10 @@ def _ends_of(transition: Transition, evidence: Evidence) -> _Ends | Unknown:
     if manifests is None:
         installed = []
         for tag in (pin.version, transition.target):
-            manifest = _manifest_at(of, tag, context)
+            try:
+                manifest = manifest_at(of, tag, context)
+            except ReleaseNotFound as error:  # a mirror need not have what runs
+                return Unknown(error.message)
             if isinstance(manifest, Unknown):
                 return manifest
             installed.append(manifest)
@@ -118,21 +122,9 @@ def _ends_of(transition: Transition, evidence: Evidence) -> _Ends | Unknown:
     return _Ends(*manifests, check_pinned(of, tree, *manifests))
 
 
-def _manifest_at(of: Pinned, tag: str, context: PinContext) -> bytes | Unknown:
-    try:
-        return manifest_at(of, tag, context)
-    except ReleaseNotFound as error:  # a mirror need not have what runs
-        return Unknown(error.message)
-
-
 def _may_break(transition: Transition, changes: Changes | Unknown) -> bool:
     """Whether anything of the tree can be affected: nothing is by a patch that takes nothing away."""
     return transition.crosses_minor or ChangeKind.API_REMOVED in known_or(changes, NO_CHANGES).contents
-
-
-def _compared(ends: _Ends, evidence: Evidence) -> Changes:
-    question = "changes", ends.old, ends.new
-    return evidence.once(question, lambda: manifest_changes(parse(ends.old).documents, parse(ends.new).documents))
 
 
 def _identical(transition: Transition, evidence: Evidence) -> Version:

@@ -6,8 +6,7 @@ Nearly every run finds nothing to do, and imports none of what reads manifests a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, TypeVar
@@ -110,12 +109,6 @@ class Evidence:
         history = self.history
         return Mentions(missing=history) if isinstance(history, Unknown) else history.mentions(versions)
 
-    def contents(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield files with their content; what cannot be read is left out, and said where it matters."""
-        for path in paths:
-            with suppress(Unreadable):
-                yield path, self.tree.read(path)
-
     def is_searched(self, path: str, patterns: tuple[str, ...]) -> bool:
         """Whether a file is searched for API versions. ``patterns``: of the setting `include`; empty: all files."""
         return not self.config.is_ignored(path) and is_scanned(patterns, path)
@@ -208,14 +201,14 @@ def broken_today(
 def _broken_at(version: Version, include: tuple[str, ...], evidence: Evidence) -> Iterator[BrokenToday]:
     searched = (path for path in evidence.tree.candidates() if evidence.is_searched(path, include))
     # Files that may have resources of Flux, and no mere CRDs.
-    using = {path: content for path, content in evidence.contents(searched) if _RESOURCE.search(content)}
+    using = [path for path in searched if _RESOURCE.search(evidence.tree.content(path) or b"")]
     served = known_or(evidence.served(version), None) if using else None
     if served is None:
         return
     from flux_upgrade.impact.api_uses.prefilter import Prefilter  # late, as all of impact/
 
     prefilter = Prefilter(served)
-    suspects = [path for path, content in using.items() if prefilter.may_be_broken(content)]
+    suspects = [path for path in using if prefilter.may_be_broken(evidence.tree.content(path) or b"")]
     if suspects:
         from flux_upgrade.impact.api_uses.scan import files
         from flux_upgrade.impact.broken_today import broken_today

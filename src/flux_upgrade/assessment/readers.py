@@ -49,10 +49,6 @@ class OtherClusters:
         """Tags that other clusters are at, oldest first."""
         return _releases(self.others)
 
-    @property
-    def read_by_any(self) -> Files | Unknown:
-        return self.every.read
-
     def is_theirs(self, path: str) -> bool:
         """Whether the cluster does not read a file, as far as that is known."""
         if not isinstance(self.files, Unknown):
@@ -67,7 +63,7 @@ class OtherClusters:
 
     def is_unread(self, path: str) -> bool:
         """Whether no cluster gets what is in a file; False where that is not known of each of them."""
-        read = self.read_by_any
+        read = self.every.read
         return not isinstance(read, Unknown) and path not in read and not path.endswith(TERRAFORM_FILES)
 
     def releases_reading(self, path: str) -> tuple[str, ...]:

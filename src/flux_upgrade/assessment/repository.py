@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,9 +17,8 @@ from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
 from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.config.config import ALL
 from flux_upgrade.impact.api_uses.scan import files as find_files
-from flux_upgrade.impact.behaviour.find import find_breaks, gates_in
+from flux_upgrade.impact.behaviour.find import by_variable, find_breaks, gates_in
 from flux_upgrade.impact.behaviour.table import BREAK_RULES
-from flux_upgrade.impact.behaviour.variables import by_variable
 from flux_upgrade.impact.impact import Hit
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import FluxUpgradeError
@@ -78,11 +77,12 @@ def assess_repository(question: Question, evidence: Evidence) -> RepositoryAsses
     if (files or hits) and is_whole and evidence.config.default.governance.include != ALL:
         clusters = clusters_of(_members(discover(evidence.pin_context) if question.running else pins), tree)
         graph = evidence.graph_of(clusters)
-        lacking = _LackingKinds(clusters, graph, target)
+        lacking = _lacking(clusters, graph, target)
         not_read = graph.not_read([file.path for file in files])
-        kept = (file.without(lacking.at(file.path)) for file in files)
+        kept = (file.without(lacking(file.path)) for file in files)
         files = tuple(file.unread() if file.path in not_read else file for file in kept if file.uses)
-        read = [hit for hit in hits if not graph.not_read([hit.path]) and not lacking.has(hit)]
+        there = (hit for hit in hits if hit.kind not in {kind for _, kind in lacking(hit.path)})
+        read = [hit for hit in there if not graph.not_read([hit.path])]
         hits = by_variable(read, graph.clusters, tree)
         patterns = tuple(graph.ignore_patterns(not_read))
     return RepositoryAssessment(
@@ -117,19 +117,15 @@ def _searched(question: Question, evidence: Evidence) -> Searched:
     return everything.only(lambda path: path.startswith(question.below) or path in read)
 
 
-class _LackingKinds:
-    """API group and kind of what no cluster that reads a file has: what uses them is none of their concern."""
+def _lacking(clusters: Sequence[Cluster], graph: ClusterGraph, target: ReleaseApis) -> Callable[[str], Kinds]:
+    """Return what says which kinds no cluster has that reads a file: what uses them is none of their concern."""
+    by_cluster = {each.name: lacking_kinds("", each, (), target) for each in clusters if not each.is_tools}
 
-    def __init__(self, clusters: Sequence[Cluster], graph: ClusterGraph, target: ReleaseApis) -> None:
-        self._graph = graph
-        self._by_cluster = {each.name: lacking_kinds("", each, (), target) for each in clusters if not each.is_tools}
-
-    def at(self, path: str) -> Kinds:
-        found = [known_or(self._by_cluster.get(name, _NO_MANIFEST), Kinds()) for name in self._graph.readers(path)]
+    def kinds_at(path: str) -> Kinds:
+        found = [known_or(by_cluster.get(name, _NO_MANIFEST), Kinds()) for name in graph.readers(path)]
         return found[0].intersection(*found) if found else frozenset()
 
-    def has(self, hit: Hit) -> bool:
-        return any(kind == hit.kind for _, kind in self.at(hit.path))
+    return kinds_at
 
 
 def _behaviour(
@@ -142,7 +138,7 @@ def _behaviour(
         return ()
     paths = sorted(searched.manifests)
     kustomizations = (path for path in paths if posixpath.basename(path) in NAMES)
-    gates = gates_in(content for _, content in evidence.contents(kustomizations))
+    gates = gates_in(filter(None, map(evidence.tree.content, kustomizations)))
     return find_breaks(find_files(evidence.tree, target.groups, paths), oldest.tag, target.tag, gates)
 
 

@@ -27,10 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.impact.migrate.apis import Apis
 
-_NAMESPACE = "flux-system"
 _CRD = "CustomResourceDefinition"
-_INSTALLING = (_CRD, "Deployment")
-_FLUX = ".fluxcd.io"
 _DEVELOPMENT = "v0.0.0-"  # What a CLI that was built without a version writes
 _CONTROLLER = re.compile(rb"\bimage: *[\"']?(?:(?!image:)[^\s\"'])*/kustomize-controller:v1\.(\d+)\.")
 
@@ -48,13 +45,6 @@ class UnverifiedInstallation(NamedTuple):
     def name(self) -> str:
         where = f"{self.path}, CRDs edited" if self.is_edited else self.path
         return f"{self.version} ({where})" if self.version else self.path
-
-    @property
-    def why_unknown(self) -> str:
-        """Why it is unknown what it serves."""
-        if self.is_sync:
-            return f"there is no Flux manifest next to {self.path}"
-        return f"the CRDs of {self.name} are not readable"
 
 
 class Running(NamedTuple):
@@ -82,7 +72,9 @@ NOTHING_RUNS = Running()
 @cache
 def manifest_apis(each: UnverifiedInstallation) -> ReleaseApis | Unknown:
     """Return what a manifest serves, by its own CRDs."""
-    unknown = Unknown(each.why_unknown)
+    unknown = Unknown(f"the CRDs of {each.name} are not readable")
+    if each.is_sync:
+        unknown = Unknown(f"there is no Flux manifest next to {each.path}")
     if each.content is None:
         return unknown
     try:
@@ -150,7 +142,7 @@ def home_of(path: str) -> str:
     """Return ``clusters/a`` for ``clusters/a/flux-system/gotk-components.yaml``; empty for the repository's root."""
     folder = posixpath.dirname(path)
     above, _, last = folder.rpartition("/")
-    return above if last == _NAMESPACE else folder
+    return above if last == "flux-system" else folder
 
 
 def _is_unverified(found: Pin) -> bool:
@@ -162,7 +154,7 @@ def _is_unverified(found: Pin) -> bool:
         is_edited = any(edit.object.kind == _CRD for edit in proof.edits)
         return is_edited and _served_by_crd(proof.manifest) != _served_by_crd(proof.base.manifest)
     # What was read and has nothing to install is no cluster: a bootstrap may begin with an empty file.
-    return any(kind in each.text for each in proof.manifest.documents for kind in _INSTALLING)
+    return any(kind in each.text for each in proof.manifest.documents for kind in (_CRD, "Deployment"))
 
 
 def _served_by_crd(manifest: Manifest) -> Mapping[str, frozenset[str]] | None:
@@ -176,4 +168,4 @@ def _served_by_crd(manifest: Manifest) -> Mapping[str, frozenset[str]] | None:
 def _crds(manifest: Manifest) -> dict[str, Crd]:
     """Return the CRDs of Flux. Raises Unreadable, late as well, see ``Crd``."""
     found = crds_of(each for each in manifest.documents if _CRD in each.text)
-    return {name: crd for name, crd in found.items() if crd.group.endswith(_FLUX)}
+    return {name: crd for name, crd in found.items() if crd.group.endswith(".fluxcd.io")}

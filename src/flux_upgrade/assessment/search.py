@@ -66,12 +66,8 @@ def suspects(tree: Snapshot, searched: Searched, pinning: Collection[str], targe
     ``tree``: the whole repository. ``pinning``: paths of files that may pin Flux by their names.
     """
     prefilter = Prefilter(target)
-    uses, ignored, unread, hinted = (
-        list[str](),
-        list[str](),
-        list[tuple[str, Unreadable]](),
-        list[tuple[str, PinHints]](),
-    )
+    uses, ignored = list[str](), list[str]()
+    unread, hinted = list[tuple[str, Unreadable]](), list[tuple[str, PinHints]]()
     for path in sorted(searched.paths.union(searched.ignored, pinning)):
         content = b""
         try:
@@ -99,18 +95,13 @@ def in_use(
     # What is needed of other releases is fetched once, and only if a file needs it.
     apis = replace(apis, schema=cache(apis.schema), between=cache(lambda between=apis.between: tuple(between())))
     prefilter = Prefilter(apis.target)
-    files = []
-    for path in paths:
-        content = tree.content(path)
-        if content is None:
-            continue  # It was read a moment ago, and is gone.
-        file = find(
-            path,
-            content,
-            apis.target.groups,
-            is_patch=path in patches,
-            leaves_out=lambda text: not prefilter.may_use(text.encode(errors="replace")),
-        )
-        migrated = migrate(file, suited(apis, running.readers(path))) if file is not None else None
+
+    def leaves_out(text: str) -> bool:
+        return not prefilter.may_use(text.encode(errors="replace"))
+
+    files, groups = [], apis.target.groups
+    for path in sorted(paths):
+        found = find(path, tree.content(path) or b"", groups, is_patch=path in patches, leaves_out=leaves_out)
+        migrated = migrate(found, suited(apis, running.readers(path))) if found is not None else None
         files += [migrated] if migrated is not None else []
-    return settle_linked(sorted(files, key=lambda file: file.path), Reach(tree))
+    return settle_linked(files, Reach(tree))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.assessment.evidence import Evidence, Transition
@@ -12,8 +13,7 @@ from flux_upgrade.assessment.running import suited
 from flux_upgrade.config.config import ALL
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile
 from flux_upgrade.impact.api_uses.scan import SUFFIXES, files
-from flux_upgrade.impact.behaviour.find import find_breaks, gates_in
-from flux_upgrade.impact.behaviour.variables import by_variable
+from flux_upgrade.impact.behaviour.find import by_variable, find_breaks, gates_in
 from flux_upgrade.impact.diff.changes import NO_CHANGES, Changes
 from flux_upgrade.impact.impact import TurnedOffUse
 from flux_upgrade.impact.migrate.apis import Apis
@@ -22,6 +22,7 @@ from flux_upgrade.impact.migrate.migrate import migrate
 from flux_upgrade.impact.migrate.result import Migrated, Move
 from flux_upgrade.impact.overlay.result import TurnedOff
 from flux_upgrade.manifests.crds import ReleaseApis
+from flux_upgrade.model.text import grouped
 from flux_upgrade.model.unknown import Unknown, known_or
 
 
@@ -73,14 +74,15 @@ def migrated(transition: Transition, files: Sequence[FluxFile], evidence: Eviden
 
     def migrate_all() -> tuple[Migrated, ...]:
         shared = apis_between(known_or(evidence.served(current), None), evidence.apis.at(target), evidence)
-        of_readers: dict[tuple[str, ...], Apis] = {}
-        found = []
-        for file in files:
-            releases = others.releases_reading(file.path)
-            if releases not in of_readers:
-                served = (known_or(evidence.served(release), None) for release in releases)
-                of_readers[releases] = replace(shared, others=[each for each in served if each is not None])
-            found.append(migrate(file, suited(of_readers[releases], others.unverified_reading(file.path))))
+
+        @cache
+        def beside(releases: tuple[str, ...]) -> Apis:
+            served = (known_or(evidence.served(release), None) for release in releases)
+            return replace(shared, others=[each for each in served if each is not None])
+
+        paths = [file.path for file in files]
+        apis = (suited(beside(others.releases_reading(path)), others.unverified_reading(path)) for path in paths)
+        found = map(migrate, files, apis)
         reach = evidence.once("reach", lambda: Reach(evidence.tree))
         return settle_linked([each for each in found if each is not None], reach)
 
@@ -102,9 +104,10 @@ def orphaned(
 def in_files(transition: Transition, found: Assessment, files: Sequence[FluxFile], evidence: Evidence) -> Assessment:
     """Return an assessment with what the transition means for the files that name Flux's APIs."""
     # What patches the controllers' arguments is beside the installation.
-    folders = evidence.once("folders", lambda: _by_folder(evidence.tree.candidates()))
+    paths = evidence.tree.candidates()
+    folders = evidence.once("folders", lambda: grouped((posixpath.dirname(path), path) for path in paths))
     beside = folders.get(posixpath.dirname(transition.path), ())
-    gates = gates_in(content for _, content in evidence.contents(beside))
+    gates = gates_in(filter(None, map(evidence.tree.content, beside)))
     hits = find_breaks(files, transition.pin.version, transition.target, gates)
     moving = migrated(transition, files, evidence)
     used = {(use.group, use.kind, use.version) for file in files for use in file.uses}
@@ -115,13 +118,6 @@ def in_files(transition: Transition, found: Assessment, files: Sequence[FluxFile
         orphaned=tuple(orphaned(transition, found.changes, files, evidence)),
         breaks=by_variable(hits, evidence.reads(transition.cluster) if hits else (), evidence.tree),
     )
-
-
-def _by_folder(paths: Iterable[str]) -> dict[str, list[str]]:
-    folders: dict[str, list[str]] = {}
-    for path in paths:
-        folders.setdefault(posixpath.dirname(path), []).append(path)
-    return folders
 
 
 def turned_off_uses(

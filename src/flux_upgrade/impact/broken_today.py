@@ -48,7 +48,7 @@ def broken_today(
         yield from _versions(file, apis)
         for resource in file.objects:
             if resource.place is UsePlace.RESOURCE:
-                with suppress(Unreadable):  # it is said where it matters
+                with suppress(Unreadable):  # a value with a tag that no API server takes: the object is not applied
                     yield from _fields(file.path, resource, served)
                 yield from _templates(file.path, resource, served)
 
@@ -58,14 +58,11 @@ def _versions(file: FluxFile, apis: Apis) -> Iterator[BrokenToday]:
     if migrated is None:
         return
     tag = apis.target.tag
-    found: list[tuple[ApiUse, str]] = [
-        (move.use, f"Migrate it to {move.to}: `flux-upgrade migrate --to {tag}`") for move in migrated.moves
-    ]
+    found = [(move.use, f"Migrate it to {move.to}: `flux-upgrade migrate --to {tag}`") for move in migrated.moves]
     found += [(left.use, left.hint) for left in migrated.lefts if left.reason in _CERTAIN]
     for use, remedy in sorted(found, key=lambda each: each[0].start):
         if use.is_applied:
-            what = f"{tag} does not serve {use.group}/{use.version}"
-            yield BrokenToday(use.path, use.line, use.kind, use.name, use.namespace, what, remedy)
+            yield _of(use.path, use, use.line, f"{tag} does not serve {use.group}/{use.version}", remedy)
 
 
 def _fields(path: str, resource: FluxObject, served: ReleaseApis) -> Iterator[BrokenToday]:
@@ -88,5 +85,5 @@ def _templates(path: str, resource: FluxObject, served: ReleaseApis) -> Iterator
                 yield _of(path, resource, place.line, rule.change.removesuffix("."), rule.hint)
 
 
-def _of(path: str, resource: FluxObject, line: int, what: str, remedy: str) -> BrokenToday:
+def _of(path: str, resource: ApiUse | FluxObject, line: int, what: str, remedy: str) -> BrokenToday:
     return BrokenToday(path, line, resource.kind, resource.name, resource.namespace, what, remedy)

@@ -10,8 +10,6 @@ from flux_upgrade.impact.overlay.result import TurnedOff
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import Version
 
-TYPE_CHECKING = False
-
 
 class Indication(StrEnum):
     """How it is known that objects may have been written in a version that the target drops."""

@@ -32,7 +32,7 @@ def held_by(upgrade: Upgrade, impact: Assessment, terms: Terms, path: str) -> Ho
     if held is None:
         return None
     error = ApiRemoved if terms.to and held.reason is HoldReason.BLOCKED_BY_API_REMOVAL else None
-    return held._replace(bump_kind=upgrade.bump_kind, target=upgrade.target, error=error)
+    return held.of(upgrade.bump)._replace(error=error)
 
 
 def _holds(upgrade: Upgrade, impact: Assessment, terms: Terms, path: str) -> Iterator[Hold]:
@@ -122,9 +122,7 @@ def moved_elsewhere(upgrade: Upgrade) -> Hold:
         HoldReason.MIGRATION_PENDING,
         f"another cluster's pull request migrates these manifests to API versions that {upgrade.target} serves",
         "merge that pull request first",
-        bump_kind=upgrade.bump_kind,
-        target=upgrade.target,
-    )
+    ).of(upgrade.bump)
 
 
 def accepts_breaks(upgrade: Upgrade, impact: Assessment, terms: Terms, path: str) -> bool:

@@ -107,27 +107,21 @@ class ManifestPlanner:
             return decision
         try:
             made = self._change(target, decision, {} if tried is None else tried)
-        except Unreadable as error:
-            made = Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable)
-        except ImplausibleRelease as error:
-            made = Hold(HoldReason.IMPLAUSIBLE_RELEASE, error.message, error.hint, ImplausibleRelease)
+        except (Unreadable, ImplausibleRelease) as error:
+            made = Hold(HoldReason.of(error) or HoldReason.UNREADABLE, error.message, error.hint, type(error))
         except ReleaseNotFound as error:
             # Listed, but its assets are still being uploaded.
             made = Hold(
                 HoldReason.UNSUPPORTED_RELEASE, error.message, "run again later: Flux is still publishing this release"
             )
-        except UnsupportedRelease as error:
-            kind = None if error.pending and not target.terms.to else UnsupportedRelease
-            made = Hold(HoldReason.UNSUPPORTED_RELEASE, error.message, error.hint, kind)
-        except UsageError as error:
-            # A component that is asked for and that this release does not ship.
-            made = Hold(HoldReason.UNSUPPORTED_RELEASE, error.message, error.hint, UsageError)
+        except (UnsupportedRelease, UsageError) as error:
+            # The latter: a component that is asked for and that this release does not ship.
+            passes = isinstance(error, UnsupportedRelease) and error.pending and not target.terms.to
+            made = Hold(HoldReason.UNSUPPORTED_RELEASE, error.message, error.hint, None if passes else type(error))
         if isinstance(made, Upgrade) and made.change.manifest is not None:
             # Not above: what the registry's credentials are not good for concerns all installations.
             made = self._settled(target, made, made.change.manifest)
-        if isinstance(made, Upgrade):
-            return made
-        return made._replace(bump_kind=decision.bump_kind, target=decision.target)
+        return made if isinstance(made, Upgrade) else made.of(decision)
 
     def _change(self, target: PlannedTarget, bump: Bump, tried: dict[BumpKind, ManifestChange]) -> Upgrade | Hold:
         proof, options, governance = target.pin.proof, target.pin.proof.options, target.terms.governance
@@ -251,13 +245,9 @@ def _newer_than(proof: Proof, target: Version, regenerator: Regenerator) -> list
 
 def _align(proof: Proof, target: Version, regenerator: Regenerator) -> str:
     """The smallest release above ``target`` with no older controller; empty where there is none."""
-    wanted = Version.parse(target)
     for tag in reversed(regenerator.stable_tags()):
-        version = Version.parse(tag)
-        if version is None or wanted is None or version <= wanted:
-            continue
         try:
-            if not _newer_than(proof, tag, regenerator):
+            if tag > target and not _newer_than(proof, tag, regenerator):
                 return tag
         except UnsupportedRelease:
             continue

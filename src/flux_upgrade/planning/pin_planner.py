@@ -117,7 +117,7 @@ class PinPlanner:
             red = None if isinstance(error, reason.effect.passing) else type(error)
             return Hold(reason, error.message, error.hint, red, decision.bump_kind, decision.target)
         if change.hold is not None:
-            return change.hold._replace(bump_kind=decision.bump_kind, target=decision.target)
+            return change.hold.of(decision)
         if not change.replacements:
             verb = "supports" if target.pin.role is Role.OPERATOR else "admits"
             detail = f"{target.pin.raw} {verb} {decision.target}"

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 JOBS_OWN = "github-actions[bot]"
 """Who the token is that every job gets: pull requests of its own run no workflows at once."""
-_TERRAFORM = "terraform"
 
 
 class PreflightChecks(NamedTuple):
@@ -80,15 +79,13 @@ class PreflightChecks(NamedTuple):
             "GITHUB_TOKEN cannot change a workflow",
             "give the Action a GitHub App token or a fine-grained token with the `workflows` permission, or add "
             f"{plan.path} to `ignore` in the config file",
-            bump_kind=plan.upgrades[0].bump_kind,
-            target=plan.upgrades[0].target,
-        )
+        ).of(plan.upgrades[0].bump)
 
     def _owned(self, plan: Plan, cluster: Cluster) -> Hold | None:
         """The hold of a manifest that Terraform writes, and of Terraform's pin that may write another."""
         if self.is_asked:
             return None
-        if plan.pin.kind == _TERRAFORM:
+        if plan.pin.kind == "terraform":
             return self._unsettled(plan, cluster)
         if not plan.pin.is_manifest:
             return None
@@ -111,9 +108,7 @@ class PreflightChecks(NamedTuple):
             HoldReason.OWNED_BY_TERRAFORM,
             f"Terraform may write {path}: the resource's `path` is not a fixed value",
             "set the resource's `path` to the cluster's directory",
-            bump_kind=plan.upgrades[0].bump_kind,
-            target=plan.upgrades[0].target,
-        )
+        ).of(plan.upgrades[0].bump)
 
 
 def hold_cluster_set(plans: Sequence[Plan], *, is_asked: bool = False) -> tuple[Plan, ...]:
@@ -132,11 +127,9 @@ def hold_cluster_set(plans: Sequence[Plan], *, is_asked: bool = False) -> tuple[
     ]
     if not blocks:
         return tuple(plans)
-    checked = []
-    for plan in plans:
-        decisions = [_unless_blocked(each, plan, blocks) for each in plan.decisions]
-        checked.append(plan._replace(decisions=tuple(decisions)))
-    return tuple(checked)
+    return tuple(
+        plan._replace(decisions=tuple(_unless_blocked(each, plan, blocks) for each in plan.decisions)) for plan in plans
+    )
 
 
 def _unless_blocked(decision: Upgrade | Hold, own: Plan, blocks: Iterable[tuple[Plan, Hold]]) -> Upgrade | Hold:
@@ -150,7 +143,5 @@ def _unless_blocked(decision: Upgrade | Hold, own: Plan, blocks: Iterable[tuple[
                 HoldReason.CLUSTER_HELD,
                 f"{plan.pin.place(plan.path)} in the same cluster cannot be updated: {hold.reason}",
                 f"fix {plan.path} first, or add it to `ignore` in the config file",
-                bump_kind=decision.bump_kind,
-                target=decision.target,
-            )
+            ).of(decision.bump)
     return decision

@@ -45,8 +45,9 @@ class Proposal(NamedTuple):
     @property
     def approval(self) -> str:
         """What a person approved, ``2.9`` or ``v2.9.4``; empty where the policy needs nobody."""
-        given = [upgrade.bump.approval for _, upgrade in self.upgrades if upgrade.bump.approval]
-        return "" if self.is_pending else max(given, key=_first_of, default="")
+        given = [upgrade.bump.approval for _, upgrade in self.upgrades if upgrade.bump.approval and not self.is_pending]
+        # 2.10 is more than 2.9: by the first version that an approval is about.
+        return max(given, key=lambda each: Version(each if each.startswith("v") else f"v{each}.0"), default="")
 
     @property
     def migrates_at(self) -> tuple[str, ...]:
@@ -82,11 +83,6 @@ class Proposal(NamedTuple):
     def is_pending(self) -> bool:
         """Whether a person has to approve it first."""
         return not all(upgrade.approved for _, upgrade in self.upgrades)
-
-
-def _first_of(approval: str) -> Version:
-    """2.10 is more than 2.9: by the first version that an approval is about."""
-    return Version(approval if approval.startswith("v") else f"v{approval}.0")
 
 
 class RunDetails(NamedTuple):

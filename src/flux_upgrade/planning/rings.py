@@ -98,10 +98,7 @@ class Rings:
         """``plan`` with the upgrades that wait: as drafts, or held where there are none."""
         if not update_group.group.ring.after or terms.to or not plan.upgrades:
             return plan
-        decisions = [
-            self._waiting(each, update_group, terms) if isinstance(each, Upgrade) else each for each in plan.decisions
-        ]
-        return plan._replace(decisions=tuple(decisions))
+        return plan._replace(decisions=tuple(self._waiting(each, update_group, terms) for each in plan.decisions))
 
     def _unwaited(self, update_group: UpdateGroup, feedback: Feedback) -> Iterator[Version]:
         """The releases in open pull requests with which a user does not want to wait."""
@@ -112,7 +109,9 @@ class Rings:
             if state and _box(update_group, state.target) in feedback.accepted:
                 yield state.target
 
-    def _waiting(self, upgrade: Upgrade, update_group: UpdateGroup, terms: Terms) -> Upgrade | Hold:
+    def _waiting(self, upgrade: Upgrade | Hold, update_group: UpdateGroup, terms: Terms) -> Upgrade | Hold:
+        if isinstance(upgrade, Hold):
+            return upgrade
         group, target = update_group.group, upgrade.target
         why = waiting_for(self.reports(update_group), target)
         is_ended = _box(update_group, target) in terms.feedback.accepted
@@ -135,7 +134,8 @@ class Rings:
         if repository is None:
             # Of a checkout only the order is known.
             return report_of(RingFacts(name, versions), (), None, self._now)
-        if not all(_is_current(member, repository) for member in members):
+        files = [(repository.files.get(each.path), each.pin.content) for each in members]
+        if not all(file is not None and file.holds(content) for file, content in files):
             return RingReport(
                 name, RingState.UNKNOWN, detail=f"{name} differs between this checkout and the base branch"
             )
@@ -210,8 +210,3 @@ def _version(cluster: Cluster) -> str:
 def _versions(group: UpdateGroup) -> Iterator[Version]:
     found = (_version(cluster) for cluster in group.clusters if not cluster.is_tools)
     return (Version(each) for each in found if each)
-
-
-def _is_current(member: Member, repository: Repository) -> bool:
-    file = repository.files.get(member.path)
-    return file is not None and file.holds(member.pin.content)

@@ -42,17 +42,13 @@ def _joined(sets: Iterable[Sequence[Plan]]) -> Iterator[Sequence[Plan]]:
     """Sets that share a file are one: the file is written once."""
     found: list[tuple[set[str], list[Plan]]] = []
     for plans in sets:
-        paths, joined = {path for plan in plans for path in _touched(plan)}, list(plans)
+        moved = (file.path for plan in plans for each in plan.upgrades for file in each.moved)
+        paths, joined = {*(plan.path for plan in plans), *moved}, list(plans)
         for other in [each for each in found if not paths.isdisjoint(each[0])]:
             found.remove(other)
             paths, joined = paths | other[0], other[1] + joined
         found.append((paths, joined))
     return (joined for _, joined in found)
-
-
-def _touched(plan: Plan) -> Iterator[str]:
-    yield plan.path
-    yield from (file.path for each in plan.upgrades for file in each.moved)
 
 
 def _write(plans: Sequence[Plan], worktree: Worktree) -> FluxUpgradeError | None:

@@ -24,10 +24,6 @@ _SCHEMATIC = frozenset({"managedFields", "x-kubernetes-group-version-kind"})
 _STABLE = tuple(f"v{number}" for number in range(1, 10))
 
 _NO_KIND = "its kind is not known"
-_PUT_IN = "a variable sets it"
-_PATTERN = "it is a pattern"
-_RENDERED = "it applies to a chart's output, which has the chart's API version"
-_DECIDED = "a template sets it"
 
 
 class NamedVersion(NamedTuple):
@@ -87,7 +83,7 @@ def _resource(entries: Entries, context: NodeContext, groups: ApiGroups) -> Iter
         why = _why(context, place, who, named[1])
         yield NamedVersion(node, *named, place, who, why, is_object=is_whole and not is_list(entries))
     elif is_variable(node.value):
-        yield NamedVersion(node, "", "", UsePlace.TEMPLATE, who, _DECIDED)
+        yield NamedVersion(node, "", "", UsePlace.TEMPLATE, who, "a template sets it")
 
 
 def _pair(entries: Entries, context: NodeContext, groups: ApiGroups) -> Iterator[NamedVersion]:
@@ -114,10 +110,10 @@ def _operation(entries: Entries, context: NodeContext, groups: ApiGroups) -> Ite
 def _why(context: NodeContext, place: UsePlace, who: Subject, version: str) -> str:
     """Why the version must not be changed, whatever the spelling."""
     if not is_version(version):
-        return _PUT_IN if is_variable(version) else _PATTERN
+        return "a variable sets it" if is_variable(version) else "it is a pattern"
     # https://fluxcd.io/flux/components/helm/helmreleases/#post-renderers
     if place in (UsePlace.PATCH, UsePlace.TARGET) and "postRenderers" in context.path:
-        return _RENDERED
+        return "it applies to a chart's output, which has the chart's API version"
     return "" if who.kind or place is UsePlace.TARGET else _NO_KIND
 
 

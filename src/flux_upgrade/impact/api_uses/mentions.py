@@ -161,10 +161,10 @@ def _text_line(text: str, begin: int) -> TextLine:
 def mapping_at(text: str, position: int) -> dict[str, TextLine]:
     """The lines of the mapping that a line is of, by key; those of ``metadata`` as ``metadata.name``."""
     own = text_line_at(text, position)
-    above = [] if "-" in own.lead else list(_above(text, position, own))[::-1]
+    above = [] if "-" in own.lead else list(_around(text, position, own, is_above=True))[::-1]
     found: dict[str, TextLine] = {}
     parent, inner = "", 0
-    for row in (*above, own, *_below(text, position, own)):
+    for row in (*above, own, *_around(text, position, own, is_above=False)):
         if row.column == own.column:
             found.setdefault(row.key, row)
             parent, inner = row.key, 0
@@ -186,41 +186,23 @@ def beginning_of_line(text: str, position: int) -> int:
     return begin or nearest
 
 
-def _above(text: str, position: int, own: TextLine) -> Iterator[TextLine]:
+def _around(text: str, position: int, own: TextLine, *, is_above: bool) -> Iterator[TextLine]:
+    """Yield the lines of the mapping that ``own`` is of, from there upwards or downwards."""
     again = 0
     for _ in range(_MOST):
-        position = text.rfind("\n", 0, position)
-        if position < 0:
+        position = text.rfind("\n", 0, position) if is_above else _end_of_line(text, position) + 1
+        if not 0 <= position <= len(text):
             return
         row = text_line_at(text, position)
-        if _is_end(row, own):
-            return
-        again += _is_again(row, own)
-        if again > _MOST_AGAIN:
+        # A mapping has a key twice in the branches of a template.
+        again += bool(row.key) and row.key == own.key and row.column == own.column
+        is_item = row.column == own.column and "-" in row.lead
+        if again > _MOST_AGAIN or _is_end(row, own) or (is_item and not is_above):
             return
         if row.key and row.is_comment == own.is_comment:
             yield row
-        if row.column == own.column and "-" in row.lead:
+        if is_item:
             return
-
-
-def _below(text: str, position: int, own: TextLine) -> Iterator[TextLine]:
-    again = 0
-    for _ in range(_MOST):
-        position = _end_of_line(text, position) + 1
-        if position > len(text):
-            return
-        row = text_line_at(text, position)
-        again += _is_again(row, own)
-        if again > _MOST_AGAIN or _is_end(row, own) or (row.column == own.column and "-" in row.lead):
-            return
-        if row.key and row.is_comment == own.is_comment:
-            yield row
-
-
-def _is_again(row: TextLine, own: TextLine) -> bool:
-    """Whether a mapping has its key twice, as in the branches of a template."""
-    return bool(row.key) and row.key == own.key and row.column == own.column
 
 
 def _is_end(row: TextLine, own: TextLine) -> bool:

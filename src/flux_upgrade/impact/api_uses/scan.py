@@ -6,7 +6,6 @@ import posixpath
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import suppress
 from itertools import chain, islice, pairwise
 from operator import attrgetter
 
@@ -22,7 +21,6 @@ from flux_upgrade.impact.api_uses.mentions import (
     subject,
     text_line_at,
 )
-from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded
 from flux_upgrade.snapshot.kustomize_files import NAMES
 from flux_upgrade.snapshot.passages import ENDS, Passage, whole
@@ -36,10 +34,7 @@ if TYPE_CHECKING:
 _MOST_IN_BROKEN = 100  # Uses of a document that cannot be read, which name one reason. The largest real file has 14.
 _MOST = 2_500  # Mentions of versions in a file. The largest real file has 14.
 _TOO_MANY = f"the file names more than {_MOST:,} API versions"
-_BY_TERRAFORM = "Terraform applies it"
 _COMMENT = "it is a comment"
-_NO_MANIFEST = "the file is not a manifest"
-_ASKS = "a template asks whether the cluster serves it"
 _CONFLICT = re.compile(r"^(?:<{7}|>{7})(?= |\r?$)", re.MULTILINE)
 """https://git-scm.com/docs/git-merge#_how_conflicts_are_presented"""
 _PUT_IN = re.compile(r"%\{|\[%|\[\[")
@@ -60,19 +55,16 @@ SUFFIXES = (*_MANIFESTS, *_TEMPLATES, *_DOCUMENTS, *_SCRIPTS, *_PROGRAMS, *NAMES
 
 
 def files(tree: Snapshot, groups: Collection[str], paths: Iterable[str] | None = None) -> Iterator[FluxFile]:
-    """Every file that names versions of ``groups``; those that cannot be read are left out.
+    """Find the files that name versions of ``groups``; ``Snapshot.unread`` has those that cannot be read.
 
     ``paths``: of the files to search; None: all that ``tree`` has.
     """
     known = groups_of(frozenset(groups))
     for path in tree.named(SUFFIXES) if paths is None else paths:
-        content = b""
-        with suppress(Unreadable):
-            content = tree.read(path)
-        if known.are_in(content):
-            found = _found(path, content, groups, lambda each: each in tree.patch_files)
-            if found is not None:
-                yield found
+        content = tree.content(path) or b""
+        found = find(path, content, groups, is_patch=path in tree.patch_files) if known.are_in(content) else None
+        if found is not None:
+            yield found
 
 
 def find(
@@ -88,17 +80,6 @@ def find(
     ``is_patch``: a kustomization takes it for a patch, see ``Snapshot.patch_files``.
     ``leaves_out``: whether nobody asks for what a document has, so that it need not be read.
     """
-    return _found(path, content, groups, lambda _: is_patch, leaves_out)
-
-
-def _found(
-    path: str,
-    content: bytes,
-    groups: Collection[str],
-    is_patch: Callable[[str], bool],
-    leaves_out: Callable[[str], bool] = lambda _: False,
-) -> FluxFile | None:
-    """As ``find``; ``is_patch`` is asked only of a file that names a version."""
     known = groups_of(frozenset(groups))
     if not known.are_in(content):
         return None
@@ -111,11 +92,11 @@ def _found(
     if is_yaml:
         from flux_upgrade.impact.api_uses.structure import Structure  # late: few files name a version
 
-        role = UsePlace.PATCH if is_patch(path) else UsePlace.RESOURCE
+        role = UsePlace.PATCH if is_patch else UsePlace.RESOURCE
         structure = Structure(path, content, file, known, mentions, role, leaves_out)
         uses, objects = [*_all(path, structure, known)], structure.objects
     else:
-        uses = [*_in_text(path, file, mentions, _NO_MANIFEST)]
+        uses = [*_in_text(path, file, mentions, "the file is not a manifest")]
         if path.endswith(_TERRAFORM):
             uses = [*_by_terraform(file, uses)]
     uses += (_use(path, file, each, UsePlace.TEMPLATE, _TOO_MANY) for each in more)
@@ -155,7 +136,7 @@ def _by_terraform(file: Passage, uses: Iterable[ApiUse]) -> Iterator[ApiUse]:
     is_applied = _applied_by_terraform(file.text)
     for use in uses:
         is_text = not is_applied(use.line) or is_commented(file.text, use.start)
-        yield use if is_text else use._replace(place=UsePlace.EMBEDDED, why=_BY_TERRAFORM)
+        yield use if is_text else use._replace(place=UsePlace.EMBEDDED, why="Terraform applies it")
 
 
 def _applied_by_terraform(text: str) -> Callable[[int], bool]:
@@ -190,7 +171,7 @@ def _in_broken(
         if is_commented(file.text, each.begin):
             why = _COMMENT
         elif _CAPABILITY.search(before):
-            why = _ASKS
+            why = "a template asks whether the cluster serves it"
         elif _KEY.search(before) or (is_template and not each.is_put_in):
             place = UsePlace.TEMPLATE
             why = broken.message if is_unreadable else f"it is not valid YAML (it may be a template): {broken.message}"

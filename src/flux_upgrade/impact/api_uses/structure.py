@@ -26,7 +26,6 @@ from flux_upgrade.snapshot.yaml_places import Step, Value, YamlDocument, documen
 
 _MANIFEST = re.compile(r"(?:[ \t]*(?:#.*|---.*)?\n)*(?:apiVersion|kind|metadata):\s")
 _OTHERS = "another program reads it and must support the new version"
-_TEXT = "it is part of a text"
 _UNFOLLOWED = "its text has line breaks or escapes that cannot be followed"
 
 
@@ -184,7 +183,7 @@ class Structure:
                 what = NamedVersion(node, each.group, each.version, UsePlace.REFERENCE, Subject(kind), _OTHERS)
             else:
                 who = subject(self.file.text, each.begin, each.end)
-                what = NamedVersion(node, each.group, each.version, UsePlace.TEXT, who, _TEXT)
+                what = NamedVersion(node, each.group, each.version, UsePlace.TEXT, who, "it is part of a text")
             self._add(spot, each, what)
 
     def _add(self, spot: _PendingNode, mention: Mention, each: NamedVersion) -> None:

@@ -1,16 +1,21 @@
-"""Which resources of the tree an upgrade concerns."""
+"""Which resources of the tree an upgrade concerns, and which variables where it is known what is read."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator
 
+from flux_upgrade.clusters.graph.variables import Variables
+from flux_upgrade.clusters.graph.walk import ClusterReads
 from flux_upgrade.impact.api_uses.flux_file import FluxFile, FluxObject, UsePlace
 from flux_upgrade.impact.behaviour.rules import BreakRule, Path, Span
 from flux_upgrade.impact.behaviour.table import BREAK_RULES
 from flux_upgrade.impact.impact import Hit
 from flux_upgrade.manifests.nodes import compose, construct
 from flux_upgrade.model.versions import Version, is_tag
+from flux_upgrade.snapshot.snapshot import Snapshot
+
+_UNKNOWN = " is not among the files that the cluster reads, so its variables are unknown"
 
 
 def find_breaks(files: Iterable[FluxFile], current: str, target: str, settled: Collection[str] = ()) -> tuple[Hit, ...]:
@@ -74,3 +79,30 @@ def _hits(rule: BreakRule, span: Span, resource: FluxObject, path: str, target: 
         who, hint = (resource.kind, resource.name, resource.namespace), rule.hint_for(target)
         known = rule.slug, Version(span.first).minor, rule.change, rule.source
         yield Hit(*known, path, place.line, *who, line, hint, harm=rule.harm)
+
+
+def by_variable(hits: Iterable[Hit], clusters: Iterable[ClusterReads], tree: Snapshot) -> tuple[Hit, ...]:
+    """Return ``hits``, with one for each variable without a value in the place of one for its Kustomization.
+
+    ``clusters``: those whose Kustomizations they may be.
+    """
+    known = [(each, Variables(each, tree)) for each in clusters if each.is_known]
+    found: dict[tuple[str, int, str], Hit] = {}
+    for hit in hits:
+        for each in _variables(hit, known) if hit.rule == "strict-substitutions" else [hit]:
+            # A source that is not in Git is named once, whoever takes it.
+            place = ("", 0) if each.what.endswith(_UNKNOWN) else (f"{each.rule} {each.path}", each.line)
+            found.setdefault((*place, each.what), each)
+    return tuple(found.values())
+
+
+def _variables(hit: Hit, known: Iterable[tuple[ClusterReads, Variables]]) -> Iterator[Hit]:
+    name = "/".join(filter(None, (hit.namespace, hit.name)))
+    readers = [variables for reads, variables in known if hit.path in reads.files and variables.knows(name)]
+    if not readers:
+        yield hit  # of another source, or of a cluster of which that is unknown
+    for each in dict.fromkeys(each for variables in readers for each in variables.missing(name)):
+        if each.name:
+            yield hit._replace(path=each.path, line=each.line, what=f"${{{each.name}}} has no value")
+        else:
+            yield hit._replace(what=f"{each.source}{_UNKNOWN}")

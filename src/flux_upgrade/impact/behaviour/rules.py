@@ -13,9 +13,7 @@ from flux_upgrade.snapshot.yaml_places import Step, Value, is_variable
 
 # In an action of a Go template.
 _REMOVED = re.compile(r"\{\{[^{}]*?(\.Updated|\.Changed\.ImageResult)\b")
-_ACTIONS = ("install", "upgrade")
 _TRUE = ("true", "yes", "on")
-_DROPPED = ("patchesStrategicMerge", "patchesJson6902")
 _SCHEME = "oci://"
 _PUBLIC = re.compile(r"(?:public\.ecr|ecr-public)\.aws(?:\.com)?")
 _HOSTS = {
@@ -27,7 +25,6 @@ _HOSTS = {
     "gcp": re.compile(r"(?:.+\.)?gcr\.io|.+-docker\.pkg\.dev"),
 }
 _PRIVATE = ("aws", "azure")  # Whose registries are rarely read without logging in; of Google's, many are public
-_RECEIVERS = "9292"
 _SERVICE = re.compile(r"https?://notification-controller\.([a-z0-9-]+)(?:\.svc[a-z0-9.-]*)?\.?(?::([0-9]+))?(?=/|$)")
 Path = tuple[str, ...]  # keys that lead to a field
 
@@ -141,7 +138,7 @@ def variables_substituted(kustomization: FluxObject) -> Iterator[AffectedLine]:
 
 def waits_for_resources(release: FluxObject) -> Iterator[AffectedLine]:
     """Those that wait for what they install, as all do by default."""
-    off = (release.text_at("spec", action, "disableWait").lower() in _TRUE for action in _ACTIONS)
+    off = (release.text_at("spec", action, "disableWait").lower() in _TRUE for action in ("install", "upgrade"))
     if not all(off):
         yield from any_release(release)
 
@@ -161,7 +158,7 @@ def dropped_fields(resource: FluxObject) -> Iterator[AffectedLine]:
         line = resource.key_line_at(*chart, "valuesFile")
         yield AffectedLine(line, f"valuesFiles: [{', '.join((file, *others))}]")
     for renderer in resource.entries("spec", "postRenderers"):
-        for name in _DROPPED:
+        for name in ("patchesStrategicMerge", "patchesJson6902"):
             yield from lists(*renderer, "kustomize", name)(resource)
 
 
@@ -206,7 +203,7 @@ def events_across_namespaces(release: FluxObject) -> Iterator[AffectedLine]:
         return
     for value in _texts(release, ("spec", "values")):
         match = _SERVICE.match(value.text)
-        if match and match[1] != where and match[2] != _RECEIVERS:
+        if match and match[1] != where and match[2] != "9292":
             yield AffectedLine(value.line)
 
 

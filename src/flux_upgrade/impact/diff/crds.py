@@ -14,7 +14,6 @@ from flux_upgrade.manifests.documents import Document, ObjectKey
 from flux_upgrade.manifests.residue import Path
 
 _DESCRIPTIONS = "descriptions"
-_FILLED_IN = "required fields with a default"
 _SCHEMA_PROSE = ("description", "example", "externalDocs", "title")
 Schema = Mapping[str, Any]
 Keyword = tuple[str, str]  # The keyword; of a CEL rule its text beside it, for a schema has many
@@ -155,7 +154,7 @@ def _properties(path: str, before: Schema, after: Schema, noise: Noise) -> Itera
         elif name in must and name not in must_now:
             yield FieldChange(below, "optional", "required", "optional")
         elif (name in must) != (name in must_now):
-            noise[_FILLED_IN] += 1
+            noise["required fields with a default"] += 1
         yield from _below(below, name, olds, news, noise)
 
 

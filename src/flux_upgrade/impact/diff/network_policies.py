@@ -13,7 +13,6 @@ from flux_upgrade.policy.decision import ChangeKind
 
 ANY_PORT, ANYWHERE = "any port", "anywhere"
 _ORDINARY = re.compile(r"[0-9]{1,5}")
-_PROTOCOLS = ("TCP", "UDP", "SCTP")
 
 
 class Direction(NamedTuple):
@@ -63,7 +62,7 @@ def _rules(direction: Direction, rules: Any) -> dict[str, tuple[str, ...]]:
 def _port(value: Any) -> str:
     only(value, "endPort", "port", "protocol")
     protocol, port, end = value.get("protocol") or "TCP", value.get("port"), value.get("endPort")
-    if protocol not in _PROTOCOLS:
+    if protocol not in ("TCP", "UDP", "SCTP"):
         raise OtherShape
     if port is None:
         return f"any {protocol} port"

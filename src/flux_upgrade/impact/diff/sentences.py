@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from flux_upgrade.impact.diff.changes import (
     TIGHTENED,
@@ -19,12 +19,9 @@ from flux_upgrade.impact.diff.changes import (
 )
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.text import grouped
 from flux_upgrade.policy.decision import ChangeKind
 
-_Key = TypeVar("_Key")
-_Item = TypeVar("_Item")
-_ORDER = (*ChangeKind, None)
-_ADDED = "added"
 _ONE_NAME = re.compile(r"([^`]*)(`[^`]*`)([^`]*)")
 _COLUMNS = re.compile(r"spec\.versions\[.*?\]\.additionalPrinterColumns")
 _FEW = 4  # So many kinds are named, more are counted
@@ -56,9 +53,9 @@ def _lines(changes: Changes) -> Iterator[str]:
         elif not old:
             yield f"Controller added: {quoted(name)}, {quoted(now)}"
     yield from map(_rule, changes.rules)
-    new = [each for each in changes.others if each.content is None and each.phrase == _ADDED]
+    new = [each for each in changes.others if each.content is None and each.phrase == "added"]
     rest = [each for each in changes.others if each not in new]
-    for content in _ORDER:
+    for content in (*ChangeKind, None):
         yield from _others(each for each in rest if each.content is content)
     yield from _fields(changes.crds, TIGHTENED)
     bumped = [f"{quoted(name)} {_image(old, now)}" for name, old, now in changes.controllers if old and now]
@@ -80,22 +77,14 @@ def _apis(changes: Changes) -> Iterator[str]:
     if changes.crds_removed:
         yield f"CRDs removed, and with them every object of their kinds: {listed(changes.crds_removed)}"
     yield from _versions("API version now deprecated", changes.crds, lambda crd: crd.deprecated)
-    stored = _grouped([((crd.group, *crd.storage), crd.kind) for crd in changes.crds if crd.storage is not None])
+    stored = grouped([((crd.group, *crd.storage), crd.kind) for crd in changes.crds if crd.storage is not None])
     for (group, old, new), kinds in stored.items():
         yield f"Stored as {quoted(f'{group}/{new}')} (was {quoted(old)}): {listed(kinds)}"
 
 
-def _grouped(pairs: Iterable[tuple[_Key, _Item]]) -> dict[_Key, list[_Item]]:
-    """The second of each pair by the first."""
-    found: dict[_Key, list[_Item]] = {}
-    for key, item in pairs:
-        found.setdefault(key, []).append(item)
-    return found
-
-
 def _versions(label: str, crds: Iterable[CrdChange], of: Callable[[CrdChange], tuple[str, ...]]) -> Iterator[str]:
     """A line for each version of an API group."""
-    kinds_of = _grouped([(f"{crd.group}/{version}", crd.kind) for crd in crds for version in of(crd)])
+    kinds_of = grouped([(f"{crd.group}/{version}", crd.kind) for crd in crds for version in of(crd)])
     for version, kinds in kinds_of.items():
         yield f"{label}: {quoted(version)} of {listed(kinds)}"
 
@@ -119,8 +108,8 @@ def _rule(change: RuleChange) -> str:
 
 def _permissions(permissions: Iterable[str]) -> str:
     """All verbs of a resource together, and all resources with the same verbs."""
-    verbs = _grouped([(thing, verb) for verb, _, thing in (each.partition(" ") for each in permissions)])
-    things = _grouped([(",".join(of_it), thing) for thing, of_it in verbs.items()])
+    verbs = grouped([(thing, verb) for verb, _, thing in (each.partition(" ") for each in permissions)])
+    things = grouped([(",".join(of_it), thing) for thing, of_it in verbs.items()])
     return ", ".join(_grant(*each) for each in things.items())
 
 
@@ -135,8 +124,8 @@ def _grant(verbs: str, things: Sequence[str]) -> str:
 
 def _others(changes: Iterable[ObjectChange]) -> Iterator[str]:
     """The same change of many objects is one line, and so are all changes of the same objects."""
-    objects = _grouped([(each.phrase, each.object) for each in changes])
-    phrases = _grouped([(tuple(names), phrase) for phrase, names in objects.items()])
+    objects = grouped([(each.phrase, each.object) for each in changes])
+    phrases = grouped([(tuple(names), phrase) for phrase, names in objects.items()])
     for (first, *rest), changed in phrases.items():
         kind = f"{first.partition('/')[0]}/"
         # Their kind once, where all are of it.
@@ -148,19 +137,19 @@ def _others(changes: Iterable[ObjectChange]) -> Iterator[str]:
 def _folded(phrases: Iterable[str]) -> list[str]:
     """Phrases that differ in one name only as one: ``pod label `a`, `b` added``."""
     parts = [match.groups() if (match := _ONE_NAME.fullmatch(each)) else (each, "", "") for each in phrases]
-    found = _grouped([((before, after), name) for before, name, after in parts])
+    found = grouped([((before, after), name) for before, name, after in parts])
     return [f"{before}{', '.join(names)}{after}" for (before, after), names in found.items()]
 
 
 def _beside(crds: Iterable[CrdChange]) -> Iterator[str]:
     """What no object's validity depends on."""
-    found: dict[str, list[str]] = {}
+    things: list[tuple[str, str]] = []
     for crd in crds:
         status = ["fields of `status`"] if any(field.is_status for _, field in crd.fields) else []
         columns = ["printed columns"] if any(map(_COLUMNS.match, crd.other)) else []
         paths = (quoted(path) for path in crd.other if not _COLUMNS.match(path))
-        for thing in (*paths, *columns, *status):
-            found.setdefault(thing, []).append(crd.kind)
+        things += ((thing, crd.kind) for thing in (*paths, *columns, *status))
+    found = grouped(things)
     if found:
         parts = (
             f"{thing} of {listed(kinds) if len(kinds) <= _FEW else counted(len(kinds), 'CRD')}"
@@ -176,7 +165,7 @@ def _fields(crds: Iterable[CrdChange], wanted: Sequence[str]) -> Iterator[str]:
         for crd in crds
         for versions, fields in _by_versions(crd).items()
     ]
-    for phrases, heads in _grouped([each for each in found if each[0]]).items():
+    for phrases, heads in grouped([each for each in found if each[0]]).items():
         yield f"{', '.join(heads)}: {phrases}"
 
 
@@ -186,7 +175,7 @@ def _by_versions(crd: CrdChange) -> dict[tuple[str, ...], list[FieldChange]]:
     for version, field in crd.fields:
         if not field.is_status:
             found.setdefault(repr(field), (field, []))[1].append(version)
-    return _grouped([(tuple(versions), field) for field, versions in found.values()])
+    return grouped([(tuple(versions), field) for field, versions in found.values()])
 
 
 def _phrases(fields: Sequence[FieldChange], wanted: Sequence[str]) -> Iterator[str]:

@@ -15,11 +15,8 @@ from flux_upgrade.model.patterns import fits
 from flux_upgrade.snapshot.yaml_places import is_variable
 
 _MISSPELLED = "Check the spelling of group and kind, or remove it before the upgrade."
-_UNREAD = "Fix the manifest, or delete the file if no cluster uses it."
-_SPLIT = "Add the kind next to the version."
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 _ANY_VERSION = re.compile(r"\bv\d+(?:(?:alpha|beta)\d+)?\b")
-_STAGES = ("alpha", "beta", None)
 
 
 def age(version: str) -> tuple[int, int, int]:
@@ -30,7 +27,7 @@ def age(version: str) -> tuple[int, int, int]:
     match = _VERSION.fullmatch(version)
     if match is None:
         return -1, 0, 0
-    return int(match[1]), _STAGES.index(match[2]), int(match[3] or 0)
+    return int(match[1]), ("alpha", "beta", None).index(match[2]), int(match[3] or 0)
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,7 @@ class Apis:
             return Left(use, Reason.UNKNOWN_KIND, f"{self.target.tag} has no {what}.", _MISSPELLED)
         if self.unread:
             detail = f"The versions that a cluster serves are unknown: {' and '.join(self.unread)}."
-            return Left(use, Reason.NO_BRIDGE, detail, _UNREAD)
+            return Left(use, Reason.NO_BRIDGE, detail, "Fix the manifest, or delete the file if no cluster uses it.")
         goals = {each.kind: self._goal(each, use.version) for each in found}
         wanted = set(goals.values())
         if wanted == {""}:
@@ -73,7 +70,7 @@ class Apis:
         if len(wanted) > 1:
             each_of_them = ", ".join(f"{kind} {version or 'none'}" for kind, version in sorted(goals.items()))
             detail = f"It may mean several kinds, and their versions differ: {each_of_them}."
-            return Left(use, Reason.NEEDS_HAND, detail, _SPLIT)
+            return Left(use, Reason.NEEDS_HAND, detail, "Add the kind next to the version.")
         return wanted.pop()
 
     def known(self, use: ApiUse) -> Schema | None:

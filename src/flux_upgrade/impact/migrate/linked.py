@@ -10,24 +10,20 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace, encloses
 from flux_upgrade.impact.api_uses.scan import files as files_using
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
-from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.patterns import BadPattern, is_whole
 from flux_upgrade.model.text import is_below, joined_path, repository_path
-from flux_upgrade.snapshot.kustomize_files import NAMES, is_kustomization, patches_in
+from flux_upgrade.snapshot.kustomize_files import NAMES, patches_in
 from flux_upgrade.snapshot.snapshot import Snapshot
-from flux_upgrade.snapshot.yaml_places import Object, is_variable, readable
+from flux_upgrade.snapshot.yaml_places import Object, is_variable
 
 _PATCHING = (UsePlace.PATCH, UsePlace.TARGET)
-_HINT = "Change that yourself first, or change both together."
 _NAME = "Give the target a name."
 _ONE_NAME = re.compile(r"[\w.-]+")
 _TAKEN = ("resources", "bases", "components")
-_COMPONENT = "Component"
 
 
 def settle_linked(files: Sequence[Migrated], reach: Reach) -> tuple[Migrated, ...]:
@@ -62,27 +58,25 @@ class Reach:
 
     def _roots(self, patch: ApiUse) -> frozenset[str] | None:
         """Folders and files; None: not known."""
+        known = [(posixpath.dirname(file.path), file, each) for file, each in self._tree.kustomizations]
         if posixpath.basename(patch.path) in NAMES:
-            own = [each for each in self._kustomizations if each[0] == patch.path]
-            return self._of_kustomizations(own)
-        if patch.at:
+            users = [(folder, each) for folder, file, each in known if file.path == patch.path]
+        elif patch.at:
             return self._of_flux(patch)
-        known = self._kustomizations
-        users = [(path, each) for path, each in known if patch.path in patches_in(posixpath.dirname(path), each)]
-        return self._of_kustomizations(users)
-
-    def _of_kustomizations(self, some: list[tuple[str, Object]]) -> frozenset[str] | None:
+        else:
+            users = [(folder, each) for folder, _, each in known if patch.path in patches_in(folder, each)]
         # What a component patches is whatever its users have.
-        if not some or any(each.text_at("kind") == _COMPONENT for _, each in some):
+        if not users or any(each.text_at("kind") == "Component" for _, each in users):
             return None
-        return self._with_taken({posixpath.dirname(path) for path, _ in some})
+        return self._with_taken({folder for folder, _ in users})
 
     def _of_flux(self, patch: ApiUse) -> frozenset[str] | None:
         """Of a patch in a Flux Kustomization.
 
         https://fluxcd.io/flux/components/kustomize/kustomizations/#path
         """
-        owners = [each for each in self._objects(patch.path) if encloses(each, patch.start)]
+        file = self._tree.at(patch.path)
+        owners = [each for each in file.readable if encloses(each, patch.start)] if file is not None else []
         if len(owners) != 1 or owners[0].text_at("kind") != "Kustomization" or patch.at[0] != "spec":
             return None
         said = owners[0].text_at("spec", "path")
@@ -97,28 +91,13 @@ class Reach:
         while True:
             more = {
                 taken
-                for path, each in self._kustomizations
-                if any(is_below(path, root) for root in roots)
-                for taken in _taken(path, each)
+                for file, each in self._tree.kustomizations
+                if any(is_below(file.path, root) for root in roots)
+                for taken in _taken(file.path, each)
             } - roots
             if not more:
                 return frozenset(roots)
             roots |= more
-
-    @cached_property
-    def _kustomizations(self) -> list[tuple[str, Object]]:
-        return [
-            (path, each)
-            for path in self._tree.named(NAMES)
-            for each in self._objects(path)
-            if is_kustomization(path, each)
-        ]
-
-    def _objects(self, path: str) -> list[Object]:
-        try:
-            return list(readable(self._tree.read(path)))
-        except Unreadable:
-            return []
 
 
 def _taken(path: str, each: Object) -> set[str]:
@@ -179,7 +158,7 @@ class _Settling:
                     stays = f"{_who(root.use)} stays at {root.use.version} ({_where(root.use)})"
                     why = "kustomize would no longer match the two"
                     detail = f"{stays}, and {why}. There: {root.detail}"
-                    self._take(self._moves[use], detail, _HINT)
+                    self._take(self._moves[use], detail, "Change that yourself first, or change both together.")
                     yield use, root
 
     def _take(self, move: Move, detail: str, hint: str) -> Left:

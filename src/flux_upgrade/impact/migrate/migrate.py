@@ -27,9 +27,7 @@ _HELM = re.compile(
 )
 """https://helm.sh/docs/chart_template_guide/builtin_objects/"""
 _TEMPLATES = "templates"  # The folder of a chart: https://helm.sh/docs/topics/charts/#the-chart-file-structure
-_AS_TEXT = "It is part of a text that is not applied from here."
 _BY_SOPS = "The file is encrypted by SOPS, whose MAC covers this value."
-_EDIT = "Use `sops edit`."
 _MEND = "Fix the file: it cannot be applied as it is."
 _BY_HAND = "Edit it yourself, or change what generates it."
 _INVALID = "A change to only this part would make the file invalid."
@@ -44,14 +42,11 @@ def migrate(file: FluxFile, apis: Apis) -> Migrated | None:
         return None
     sealed = seals(file.content)
     found = [_unless_sealed(_moved(file, use, apis), sealed) for use in removed]
-    moves = verified_moves(file, [each for each in found if isinstance(each, Move)], apis)
+    possible = [each for each in found if isinstance(each, Move)]
+    moves = verified_moves(file, possible, apis)
     kept = {move.use for move in moves}
     lefts = [each for each in found if isinstance(each, Left)]
-    lefts += [
-        Left(each.use, Reason.NEEDS_HAND, _INVALID, _BY_HAND)
-        for each in found
-        if isinstance(each, Move) and each.use not in kept
-    ]
+    lefts += (Left(each.use, Reason.NEEDS_HAND, _INVALID, _BY_HAND) for each in possible if each.use not in kept)
     lefts.sort(key=lambda left: left.use.start)
     return Migrated(
         file.path,
@@ -63,7 +58,7 @@ def migrate(file: FluxFile, apis: Apis) -> Migrated | None:
 
 def _moved(file: FluxFile, use: ApiUse, apis: Apis) -> Move | Left:
     if use.place is UsePlace.TEXT:
-        return Left(use, Reason.TEXT, _AS_TEXT)
+        return Left(use, Reason.TEXT, "It is part of a text that is not applied from here.")
     if use.place is UsePlace.TEMPLATE:
         is_odd = use.is_unreadable
         return Left(use, Reason.UNREADABLE, _sentence(use.why), _MEND) if is_odd else in_template(file, use)
@@ -121,7 +116,7 @@ def seals(content: bytes) -> tuple[Seal, ...]:
     for document in documents_of(content):
         try:
             root = document.root
-        except Unreadable:
+        except Unreadable:  # none of its uses is moved
             continue
         each = Object(document, root) if isinstance(root, MappingNode) else None
         if each is not None and each.has(_METADATA, "mac"):
@@ -138,7 +133,7 @@ def _unless_sealed(found: Move | Left, sealed: Sequence[Seal]) -> Move | Left:
     # The path of an encrypted value is sealed with it, so that no field is moved or taken out either.
     if seal is None or (seal.is_of_secrets_alone and len(found.edits) == 1):
         return found
-    return Left(found.use, Reason.NEEDS_HAND, _BY_SOPS, _EDIT)
+    return Left(found.use, Reason.NEEDS_HAND, _BY_SOPS, "Use `sops edit`.")
 
 
 def in_template(file: FluxFile, use: ApiUse) -> Left:
@@ -151,10 +146,7 @@ def in_template(file: FluxFile, use: ApiUse) -> Left:
     return Left(use, Reason.TEMPLATE, _MADE, f"Change the version there, or {outside}")
 
 
-@lru_cache(maxsize=8)
-def _is_helm(content: bytes) -> bool:
-    """Kept for a while: each use in a file asks it."""
-    return _HELM.search(content) is not None
+_is_helm = lru_cache(maxsize=8)(_HELM.search)  # Each use in a file asks it
 
 
 def _scan(path: str) -> str:

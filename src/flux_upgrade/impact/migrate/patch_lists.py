@@ -22,7 +22,6 @@ from flux_upgrade.model.text import TextEdit
 from flux_upgrade.snapshot.yaml_places import Object, Step
 
 _STRATEGIC, _NEW, _JSON = "patchesStrategicMerge", "patches", "patchesJson6902"
-_ORDER = (_STRATEGIC, _NEW, _JSON)
 _DEEPER = 2  # columns by which a text is indented more than its key
 
 
@@ -31,7 +30,7 @@ def merged(each: Object, *path: Step) -> Iterator[TextEdit]:
     for name in (_STRATEGIC, _JSON):
         if each.has(*path, name) and not each.count(*path, name):
             yield without(each, *path, name)
-    lists = [field(each, *path, name) for name in _ORDER if each.count(*path, name)]
+    lists = [field(each, *path, name) for name in (_STRATEGIC, _NEW, _JSON) if each.count(*path, name)]
     _require_one(lists)
     for index, found in enumerate(lists):
         if index:
@@ -94,7 +93,8 @@ def _as_text(page: DocumentText, item: Node) -> Iterator[TextEdit]:
         raise Unsafe("a patch has no list of operations")
     key, operations = found
     start, end = operations.start_mark.index, page.end(operations)
-    if any(_is_about_name(each) for each in operations.value):
+    paths = (value.value for each in operations.value for key, value in _pairs(each) if key.value == "path")
+    if any(path.startswith("/metadata/name") for path in paths):
         raise Unsafe("a patch is about a name or a namespace, which kustomize sets between the two")
     _require_own(page, operations, start, end)
     if in_flow(operations):
@@ -104,10 +104,6 @@ def _as_text(page: DocumentText, item: Node) -> Iterator[TextEdit]:
     yield page.inserted(colon, " |")
     if page.column(start) <= page.column(key.start_mark.index):
         yield from _shifted(page, page.line_end(colon), end, page.column(start))
-
-
-def _is_about_name(operation: Node) -> bool:
-    return any(key.value == "path" and value.value.startswith("/metadata/name") for key, value in _pairs(operation))
 
 
 def _pairs(item: Node) -> list[tuple[Node, Node]]:

@@ -20,7 +20,6 @@ _KUSTOMIZE_1_0 = "https://github.com/fluxcd/kustomize-controller/blob/v1.0.0-rc.
 _SOURCE_1_0 = "https://github.com/fluxcd/source-controller/blob/v1.0.0-rc.1/CHANGELOG.md"
 _SOURCE_1_3 = "https://github.com/fluxcd/source-controller/blob/v1.3.0/CHANGELOG.md"
 _FLUX_2_3 = "https://fluxcd.io/blog/2024/05/flux-v2.3.0/"
-_FLUX_2_7 = "https://fluxcd.io/blog/2025/09/flux-v2.7.0/"
 _NOT_IMPLEMENTED = "https://github.com/fluxcd/flux2/pull/2092"
 _STATUS_IN_GIT = "https://github.com/fluxcd/kustomize-controller/issues/453"
 _ALPHA = "https://v2-0.docs.fluxcd.io/flux/components/image/imageupdateautomations/"
@@ -117,7 +116,7 @@ TEMPLATES = (
         "spec.git.commit.messageTemplate uses .Updated or .Changed.ImageResult: "
         "since Flux 2.7 that is an error, and the automation stalls.",
         "Use .Changed.Changes, .Changed.Objects or .Changed.FileChanges.",
-        _FLUX_2_7,
+        "https://fluxcd.io/blog/2025/09/flux-v2.7.0/",
     ),
 )
 

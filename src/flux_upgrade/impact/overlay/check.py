@@ -7,22 +7,26 @@ manifest, and who wants to patch Flux without touching that one does so from the
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Mapping, Sequence
 
-from flux_upgrade.impact.overlay.builds import with_build
+from flux_upgrade.impact.diff.compare import manifest_changes
 from flux_upgrade.impact.overlay.evaluation import evaluated
-from flux_upgrade.impact.overlay.result import Overlay
+from flux_upgrade.impact.overlay.result import Overlay, OverlayVerdict
+from flux_upgrade.kustomize.build_files import files_of
 from flux_upgrade.kustomize.errors import CannotTell
 from flux_upgrade.kustomize.kustomization import Kustomization, read
 from flux_upgrade.manifests.documents import Document, parse
-from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.errors import FluxUpgradeError, Unreadable
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.snapshot.kustomize_files import NAMES
+from flux_upgrade.snapshot.yaml_places import readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.model.ports import Builder
     from flux_upgrade.snapshot.snapshot import Snapshot
 
+_USUAL = "flux-system"  # What `flux bootstrap` calls the Kustomization in its `gotk-sync.yaml`
 _PLAIN = {"apiVersion", "kind", "metadata", "resources"}
 UNREADABLE = Unknown("a kustomization cannot be read, or includes what is not in the repository")
 ONLY_LISTS = {*_PLAIN, "bases"}
@@ -45,7 +49,7 @@ def check_overlay(
     overlay = Overlay(of.path, tuple(findings), turned_off=tuple(evaluation.turned_off()))
     if builder is None or (not findings and ONLY_LISTS.issuperset(of.data)):
         return overlay
-    return with_build(overlay, tree, of, ({path: old}, {path: new}), builder)
+    return _built(overlay, tree, of, ({path: old}, {path: new}), builder)
 
 
 def _kustomizations_with(tree: Snapshot, path: str) -> list[Kustomization]:
@@ -85,7 +89,7 @@ def _changes_nothing(tree: Snapshot, of: Kustomization, path: str, sides: tuple[
             else:
                 others += parse(tree.read(of.joined(name))).documents
         return count == 1 and all(_stand_once([*others, *parse(side).documents]) for side in sides)
-    except (Unreadable, CannotTell):
+    except (Unreadable, CannotTell):  # the evaluation says what cannot be read
         return False
 
 
@@ -94,3 +98,48 @@ def _stand_once(documents: list[Document]) -> bool:
     names = {(key.group, key.kind, key.name) for key in (each.key for each in documents)}
     are_objects = all(kind and name and not kind.endswith("List") for _, kind, name in names)
     return are_objects and len(names) == len(documents)
+
+
+def _built(
+    overlay: Overlay, tree: Snapshot, of: Kustomization, manifests: Sequence[Mapping[str, bytes]], builder: Builder
+) -> Overlay:
+    """Return an overlay with what a program builds. ``manifests``: the old and the new one, each with its path."""
+    old, new = manifests
+    try:
+        files = files_of(tree, of)
+    except CannotTell as error:
+        return overlay._replace(unbuilt=error.message)
+    name = _called(files.get(posixpath.join(of.folder, "gotk-sync.yaml"), b""))
+    try:
+        before = builder.build({**files, **old}, of.folder, name)
+    except FluxUpgradeError as error:
+        return overlay._replace(unbuilt=f"it does not build today either: {error.message}")
+    try:
+        after = builder.build({**files, **new}, of.folder, name)
+    except FluxUpgradeError as error:
+        return overlay._replace(builder=builder.name, failed=error.message)
+    try:
+        changes = manifest_changes(parse(before).documents, parse(after).documents)
+    except Unreadable as error:
+        return overlay._replace(unbuilt=f"what {builder.name} built cannot be read: {error.message}")
+    # The program has the last word about what builds.
+    findings = tuple(
+        each._replace(
+            verdict=OverlayVerdict.UNKNOWN,
+            detail=f"{builder.name} builds it nevertheless: {each.detail}",
+            hint="",
+            fails=False,
+        )
+        if each.fails
+        else each
+        for each in overlay.findings
+    )
+    return overlay._replace(builder=builder.name, built=changes, findings=findings)
+
+
+def _called(sync: bytes) -> str:
+    """The Kustomization in a ``gotk-sync.yaml``."""
+    for each in readable(sync):
+        if each.text_at("apiVersion").startswith("kustomize.toolkit.fluxcd.io/"):
+            return each.text_at("metadata", "name") or _USUAL
+    return _USUAL

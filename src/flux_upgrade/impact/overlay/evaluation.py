@@ -12,7 +12,7 @@ from flux_upgrade.impact.overlay.judging import at, faulty, judge
 from flux_upgrade.impact.overlay.result import OverlayFinding, TurnedOff
 from flux_upgrade.kustomize import kustomization, steps
 from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
-from flux_upgrade.kustomize.items import Id, Item, Items, Step, StepResult, Touch, held, id_of, items_of
+from flux_upgrade.kustomize.items import Id, Item, Items, Step, StepResult, held, id_of, items_of
 from flux_upgrade.kustomize.kustomization import Kustomization, Location
 from flux_upgrade.kustomize.steps import FaultyEntry
 from flux_upgrade.model.errors import Unreadable
@@ -20,8 +20,6 @@ from flux_upgrade.snapshot.snapshot import Snapshot
 
 _DEEPEST = 20  # Kustomizations below each other
 _MOST = 1_000  # Evaluations of kustomizations; one of a component counts for each state of the objects that it gets
-_GENERATED = (("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret"))
-_CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
 _Served = tuple[str, str, str]  # API group, kind and version
 _MAKE_MORE = ("generators", "helmCharts", "helmChartInflationGenerator")
 
@@ -139,11 +137,11 @@ class Evaluation:
             path = of.joined(text) if location != self._entry else ""
             if self._entry in (location, path):
                 return self._manifest
-            content = self._tree.read(path)
         except CannotTell:
             self.is_open = True
             return _both(())
-        except Unreadable:
+        content = self._tree.content(path)
+        if content is None:
             below = self._below(of, location, text)
             return self.run(below) if below is not None else _both(())
         try:
@@ -169,18 +167,15 @@ class Evaluation:
             if folder in self._above:
                 self._circular.add(location)
             return None
-        return below if self._has_room(location, text) else None
-
-    def _has_room(self, location: Location, text: str) -> bool:
         if len(self._results) + len(self._above) < _MOST:
-            return True
+            return below
         self.is_open = True
         self._fault(location, f"resource {text}", CannotTell("it includes too many kustomizations"), already=True)
-        return False
+        return None
 
     def _generated(self, of: Kustomization) -> Iterator[Item]:
         """Only their names are known; kustomize adds a hash when all is done."""
-        for field, kind in _GENERATED:
+        for field, kind in (("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret")):
             items = of.data.get(field)
             for each in items if isinstance(items, list) else ():
                 if isinstance(each, dict) and each.get("name") and each.get("behavior") != "merge":
@@ -197,7 +192,8 @@ class Evaluation:
         was = _applied(step, sides.old)
         now = was if sides.is_one else _applied(step, sides.new)
         if not sides.is_one:
-            for gone in _served(touch.before for touch in now.touched) - _served_after(now.touched):
+            after = _served(touch.after for touch in now.touched if touch.after is not None)
+            for gone in _served(touch.before for touch in now.touched) - after:
                 self._taken_away[gone] = step.location
         found = judge(step, was, now, is_open=self.is_open)
         if found.fails or (step.is_reported and not sides.is_one):
@@ -228,7 +224,7 @@ def _served(items: Iterable[Item]) -> set[_Served]:
     """What the CRDs among some objects serve."""
     found = set()
     for item in items:
-        if (item.current.group, item.current.kind) != _CRD:
+        if (item.current.group, item.current.kind) != ("apiextensions.k8s.io", "CustomResourceDefinition"):
             continue
         match item.data:
             case {"spec": {"group": str(group), "names": {"kind": str(kind)}, "versions": [*versions]}}:
@@ -236,10 +232,6 @@ def _served(items: Iterable[Item]) -> set[_Served]:
                 names = (each["name"] for each in versions if isinstance(each, dict) and each.get("served") is True)
                 found |= {(group, kind, str(name)) for name in names}
     return found
-
-
-def _served_after(touched: Iterable[Touch]) -> set[_Served]:
-    return _served(touch.after for touch in touched if touch.after is not None)
 
 
 def _both(items: Items) -> Sides:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import takewhile
 from typing import NamedTuple
 
 from flux_upgrade.clusters.graph.flux_objects import SourceKey, kustomization_of
@@ -23,13 +24,11 @@ from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_manifests import registry_contents
 from flux_upgrade.pins.pin import Pin
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import is_kustomization
 from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import Object, readable
 
-_INSTANCE = ("spec",)
-_IN_RELEASE = ("spec", "values", "instance")
-_IN_VALUES = ("instance",)
 _NOWHERE = Location("", 0)
 _USUAL = "flux-system"
 
@@ -60,7 +59,7 @@ def pinned(pin: Pin, path: str, tree: Snapshot, is_read: Callable[[str], bool]) 
     if group == "source.toolkit.fluxcd.io":
         name = SourceKey(kind, found.text_at("metadata", "namespace"), found.text_at("metadata", "name"))
         return Pinned(tuple(_over_source(name, pin, path, tree, is_read)), is_artifact=kind == "OCIRepository")
-    at = {"FluxInstance": _INSTANCE, "HelmRelease": _IN_RELEASE, "": _IN_VALUES}.get(kind)
+    at = {"FluxInstance": ("spec",), "HelmRelease": ("spec", "values", "instance"), "": ("instance",)}.get(kind)
     if at is None or not found.has(*at, "distribution"):
         return Unknown("the object does not say what it installs")
     components = tuple(each.text for each in found.scalars(*at, "components")) or DEFAULT_COMPONENTS
@@ -110,36 +109,26 @@ def _has_patches(of: Kustomization) -> bool:
 
 def _object_of(pin: Pin) -> Object | None:
     """The object in which the version stands."""
-    found = None
-    for each in readable(pin.content):
-        if each.line > pin.line:
-            break
-        found = each
-    return found
+    return [None, *takewhile(lambda each: each.line <= pin.line, readable(pin.content))][-1]
 
 
 def _over_source(
     source: SourceKey, pin: Pin, path: str, tree: Snapshot, is_read: Callable[[str], bool]
 ) -> Iterator[Kustomization]:
     """The Kustomizations of Flux that install from a source: those of its own file, or else all that are read."""
-    own = list(_of_source(source, path, pin.content, tree))
-    if own:
-        yield from own
-        return
-    for each in tree.candidates():
-        if each != path and is_read(each):
-            with suppress(Unreadable):  # it is said where it matters
-                yield from _of_source(source, each, tree.read(each), tree)
+    own = list(_of_source(source, File(path, pin.content), tree))
+    others = (tree.at(each) for each in tree.candidates() if each != path and is_read(each))
+    yield from own or (each for file in others if file is not None for each in _of_source(source, file, tree))
 
 
-def _of_source(source: SourceKey, path: str, content: bytes, tree: Snapshot) -> Iterator[Kustomization]:
-    if b"kustomize.toolkit.fluxcd.io/" not in content or source.name.encode() not in content:
+def _of_source(source: SourceKey, file: File, tree: Snapshot) -> Iterator[Kustomization]:
+    if b"kustomize.toolkit.fluxcd.io/" not in file.content or source.name.encode() not in file.content:
         return
-    for each in readable(content):
-        with suppress(Unreadable):
+    for each in file.readable:
+        with suppress(Unreadable):  # a value with a tag that no API server takes: the object is not applied
             found = kustomization_of(each.data())
             if found is not None and _is_same(found.source, source):
-                yield Kustomization(path, content, each, tree, ("spec",))
+                yield Kustomization(file.path, file.content, each, tree, ("spec",))
 
 
 def _is_same(one: SourceKey, other: SourceKey) -> bool:

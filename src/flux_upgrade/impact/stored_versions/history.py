@@ -55,7 +55,7 @@ def written(query: HistoryQuery, found: Stored) -> str:
     if found.unknown:
         return ""
     every = found.resolved or found.refused
-    return json.dumps([query.key, [_entry(each) for each in every], [_entry(each) for each in found.after_migrate]])
+    return json.dumps([query.key, list(map(_entry, every)), list(map(_entry, found.after_migrate))])
 
 
 def read(lines: Iterable[str], query: HistoryQuery) -> Stored | None:

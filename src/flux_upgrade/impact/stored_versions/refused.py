@@ -23,9 +23,6 @@ from flux_upgrade.model.file_history import FileRevisions
 from flux_upgrade.model.versions import NO_VERSION, Version, is_tag
 
 _KIND = b"CustomResourceDefinition"
-_SEPARATOR = b"\n---\n"
-_VERSIONS = b"\n  versions:\n"
-_ENTRY = b"\n  - "
 _NAME = re.compile(
     rb"apiVersion: apiextensions\.k8s\.io/v1(?:beta1)?\nkind: CustomResourceDefinition\nmetadata:\n"
     rb"(?:  (?!name:).*\n)*  name: ([a-z0-9.-]+)\n"
@@ -36,7 +33,6 @@ _FIELD = re.compile(rb"\n    (name|served|storage): ([a-z0-9]+)(?=\n)")
 _FIELDS = [b"name", b"served", b"storage"]
 _LABEL = re.compile(rb"app\.kubernetes\.io/version: ['\"]?(v[0-9A-Za-z.+-]+)")
 _HEADER = re.compile(rb"^# Flux [Vv]ersion:[ \t]*(v[0-9A-Za-z.+-]+)", re.MULTILINE)
-_CONFLICT = (b"\n<<<<<<< ", b"\n>>>>>>> ")
 _FIRST_CLI = (2, 7)
 """`flux migrate` came with Flux 2.7.0. It asks the cluster for its CRDs (those labelled
 ``app.kubernetes.io/part-of: flux``) and goes by what they say, whatever release they are of."""
@@ -56,7 +52,7 @@ class InstalledCrds(NamedTuple):
 @lru_cache(maxsize=64)  # equal manifests are many
 def installed_crds(content: bytes) -> InstalledCrds | None:
     """None for what installs no CRDs, or never could: a stub, a merge that was not resolved."""
-    is_merging = any(marker in content for marker in _CONFLICT)
+    is_merging = any(marker in content for marker in (b"\n<<<<<<< ", b"\n>>>>>>> "))
     crds = None if is_merging else _plain(content)
     if crds is None:
         crds = dict(_parsed(content))
@@ -80,7 +76,7 @@ def release_of(content: bytes) -> Version:
 def _plain(content: bytes) -> dict[str, Definition] | None:
     """The CRDs of a file in Flux's own form; None where any of them may be in another one."""
     found: dict[str, Definition] = {}
-    for document in content.split(_SEPARATOR):
+    for document in content.split(b"\n---\n"):
         if _KIND not in document:
             continue
         name, definition = _NAME.match(document), _definition(document)
@@ -91,7 +87,7 @@ def _plain(content: bytes) -> dict[str, Definition] | None:
 
 
 def _definition(document: bytes) -> Definition | None:
-    entries = (b"\n" + document.partition(_VERSIONS)[2]).split(_ENTRY)
+    entries = (b"\n" + document.partition(b"\n  versions:\n")[2]).split(b"\n  - ")
     end = _END.search(entries[-1], 1)
     if end is not None:
         entries[-1] = entries[-1][: end.start()]
