@@ -10,12 +10,14 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace, encloses
 from flux_upgrade.impact.api_uses.scan import files as files_using
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.model.patterns import BadPattern, is_whole
 from flux_upgrade.model.text import is_below, joined_path, repository_path
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import NAMES, patches_in
 from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import Object, is_variable
@@ -42,6 +44,10 @@ class Reach:
         self._known: dict[tuple[str, int], frozenset[str] | None] = {}
         self._resources: dict[str, tuple[ApiUse, ...]] = {}
 
+    @cached_property
+    def _kustomizations(self) -> tuple[tuple[File, Object], ...]:
+        return tuple(self._tree.kustomizations())
+
     def covers(self, patch: ApiUse, path: str) -> bool:
         """Whether a patch can be for a resource in a file; where that is unknown, it can."""
         key = (patch.path, patch.start)
@@ -58,7 +64,7 @@ class Reach:
 
     def _roots(self, patch: ApiUse) -> frozenset[str] | None:
         """Folders and files; None: not known."""
-        known = [(posixpath.dirname(file.path), file, each) for file, each in self._tree.kustomizations]
+        known = [(posixpath.dirname(file.path), file, each) for file, each in self._kustomizations]
         if posixpath.basename(patch.path) in NAMES:
             users = [(folder, each) for folder, file, each in known if file.path == patch.path]
         elif patch.at:
@@ -91,7 +97,7 @@ class Reach:
         while True:
             more = {
                 taken
-                for file, each in self._tree.kustomizations
+                for file, each in self._kustomizations
                 if any(is_below(file.path, root) for root in roots)
                 for taken in _taken(file.path, each)
             } - roots
