@@ -82,7 +82,9 @@ def _rows(found: Overview, results: Sequence[Result], *, written: bool) -> Itera
         links = "<br>".join(_link(each, written=written) for _, each in mine if each.url)
         trouble = [_trouble(each) for _, each in mine if each.action in _TROUBLE]
         state = "<br>".join([_state(row), *filter(None, trouble)])
-        yield code(row.name), links, _versions(row), row.bump_kind, state
+        current = row.current or "unknown"
+        version = f"{current} → {row.target}" if row.target and row.target != row.current else current
+        yield code(row.name), links, version, row.bump_kind, state
 
 
 def _is_about(row: Row, result: Result, *, is_first: bool) -> bool:
@@ -98,11 +100,6 @@ def _is_about(row: Row, result: Result, *, is_first: bool) -> bool:
     if result.bump_kind is BumpKind.MIGRATION:
         return row.state is State.HELD and row.decision.target == result.proposal.target
     return result.bump_kind == row.bump_kind
-
-
-def _versions(row: Row) -> str:
-    current = row.current or "unknown"
-    return f"{current} → {row.target}" if row.target and row.target != row.current else current
 
 
 def _state(row: Row) -> str:

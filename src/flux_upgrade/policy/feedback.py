@@ -60,7 +60,9 @@ def feedback_of(  # noqa: PLR0913 three sources, and the four facts that select 
                 reopened.add(_proposed(state, path))
             elif pull.state is PullState.MERGED:
                 moved.append(state)
-        approved += _still_of(branch, given, current)
+        # Once its minor is reverted, a patch is an upgrade to that minor, which has no approval.
+        is_patch = branch.name.endswith(f"/{BumpKind.PATCH}")
+        approved += (each for each in given if not is_patch or BumpKind.between(current, each) is BumpKind.PATCH)
     for issue, state in _newest(issues, group, path):
         if issue.is_open and issue.answers.reopened and state.group == group:
             stored += state.stored
@@ -272,12 +274,6 @@ def issues_of(repository: Repository, slug: str, bump_kind: str) -> tuple[Issue,
         if state is not None and issue.is_open and (state.group, state.subject) == (slug, str(bump_kind))
     )
     return tuple(sorted(found, key=lambda issue: issue.number))
-
-
-def _still_of(branch: Branch, given: Iterable[str], current: Version) -> Iterable[str]:
-    """Once its minor is reverted, a patch is an upgrade to that minor, which has no approval."""
-    is_patch = branch.name.endswith(f"/{BumpKind.PATCH}")
-    return (each for each in given if not is_patch or BumpKind.between(current, each) is BumpKind.PATCH)
 
 
 def _proposed(state: markers.MarkerState, path: str) -> str:
