@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from flux_upgrade.assessment.running import Running
 from flux_upgrade.assessment.search import Searched, in_use, searched, suspects
 from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.impact.migrate.apis import Apis
@@ -36,8 +37,8 @@ def test_files_of_one_tree_are_found_in_any_order() -> None:
         tree = MemoryTree({path: case.before for path, case in files.items()})
         patches = {path for path, case in files.items() if case.patch}
         apis = next(iter(files.values())).apis(served, schema)
-        expected = in_use(tree, list(files), patches, apis)
-        assert in_use(tree, ["gone.yaml", *reversed(files)], patches, apis) == expected
+        expected = in_use(tree, list(files), patches, apis, Running())
+        assert in_use(tree, ["gone.yaml", *reversed(files)], patches, apis, Running()) == expected
 
 
 def test_what_has_to_be_fetched_is_fetched_once() -> None:
@@ -53,7 +54,7 @@ def test_what_has_to_be_fetched_is_fetched_once() -> None:
     )
     tree = MemoryTree({f"{number}.yaml": content for number in range(40)})
     apis = Apis(TARGET, TARGET, (), fetch)
-    files = in_use(tree, suspected(tree), (), apis)
+    files = in_use(tree, suspected(tree), (), apis, Running())
     assert asked == [("source.toolkit.fluxcd.io", "GitRepository", "v1beta1")]
     assert [file.path for file in files] == sorted(tree.files)
     assert {len(file.moves) for file in files} == {1}
@@ -69,11 +70,11 @@ def test_the_releases_in_between_are_fetched_only_where_they_are_asked_for() -> 
 
     apis = Apis(served("v2.6.4"), TARGET, (), schema, between)
     plain = MemoryTree({"a.yaml": b"apiVersion: source.toolkit.fluxcd.io/v1beta2\nkind: GitRepository\n"})
-    assert len(in_use(plain, suspected(plain), (), apis)) == 1
+    assert len(in_use(plain, suspected(plain), (), apis, Running())) == 1
     assert not fetched
     apart = b"apiVersion: image.toolkit.fluxcd.io/v1beta2\nkind: ImagePolicy\nmetadata: {name: a}\n"
     tree = MemoryTree({f"{number}.yaml": apart for number in range(8)})
-    files = in_use(tree, suspected(tree), (), apis)
+    files = in_use(tree, suspected(tree), (), apis, Running())
     assert {left.hint for file in files for left in file.lefts} == {
         "Upgrade to v2.8.8 first, which serves v1beta2 and v1."
     }
@@ -82,7 +83,7 @@ def test_the_releases_in_between_are_fetched_only_where_they_are_asked_for() -> 
 
 def test_a_file_that_is_gone_by_now_is_left_out() -> None:
     tree = MemoryTree({"a.yaml": b"apiVersion: source.toolkit.fluxcd.io/v1beta2\nkind: GitRepository\n"})
-    found = in_use(tree, ("a.yaml", "gone.yaml"), (), Apis(None, TARGET))
+    found = in_use(tree, ("a.yaml", "gone.yaml"), (), Apis(None, TARGET), Running())
     assert [file.path for file in found] == ["a.yaml"]
 
 

@@ -61,13 +61,12 @@ class PinnedArtifacts:
 
     def rebased(self, reference: str, target: str, path: str) -> RebasedArtifact | Hold:
         # What was overtaken is looked at anew by the next plan, and not before.
-        for digest in self._stale:
-            self._pulled = {
-                name: each
-                for name, each in self._pulled.items()
-                if isinstance(each, ArtifactRelease) or each.stored.digest != digest
-            }
-            self._rebased = {known: each for known, each in self._rebased.items() if known[0] != digest}
+        self._pulled = {
+            name: each
+            for name, each in self._pulled.items()
+            if isinstance(each, ArtifactRelease) or each.stored.digest not in self._stale
+        }
+        self._rebased = {known: each for known, each in self._rebased.items() if known[0] not in self._stale}
         self._stale.clear()
         pulled, terms = self._movable(reference), self._to(target, path)
         key = pulled.stored.digest, target, terms.value

@@ -181,7 +181,13 @@ def plan_artifact(
     digest = promoted.stored.digest if promoted is not None and promoted.stored is not None else ""
     is_signed = not clusters.is_verified or (bool(digest) and ports.registry.is_signed(digest, pulled.tags))
     if promoted is not None and not is_signed:
-        holds.append(_unsigned(promoted, pulled))
+        what = f"{pulled.address.repository}:{promoted.tag}"
+        hold = Hold(
+            HoldReason.NEEDS_SIGNATURE,
+            f"the cluster verifies signatures, and {what} has none",
+            "sign its digest with `cosign sign`, then run flux-upgrade again with the same approval",
+        )
+        holds.append(hold.of(promoted.upgrade.bump))
         promoted = None
     decided = plan._replace(decisions=(*plan.decisions, *holds))
     return ArtifactPlan(pulled, decided, tuple(successors), promoted, clusters.remarks)
@@ -197,12 +203,3 @@ def _rejections(pulled: Pulled, ports: ArtifactPorts) -> Iterator[Rejection]:
         bump_kind = BumpKind.between(current, version) if current else BumpKind.PATCH
         where = f"{pulled.address.repository}:{noted}"
         yield Rejection(bump_kind, version, HoldReason.ROLLED_BACK, "", where)
-
-
-def _unsigned(wanted: Successor, pulled: Pulled) -> Hold:
-    what = f"{pulled.address.repository}:{wanted.tag}"
-    return Hold(
-        HoldReason.NEEDS_SIGNATURE,
-        f"the cluster verifies signatures, and {what} has none",
-        "sign its digest with `cosign sign`, then run flux-upgrade again with the same approval",
-    ).of(wanted.upgrade.bump)

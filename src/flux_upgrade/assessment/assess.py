@@ -64,7 +64,11 @@ def assess(transition: Transition, evidence: Evidence) -> Assessment:
         unread=unread(transition, evidence), stored=_stored(transition, found.changes, FileRevisions())
     )
     path = _upgrade_path(transition, found, evidence)
-    return found._replace(upgrade_path=path, detour=_detour(transition, found) if path else None)
+    if not path:
+        return found
+    stored_in = sorted({(each.kind, each.version) for each in found.stored.after_migrate})
+    detour = Detour(transition.target, tuple(stored_in), sum(map(_is_unbridged, found.lefts)))
+    return found._replace(upgrade_path=path, detour=detour)
 
 
 def look_back(transition: Transition, found: Assessment, evidence: Evidence) -> Assessment:
@@ -202,12 +206,3 @@ def _upgrade_path(transition: Transition, found: Assessment, evidence: Evidence)
 
 def _is_unbridged(left: Left) -> bool:
     return left.reason is Reason.NO_BRIDGE and left.blocks
-
-
-def _detour(transition: Transition, found: Assessment) -> Detour:
-    """Return why one step is not enough."""
-    return Detour(
-        transition.target,
-        tuple(sorted({(each.kind, each.version) for each in found.stored.after_migrate})),
-        sum(map(_is_unbridged, found.lefts)),
-    )

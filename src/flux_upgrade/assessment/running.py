@@ -66,9 +66,6 @@ class Running(NamedTuple):
         return tuple(each for each, its in theirs if is_below(home, its) or is_below(its, home))
 
 
-NOTHING_RUNS = Running()
-
-
 @cache
 def manifest_apis(each: UnverifiedInstallation) -> ReleaseApis | Unknown:
     """Return what a manifest serves, by its own CRDs."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
-from flux_upgrade.assessment.running import NOTHING_RUNS, Running, suited
+from flux_upgrade.assessment.running import Running, suited
 from flux_upgrade.config.config import ALL, Config, match
 from flux_upgrade.impact.api_uses.prefilter import Prefilter
 from flux_upgrade.impact.api_uses.scan import SUFFIXES, find
@@ -86,7 +86,7 @@ def suspects(tree: Snapshot, searched: Searched, pinning: Collection[str], targe
 
 
 def in_use(
-    tree: Snapshot, paths: Iterable[str], patches: Collection[str], apis: Apis, running: Running = NOTHING_RUNS
+    tree: Snapshot, paths: Iterable[str], patches: Collection[str], apis: Apis, running: Running
 ) -> tuple[Migrated, ...]:
     """Return those of some files that use what the target of ``apis`` does not serve, in the order of their paths.
 

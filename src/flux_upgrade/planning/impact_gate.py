@@ -81,9 +81,8 @@ class ImpactGate:
                 hold = held_by(upgrade, impact, target.terms, plan.path)
             impact = with_earlier_tries(transition, impact, self._evidence)
             impacts[upgrade.bump_kind] = impact
-            moving = [file for file in impact.files if file.moves]
-            if not upgrade.bump.approval:
-                moving = [file for file in moving if not is_back(file, target.terms)]
+            is_asked, terms = bool(upgrade.bump.approval), target.terms
+            moving = [file for file in impact.files if file.moves and (is_asked or not is_back(file, terms))]
             moved: list[Migrated] = []
             if hold is not None and _is_apart(upgrade, hold, target.terms):
                 migrations += _migrations(self._take(moving, slug, upgrade), plan, upgrade)

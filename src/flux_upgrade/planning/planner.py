@@ -112,11 +112,8 @@ class _UpdateGroups:
 
     def plan(self) -> Iterator[UpdateGroupPlan]:
         # Tools last: what they go to depends on the clusters that they serve.
-        clusters = [
-            (update_group, cluster)
-            for update_group in self._inventory.update_groups
-            for cluster in update_group.clusters
-        ]
+        update_groups = self._inventory.update_groups
+        clusters = [(update_group, cluster) for update_group in update_groups for cluster in update_group.clusters]
         planned: dict[int, Sequence[Plan]] = {}
         for place in sorted(range(len(clusters)), key=lambda each: clusters[each][1].is_tools):
             update_group, cluster = clusters[place]
@@ -132,7 +129,7 @@ class _UpdateGroups:
             if version:
                 self._versions.setdefault(cluster.name, version)
         in_order = iter([planned[place] for place in range(len(clusters))])
-        for update_group in self._inventory.update_groups:
+        for update_group in update_groups:
             plans = [plan for _ in update_group.clusters for plan in next(in_order)]
             # Another group may move a file instead, if its upgrade needs no approval.
             moved = [

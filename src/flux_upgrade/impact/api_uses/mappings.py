@@ -89,7 +89,10 @@ def _resource(entries: Entries, context: NodeContext, groups: ApiGroups) -> Iter
 def _pair(entries: Entries, context: NodeContext, groups: ApiGroups) -> Iterator[NamedVersion]:
     """``group`` and ``version``, which may be patterns where they select."""
     group, node = text(entries, "group"), entries.get("version")
-    if group not in groups.names or not isinstance(node, ScalarNode) or _takes_stable(node.value):
+    if group not in groups.names or not isinstance(node, ScalarNode):
+        return
+    # A pattern that takes stable versions, too, does not hang on one that goes.
+    if not is_version(node.value) and any(fits(node.value, version) for version in ("", *_STABLE)):
         return
     # fieldspec.go of kustomize's configurations and `reject` of its replacements are in lists.
     is_selector = not context.path or context.is_item or context.path[-1] in _SELECTORS
@@ -115,13 +118,6 @@ def _why(context: NodeContext, place: UsePlace, who: Subject, version: str) -> s
     if place in (UsePlace.PATCH, UsePlace.TARGET) and "postRenderers" in context.path:
         return "it applies to a chart's output, which has the chart's API version"
     return "" if who.kind or place is UsePlace.TARGET else _NO_KIND
-
-
-def _takes_stable(pattern: str) -> bool:
-    """Whether a pattern takes stable versions too: then it does not hang on one that goes."""
-    if is_version(pattern):
-        return False
-    return any(fits(pattern, version) for version in ("", *_STABLE))
 
 
 def is_list(entries: Entries) -> bool:

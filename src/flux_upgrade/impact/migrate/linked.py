@@ -64,12 +64,12 @@ class Reach:
 
     def _roots(self, patch: ApiUse) -> frozenset[str] | None:
         """Folders and files; None: not known."""
-        known = [(posixpath.dirname(file.path), file, each) for file, each in self._kustomizations]
-        if posixpath.basename(patch.path) in NAMES:
-            users = [(folder, each) for folder, file, each in known if file.path == patch.path]
-        elif patch.at:
+        is_inside = posixpath.basename(patch.path) in NAMES
+        if patch.at and not is_inside:
             return self._of_flux(patch)
-        else:
+        known = [(posixpath.dirname(file.path), file.path, each) for file, each in self._kustomizations]
+        users = [(folder, each) for folder, path, each in known if is_inside and path == patch.path]
+        if not is_inside:
             users = [(folder, each) for folder, _, each in known if patch.path in patches_in(folder, each)]
         # What a component patches is whatever its users have.
         if not users or any(each.text_at("kind") == "Component" for _, each in users):

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from flux_upgrade.model.ports import Builder
     from flux_upgrade.snapshot.snapshot import Snapshot
 
-_USUAL = "flux-system"  # What `flux bootstrap` calls the Kustomization in its `gotk-sync.yaml`
 _PLAIN = {"apiVersion", "kind", "metadata", "resources"}
 UNREADABLE = Unknown("a kustomization cannot be read, or includes what is not in the repository")
 ONLY_LISTS = {*_PLAIN, "bases"}
@@ -35,7 +34,7 @@ ONLY_LISTS = {*_PLAIN, "bases"}
 def check_overlay(
     tree: Snapshot, path: str, old: bytes, new: bytes, builder: Builder | None
 ) -> Overlay | Unknown | None:
-    """Compare what is patched over the manifest at ``path``; None: no kustomization lists it."""
+    """Judge what is patched over the manifest at ``path``; None: no kustomization lists it."""
     kustomizations = _kustomizations_with(tree, path)
     if not kustomizations:
         return UNREADABLE if _has_unreadable(tree, path) else None
@@ -138,8 +137,6 @@ def _built(
 
 
 def _called(sync: bytes) -> str:
-    """The Kustomization in a ``gotk-sync.yaml``."""
-    for each in readable(sync):
-        if each.text_at("apiVersion").startswith("kustomize.toolkit.fluxcd.io/"):
-            return each.text_at("metadata", "name") or _USUAL
-    return _USUAL
+    """Return the name of the Kustomization in a ``gotk-sync.yaml``; of none, what `flux bootstrap` calls it."""
+    found = (each for each in readable(sync) if each.text_at("apiVersion").startswith("kustomize.toolkit.fluxcd.io/"))
+    return next((each.text_at("metadata", "name") for each in found), "") or "flux-system"

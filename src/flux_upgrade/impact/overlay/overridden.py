@@ -62,11 +62,7 @@ def _walk(path: Path, old: Node | None, new: Node | None, mine: Node | None) -> 
         if old is None or path[-1].startswith("["):
             yield _overridden(path, old, new, mine)
         return
-    if new is None:
-        if same(old, mine):
-            yield _overridden(path, old, new, mine)
-        return
-    pairs = _children(old, new, mine)
+    pairs = _children(old, new, mine) if new is not None else None
     if pairs is not None:
         for label, before, after, ours in pairs:
             yield from _walk((*path, label), before, after, ours)

@@ -27,7 +27,7 @@ from flux_upgrade.pins.pin import Pin
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import is_kustomization
 from flux_upgrade.snapshot.snapshot import Snapshot
-from flux_upgrade.snapshot.yaml_places import Object, readable
+from flux_upgrade.snapshot.yaml_places import readable
 
 _NOWHERE = Location("", 0)
 _USUAL = "flux-system"
@@ -46,7 +46,8 @@ def pinned(pin: Pin, path: str, tree: Snapshot, is_read: Callable[[str], bool]) 
 
     ``path``: of the pin, in ``tree``. ``is_read``: whether the cluster may read a file.
     """
-    found = _object_of(pin)
+    # The object in which the version stands.
+    found = [None, *takewhile(lambda each: each.line <= pin.line, readable(pin.content))][-1]
     if found is None:
         return Unknown("the version is not in an object")
     kind, group = found.text_at("kind"), found.text_at("apiVersion").partition("/")[0]
@@ -83,7 +84,7 @@ def manifest_at(of: Pinned, tag: str, context: PinContext) -> bytes | Unknown:
 
 
 def check_pinned(of: Pinned, tree: Snapshot, old: bytes, new: bytes) -> Overlay | Unknown | None:
-    """Compare what is patched over a pin; None: nothing is."""
+    """Judge what is patched over a pin; None: nothing is."""
     # A remote base is built once, from the folder above where that takes it in; objects of Flux are each their own.
     chains = [of.overlays] if of.entry is not _NOWHERE else [(each,) for each in of.overlays]
     patching = [chain for chain in chains if any(map(_has_patches, chain))]
@@ -105,11 +106,6 @@ def _has_patches(of: Kustomization) -> bool:
         return bool(of.data.keys() - ONLY_LISTS)
     except Unreadable:
         return False
-
-
-def _object_of(pin: Pin) -> Object | None:
-    """The object in which the version stands."""
-    return [None, *takewhile(lambda each: each.line <= pin.line, readable(pin.content))][-1]
 
 
 def _over_source(
