@@ -122,8 +122,8 @@ def _lacking(clusters: Sequence[Cluster], graph: ClusterGraph, target: ReleaseAp
     by_cluster = {each.name: lacking_kinds("", each, (), target) for each in clusters if not each.is_tools}
 
     def kinds_at(path: str) -> Kinds:
-        found = [known_or(by_cluster.get(name, _NO_MANIFEST), Kinds()) for name in graph.readers(path)]
-        return found[0].intersection(*found) if found else frozenset()
+        lacking = [known_or(by_cluster.get(name, _NO_MANIFEST), Kinds()) for name in graph.readers(path)]
+        return lacking[0].intersection(*lacking) if lacking else frozenset()
 
     return kinds_at
 

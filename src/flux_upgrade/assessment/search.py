@@ -101,7 +101,7 @@ def in_use(
 
     files, groups = [], apis.target.groups
     for path in sorted(paths):
-        found = find(path, tree.content(path) or b"", groups, is_patch=path in patches, leaves_out=leaves_out)
-        migrated = migrate(found, suited(apis, running.readers(path))) if found is not None else None
+        file = find(path, tree.content(path) or b"", groups, is_patch=path in patches, leaves_out=leaves_out)
+        migrated = migrate(file, suited(apis, running.readers(path))) if file is not None else None
         files += [migrated] if migrated is not None else []
     return settle_linked(files, Reach(tree))

@@ -82,9 +82,8 @@ def migrated(transition: Transition, files: Sequence[FluxFile], evidence: Eviden
 
         paths = [file.path for file in files]
         apis = (suited(beside(others.releases_reading(path)), others.unverified_reading(path)) for path in paths)
-        found = map(migrate, files, apis)
         reach = evidence.once("reach", lambda: Reach(evidence.tree))
-        return settle_linked([each for each in found if each is not None], reach)
+        return settle_linked([file for file in map(migrate, files, apis) if file is not None], reach)
 
     return evidence.once(question, migrate_all)
 

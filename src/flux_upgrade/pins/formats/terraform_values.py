@@ -56,7 +56,7 @@ class Modules:
             self._modules[folder] = read_module(self._tree, self._paths.get(folder, ()))
         return self._modules[folder]
 
-    def of(self, path: str) -> Module:
+    def of_file(self, path: str) -> Module:
         """The module of a file."""
         return self.at(posixpath.dirname(path))
 

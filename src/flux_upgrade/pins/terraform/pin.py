@@ -67,7 +67,7 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
 
 
 def _pins(file: File, place: TerraformBlock, modules: Modules) -> Iterator[Pin]:
-    module = modules.of(file.path)
+    module = modules.of_file(file.path)
     others = tuple(each for each in module.same(place) if each.is_override != place.is_override)
     given = [each.block.attributes["path"] for each in (place, *others) if "path" in each.block.attributes]
     folders = {folder_of(each) for each in given} or {folder_of(None)}
@@ -103,7 +103,7 @@ def _merged(pin: Pin, place: TerraformBlock, others: Sequence[TerraformBlock]) -
 
 
 def _of_resource(pin: Pin, place: TerraformBlock, modules: Modules) -> Pin:
-    module = modules.of(pin.path)
+    module = modules.of_file(pin.path)
     version = place.block.attributes.get("version")
     embedded = place.block.attributes.get("embedded_manifests")
     is_given = version is not None and version.text != "null"
@@ -130,7 +130,7 @@ def _of_resource(pin: Pin, place: TerraformBlock, modules: Modules) -> Pin:
 
 
 def _stated(pin: Pin, version: Attribute, modules: Modules) -> Pin:
-    module = modules.of(pin.path)
+    module = modules.of_file(pin.path)
     origin, value = modules.value(pin.path, version)
     if origin.reason:
         hint = _instead(f"{pin.path}:{version.line}", "the release", origin)
