@@ -45,7 +45,7 @@ class _Compared(NamedTuple):
 
 def run(path: str, environment: Environment, console: Console) -> int:
     """``path``: empty for the usual file of the checkout, which need not exist."""
-    file = path or _usual()
+    file = path or os.path.relpath(f"{find('.').root}/{PATH}")
     is_there = bool(path) or os.path.lexists(file)
     root = find(file if is_there else ".").root
     if not os.path.lexists(root):
@@ -70,11 +70,6 @@ def run(path: str, environment: Environment, console: Console) -> int:
         hints = dict.fromkeys(each.hint for each in void)
         raise InvalidConfig("\n".join(problems), hint="\n  ".join(hints))
     return 0
-
-
-def _usual() -> str:
-    """The file of the checkout that holds the working directory, as its user would type it."""
-    return os.path.relpath(f"{find('.').root}/{PATH}")
 
 
 def _compared(path: str, environment: Environment, config: Config, tree: Snapshot, *, is_there: bool) -> _Compared:

@@ -132,7 +132,8 @@ class _Reader:
             if text(each, "bump") != "migration" or text(each, "action") == "closed":
                 continue
             group = text(each, "update-group")
-            clusters = [name for name, found in installations.items() if group in _groups(found)]
+            named = {name: {text(one, "update-group") for one in found} for name, found in installations.items()}
+            clusters = [name for name, groups in named.items() if group in groups]
             row = Row(State.AVAILABLE, self._repository, tuple(clusters), target=_tag(each, "target"))
             yield self._with_pull(row._replace(why="migrates API versions first"), each)
 
@@ -232,10 +233,6 @@ def _promoted(artifact: Object) -> str:
     digest = text(artifact, "promoted")
     found = objects(artifact, "pushed") if digest else ()
     return next((_tag(each, "version") for each in found if text(each, "digest") == digest), "")
-
-
-def _groups(installations: list[Object]) -> set[str]:
-    return {text(each, "update-group") for each in installations}
 
 
 def _tag(value: Object, name: str) -> str:

@@ -11,7 +11,6 @@ from flux_upgrade.clusters.void_groups import GroupPaths, Void, void_patterns
 from flux_upgrade.config.config import Config, Governance, Migrate
 from flux_upgrade.config.keys import LIMITS
 from flux_upgrade.model.text import printable
-from flux_upgrade.pins.pin import Pin
 from flux_upgrade.pins.registry import ALSO
 from flux_upgrade.policy.decision import OnFailure, Ring
 from flux_upgrade.policy.policy import MaxBump, Pending
@@ -153,7 +152,8 @@ def matches(
     found = {}
     for group in (*config.groups, config.default):
         clusters = [each for each in update_groups if each.group.name == group.name]
-        never = (f"    {member.place} ({_unchanged(member.pin)})" for member in unchanged.get(group.name, ()))
+        others = [(member.place, member.pin) for member in unchanged.get(group.name, ())]
+        never = (f"    {place} ({pin.reason if pin.kind == ALSO else 'never changed'})" for place, pin in others)
         lines = [*_clusters(clusters), *never]
         if group.name in nothing:
             lines = [nothing[group.name]]
@@ -164,10 +164,6 @@ def matches(
             lines = ["  matches:", *lines, *notes]
         found[group.name] = [printable(line) for line in lines]
     return found
-
-
-def _unchanged(pin: Pin) -> str:
-    return pin.reason if pin.kind == ALSO else "never changed"
 
 
 def _clusters(update_groups: Iterable[UpdateGroup]) -> Iterator[str]:
