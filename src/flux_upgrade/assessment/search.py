@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
@@ -102,6 +103,7 @@ def in_use(
     files, groups = [], apis.target.groups
     for path in sorted(paths):
         file = find(path, tree.content(path) or b"", groups, is_patch=path in patches, leaves_out=leaves_out)
-        migrated = migrate(file, suited(apis, running.readers(path))) if file is not None else None
-        files += [migrated] if migrated is not None else []
+        with suppress(Unreadable):  # a file whose migration cannot be worked out is left out, as one that is gone
+            migrated = migrate(file, suited(apis, running.readers(path))) if file is not None else None
+            files += [migrated] if migrated is not None else []
     return settle_linked(files, Reach(tree))

@@ -168,7 +168,7 @@ class Snapshot:
         try:
             content = self._source.read(path)
         except Unreadable as error:
-            self._contents[path] = error
+            self._contents[path] = error.with_traceback(None)  # which would keep what read it
             return error
         if self._kept <= _MOST_KEPT or b"flux" in content:
             self._kept += len(content)
