@@ -363,6 +363,14 @@ def test_for_many_clusters_the_tree_is_searched_once() -> None:
     assert plan_files(options(), tree, COMPONENTS, ()).changes
 
 
+@pytest.mark.parametrize("path", ["", "~", "null", "./"])
+def test_a_flux_without_a_path_reconciles_the_root(path: str) -> None:
+    neighbour = other_flux().replace(b" ./clusters/staging", f" {path}".encode())
+    assert other_flux() != neighbour
+    with pytest.raises(AlreadyBootstrapped):
+        planned({"clusters/other/gotk-sync.yaml": neighbour}, at(""))
+
+
 def at(path: str) -> BootstrapOptions:
     return options()._replace(path=path)
 

@@ -12,6 +12,7 @@ import pytest
 from flux_upgrade.action.event import ISSUES, DashboardEvent, PullRequestEvent, event_of
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.commands.artifact_sinks import artifact_sink
+from flux_upgrade.commands.read_action import reason_to_pass
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import UsageError
@@ -52,6 +53,14 @@ def test_what_is_no_event_of_a_pull_request(text: str) -> None:
 def test_what_is_left_alone(event: PullRequestEvent, reason: str) -> None:
     found = event.left_alone("acme/fleet", "flux-upgrade/")
     assert (reason in found) and bool(found) == bool(reason)
+
+
+def test_an_event_is_left_alone_whether_the_path_exists_or_not(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").touch()
+    options = parsed(UpgradeOptions, ["upgrade", str(tmp_path / "gone" / "away"), "--repository=acme/fleet"])
+    event = OURS._replace(is_by_bot=True)
+    assert reason_to_pass(event, options, Environment()) .startswith("a bot changed pull request #7")
 
 
 DASHBOARD = DashboardEvent(9, is_dashboard=True, is_ticked=True, is_by_bot=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import subprocess
+import weakref
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -64,6 +65,19 @@ def test_a_file_that_cannot_be_read_is_asked_for_once() -> None:
         assert files.at("a.yaml") is None
         assert files.content("a.yaml") is None
     assert source.reads == {"a.yaml": 1}
+
+
+def test_a_refused_file_keeps_nothing_of_what_asked_for_it() -> None:
+    files = in_memory({})
+
+    def ask() -> weakref.ref[CountingSource]:
+        local = CountingSource({})
+        assert files.at("a.yaml") is None
+        with pytest.raises(Unreadable):
+            files.read("a.yaml")
+        return weakref.ref(local)
+
+    assert ask()() is None
 
 
 def test_an_absent_file_is_unread_only_in_a_sparse_checkout() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flux_upgrade.assessment.running import Running, suited
 from flux_upgrade.config.config import ALL, Config, match
@@ -20,6 +20,8 @@ from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.pins.discover import PinHints, pin_hints, pinning_files
 from flux_upgrade.snapshot.snapshot import Snapshot
+
+_Question = tuple[str, str, str] | None  # Group, kind and version of a schema; None: releases in between
 
 
 class Searched(NamedTuple):
@@ -94,7 +96,17 @@ def in_use(
     ``patches``: paths of files that a kustomization takes for patches. ``running``: what may read files besides.
     """
     # What is needed of other releases is fetched once, and only if a file needs it.
-    apis = replace(apis, schema=cache(apis.schema), between=cache(lambda between=apis.between: tuple(between())))
+    source, damaged = apis, list[Unreadable]()
+
+    @cache
+    def known(what: _Question) -> Any:
+        try:
+            return source.schema(*what) if what is not None else tuple(source.between())
+        except Unreadable as error:  # of a release, and not of a file
+            damaged.append(error)
+            raise
+
+    apis = replace(apis, schema=lambda *what: known(what), between=lambda: known(None))
     prefilter = Prefilter(apis.target)
 
     def leaves_out(text: str) -> bool:
@@ -106,4 +118,6 @@ def in_use(
         with suppress(Unreadable):  # a file whose migration cannot be worked out is left out, as one that is gone
             migrated = migrate(file, suited(apis, running.readers(path))) if file is not None else None
             files += [migrated] if migrated is not None else []
+    if damaged:
+        raise damaged[0]
     return settle_linked(files, Reach(tree))

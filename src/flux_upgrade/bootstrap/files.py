@@ -102,10 +102,16 @@ def _sync(wanted: sync.Sync, path: str, content: bytes | None) -> tuple[bytes, t
 def root_syncs(tree: Snapshot) -> tuple[RootSync, ...]:
     """Every Flux of the repository, in the order of the files."""
     return tuple(
-        RootSync(file.path, each.text_at("spec", "path"), each.text_at("metadata", "name"))
+        RootSync(file.path, _path_of(each), each.text_at("metadata", "name"))
         for file, each in tree.flux_kustomizations
         if _is_root(each)
     )
+
+
+def _path_of(sync: Object) -> str:
+    """Return its ``spec.path``; empty for the root, which an explicit null is, too."""
+    path = sync.text_at("spec", "path")
+    return "" if path.lower() in ("~", "null") else path
 
 
 def _refuse_others(options: BootstrapOptions, own: str, roots: Iterable[RootSync], tree: Snapshot) -> None:

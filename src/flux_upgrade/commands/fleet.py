@@ -61,8 +61,8 @@ def _listed(path: str) -> Iterator[str]:
 
 
 class _File(NamedTuple):
-    tree: Snapshot
-    name: str  # In the tree
+    directory: Directory  # Read without a snapshot, which would keep every report
+    name: str  # In the directory
     short: str  # For the page
     path: str
 
@@ -72,15 +72,15 @@ def _files(paths: Sequence[str]) -> Iterator[Source]:
     found: dict[str, _File] = {}
     for path in paths:
         directory = Directory(path)
-        is_file, tree = directory.is_file, Snapshot(directory)
-        for name in tree.named(("",) if is_file else (".json",)):
+        is_file = directory.is_file
+        for name in Snapshot(directory).named(("",) if is_file else (".json",)):
             full = path if is_file else f"{path.rstrip('/')}/{name}"
-            found.setdefault(os.path.realpath(full), _File(tree, name, path if is_file else name, full))
+            found.setdefault(os.path.realpath(full), _File(directory, name, path if is_file else name, full))
     is_clear = len({each.short for each in found.values()}) == len(found)
     for each in found.values():
         shown = each.short if is_clear else each.path
         try:
-            yield Source(shown, each.tree.read(each.name))
+            yield Source(shown, each.directory.read(each.name))
         except FluxUpgradeError as error:
             yield Source(shown, problem=error.message, hint=error.hint)
 

@@ -49,7 +49,7 @@ def read_event(where: Runner) -> Event | None:
 
 def reason_to_pass(event: Event, options: UpgradeOptions, environment: Environment) -> str:
     """Why nothing is to be done about it, before any server is asked; empty: it is to be looked at."""
-    config = build_config(environment, build_snapshot(options.path), options.config, options.governing)
+    config = build_config(environment, build_snapshot(find(options.path).root), options.config, options.governing)
     return event.left_alone(options.repository, config.branch_prefix)
 
 

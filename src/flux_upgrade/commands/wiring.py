@@ -282,7 +282,7 @@ def build_snapshot(path: str, environment: Environment | None = None) -> Snapsho
     if not part and not is_file:
         return Snapshot(Directory(path), location, uncommitted=uncommitted)
     source = Directory(path, lambda name: repository.read(part + name))
-    repository = Snapshot(Directory(place.root), location)
+    repository = Snapshot(Directory(place.root), location, uncommitted=uncommitted)
     return Snapshot(source, location._replace(part=part, is_file=is_file), repository, uncommitted)
 
 

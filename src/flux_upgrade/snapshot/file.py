@@ -11,14 +11,22 @@ from flux_upgrade.snapshot import yaml_places
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, is_variable
 
 _LARGE = 256 * 1024  # Bytes; the objects of larger files are not kept
+_MOST_KEPT = 2 * 1024 * 1024  # Bytes of all files whose objects are kept, which take some 40 times as much
+
+
+@dataclass
+class Parsed:
+    """What is known of the parsed files of a snapshot."""
+
+    problems: dict[str, Unread] = field(default_factory=dict)  # Path → why a document of the file cannot be read
+    kept: int = 0  # Bytes of the files whose objects are kept
 
 
 @dataclass(frozen=True)
 class File:
     path: str  # Relative to the root, with `/`
     content: bytes
-    problems: dict[str, Unread] = field(default_factory=dict, compare=False, repr=False)
-    """Path → why a document of the file cannot be read; one mapping for the files of a snapshot."""
+    parsed: Parsed = field(default_factory=Parsed, compare=False, repr=False)  # One for all files of a snapshot
 
     @property
     def objects(self) -> tuple[Object | BrokenDocument, ...]:
@@ -28,7 +36,8 @@ class File:
             kept = yaml_places.objects(self.content)
             for parsed in kept:
                 self._note(parsed)
-            if len(self.content) <= _LARGE:
+            if len(self.content) <= _LARGE and self.parsed.kept < _MOST_KEPT:
+                self.parsed.kept += len(self.content)
                 self.__dict__["_objects"] = kept
         return kept
 
@@ -47,7 +56,7 @@ class File:
 
     def _note(self, parsed: Object | BrokenDocument) -> None:
         if isinstance(parsed, BrokenDocument):
-            self.problems.setdefault(self.path, _reason(parsed))
+            self.parsed.problems.setdefault(self.path, _reason(parsed))
 
 
 def _reason(document: BrokenDocument) -> Unread:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from flux_upgrade.model.errors import Unread, Unreadable
 from flux_upgrade.model.files import FilesInMemory, FileSource, Listing
 from flux_upgrade.model.unknown import Unknown
-from flux_upgrade.snapshot.file import File
+from flux_upgrade.snapshot.file import File, Parsed
 from flux_upgrade.snapshot.kustomize_files import NAMES, is_kustomization, patches_in
 from flux_upgrade.snapshot.yaml_places import Object
 
@@ -52,7 +52,7 @@ class Snapshot:
         self._source = source
         self._contents: dict[str, bytes | Unreadable] = {}
         self._files: dict[str, File] = {}
-        self._problems: dict[str, Unread] = {}
+        self._parsed = Parsed()
         self._kept = 0
 
     @property
@@ -80,14 +80,14 @@ class Snapshot:
         if content is None:
             content = self._opened(path)
         if isinstance(content, Unreadable):
-            raise content.with_traceback(None)
+            raise Unreadable(content.message, hint=content.hint, why=content.why)
         return content
 
     def file(self, path: str) -> File:
         """Return a file. Raises Unreadable."""
         known = self._files.get(path)
         if known is None:
-            known = File(path, self.read(path), self._problems)
+            known = File(path, self.read(path), self._parsed)
             if path in self._contents:
                 self._files[path] = known
         return known
@@ -110,7 +110,7 @@ class Snapshot:
         refused = {path: each.why for path, each in self._contents.items() if isinstance(each, Unreadable)}
         if self.location.is_sparse:
             refused = {path: Unread.NOT_CHECKED_OUT if why is Unread.ABSENT else why for path, why in refused.items()}
-        return {path: why for path, why in refused.items() if why is not Unread.ABSENT} | self._problems
+        return {path: why for path, why in refused.items() if why is not Unread.ABSENT} | self._parsed.problems
 
     @cached_property
     def uncommitted(self) -> frozenset[str] | Unknown:
@@ -168,8 +168,9 @@ class Snapshot:
         try:
             content = self._source.read(path)
         except Unreadable as error:
-            self._contents[path] = error.with_traceback(None)  # which would keep what read it
-            return error
+            # The error itself knows the frames that it passed, and would keep what is in them.
+            refused = self._contents[path] = Unreadable(error.message, hint=error.hint, why=error.why)
+            return refused
         if self._kept <= _MOST_KEPT or b"flux" in content:
             self._kept += len(content)
             self._contents[path] = content
