@@ -95,14 +95,14 @@ def in_use(
 
     ``patches``: paths of files that a kustomization takes for patches. ``running``: what may read files besides.
     """
-    # What is needed of other releases is fetched once, and only if a file needs it.
+    # Schemas of other releases are fetched once, and only if a file needs them.
     source, damaged = apis, list[Unreadable]()
 
     @cache
     def known(what: _Question) -> Any:
         try:
             return source.schema(*what) if what is not None else tuple(source.between())
-        except Unreadable as error:  # of a release, and not of a file
+        except Unreadable as error:  # the release is damaged, and not the file
             damaged.append(error)
             raise
 

@@ -16,7 +16,7 @@ _MOST_KEPT = 2 * 1024 * 1024  # Bytes of all files whose objects are kept, which
 
 @dataclass
 class Parsed:
-    """What is known of the parsed files of a snapshot."""
+    """Facts about the parsed files of a snapshot."""
 
     problems: dict[str, Unread] = field(default_factory=dict)  # Path → why a document of the file cannot be read
     kept: int = 0  # Bytes of the files whose objects are kept
