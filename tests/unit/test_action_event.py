@@ -60,7 +60,7 @@ def test_an_event_is_left_alone_whether_the_path_exists_or_not(tmp_path: Path) -
     (tmp_path / ".git" / "HEAD").touch()
     options = parsed(UpgradeOptions, ["upgrade", str(tmp_path / "gone" / "away"), "--repository=acme/fleet"])
     event = OURS._replace(is_by_bot=True)
-    assert reason_to_pass(event, options, Environment()) .startswith("a bot changed pull request #7")
+    assert reason_to_pass(event, options, Environment()).startswith("a bot changed pull request #7")
 
 
 DASHBOARD = DashboardEvent(9, is_dashboard=True, is_ticked=True, is_by_bot=False)

@@ -99,14 +99,14 @@ def in_use(
     source, damaged = apis, list[Unreadable]()
 
     @cache
-    def known(what: _Question) -> Any:
+    def known(question: _Question) -> Any:
         try:
-            return source.schema(*what) if what is not None else tuple(source.between())
+            return source.schema(*question) if question is not None else tuple(source.between())
         except Unreadable as error:  # the release is damaged, and not the file
             damaged.append(error)
             raise
 
-    apis = replace(apis, schema=lambda *what: known(what), between=lambda: known(None))
+    apis = replace(apis, schema=lambda *kind: known(kind), between=lambda: known(None))
     prefilter = Prefilter(apis.target)
 
     def leaves_out(text: str) -> bool:
