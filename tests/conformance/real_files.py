@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.judged_pins import brief
-from discovered import manifests_in, pins_in
+from discovered import manifests_in, pins_anywhere
 from flux_upgrade.adapters.releases.directory import DirectoryReleases
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.gotk_components import pin as gotk
@@ -120,7 +120,7 @@ def records_of(conformance: Path, wanted: set[str]) -> list[Record]:
 def _look(record: Record, content: bytes, releases: Sequence[str], regenerator: Regenerator) -> None:
     start = time.monotonic()
     context = PinContext(MemoryTree({record.row["path"]: content}), regenerator, MemoryArtifacts(), MemoryCharts())
-    record.pins = [brief(pin) for pin in pins_in(context)]
+    record.pins = [brief(pin) for pin in pins_anywhere(context)]
     record.seconds = time.monotonic() - start
     tree = MemoryTree({PATH: content})
     (installation,) = manifests_in(tree, regenerator)

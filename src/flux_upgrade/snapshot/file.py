@@ -14,12 +14,12 @@ _LARGE = 256 * 1024  # Bytes; the objects of larger files are not kept
 _MOST_KEPT = 2 * 1024 * 1024  # Bytes of all files whose objects are kept, which take some 40 times as much
 
 
-@dataclass
 class Parsed:
     """Facts about the parsed files of a snapshot."""
 
-    problems: dict[str, Unread] = field(default_factory=dict)  # Path → why a document of the file cannot be read
-    kept: int = 0  # Bytes of the files whose objects are kept
+    def __init__(self) -> None:
+        self.problems: dict[str, Unread] = {}  # Path → why a document of the file cannot be read
+        self.kept = 0  # Bytes of the files whose objects are kept
 
 
 @dataclass(frozen=True)
