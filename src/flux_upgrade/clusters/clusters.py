@@ -253,7 +253,7 @@ def _flux_kustomizations(tree: Snapshot) -> tuple[_FluxKustomization, ...]:
         (each.text_at("spec", "sourceRef", "name"), _FluxKustomization(file.path, repository_path(target), is_remote))
         for file, each in tree.flux_kustomizations
         for target, is_remote in [(each.text_at("spec", "path"), each.has("spec", "kubeConfig"))]
-        # What an OCIRepository or a Bucket holds is laid out by whoever fills it.
+        # The layout of an OCIRepository or a Bucket is its publisher's.
         if each.text_at("spec", "sourceRef", "kind") == "GitRepository" and not is_variable(target)
     ]
     # `flux bootstrap` wrote it, or it reconciles itself: then its source can only be this repository.

@@ -90,7 +90,7 @@ def by_variable(hits: Iterable[Hit], clusters: Iterable[ClusterReads], tree: Sna
     found: dict[tuple[str, int, str], Hit] = {}
     for hit in hits:
         for each in _variables(hit, known) if hit.rule == "strict-substitutions" else [hit]:
-            # A source that is not in Git is named once, whoever takes it.
+            # Name a source that is not in Git once, for all that use it.
             place = ("", 0) if each.what.endswith(_UNKNOWN) else (f"{each.rule} {each.path}", each.line)
             found.setdefault((*place, each.what), each)
     return tuple(found.values())
