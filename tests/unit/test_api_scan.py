@@ -13,6 +13,7 @@ from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.migrate.schema import Schema
 from flux_upgrade.manifests.crds import ReleaseApis
+from flux_upgrade.model.errors import Unreadable
 from memory import MemoryTree
 from migration_cases import CASES, MigrationCase, case_of
 from written_apis import schema, served
@@ -58,6 +59,16 @@ def test_what_has_to_be_fetched_is_fetched_once() -> None:
     assert asked == [("source.toolkit.fluxcd.io", "GitRepository", "v1beta1")]
     assert [file.path for file in files] == sorted(tree.files)
     assert {len(file.moves) for file in files} == {1}
+
+
+def test_a_release_that_cannot_be_read_is_an_error() -> None:
+    def fetch(group: str, kind: str, version: str) -> Schema | None:
+        raise Unreadable(f"{group} {kind} {version} is damaged")
+
+    content = b"apiVersion: source.toolkit.fluxcd.io/v1beta1\nkind: GitRepository\nspec: {gitImplementation: libgit2}\n"
+    tree = MemoryTree({"a.yaml": content})
+    with pytest.raises(Unreadable, match="GitRepository v1beta1 is damaged"):
+        in_use(tree, suspected(tree), (), Apis(TARGET, TARGET, (), fetch), Running())
 
 
 def test_the_releases_in_between_are_fetched_only_where_they_are_asked_for() -> None:
