@@ -45,7 +45,6 @@ class Successor(NamedTuple):
 
     @property
     def version(self) -> Version:
-        """The release of Flux in it."""
         return self.upgrade.target
 
 

@@ -24,7 +24,6 @@ def artifact_text(outcome: ArtifactOutcome, *, written: bool) -> str:
 
 
 def artifact_plan_text(planned: ArtifactPlan) -> str:
-    """What would be done, and why."""
     return printable_lines(_plan(planned))
 
 
@@ -59,7 +58,6 @@ def artifact_results(outcome: ArtifactOutcome, *, written: bool) -> list[str]:
 
 
 def rollback_text(planned: Rollback, *, written: bool) -> str:
-    """What was done, or would be (``written`` false)."""
     would = "" if written else "would be "
     lines = [
         f"{planned.address}" + ("" if written else " · dry run"),

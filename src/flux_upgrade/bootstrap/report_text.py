@@ -129,7 +129,6 @@ def _numbered(tasks: Iterable[str]) -> Iterator[str]:
 
 
 def warnings_of(result: BootstrapResult) -> list[str]:
-    """What a person should know, each once."""
     own = result.published.warnings if result.published is not None else ()
     notes = (note for cluster in result.proposal.clusters for note in cluster.handover.access.notes)
     return list(dict.fromkeys((*result.warnings, *notes, *own)))

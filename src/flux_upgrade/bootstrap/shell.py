@@ -27,7 +27,6 @@ _FILES = (("ca-file", "CA_FILE"), ("private-key-file", "PRIVATE_KEY_FILE"))
 
 
 def words(*given: str) -> str:
-    """A command, its words quoted for a POSIX shell."""
     return " ".join(shlex.quote(printable(word)) for word in given)
 
 

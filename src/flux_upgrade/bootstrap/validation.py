@@ -146,7 +146,6 @@ def check_version(options: BootstrapOptions, tag: str) -> None:
 
 
 def version_problems(options: BootstrapOptions, tag: str) -> Iterator[str]:
-    """What ``check_version`` refuses."""
     if _is_before(tag, _FIRST):
         yield f"Flux {tag} is older than {_FIRST}, the first release that flux-upgrade bootstraps"
         return

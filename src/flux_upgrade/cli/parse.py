@@ -148,7 +148,6 @@ def _of_flags(environment: Environment, args: Namespace) -> Environment:
 
 
 def _without_command(argv: Sequence[str]) -> NoReturn:
-    """--help and --version, or what is wrong."""
     hint = f"use one of {', '.join(COMMANDS)}; see `{PROGRAM} --help`"
     if not argv:
         # As kubectl and flux do: whoever types the name alone wants to know what it can do, and made no mistake.

@@ -42,7 +42,6 @@ class Void(NamedTuple):
 
     @property
     def message(self) -> str:
-        """What is wrong, in one line."""
         return f'group "{self.name}" matches nothing: paths {", ".join(self.paths)} ({self.why})'
 
     @property
@@ -51,7 +50,6 @@ class Void(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Both, a line each."""
         return f"{self.message}\n{self.hint}"
 
 

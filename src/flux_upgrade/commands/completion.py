@@ -80,7 +80,6 @@ def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 
 
 def _prepare(action: argparse.Action, shell: str) -> None:
-    """Tell shtab what it cannot see."""
     metavar = str(action.metavar)
     name = (action.option_strings or [""])[-1]
     if metavar in _PLACES:

@@ -49,7 +49,6 @@ class Console(NamedTuple):
         self.tell(failure(slug, message, hint))
 
     def tell(self, text: str) -> None:
-        """Print lines beside the report."""
         self.clear()
         self.err.write(self.mask(text))
 

@@ -114,7 +114,6 @@ def _text(
 
 
 def artifact_plan_report(plan: ArtifactPlan, options: UpgradeOptions, environment: Environment) -> str:
-    """Of ``plan`` for the tag of an artifact."""
     from flux_upgrade.artifacts import report_text  # late: most runs are about no artifact
 
     if options.json:
@@ -127,7 +126,6 @@ def artifact_plan_report(plan: ArtifactPlan, options: UpgradeOptions, environmen
 
 
 def artifact_report(outcome: ArtifactOutcome, options: UpgradeOptions, environment: Environment) -> str:
-    """Of ``upgrade`` for the tag of an artifact."""
     from flux_upgrade.artifacts import report_text  # late, as above
     from flux_upgrade.report.overview_rows import State
 

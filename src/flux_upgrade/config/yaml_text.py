@@ -47,7 +47,6 @@ class YamlText:
         self._problems[line, shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"] = None
 
     def problems(self) -> Iterator[tuple[int, str]]:
-        """Line and message, in the order of the lines."""
         yield from sorted(self._problems, key=lambda problem: problem[0])
 
     def compose(self, text: str) -> Node | None:

@@ -23,7 +23,6 @@ _SCALED = ("Deployment", "ReplicationController", "ReplicaSet", "StatefulSet")
 
 
 def in_namespace(namespace: str, items: Items) -> StepResult:
-    """What ``namespace`` does."""
     moved: dict[tuple[str, ...], Item] = {}
     for item in items:
         now, after = item.current, item
@@ -38,7 +37,6 @@ def in_namespace(namespace: str, items: Items) -> StepResult:
 
 
 def affixed(prefix: str, suffix: str, items: Items) -> StepResult:
-    """What ``namePrefix`` and ``nameSuffix`` do."""
     return StepResult(
         tuple(
             item if item.current.kind in _SAME_NAME else _renamed(item, "name", f"{prefix}{item.current.name}{suffix}")
@@ -89,7 +87,6 @@ def _within(data: Any, path: Sequence[str], pairs: Mapping[str, Any]) -> Any:
 
 
 def scaled(name: str, count: Any, items: Items) -> StepResult:
-    """What an entry of ``replicas`` does."""
     targets = [item for item in items if any(each.name == name and each.kind in _SCALED for each in item.ids)]
     if not targets:
         hint = "remove it, or use an existing object"

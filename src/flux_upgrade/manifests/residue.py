@@ -132,7 +132,6 @@ def is_version_label(path: Path, mine: Node) -> bool:
 
 
 def value_of(node: Node | None) -> Any:
-    """A node as a plain value; None for None."""
     return None if node is None else construct(node)
 
 

@@ -216,7 +216,6 @@ class Extras(NamedTuple):
         return tuple(f"{kind}:{name}" for kind, names in zip(_KINDS, self[:3], strict=True) for name in names)
 
     def without(self, names: Collection[str]) -> Extras:
-        """Those that are not among ``names``."""
         labels, assignees, reviewers = (
             tuple(each for each in values if f"{kind}:{each}" not in names)
             for kind, values in zip(_KINDS, self[:3], strict=True)
@@ -224,7 +223,6 @@ class Extras(NamedTuple):
         return Extras(labels, assignees, reviewers, self.auto_merge)
 
     def each(self) -> Iterator[Extras]:
-        """Every name by itself."""
         return (self.without({other for other in self.names if other != name}) for name in self.names)
 
 

@@ -279,7 +279,6 @@ def _span(body: str) -> tuple[int, int, int] | None:
 
 
 def checkbox(name: str, text: str, *, is_ticked: bool = False) -> str:
-    """A box that a person may tick, or has ticked."""
     return f"- [{'x' if is_ticked else ' '}] <!-- flux-upgrade:{name} --> {text}"
 
 

@@ -51,7 +51,6 @@ class Version(str):
 
     @property
     def numbers(self) -> tuple[int, int, int]:
-        """Major, minor and patch."""
         major, minor, patch = map(int, self[1:].partition("+")[0].partition("-")[0].split("."))
         return major, minor, patch
 

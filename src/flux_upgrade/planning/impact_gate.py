@@ -52,7 +52,6 @@ class ImpactGate:
         """Path of a file that is moved → slug of the update group that does it; whether it is approved."""
 
     def is_of(self, path: str, slug: str) -> bool:
-        """Whether a file is moved for the update group with that slug."""
         return path in self._taken and self._taken[path][0] == slug
 
     def check(self, plan: Plan, target: PlannedTarget, slug: str, cluster: Cluster) -> GateResult:

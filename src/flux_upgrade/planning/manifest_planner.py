@@ -189,7 +189,6 @@ def _completed(target: PlannedTarget) -> Bump | Hold | None:
 
 
 def downgrade(current: Version, target: Version) -> Hold:
-    """An older release was asked for."""
     return Hold(
         HoldReason.DOWNGRADE,
         f"the manifest is {current}, newer than {target}",

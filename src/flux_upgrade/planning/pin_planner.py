@@ -173,7 +173,6 @@ def _skew(lower: str, higher: str) -> int:
 
 
 def _asked(pin: Pin, to: Version) -> Bump | Hold:
-    """What ``--to`` says."""
     order = compare(pin.version, to)
     if order == 0:
         return Hold(HoldReason.UP_TO_DATE, f"it is already at {to}")

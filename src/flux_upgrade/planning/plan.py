@@ -92,7 +92,6 @@ class Upgrade(NamedTuple):
 
     @property
     def target(self) -> Version:
-        """The release, a tag."""
         return self.bump.target
 
     @property

@@ -16,7 +16,6 @@ class Unseen(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Both, a line each."""
         return f"{self.message}\n{self.remedy}"
 
 

@@ -70,7 +70,6 @@ class Constraint:
         return tuple(_group(part, self.text) for part in self.text.split("||"))
 
     def allows(self, version: Version) -> bool:
-        """Whether ``version`` is in the range."""
         return any(
             (not version.is_prerelease or any(each.base.is_prerelease for each in group))
             and all(each.holds(version) for each in group)

@@ -247,7 +247,6 @@ def _wanted(desired: DesiredPull, repository: Repository, *, is_draft: bool) -> 
 
 
 def _commit(desired: DesiredPull, repository: Repository, opening: str = "") -> NewCommit:
-    """A commit on top of the base."""
     return NewCommit(
         message=desired.message + opening,
         parent=repository.base_oid,

@@ -46,7 +46,6 @@ class Subject(NamedTuple):
 
     @property
     def idle(self) -> Result:
-        """The result before anything is done about it."""
         return Result(self.planned.update_group, self.bump_kind, self.branch, Action.NONE)
 
     def untouched(self, repository: Repository) -> Result:

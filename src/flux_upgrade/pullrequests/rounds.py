@@ -134,7 +134,6 @@ def _not_rejected(step: RejectPull, error: ForbiddenByForge) -> Hold:
 
 
 def after(step: Step, done: Done, result: _Result) -> _Result:
-    """``result``, once ``step`` was applied."""
     if ACTIONS[type(step)] is Action.NONE:
         return result._replace(warnings=(*result.warnings, *done.warnings))
     return result._replace(

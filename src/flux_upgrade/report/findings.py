@@ -117,11 +117,9 @@ def use_value(each: Move | Left) -> dict[str, Any]:
 
 
 def place_value(use: ApiUse) -> dict[str, Any]:
-    """Where a version is used, and by whom."""
     return fields(use, "path", "line", "group", "version", "kind", "name", "namespace", "place")
 
 
 def hit_value(hit: Hit) -> dict[str, Any]:
-    """A place that a known change concerns."""
     place = ("path", "line", "kind", "name", "namespace")
     return fields(hit, "rule", "since", "change", "source", *place, "what", "keep", "hint")

@@ -22,7 +22,6 @@ _MOST = 25  # Annotations of one run: GitHub shows ten of a level, and what is o
 
 
 def impact_value(impact: Assessment) -> dict[str, Any]:
-    """All of it."""
     return {
         "uses": uses_value(impact.files),
         "stored": _stored(impact.stored),

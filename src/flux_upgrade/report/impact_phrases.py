@@ -47,7 +47,6 @@ def in_order(file: Migrated) -> list[Move | Left]:
 
 
 def uses_of(moves: Sequence[Move]) -> str:
-    """How many there are, and of what."""
     are_manifests = all(move.use.place in _MANIFESTS for move in moves)
     return counted(len(moves), "manifest" if are_manifests else "place")
 
@@ -62,7 +61,6 @@ def api(use: ApiUse) -> str:
 
 
 def move_line(move: Move, style: Style) -> str:
-    """Where a version is used, and what it becomes."""
     today = " (already not served today)" if is_broken_already(move) else ""
     kept = f": {style.plain(kept_sentence(move))}" if move.kept_by else ""
     after = f": {style.plain(undeclared_sentence(move))}" if move.undeclared else ""

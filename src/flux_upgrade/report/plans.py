@@ -130,7 +130,6 @@ def drift(clusters: Iterable[Cluster]) -> Iterator[tuple[str, list[str]]]:
 
 
 def drift_value(clusters: Iterable[Cluster]) -> list[dict[str, Any]]:
-    """The same, as JSON."""
     return [
         {
             "cluster": cluster.name,

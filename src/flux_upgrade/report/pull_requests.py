@@ -24,14 +24,12 @@ def round_text(done: Round, *, calls: int, written: bool) -> str:
 
 
 def without_plans(done: Round) -> str:
-    """Why there are none."""
     if done.lacks_flux:
         return NO_FLUX
     return "no cluster or group has the branch of this pull request" if done.branch else NOTHING_TO_UPGRADE
 
 
 def results_lines(done: Round, *, written: bool) -> list[str]:
-    """What was done about each pull request."""
     acted = (line for each in done.results if not each.is_waiting for line in _result(each, written=written))
     return [
         *acted,

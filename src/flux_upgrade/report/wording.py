@@ -56,7 +56,6 @@ class Annotation(NamedTuple):
 
 
 def proof_phrase(proof: Proof) -> str:
-    """How the file was proved, without markup."""
     base: str = proof.base.options.version if proof.base is not None else proof.version
     generated = f"what Flux {base} generates with your flags"
     if proof.edits:
@@ -92,7 +91,6 @@ def edit_phrase(edit: Edit, place: Callable[[str], str], values: Callable[..., S
 
 
 def place_of(edit: Edit, place: Callable[[str], str]) -> str:
-    """Which object, and where in it."""
     return "the file" if edit.object == FILE else place(" ".join(filter(None, (str(edit.object), edit.where))))
 
 

@@ -72,7 +72,6 @@ class GitHubApi:
 
     @property
     def exhausted(self) -> str:
-        """As ``Forge.exhausted``."""
         if self._limit is not None and self.is_limited:
             return self._limit.message
         now = self.timing.now()

@@ -181,7 +181,6 @@ def is_checksummed(tag: str) -> bool:
 
 
 def is_sha256(text: str) -> bool:
-    """Whether ``text`` is a sha256 in lower-case hexadecimal."""
     return len(text) == _HEX_DIGITS and not text.strip("0123456789abcdef")
 
 

@@ -166,7 +166,6 @@ def _never(host: str) -> HostNotAllowed:
 
 
 def _place(host: str) -> str:
-    """A host as a URL has it."""
     bare = one_line(host.strip("[]"))
     return f"[{bare}]" if ":" in bare else bare
 

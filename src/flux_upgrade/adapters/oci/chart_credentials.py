@@ -46,7 +46,6 @@ class HelmRepositories:
         return next((each.credential for each in self._entries if _same(each.url) == wanted), None)
 
     def names(self, host: str) -> bool:
-        """As ``CredentialSource.names``."""
         return any(_place(each.url) == host.lower() for each in self._entries)
 
     @cached_property

@@ -58,7 +58,6 @@ def release_of(entry: dict[str, object]) -> Release | None:
 
 
 def asset_of(entry: dict[str, object], name: str) -> dict[str, object] | None:
-    """The asset ``name`` of a release object, or None."""
     assets = entry.get("assets")
     for asset in assets if isinstance(assets, list) else ():
         if isinstance(asset, dict) and asset.get("name") == name:

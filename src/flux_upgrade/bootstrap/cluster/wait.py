@@ -72,7 +72,6 @@ def judge(awaited: Awaited, obj: Object | None) -> Readiness:
 
 
 def is_true(obj: Object, condition: str) -> bool:
-    """Whether a condition of an object is stated to be true."""
     return _condition(obj, condition).get("status") == "True"
 
 

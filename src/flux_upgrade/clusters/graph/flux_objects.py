@@ -57,13 +57,11 @@ class LocalChart(NamedTuple):
 
 
 def may_lead(content: bytes) -> bool:
-    """Whether a file may hold something that leads on."""
     # One letter is found many times as fast as a word, and a word from behind twice as fast as by `in`.
     return b"x" in content and (content.rfind(_FLUX) >= 0 or content.rfind(_OPERATOR) >= 0)
 
 
 def is_of_flux(content: bytes) -> bool:
-    """Whether a file names one of the APIs of Flux."""
     return _FLUX in content
 
 

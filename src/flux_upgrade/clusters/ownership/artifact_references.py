@@ -49,7 +49,6 @@ def promotion_of(found: Sequence[ArtifactReference], address: Address) -> Promot
 
 
 def following(found: Sequence[ArtifactReference], address: Address) -> tuple[ArtifactReference, ...]:
-    """Those that follow the artifact's tag."""
     return tuple(each for each in found if each.is_known and _follows(each, address))
 
 

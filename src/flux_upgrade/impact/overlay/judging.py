@@ -54,7 +54,6 @@ def judge(step: Step, was: StepResult, now: StepResult, *, is_open: bool) -> Ove
 def faulty(
     found: OverlayFinding, fault: CannotBuild | CannotTell, *, already: bool, is_unsure: bool = False
 ) -> OverlayFinding:
-    """A step that cannot be taken."""
     if isinstance(fault, CannotTell) or is_unsure:
         return found._replace(verdict=OverlayVerdict.UNKNOWN, detail=fault.message)
     today = " (the build already fails today)" if already else ""

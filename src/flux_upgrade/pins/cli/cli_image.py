@@ -160,11 +160,9 @@ class Dockerfile:
 
     @cached_property
     def _arguments(self) -> dict[str, Argument]:
-        """The first of each name."""
         return {each.name: each for each in reversed([*self.arguments()])}
 
     def sets(self, name: str) -> bool:
-        """Whether an ARG or an ENV is of that name."""
         return any(match[1] == name for match in _SET.finditer(self._text))
 
     def commands(self) -> Iterator[Value]:

@@ -46,7 +46,6 @@ _HINT = "update it together with the flux-operator in your clusters"
 
 
 def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
-    """Every version of the flux-operator's CLI."""
     del context
     for file in files:
         seen: set[tuple[int, str]] = set()

@@ -40,7 +40,6 @@ def parsed(text: str) -> dict[str, Any]:
 
 
 def strings(value: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Every string below a value, with its path."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, dict):
@@ -83,7 +82,6 @@ def is_mise_file(path: str) -> bool:
 
 
 def is_flux(name: str) -> bool:
-    """Whether a tool of that name is the Flux CLI."""
     return _FLUX.fullmatch(name) is not None
 
 

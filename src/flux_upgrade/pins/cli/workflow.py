@@ -57,7 +57,6 @@ def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
 
 
 def is_workflow(path: str) -> bool:
-    """Whether a file of that path has steps."""
     return _WORKFLOW.fullmatch(path) is not None or base_name(path) in ("action.yaml", "action.yml")
 
 

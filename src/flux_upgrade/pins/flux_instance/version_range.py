@@ -78,7 +78,6 @@ class ReleaseChoice(NamedTuple):
             raise UnsupportedPin(f"{place}: {self.lacking(target)}", hint=self.remedy(target))
 
     def lacking(self, target: str) -> str:
-        """That a release cannot be had."""
         return f"{self.origin} does not include {target}; its latest is {ranges.newest('*', self.releases)}"
 
     def remedy(self, target: str) -> str:

@@ -145,7 +145,6 @@ def pin_of(pin: Pin, reading: Reading, value: Value | None = None, start: int = 
 
 
 def change_tag(pin: Pin, target: str) -> PinChange:
-    """What takes a pin of ``pin_of`` to another release."""
     if not isinstance(pin.details, int):
         raise UnsupportedPin(f"{pin.path}:{pin.line}: it has no tag to change", hint=pin.hint)
     replacement = TextEdit(pin.details, pin.details + len(pin.version), pin.version, target)

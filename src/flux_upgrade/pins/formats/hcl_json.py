@@ -24,7 +24,6 @@ _PLAIN_PAIR = "\\u0020\\u0020"
 
 @lru_cache(maxsize=8)  # For each block that is changed, its file is read
 def blocks(content: bytes) -> tuple[Block, ...] | None:
-    """The blocks of a file; None where it cannot be read."""
     read = _read(content)
     if read is None:
         return None

@@ -56,7 +56,6 @@ class PatchOperation(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The value, where it is a scalar."""
         return self.value.value if isinstance(self.value, ScalarNode) else ""
 
 

@@ -132,6 +132,5 @@ def is_flux_source(source: str) -> bool:
 
 
 def one_line(value: Attribute) -> str:
-    """What stands there, without quotes, for people to read."""
     text = " ".join((value.text if value.literal is None else value.literal).split())
     return text if len(text) <= _MOST else f"{text[:_MOST]}…"

@@ -51,13 +51,11 @@ class Modules:
         self._origins: dict[tuple[str, int, str], Origin] = {}
 
     def at(self, folder: str) -> Module:
-        """The module in a directory of the tree."""
         if folder not in self._modules:
             self._modules[folder] = read_module(self._tree, self._paths.get(folder, ()))
         return self._modules[folder]
 
     def of_file(self, path: str) -> Module:
-        """The module of a file."""
         return self.at(posixpath.dirname(path))
 
     def file(self, path: str) -> File:

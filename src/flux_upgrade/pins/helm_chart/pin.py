@@ -52,7 +52,6 @@ def read_place(place: ChartVersionPlace, index: chart_index.Index, context: PinC
 
 
 def _trouble(place: ChartVersionPlace, text: str) -> Reading | None:
-    """Why the place can neither be read nor changed safely."""
     if is_variable(text):
         return unknown(
             f"the version is a variable: {text}",

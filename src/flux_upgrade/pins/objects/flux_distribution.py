@@ -72,7 +72,6 @@ class Below(NamedTuple):
 
 
 def is_instance(each: Object) -> bool:
-    """Whether it is a FluxInstance, or a patch of one."""
     return each.text_at("apiVersion").startswith("fluxcd.controlplane.io/") and (each.text_at("kind") == "FluxInstance")
 
 

@@ -38,7 +38,6 @@ class HelmfileRelease(NamedTuple):
 
     @property
     def called(self) -> str:
-        """``release flux``."""
         name = self.object.text_at(*self.entry, "name") or self.entry[1]
         return f"{str(self.entry[0]).removesuffix('s')} {name}"
 

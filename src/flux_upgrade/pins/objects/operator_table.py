@@ -54,7 +54,6 @@ UNCONFIRMED = frozenset({"v2.2.3", "v2.3.0", "v2.4.0", "v2.5.0", "v2.6.3", "v2.7
 
 
 def source(flux: str) -> str:
-    """The address of the manifests that a row is about."""
     return f"https://github.com/controlplaneio-fluxcd/flux-operator/tree/{LOWEST[flux]}/config/data/flux/{flux}"
 
 

@@ -126,7 +126,6 @@ def resources(files: Sequence[File], modules: Modules) -> Iterator[TerraformReso
 
 
 def without_terraform(files: Sequence[File]) -> list[File]:
-    """The ``files`` that are read as YAML."""
     return [file for file in files if not file.path.endswith(TERRAFORM_FILES)]
 
 
@@ -141,7 +140,6 @@ class HclObject(NamedTuple):
         return self.given.line
 
     def stated(self, *path: str) -> Stated | None:
-        """What is at a path of keys; None if there is nothing."""
         return self.resource.stated(self._at(path), ".".join(path))
 
     def has(self, *path: str) -> bool:

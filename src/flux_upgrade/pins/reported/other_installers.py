@@ -113,7 +113,6 @@ _INSTALLERS = (
 
 
 def find(files: Sequence[File], context: PinContext) -> Iterator[Pin]:
-    """Every object of ``_INSTALLERS`` that installs Flux."""
     for file in files:
         for each in file.readable:
             if not _MARK.search(each.document.text):

@@ -54,7 +54,6 @@ def ticked_of(inventory: Inventory, repository: Repository) -> frozenset[str]:
 
 
 def answered(inventory: Inventory, repository: Repository, ticked: Collection[str]) -> tuple[Inventory, Repository]:
-    """Both with what the ticked boxes ask for."""
     request = inventory.request
     asked = dict.fromkeys((*request.approve, *_approvals(ticked, inventory.update_groups)))
     branches = {name: _asked(branch, ticked) for name, branch in repository.branches.items()}

@@ -45,7 +45,6 @@ def along(view: View) -> Iterator[str]:
 
 
 def middle(view: View) -> Iterator[str]:
-    """What is moved, and what is left."""
     yield _table(view)
     yield from _today(view)
     yield from _details(view)

@@ -40,7 +40,6 @@ _CHECKED = {" ": "☐", "x": "☑", "X": "☑"}
 
 
 def link(tag: str) -> str:
-    """A release, with a link to it."""
     return f"[{tag}]({_RELEASE}/{tag})"
 
 

@@ -89,7 +89,6 @@ def pins_phrase(view: View) -> str:
 
 
 def pins(view: View) -> str:
-    """A table of the pins, from → to."""
     rows = [
         (
             code(plan.pin.place(plan.path), _WHERE),
