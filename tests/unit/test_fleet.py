@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -310,6 +311,24 @@ def test_the_case_of_a_file_counts() -> None:
     plan = json.dumps(report("", [installation(CLUSTER, "v2.9.4")])).encode()
     fleet = fleet_of([Source("Shop.json", plan), Source("shop.json", plan)], now=NOW, max_age=3)
     assert (len(fleet.repositories), len(fleet.clusters)) == (2, 2)
+
+
+def test_one_report_is_read_at_a_time() -> None:
+    """A fleet may have thousands of reports of megabytes each."""
+
+    released = list[bytes]()
+
+    class Content(bytes):
+        def __del__(self) -> None:
+            released.append(self[:0])
+
+    def sources() -> Iterator[Source]:
+        for number, name in enumerate("abcd"):
+            assert len(released) >= number - 1  # the one before may still be there
+            value = report(f"octo/{name}", [installation(CLUSTER, "v2.9.4")])
+            yield Source(name, Content(json.dumps(value).encode()))
+
+    assert len(fleet_of(sources(), now=NOW, max_age=3).clusters) == 4
 
 
 def days_of(days: float, clusters: dict[str, str], **fields: Any) -> Any:
