@@ -314,7 +314,7 @@ def test_the_case_of_a_file_counts() -> None:
 
 
 def test_one_report_is_read_at_a_time() -> None:
-    """A fleet may have thousands of reports of megabytes each."""
+    # A fleet may have thousands of reports of megabytes each.
 
     released = list[bytes]()
 

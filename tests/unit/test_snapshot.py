@@ -57,7 +57,7 @@ def test_a_file_is_read_and_parsed_once() -> None:
 
 
 def test_objects_of_few_bytes_are_kept() -> None:
-    """Objects take much more memory than their text: those of large files, and past a total, are parsed again."""
+    # Objects take much more memory than their text: those of large files, and past a total, are parsed again.
     small = {f"{number:02}.yaml": SYNC + f"# {number}\n".encode() + b"#" * 250_000 for number in range(20)}
     files = in_memory({"large.yaml": SYNC + b"#" * 300_000} | small)
     before = {path: files.file(path).objects for path in files.candidates()}
