@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from flux_upgrade.assessment.assessment import Assessment
-from flux_upgrade.assessment.evidence import Evidence, Transition, crd_list, lacking_kinds
+from flux_upgrade.assessment.evidence import Evidence, Transition, lacking_kinds
+from flux_upgrade.assessment.storage import installed_ends, released, stored_before, stored_today
 from flux_upgrade.assessment.uses import files_of, in_files, turned_off_uses, unread
 from flux_upgrade.config.config import Migrate
 from flux_upgrade.impact.diff.changes import NO_CHANGES, Changes
 from flux_upgrade.impact.diff.compare import manifest_changes
-from flux_upgrade.impact.impact import Detour, Indication, Managed, Stored
+from flux_upgrade.impact.impact import Detour, Indication, Managed
 from flux_upgrade.impact.kubernetes_versions import fit
 from flux_upgrade.impact.migrate.result import Left, Reason
 from flux_upgrade.impact.overlay.check import check_overlay
-from flux_upgrade.impact.overlay.pinned import check_pinned, manifest_at, pinned
+from flux_upgrade.impact.overlay.pinned import Pinned, check_pinned, pinned
 from flux_upgrade.impact.overlay.result import Overlay
 from flux_upgrade.impact.served_apis import upgrade_path
 from flux_upgrade.impact.stored_versions import history
-from flux_upgrade.impact.stored_versions.refused import stored
 from flux_upgrade.manifests.documents import parse
-from flux_upgrade.model.errors import ReleaseNotFound
-from flux_upgrade.model.file_history import FileRevisions, Mentions
+from flux_upgrade.model.file_history import Mentions
 from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.model.versions import NO_VERSION, Version, is_tag
 from flux_upgrade.pins.own_artifact import pin as own_artifact
@@ -37,19 +34,20 @@ def assess(transition: Transition, evidence: Evidence) -> Assessment:
         migrated=transition.feedback.migrated,
         kubernetes=fit(transition.governance.kubernetes_version, transition.target),
     )
-    ends = _ends_of(transition, evidence)
-    if isinstance(ends, Unknown):
-        found = found._replace(changes=ends, overlay=ends)
+    manifests = manifests_of(transition, evidence)
+    if isinstance(manifests, Unknown):
+        found = found._replace(changes=manifests, overlay=manifests)
     else:
-        old, new, overlay = ends
+        old, new = manifests
         changes = evidence.once(
             ("changes", old, new), lambda: manifest_changes(parse(old).documents, parse(new).documents)
         )
-        found = found._replace(changes=changes, overlay=overlay, identical_to=_identical(transition, evidence))
+        overlay, identical = _overlay_of(transition, manifests, evidence), _identical(transition, evidence)
+        found = found._replace(changes=changes, overlay=overlay, identical_to=identical)
     may_break = _may_break(transition, found.changes)
-    if may_break and not isinstance(ends, Unknown):
+    if may_break and not isinstance(manifests, Unknown):
         served = evidence.apis.at(transition.target)
-        lacking = lacking_kinds(transition.path, transition.cluster, (ends.old, ends.new), served)
+        lacking = lacking_kinds(transition.path, transition.cluster, manifests, served)
         transition = transition._replace(lacking=known_or(lacking, transition.lacking))
     patched = known_or(found.overlay, None)
     turned_off = patched.turned_off if patched is not None else ()
@@ -60,10 +58,13 @@ def assess(transition: Transition, evidence: Evidence) -> Assessment:
         found = found._replace(turned_off=tuple(turned_off_uses(turned_off, files, found.moves)))
     if not may_break:
         return found
-    found = found._replace(
-        unread=unread(transition, evidence), stored=_stored(transition, found.changes, FileRevisions())
-    )
-    path = _upgrade_path(transition, found, evidence)
+    found = found._replace(unread=unread(transition, evidence))
+    installed = frozenset[str]()
+    if _takes_away(found.changes) or any(map(_is_unbridged, found.lefts)):
+        ends = installed_ends(transition, manifests, evidence)
+        found = found._replace(stored=stored_today(transition, ends))
+        installed = frozenset(() if isinstance(ends, Unknown) else ends.now.crds)
+    path = _upgrade_path(transition, found, installed, evidence)
     if not path:
         return found
     stored_in = sorted({(each.kind, each.version) for each in found.stored.after_migrate})
@@ -76,10 +77,11 @@ def look_back(transition: Transition, found: Assessment, evidence: Evidence) -> 
 
     The first is not read if an earlier run has written it down.
     """
-    if transition.pin.is_manifest and _takes_away(found.changes):
-        found = found._replace(stored=_stored_before(transition, found, evidence))
     if not _may_break(transition, found.changes):
         return found
+    if _takes_away(found.changes):
+        ends = installed_ends(transition, manifests_of(transition, evidence), evidence)
+        found = found._replace(stored=stored_before(transition, ends, evidence))
     return found._replace(managed=_managed(transition, found, evidence))
 
 
@@ -91,39 +93,33 @@ def with_earlier_tries(transition: Transition, found: Assessment, evidence: Evid
     return found._replace(earlier=history.earlier_tries(evidence.past(transition.path), transition.target))
 
 
-class _Ends(NamedTuple):
-    old: bytes  # A manifest, before any patch
-    new: bytes
-    overlay: Overlay | Unknown | None  # What becomes of the patches over it; None: nothing is patched
-
-
-def _ends_of(transition: Transition, evidence: Evidence) -> _Ends | Unknown:
-    """Return both ends, however the version is written. Raises as ``assess``."""
-    pin, path, context, tree = transition.pin, transition.path, evidence.pin_context, evidence.tree
-    follows, manifests = pin, None
+def manifests_of(transition: Transition, evidence: Evidence) -> tuple[bytes, bytes] | Unknown:
+    """Return the manifests before and after the transition, before any patch. Raises as ``assess``."""
+    pin, context = transition.pin, evidence.pin_context
     if transition.new is not None:
-        manifests, follows = (pin.content, transition.new), transition.cluster.members[0].pin
-        if follows.is_manifest:
-            return _Ends(*manifests, check_overlay(tree, path, *manifests, evidence.builder))
-    elif pin.kind == own_artifact.NAME:
+        return pin.content, transition.new
+    if pin.kind == own_artifact.NAME:
         manifests = own_artifact.manifests(pin, transition.target, context)
-        if manifests is None:
-            return Unknown("the artifact cannot be taken to the release")
-    of = pinned(follows, path, tree, lambda file: not evidence.others(transition.cluster).is_theirs(file))
-    if isinstance(of, Unknown):
-        return _Ends(*manifests, of) if manifests is not None else of
-    if manifests is None:
-        installed = []
-        for tag in (pin.version, transition.target):
-            try:
-                manifest = manifest_at(of, tag, context)
-            except ReleaseNotFound as error:  # a mirror need not have what runs
-                return Unknown(error.message)
-            if isinstance(manifest, Unknown):
-                return manifest
-            installed.append(manifest)
-        manifests = installed[0], installed[1]
-    return _Ends(*manifests, check_pinned(of, tree, *manifests))
+        return manifests if manifests is not None else Unknown("the artifact cannot be taken to the release")
+    of = _pinned(transition, evidence)
+    return of if isinstance(of, Unknown) else released(of, transition, evidence)
+
+
+def _overlay_of(transition: Transition, manifests: tuple[bytes, bytes], evidence: Evidence) -> Overlay | Unknown | None:
+    """Return what becomes of the patches over an installation; None: nothing is patched. Raises as ``assess``."""
+    tree = evidence.tree
+    if transition.new is not None and transition.cluster.members[0].pin.is_manifest:
+        return check_overlay(tree, transition.path, *manifests, evidence.builder)
+    of = _pinned(transition, evidence)
+    return of if isinstance(of, Unknown) else check_pinned(of, tree, *manifests)
+
+
+def _pinned(transition: Transition, evidence: Evidence) -> Pinned | Unknown:
+    """Return what a reference installs; of an artifact's manifest, what the reference to the artifact does."""
+    pin = transition.pin if transition.new is None else transition.cluster.members[0].pin
+    path, others = transition.path, evidence.others(transition.cluster)
+    question = "pinned", path, pin.line, transition.cluster.name
+    return evidence.once(question, lambda: pinned(pin, path, evidence.tree, lambda file: not others.is_theirs(file)))
 
 
 def _may_break(transition: Transition, changes: Changes | Unknown) -> bool:
@@ -144,23 +140,8 @@ def _identical(transition: Transition, evidence: Evidence) -> Version:
 
 
 def _takes_away(changes: Changes | Unknown) -> bool:
-    """Whether a version of an API goes that the cluster may have stored."""
-    return any(each.removed for each in known_or(changes, NO_CHANGES).crds)
-
-
-def _stored(transition: Transition, changes: Changes | Unknown, pasts: FileRevisions) -> Stored:
-    """Return what the API server would refuse."""
-    pin, new = transition.pin, transition.new
-    if new is None or not _takes_away(changes):
-        return Stored()
-    return stored(pasts, pin.content, crd_list(new), transition.feedback.migrated, pin.version)
-
-
-def _stored_before(transition: Transition, found: Assessment, evidence: Evidence) -> Stored:
-    pin, feedback = transition.pin, transition.feedback
-    asked = history.HistoryQuery(transition.path, pin.content, pin.version, transition.target, feedback.migrated)
-    written = history.read(feedback.stored, asked)
-    return written if written is not None else _stored(transition, found.changes, evidence.past(transition.path))
+    """Whether a version of an API goes that the cluster may have stored, as far as that is known."""
+    return isinstance(changes, Unknown) or any(each.removed for each in changes.crds)
 
 
 def _managed(transition: Transition, found: Assessment, evidence: Evidence) -> Managed | None:
@@ -191,17 +172,18 @@ def _managed(transition: Transition, found: Assessment, evidence: Evidence) -> M
     return None if found.stored.unknown else why
 
 
-def _upgrade_path(transition: Transition, found: Assessment, evidence: Evidence) -> tuple[Version, ...]:
-    """Return the steps to take where one is not enough; none if one is enough, or if there is no such path."""
-    after_migrate = found.stored.after_migrate
-    if not after_migrate and not any(map(_is_unbridged, found.lefts)):
+def _upgrade_path(
+    transition: Transition, found: Assessment, installed: frozenset[str], evidence: Evidence
+) -> tuple[Version, ...]:
+    """Return the steps to take where one is not enough; none if one is enough, or if there is no such path.
+
+    ``installed``: names of the CRDs that the cluster has.
+    """
+    if not found.stored.after_migrate and not any(map(_is_unbridged, found.lefts)):
         return ()
-    crds = {each.crd for each in after_migrate}
-    if transition.pin.is_manifest:
-        crds |= {each.name for each in crd_list(transition.pin.content)}
     uses = [*(left.use for left in found.lefts), *(move.use for move in found.moves)]
     tags, at = evidence.pin_context.regenerator.stable_tags(), evidence.apis.at
-    return upgrade_path(transition.pin.version, transition.target, tags, at, crds, uses) or ()
+    return upgrade_path(transition.pin.version, transition.target, tags, at, installed, uses) or ()
 
 
 def _is_unbridged(left: Left) -> bool:

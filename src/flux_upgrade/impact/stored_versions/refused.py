@@ -20,6 +20,7 @@ from flux_upgrade.manifests.crds import Crd, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.file_history import FileRevisions
+from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import NO_VERSION, Version, is_tag
 
 _KIND = b"CustomResourceDefinition"
@@ -116,22 +117,46 @@ def _parsed(content: bytes) -> Iterator[tuple[str, Definition]]:
             continue  # no object, or a CRD that no API server would take
 
 
+class PastState(NamedTuple):
+    """What an installation was in a commit."""
+
+    installed: InstalledCrds
+    since: str  # RFC 3339, UTC: when it was committed; empty where that is unknown
+    is_aside: bool = False  # As `FileRevision.is_aside`
+
+
 def stored(
-    pasts: FileRevisions,
+    revisions: FileRevisions,
     present: bytes,
     target: Iterable[Crd],
     migrated: Collection[str] = (),
     current: Version = NO_VERSION,
 ) -> Stored:
-    """What the history of an installation means for the CRDs that its ``target`` manifest holds.
+    """Return what the API server would refuse of the CRDs of a ``target``, by the history of a vendored manifest.
 
-    ``migrated``: tags of the releases at which `flux migrate` ran, as people said; at each, before it was
-    left. ``current``: the release that ``present`` was proved to be of; empty: what its labels say.
+    ``migrated``, ``current``: as ``stored_after`` takes them.
     """
     now = installed_crds(present)
+    contents = ((installed_crds(each.content), each) for each in revisions.versions)
+    states = (PastState(crds, each.date, each.is_aside) for crds, each in contents if crds is not None)
+    return Stored() if now is None else stored_after(states, revisions.missing, now, target, migrated, current)
+
+
+def stored_after(  # noqa: PLR0913, PLR0917 (the history, both ends, and what people said)
+    states: Iterable[PastState],
+    missing: Unknown | None,
+    now: InstalledCrds,
+    target: Iterable[Crd],
+    migrated: Collection[str] = (),
+    current: Version = NO_VERSION,
+) -> Stored:
+    """Return what the API server would refuse of the CRDs of a ``target``.
+
+    ``states``: earlier ones, oldest first; read only if a version goes. ``missing``: why there may be older ones;
+    None: there are none. ``migrated``: tags of the releases at which `flux migrate` ran, as people said; at each,
+    before it was left. ``current``: the release that ``now`` was proved to be of; empty: what its labels say.
+    """
     wanted = {crd.name: crd for crd in target}
-    if now is None:
-        return Stored()
     # Of CRDs that are there before and after: versions that only the present one has.
     dropped = {
         name: now.crds[name].versions - {each.name for each in wanted[name].versions}
@@ -140,7 +165,7 @@ def stored(
     if not any(dropped.values()):
         return Stored()  # the cluster took the present CRDs, and so holds nothing that they lack
     current = current or now.tag
-    held = _held(pasts, _ran(current, "", now), migrated, current)
+    held = _held(states, _ran(current, "", now), migrated, current)
     every = tuple(
         Refused(name, wanted[name].kind, version, ran)
         for (name, version), ran in held.items()
@@ -148,7 +173,7 @@ def stored(
     )
     after = tuple(each for each in every if each.version == now.crds[each.crd].storage)
     is_known = len(every) == sum(map(len, dropped.values())) or current in migrated
-    return refusals(every, after, migrated, current)._replace(unknown=None if is_known else pasts.missing)
+    return refusals(every, after, migrated, current)._replace(unknown=None if is_known else missing)
 
 
 def refusals(
@@ -164,19 +189,15 @@ def _ran(tag: Version, since: str, found: InstalledCrds) -> PastRelease:
     return PastRelease(tag, since, tuple(storage))
 
 
-def _held(pasts: FileRevisions, now: PastRelease, migrated: Collection[str], current: Version) -> _Held:
+def _held(states: Iterable[PastState], now: PastRelease, migrated: Collection[str], current: Version) -> _Held:
     """What was stored and not migrated since, were it not for the current release.
 
     Flux removes a CRD that is no longer in the manifest, with its objects: what was stored is gone.
     """
     held: _Held = {}
     left = {tag for tag in migrated if tag != current}
-    states = [
-        (_ran(found.tag, past.date, found), past.is_aside)
-        for past in pasts.versions
-        if (found := installed_crds(past.content)) is not None
-    ]
-    for ran, is_aside in (*states, (now, False)):
+    runs = [(_ran(each.installed.tag, each.since, each.installed), each.is_aside) for each in states]
+    for ran, is_aside in (*runs, (now, False)):
         names = {name for name, _ in ran.storage}
         if not is_aside:
             held = {key: first for key, first in held.items() if key[0] in names and ran.tag not in left}

@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from flux_upgrade.manifests.images import kept_distribution
+from flux_upgrade.manifests.options import DEFAULT_COMPONENTS
 from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.text import decoded, line_of
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.formats.hcl import Attribute
+from flux_upgrade.pins.formats.hcl import Attribute, Block
 from flux_upgrade.pins.formats.readings import Reading, judged, unknown, unknown_pin
 from flux_upgrade.pins.formats.terraform_module import RESOURCE, Module, TerraformBlock, blocks_of, folder_of, one_line
 from flux_upgrade.pins.formats.terraform_values import Modules, Origin
@@ -79,11 +80,28 @@ def _pins(file: File, place: TerraformBlock, modules: Modules) -> Iterator[Pin]:
         # The folder tells clusters apart; without it, each resource is a cluster of its own.
         owner=place.address if folder is None else "",
         remarks=kept_distribution(registry.text.strip('"')) if registry else (),
+        components=None if others else _components(place.block),
     )
     if place.is_override or any(_DECIDING & each.block.attributes.keys() for each in others):
         yield from _merged(pin, place, others)
     else:
         yield _of_resource(pin, place, modules)
+
+
+def _components(block: Block) -> tuple[str, ...] | None:
+    """Return what the resource installs; None if only Terraform can tell."""
+    chosen, extra = (block.attributes.get(name) for name in ("components", "components_extra"))
+    listed = _names(chosen, DEFAULT_COMPONENTS), _names(extra, ())
+    return None if listed[0] is None or listed[1] is None else (*listed[0], *listed[1])
+
+
+def _names(given: Attribute | None, default: tuple[str, ...]) -> tuple[str, ...] | None:
+    if given is None or given.text == "null":
+        return default
+    if given.call == "toset" and len(given.items) == 1:
+        given = given.items[0]
+    names = tuple(each.literal for each in given.items if each.literal is not None and "${" not in each.literal)
+    return names if given.text.startswith("[") and len(names) == len(given.items) else None
 
 
 def _merged(pin: Pin, place: TerraformBlock, others: Sequence[TerraformBlock]) -> Iterator[Pin]:

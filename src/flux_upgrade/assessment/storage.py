@@ -1,0 +1,133 @@
+"""What a cluster may have stored that the target's CRDs lack, in whatever way its release is written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from flux_upgrade.assessment.earlier_releases import EarlierRelease, earlier_releases
+from flux_upgrade.assessment.evidence import Evidence, Transition, crd_list
+from flux_upgrade.impact.impact import Stored
+from flux_upgrade.impact.overlay.pinned import Pinned, manifest_at
+from flux_upgrade.impact.stored_versions import history
+from flux_upgrade.impact.stored_versions.refused import (
+    Definition,
+    InstalledCrds,
+    PastState,
+    installed_crds,
+    stored,
+    stored_after,
+)
+from flux_upgrade.manifests.crds import Crd
+from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound
+from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.discover import discover, looked_at
+from flux_upgrade.pins.pin import PinState
+from flux_upgrade.snapshot.snapshot import in_memory
+
+
+class InstalledEnds(NamedTuple):
+    """The CRDs of the installation before and after."""
+
+    now: InstalledCrds
+    target: tuple[Crd, ...]
+
+    @property
+    def drops_versions(self) -> bool:
+        return any(
+            self.now.crds[crd.name].versions - {each.name for each in crd.versions}
+            for crd in self.target
+            if crd.name in self.now.crds
+        )
+
+
+def released(of: Pinned, transition: Transition, evidence: Evidence) -> tuple[bytes, bytes] | Unknown:
+    """Return what Flux's releases install before and after. Raises SourceUnavailable, UntrustedArchive."""
+    found = []
+    for tag in (transition.pin.version, transition.target):
+        try:
+            manifest = manifest_at(of, tag, evidence.pin_context)
+        except ReleaseNotFound as error:  # a mirror need not have the release in use
+            return Unknown(error.message)
+        if isinstance(manifest, Unknown):
+            return manifest
+        found.append(manifest)
+    return found[0], found[1]
+
+
+def installed_ends(
+    transition: Transition, manifests: tuple[bytes, bytes] | Unknown, evidence: Evidence
+) -> InstalledEnds | Unknown:
+    """Return the CRDs of both ends; of all components, if it is unknown which are installed.
+
+    ``manifests``: before and after, if they are known. Raises SourceUnavailable, UntrustedArchive, Unreadable.
+    """
+    if isinstance(manifests, Unknown):
+        manifests = released(Pinned(components=transition.pin.components or ()), transition, evidence)
+    if isinstance(manifests, Unknown):
+        return manifests
+    now = installed_crds(manifests[0])
+    return InstalledEnds(now or InstalledCrds(transition.pin.version, {}), tuple(crd_list(manifests[1])))
+
+
+def stored_today(transition: Transition, ends: InstalledEnds | Unknown) -> Stored:
+    """Return what would be refused of the target, had nothing run but the release in use."""
+    if isinstance(ends, Unknown):
+        return Stored(unknown=ends)
+    migrated, version = transition.feedback.migrated, transition.pin.version
+    return stored_after((), None, ends.now, ends.target, migrated, version)
+
+
+def stored_before(transition: Transition, ends: InstalledEnds | Unknown, evidence: Evidence) -> Stored:
+    """Return what would be refused of the target, by all releases that ran.
+
+    An earlier run may have written it down: then no history is read.
+    """
+    if isinstance(ends, Unknown) or not ends.drops_versions:
+        return stored_today(transition, ends)
+    pin, feedback = transition.pin, transition.feedback
+    asked = history.HistoryQuery(transition.path, pin.content, pin.version, transition.target, feedback.migrated)
+    written = history.read(feedback.stored, asked)
+    if written is not None:
+        return written
+    revisions = evidence.past(transition.path)
+    if pin.is_manifest:
+        return stored(revisions, pin.content, ends.target, feedback.migrated, pin.version)
+    earlier = earlier_releases(pin, revisions, lambda value: _release_of(value, transition, evidence))
+    ran = [_state(each, ends.now, evidence) for each in earlier.releases]
+    states = [each for each in ran if isinstance(each, PastState)]
+    missing = earlier.missing or next((each for each in ran if isinstance(each, Unknown)), None)
+    return stored_after(states, missing, ends.now, ends.target, feedback.migrated, pin.version)
+
+
+def _state(earlier: EarlierRelease, now: InstalledCrds, evidence: Evidence) -> PastState | Unknown:
+    """Return the CRDs of an earlier release, of those that are there now."""
+    served = evidence.served(earlier.version)
+    if isinstance(served, Unknown):
+        return served
+    crds = {
+        name: Definition(crd.storage, frozenset(each.name for each in crd.versions))
+        for name, crd in served.crds.items()
+        if name in now.crds
+    }
+    return PastState(InstalledCrds(earlier.version, crds), earlier.revision.date, earlier.revision.is_aside)
+
+
+def _release_of(value: str, transition: Transition, evidence: Evidence) -> Version | Unknown:
+    """Return the release that another value of the reference comes to, with all else as it is today."""
+    pin, context = transition.pin, evidence.pin_context
+    unknown = Unknown(f"the Flux release of {value} is unknown")
+    lines = pin.content.decode(errors="surrogateescape").splitlines(keepends=True)
+    lines[pin.line - 1] = lines[pin.line - 1].replace(pin.raw, value)
+    changed = "".join(lines).encode(errors="surrogateescape")
+    files = {path: content for path in looked_at(context.tree) if (content := context.tree.content(path)) is not None}
+    tree = in_memory({**files, transition.path: changed})
+    try:
+        pins = discover(replace(context, tree=tree), [transition.path])
+    except FluxUpgradeError as error:
+        return Unknown(error.message)
+    same = [each for each in pins if (each.kind, each.line) == (pin.kind, pin.line)]
+    # A range may have installed any of its releases.
+    exact = [each for each in same if each.state is PinState.EXACT and each.version]
+    return exact[0].version if exact else unknown
