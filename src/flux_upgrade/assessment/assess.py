@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.assessment.evidence import Evidence, Transition, lacking_kinds
+from flux_upgrade.assessment.force import forced
 from flux_upgrade.assessment.storage import installed_ends, released, stored_before, stored_today
 from flux_upgrade.assessment.uses import files_of, in_files, turned_off_uses, unread
 from flux_upgrade.config.config import Migrate
@@ -30,7 +31,10 @@ def assess(transition: Transition, evidence: Evidence) -> Assessment:
 
     Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive, Unreadable.
     """
+    of = _reference(transition, evidence)
+    transition = transition._replace(by_operator=isinstance(of, Pinned) and of.is_migrated)
     found = Assessment(
+        by_operator=transition.by_operator,
         migrated=transition.feedback.migrated,
         kubernetes=fit(transition.governance.kubernetes_version, transition.target),
     )
@@ -62,7 +66,8 @@ def assess(transition: Transition, evidence: Evidence) -> Assessment:
     installed = frozenset[str]()
     if _takes_away(found.changes) or any(map(_is_unbridged, found.lefts)):
         ends = installed_ends(transition, manifests, evidence)
-        found = found._replace(stored=stored_today(transition, ends))
+        forces = forced(transition, of, evidence)
+        found = found._replace(stored=stored_today(transition, ends), forced=forces)
         installed = frozenset(() if isinstance(ends, Unknown) else ends.now.crds)
     path = _upgrade_path(transition, found, installed, evidence)
     if not path:
@@ -79,10 +84,12 @@ def look_back(transition: Transition, found: Assessment, evidence: Evidence) -> 
     """
     if not _may_break(transition, found.changes):
         return found
+    transition = transition._replace(by_operator=found.by_operator)
     if _takes_away(found.changes):
         ends = installed_ends(transition, manifests_of(transition, evidence), evidence)
         found = found._replace(stored=stored_before(transition, ends, evidence))
-    return found._replace(managed=_managed(transition, found, evidence))
+    # The flux-operator rewrites managed fields after each minor, from 0.31.0 on.
+    return found if found.by_operator else found._replace(managed=_managed(transition, found, evidence))
 
 
 def with_earlier_tries(transition: Transition, found: Assessment, evidence: Evidence) -> Assessment:
@@ -120,6 +127,12 @@ def _pinned(transition: Transition, evidence: Evidence) -> Pinned | Unknown:
     path, others = transition.path, evidence.others(transition.cluster)
     question = "pinned", path, pin.line, transition.cluster.name
     return evidence.once(question, lambda: pinned(pin, path, evidence.tree, lambda file: not others.is_theirs(file)))
+
+
+def _reference(transition: Transition, evidence: Evidence) -> Pinned | Unknown | None:
+    """Return what a reference to a release installs; None if the transition has its manifests."""
+    is_own = transition.new is not None or transition.pin.kind == own_artifact.NAME
+    return None if is_own else _pinned(transition, evidence)
 
 
 def _may_break(transition: Transition, changes: Changes | Unknown) -> bool:

@@ -52,6 +52,8 @@ class Assessment(NamedTuple):
     used: frozenset[tuple[str, str, str]] | Unknown = _NOT_SEARCHED
     """API group, kind and version of what the cluster's files use, before and after migration."""
     migrated: tuple[str, ...] = ()  # The releases at which `flux migrate` ran in the cluster, as confirmed; tags
+    forced: tuple[str, ...] = ()  # Places that let Flux delete and recreate CRDs: `path:line`
+    by_operator: bool = False  # Whether the flux-operator migrates what the cluster has stored
     identical_to: Version = NO_VERSION  # An older release that has the same files as the target; empty: none is known
 
     @property
@@ -69,8 +71,19 @@ class Assessment(NamedTuple):
         return tuple(each for each in self.stored.refused if each not in self.stored.after_migrate)
 
     @property
+    def waits_for_operator(self) -> bool:
+        """Whether the flux-operator has to have migrated objects at the current release before the merge."""
+        return self.by_operator and bool(self.stored.resolved)
+
+    @property
+    def may_be_recreated(self) -> bool:
+        """Whether Flux would delete CRDs, and all objects of their kinds, if the API server refuses the new ones."""
+        return bool(self.forced) and (bool(self.stored.refused) or self.stored.unknown is not None)
+
+    @property
     def is_confirmed(self) -> bool:
-        return bool(self.stored.resolved) or (self.managed is not None and self.managed.is_done)
+        is_done = bool(self.stored.resolved) or (self.managed is not None and self.managed.is_done)
+        return is_done and not self.by_operator
 
     @property
     def drops_versions(self) -> bool:

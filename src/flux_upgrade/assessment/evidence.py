@@ -53,6 +53,14 @@ class Transition(NamedTuple):
     lacking: Kinds = frozenset()
     """Kinds that the cluster does not have, before or after: what uses them is none of its concern."""
 
+    by_operator: bool = False  # Whether the flux-operator migrates what the cluster has stored
+
+    @property
+    def migrated(self) -> tuple[str, ...]:
+        """Return the tags of the releases at which the cluster's stored objects were migrated."""
+        done = self.feedback.migrated
+        return (*done, self.pin.version) if self.by_operator else done
+
     @property
     def crosses_minor(self) -> bool:
         """Whether versions of APIs may go."""

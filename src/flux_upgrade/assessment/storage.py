@@ -75,8 +75,7 @@ def stored_today(transition: Transition, ends: InstalledEnds | Unknown) -> Store
     """Return what would be refused of the target, had nothing run but the release in use."""
     if isinstance(ends, Unknown):
         return Stored(unknown=ends)
-    migrated, version = transition.feedback.migrated, transition.pin.version
-    return stored_after((), None, ends.now, ends.target, migrated, version)
+    return stored_after((), None, ends.now, ends.target, transition.migrated, transition.pin.version)
 
 
 def stored_before(transition: Transition, ends: InstalledEnds | Unknown, evidence: Evidence) -> Stored:
@@ -86,19 +85,19 @@ def stored_before(transition: Transition, ends: InstalledEnds | Unknown, evidenc
     """
     if isinstance(ends, Unknown) or not ends.drops_versions:
         return stored_today(transition, ends)
-    pin, feedback = transition.pin, transition.feedback
-    asked = history.HistoryQuery(transition.path, pin.content, pin.version, transition.target, feedback.migrated)
-    written = history.read(feedback.stored, asked)
+    pin, migrated = transition.pin, transition.migrated
+    asked = history.HistoryQuery(transition.path, pin.content, pin.version, transition.target, migrated)
+    written = history.read(transition.feedback.stored, asked)
     if written is not None:
         return written
     revisions = evidence.past(transition.path)
     if pin.is_manifest:
-        return stored(revisions, pin.content, ends.target, feedback.migrated, pin.version)
+        return stored(revisions, pin.content, ends.target, migrated, pin.version)
     earlier = earlier_releases(pin, revisions, lambda value: _release_of(value, transition, evidence))
     ran = [_state(each, ends.now, evidence) for each in earlier.releases]
     states = [each for each in ran if isinstance(each, PastState)]
     missing = earlier.missing or next((each for each in ran if isinstance(each, Unknown)), None)
-    return stored_after(states, missing, ends.now, ends.target, feedback.migrated, pin.version)
+    return stored_after(states, missing, ends.now, ends.target, migrated, pin.version)
 
 
 def _state(earlier: EarlierRelease, now: InstalledCrds, evidence: Evidence) -> PastState | Unknown:

@@ -53,6 +53,13 @@ def _holds(upgrade: Upgrade, impact: Assessment, terms: Terms, path: str) -> Ite
             f"the upgrade removes the controller of {kinds}, which is in use: {first_few(places, _NAMED)}",
             "delete these resources first, or keep the controller in `flags`",
         )
+    if impact.may_be_recreated:
+        yield Hold(
+            HoldReason.FORCE_RECREATES,
+            f"{first_few(impact.forced, _NAMED)} sets `force`: if the API server rejects a CRD of {target}, Flux "
+            "deletes it, with all its objects",
+            "remove `force`, merge that, and wait until Flux has reconciled it; then run flux-upgrade again",
+        )
     yield from _out_of_reach(target, impact, terms)
     moving = impact.moves if terms.governance.migrate is Migrate.OFF else ()
     uses = [*(left.use for left in impact.blocking), *(move.use for move in moving)]

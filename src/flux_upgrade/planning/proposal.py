@@ -68,9 +68,11 @@ class Proposal(NamedTuple):
     def _migrated(self) -> Iterator[tuple[str, Assessment]]:
         for plan, upgrade in self.upgrades:
             impact, current = upgrade.impact, plan.pin.version
-            if impact is not None and impact.upgrade_path:
+            if impact is None or impact.by_operator:
+                continue
+            if impact.upgrade_path:
                 yield upgrade.target, impact
-            elif impact is not None and (impact.stored.refused or impact.has_to_migrate or current in impact.migrated):
+            elif impact.stored.refused or impact.has_to_migrate or current in impact.migrated:
                 yield current, impact  # the box stays once it is ticked
 
     @property

@@ -152,6 +152,12 @@ class HoldReason(StrEnum):
         "Delete the resources, or keep the controller in `flags`.",
         Effect(holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
     )
+    FORCE_RECREATES = (
+        "force-recreates",
+        "A Kustomization that applies Flux sets `force`, and the target's CRDs lack API versions that the cluster may have stored. Flux would delete these CRDs with all their objects, and report success.",
+        "Remove `force` in the lines shown, and wait until Flux has reconciled that.",
+        Effect(holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
+    )
     OVERLAY_BREAKS = (
         "overlay-breaks",
         "A Kustomize patch, replacement or image override fails with the target release, or applies to a different item.",

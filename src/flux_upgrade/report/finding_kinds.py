@@ -18,6 +18,7 @@ from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.findings import Finding, FindingKind, KnownChange, Severity
 from flux_upgrade.report.impact_phrases import (
+    OPERATOR_MIGRATES,
     TEXT,
     Style,
     api,
@@ -48,6 +49,8 @@ def _flux_migrate(impact: Assessment, target: Version, style: Style) -> Iterator
     if stored.after_migrate and not impact.upgrade_path:
         heading = "before merging: upgrade to an intermediate release first, and run `flux migrate` there too"
         yield from _in_cluster(heading, stored_lines(stored.after_migrate, target, style))
+    if impact.waits_for_operator:
+        yield from _in_cluster("before merging: check that the FluxInstance is ready", [OPERATOR_MIGRATES])
     if impact.is_confirmed:
         yield from _in_cluster("", ["`flux migrate` ran in the cluster: you confirmed it"], Severity.NOTE)
     elif stored.unknown and not why and impact.drops_versions:

@@ -125,6 +125,9 @@ def managed_line(managed: Managed, target: Version, style: Style) -> str:
     )
 
 
+OPERATOR_MIGRATES = "from 0.9.0 on, the flux-operator migrates stored objects once an upgrade is ready"
+
+
 def hops_line(hops: Sequence[str]) -> str:
     """Where the first step leads, and what comes after it."""
     return f"step 1 of {len(hops)}: {hops[0]}, then {', then '.join(hops[1:])}"

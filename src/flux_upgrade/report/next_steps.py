@@ -17,7 +17,7 @@ from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.finding_kinds import FINDING_KINDS
 from flux_upgrade.report.findings import Finding, Severity, by_change, change_task
-from flux_upgrade.report.impact_phrases import TEXT, detour_sentence, move_line, sentences, uses_of
+from flux_upgrade.report.impact_phrases import OPERATOR_MIGRATES, TEXT, detour_sentence, move_line, sentences, uses_of
 from flux_upgrade.report.overview_rows import Command, Remark, Row, Stage, State, Step
 from flux_upgrade.report.wording import edit_phrase, short
 
@@ -171,6 +171,8 @@ def _flux_migrate(impact: Assessment, *, is_ready: bool) -> Iterator[Step]:
     elif impact.stored.unknown and not impact.is_confirmed and impact.drops_versions:
         what = "Run `flux migrate` in the cluster if it never ran there: Git does not show which API versions it stores"
         yield Step(stage, what, Command.FLUX_MIGRATE)
+    if impact.waits_for_operator:
+        yield Step(stage, f"Check that the FluxInstance is ready: {OPERATOR_MIGRATES}")
     managed = impact.managed
     if managed is not None and managed.is_after and not managed.is_done:
         what = f"Run `flux migrate` with the Flux CLI {managed.cli} in the cluster, right after the upgrade is merged"

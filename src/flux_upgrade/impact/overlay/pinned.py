@@ -39,6 +39,9 @@ class Pinned(NamedTuple):
     components: tuple[str, ...] = ()  # Empty: all of the release, or of its artifact
     is_artifact: bool = False  # Of the artifact flux-manifests
     namespace: str = _USUAL
+    is_migrated: bool = False
+    """Whether something in the cluster migrates what is stored, once a release is ready: the flux-operator from 0.9.0
+    on, unless `migrateResources` is false (its docs/api/v1/fluxinstance.md)."""
 
 
 def pinned(pin: Pin, path: str, tree: Snapshot, is_read: Callable[[str], bool]) -> Pinned | Unknown:
@@ -66,7 +69,8 @@ def pinned(pin: Pin, path: str, tree: Snapshot, is_read: Callable[[str], bool]) 
     components = tuple(each.text for each in found.scalars(*at, "components")) or DEFAULT_COMPONENTS
     namespace = found.text_at("metadata", "namespace") if kind == "FluxInstance" else ""
     own = Kustomization(path, pin.content, found, tree, (*at, "kustomize"))
-    return Pinned((own,), components=components, namespace=namespace or _USUAL)
+    is_migrated = found.text_at(*at, "migrateResources") in ("", "true")
+    return Pinned((own,), components=components, namespace=namespace or _USUAL, is_migrated=is_migrated)
 
 
 def manifest_at(of: Pinned, tag: str, context: PinContext) -> bytes | Unknown:

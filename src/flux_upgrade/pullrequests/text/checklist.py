@@ -8,7 +8,6 @@ from itertools import chain
 from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.model.markdown import bullets, code, plain, prose
 from flux_upgrade.model.text import capped
-from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.decision import Hold
@@ -68,11 +67,6 @@ def _api_versions(view: View) -> Iterator[str]:
     if not view.analyzed:
         yield f"{advice} your manifests use them, or the cluster has stored objects in them, was not checked."
         return
-    # Of a pin there is no manifest whose history tells which releases ran.
-    unstored = [each.plan for each in view.analyzed if isinstance(each.impact.changes, Unknown)]
-    if unstored:
-        where = "" if len(view.analyzed) == 1 else f" of {view.places(unstored)}"
-        yield f"{advice} the cluster{where} has stored objects in them was not checked; your manifests were."
 
 
 def _of_pins(view: View) -> Iterator[str]:

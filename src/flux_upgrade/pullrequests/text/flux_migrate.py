@@ -11,9 +11,18 @@ from flux_upgrade.model.markdown import bullets, code, plain
 from flux_upgrade.model.text import enumeration
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.pullrequests.text.view import AnalyzedUpgrade, View, in_order
-from flux_upgrade.report.impact_phrases import MARKDOWN, managed_line, place, stored_lines, unserved, who
+from flux_upgrade.report.impact_phrases import (
+    MARKDOWN,
+    OPERATOR_MIGRATES,
+    managed_line,
+    place,
+    stored_lines,
+    unserved,
+    who,
+)
 
 AFTER = "**After merging:**"
+_OPERATOR = f"{OPERATOR_MIGRATES}. With an older one, run `flux migrate` there."
 _MANAGED = (
     "Flux fails to apply objects whose `metadata.managedFields` use a removed API version: `request to "
     "convert CR to an invalid group/version`."
@@ -52,7 +61,12 @@ def _after_moving(view: View) -> Iterator[str]:
 
 def after_merging(view: View) -> Iterator[str]:
     """What is to be done then, so that the next step can be proposed; with the box that says so."""
-    found = [each for each in view.analyzed if each.impact.upgrade_path]
+    stepwise = [each for each in view.analyzed if each.impact.upgrade_path]
+    by_operator = [each for each in stepwise if each.impact.by_operator]
+    if by_operator:
+        where, tags = _clusters(view, by_operator), in_order(each.upgrade.target for each in by_operator)
+        yield f"{AFTER} wait until the FluxInstance of {where} is ready at {' or '.join(tags)}: {_OPERATOR}"
+    found = [each for each in stepwise if not each.impact.by_operator]
     if found and not right_after_merging(view):
         releases = " or ".join(view.proposal.migrates_at)
         task = f"{AFTER} once {releases} runs in {_clusters(view, found)}, run `flux migrate` there "
@@ -62,7 +76,7 @@ def after_merging(view: View) -> Iterator[str]:
 
 def kept_box(view: View) -> Iterator[str]:
     """The box that is ticked already: it stays, because the next run looks at it again."""
-    is_elsewhere = any(each.impact.upgrade_path or _is_before(each) for each in view.analyzed)
+    is_elsewhere = any(map(_has_box, view.analyzed))
     is_confirmed = any(each.impact.is_confirmed for each in view.analyzed)
     if view.has_boxes and is_confirmed and not is_elsewhere:
         yield f"**Confirmed**{_box(view)}"
@@ -71,9 +85,13 @@ def kept_box(view: View) -> Iterator[str]:
 def _box(view: View) -> str:
     if not view.has_boxes:
         return ""
-    found = [each for each in view.analyzed if each.impact.upgrade_path or _is_before(each) or each.impact.is_confirmed]
+    found = [each for each in view.analyzed if _has_box(each) or each.impact.is_confirmed]
     label = f"I ran `flux migrate` in {_clusters(view, found)}, at {', '.join(view.proposal.migrates_at)}"
     return f"\n{markers.checkbox(markers.MIGRATED, label, is_ticked=view.proposal.is_migrated)}"
+
+
+def _has_box(each: AnalyzedUpgrade) -> bool:
+    return _is_before(each) or (bool(each.impact.upgrade_path) and not each.impact.by_operator)
 
 
 def _cli(minors: Iterable[str]) -> str:
@@ -90,6 +108,10 @@ def _clusters(view: View, found: Sequence[AnalyzedUpgrade]) -> str:
 def steps(view: View) -> Iterator[str]:
     """What is to be done before merging: Markdown, one thing each."""
     yield from _migrate(view)
+    waiting = [each for each in view.analyzed if each.impact.waits_for_operator]
+    if waiting:
+        versions = " or ".join(in_order(each.plan.pin.version for each in waiting))
+        yield f"Check that the FluxInstance of {_clusters(view, waiting)} is ready at {versions}: {_OPERATOR}"
     yield from _not_enough(view)
     yield from _past(view)
 
