@@ -22,8 +22,8 @@ def look(now: str, raw: str, version: str, *before: str, line: int = 1) -> tuple
     """Return the releases and what is missing. ``before``: the contents of the file, oldest first."""
     revisions = [FileRevision(f"{number:040}", "", text.encode()) for number, text in enumerate((*before, now))]
     pin = Pin("a.yaml", "any", now.encode(), line, raw=raw, version=Version(version))
-    found = earlier_releases(pin, FileRevisions(tuple(revisions)), resolved)
-    return [each.version for each in found.releases], str(found.missing or "")
+    earlier = earlier_releases(pin, FileRevisions(tuple(revisions)), resolved)
+    return [each.version for each in earlier.releases], str(earlier.missing or "")
 
 
 @pytest.mark.parametrize(

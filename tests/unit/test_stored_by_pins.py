@@ -1,4 +1,4 @@
-"""What a cluster may have stored counts the same, in whatever way its release is written."""
+"""A stored API version counts the same, in whatever way the release of its cluster is written."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ EVERY = [
 ]
 
 
-def at(way: Way, tag: str) -> bytes:
+def written_at(way: Way, tag: str) -> bytes:
     """Return the file at another release."""
     return way.text.replace(way.number, tag if way.number.startswith("v") else tag.removeprefix("v")).encode()
 
@@ -131,13 +131,13 @@ def at(way: Way, tag: str) -> bytes:
 def plan_of(way: Way, past: tuple[str, ...] = ("v2.6.4",), missing: str = "", more: Mapping[str, str] = {}) -> Plan:
     """Plan the minor upgrade of a cluster. ``past``: the releases in the file's history."""
     revisions = [
-        FileRevision(f"{number:040}", f"2024-0{number + 1}-01", at(way, each)) for number, each in enumerate(past)
+        FileRevision(f"{number:040}", f"2024-0{number + 1}-01", written_at(way, tag)) for number, tag in enumerate(past)
     ]
     history = MemoryHistory({way.path: FileRevisions(tuple(revisions), Unknown(missing) if missing else None)})
     files = {"clusters/a/flux-system/gotk-sync.yaml": (SOURCE + SYNC).encode(), way.path: way.text.encode()}
     files |= {path: text.encode() for path, text in more.items()}
     artifacts = {
-        f"ghcr.io/fluxcd/flux-manifests:{each}": {"digest": f"sha256:{place:064}"} for place, each in enumerate(TAGS)
+        f"ghcr.io/fluxcd/flux-manifests:{tag}": {"digest": f"sha256:{place:064}"} for place, tag in enumerate(TAGS)
     }
     world = World(
         files,

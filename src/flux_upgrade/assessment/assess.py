@@ -153,7 +153,7 @@ def _identical(transition: Transition, evidence: Evidence) -> Version:
 
 
 def _takes_away(changes: Changes | Unknown) -> bool:
-    """Whether a version of an API goes that the cluster may have stored, as far as that is known."""
+    """Whether a version of an API goes that the cluster may have stored; True if the changes are unknown."""
     return isinstance(changes, Unknown) or any(each.removed for each in changes.crds)
 
 

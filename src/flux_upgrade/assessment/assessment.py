@@ -53,7 +53,7 @@ class Assessment(NamedTuple):
     """API group, kind and version of what the cluster's files use, before and after migration."""
     migrated: tuple[str, ...] = ()  # The releases at which `flux migrate` ran in the cluster, as confirmed; tags
     forced: tuple[str, ...] = ()  # Places that let Flux delete and recreate CRDs: `path:line`
-    by_operator: bool = False  # Whether the flux-operator migrates what the cluster has stored
+    by_operator: bool = False  # The flux-operator migrates the stored objects of the cluster
     identical_to: Version = NO_VERSION  # An older release that has the same files as the target; empty: none is known
 
     @property

@@ -13,7 +13,7 @@ from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import Pin
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_PLACE = "\ue000"  # Of a digest, in a text that is made a pattern
+_PLACE = "\ue000"  # In place of a digest while a pattern is made
 _COMMENT = re.compile(r"\s+(?:#|//).*")
 _RELEASE = r"\d+\.\d+\.\d+[0-9A-Za-z.+-]*"
 _VALUE = r"""[^\s"'#,]+"""
@@ -27,14 +27,14 @@ class EarlierRelease(NamedTuple):
 
 class EarlierReleases(NamedTuple):
     releases: tuple[EarlierRelease, ...] = ()  # Oldest first; a release that came back is there again
-    missing: Unknown | None = None  # Why there may be others; None: these are all
+    missing: Unknown | None = None  # The reason that others may lack; None: these are all
 
 
 class _Line(NamedTuple):
     pattern: re.Pattern[str]
-    is_release: bool  # Whether its value is a release of Flux, without the `v`
+    is_release: bool  # The value is a release of Flux, without the `v`
     place: int  # Among the lines of the file that look alike
-    alike: int  # How many there are
+    alike: int  # The number of these lines
 
 
 def earlier_releases(
@@ -62,7 +62,7 @@ def earlier_releases(
 
 
 def _line_of(pin: Pin) -> _Line | None:
-    """Return the form of the line with the version; None if it cannot be told from the version."""
+    """Return the form of the line with the version; None if the line does not have it."""
     lines = pin.content.decode(errors="replace").splitlines()
     text = _COMMENT.sub("", lines[pin.line - 1]).strip() if 0 < pin.line <= len(lines) else ""
     number = re.escape(pin.version.removeprefix("v"))

@@ -53,7 +53,7 @@ class Transition(NamedTuple):
     lacking: Kinds = frozenset()
     """Kinds that the cluster does not have, before or after: what uses them is none of its concern."""
 
-    by_operator: bool = False  # Whether the flux-operator migrates what the cluster has stored
+    by_operator: bool = False  # The flux-operator migrates the stored objects of the cluster
 
     @property
     def migrated(self) -> tuple[str, ...]:

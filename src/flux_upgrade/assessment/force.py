@@ -28,10 +28,9 @@ def _by_field(transition: Transition, of: Pinned | Unknown | None, evidence: Evi
     others = evidence.others(transition.cluster)
     sources = {each.path for each in of.overlays} if isinstance(of, Pinned) else set[str]()
     for file, kustomization in evidence.tree.flux_kustomizations:
-        is_forced = kustomization.text_at("spec", "force").lower() == "true"
-        if is_forced and not others.is_theirs(file.path):
-            if file.path in sources or _applies(kustomization, transition, evidence):
-                yield f"{file.path}:{kustomization.line_at('spec', 'force')}"
+        is_forced = kustomization.text_at("spec", "force").lower() == "true" and not others.is_theirs(file.path)
+        if is_forced and (file.path in sources or _applies(kustomization, transition, evidence)):
+            yield f"{file.path}:{kustomization.line_at('spec', 'force')}"
 
 
 def _applies(kustomization: Object, transition: Transition, evidence: Evidence) -> bool:

@@ -1,4 +1,4 @@
-"""What a cluster may have stored that the target's CRDs lack, in whatever way its release is written."""
+"""API versions that a cluster may have stored and that the target's CRDs lack, however its release is written."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Pin(NamedTuple):
     """What names the cluster, where the file does: ``Shoot garden-dev/a``. Pins with another owner are
     of another cluster, even in the same file."""
     held: Hold | None = None  # What kept it from being looked at; None: nothing
-    components: tuple[str, ...] | None = None  # That the pin itself says it installs; None: it may be all of them
+    components: tuple[str, ...] | None = None  # Those that the pin names; None: it may install all of them
     details: object = None  # What the kind's `change` has to know; of no concern to anybody else
     proof: Proof = NO_PROOF  # Of a vendored manifest: what it really is
 

@@ -40,7 +40,7 @@ class Pinned(NamedTuple):
     is_artifact: bool = False  # Of the artifact flux-manifests
     namespace: str = _USUAL
     is_migrated: bool = False
-    """Whether something in the cluster migrates what is stored, once a release is ready: the flux-operator from 0.9.0
+    """The flux-operator migrates stored objects once a release is ready: from 0.9.0
     on, unless `migrateResources` is false (its docs/api/v1/fluxinstance.md)."""
 
 

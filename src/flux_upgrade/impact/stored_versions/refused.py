@@ -118,7 +118,7 @@ def _parsed(content: bytes) -> Iterator[tuple[str, Definition]]:
 
 
 class PastState(NamedTuple):
-    """What an installation was in a commit."""
+    """An installation in an earlier commit."""
 
     installed: InstalledCrds
     since: str  # RFC 3339, UTC: when it was committed; empty where that is unknown
@@ -153,7 +153,7 @@ def stored_after(  # noqa: PLR0913, PLR0917 (the history, both ends, and what pe
     """Return what the API server would refuse of the CRDs of a ``target``.
 
     ``states``: earlier ones, oldest first; read only if a version goes. ``missing``: why there may be older ones;
-    None: there are none. ``migrated``: tags of the releases at which `flux migrate` ran, as people said; at each,
+    None: there are none. ``migrated``: tags of the releases at which `flux migrate` ran, as confirmed; at each,
     before it was left. ``current``: the release that ``now`` was proved to be of; empty: what its labels say.
     """
     wanted = {crd.name: crd for crd in target}
