@@ -31,8 +31,8 @@ def assess(transition: Transition, evidence: Evidence) -> Assessment:
 
     Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive, Unreadable.
     """
-    of = _reference(transition, evidence)
-    transition = transition._replace(by_operator=isinstance(of, Pinned) and of.is_migrated)
+    reference = _reference(transition, evidence)
+    transition = transition._replace(by_operator=isinstance(reference, Pinned) and reference.is_migrated)
     found = Assessment(
         by_operator=transition.by_operator,
         migrated=transition.feedback.migrated,
@@ -66,7 +66,7 @@ def assess(transition: Transition, evidence: Evidence) -> Assessment:
     installed = frozenset[str]()
     if _takes_away(found.changes) or any(map(_is_unbridged, found.lefts)):
         ends = installed_ends(transition, manifests, evidence)
-        forces = forced(transition, of, evidence)
+        forces = forced(transition, reference, evidence)
         found = found._replace(stored=stored_today(transition, ends), forced=forces)
         installed = frozenset(() if isinstance(ends, Unknown) else ends.now.crds)
     path = _upgrade_path(transition, found, installed, evidence)
@@ -108,8 +108,8 @@ def manifests_of(transition: Transition, evidence: Evidence) -> tuple[bytes, byt
     if pin.kind == own_artifact.NAME:
         manifests = own_artifact.manifests(pin, transition.target, context)
         return manifests if manifests is not None else Unknown("the artifact cannot be taken to the release")
-    of = _pinned(transition, evidence)
-    return of if isinstance(of, Unknown) else released(of, transition, evidence)
+    reference = _pinned(transition, evidence)
+    return reference if isinstance(reference, Unknown) else released(reference, transition, evidence)
 
 
 def _overlay_of(transition: Transition, manifests: tuple[bytes, bytes], evidence: Evidence) -> Overlay | Unknown | None:
@@ -117,8 +117,8 @@ def _overlay_of(transition: Transition, manifests: tuple[bytes, bytes], evidence
     tree = evidence.tree
     if transition.new is not None and transition.cluster.members[0].pin.is_manifest:
         return check_overlay(tree, transition.path, *manifests, evidence.builder)
-    of = _pinned(transition, evidence)
-    return of if isinstance(of, Unknown) else check_pinned(of, tree, *manifests)
+    reference = _pinned(transition, evidence)
+    return reference if isinstance(reference, Unknown) else check_pinned(reference, tree, *manifests)
 
 
 def _pinned(transition: Transition, evidence: Evidence) -> Pinned | Unknown:

@@ -19,14 +19,14 @@ from flux_upgrade.snapshot.yaml_places import Object
 _ENABLED = re.compile(rb"kustomize\.toolkit\.fluxcd\.io/force[\"']?\s*:\s*[\"']?[Ee]nabled")
 
 
-def forced(transition: Transition, of: Pinned | Unknown | None, evidence: Evidence) -> tuple[str, ...]:
-    """Return the places, `path:line`. ``of``: what a version reference installs; None: it is a manifest."""
-    return tuple(dict.fromkeys((*_by_field(transition, of, evidence), *_by_annotation(transition, evidence))))
+def forced(transition: Transition, reference: Pinned | Unknown | None, evidence: Evidence) -> tuple[str, ...]:
+    """Return the places, `path:line`. ``reference``: what a version reference installs; None: it is a manifest."""
+    return tuple(dict.fromkeys((*_by_field(transition, reference, evidence), *_by_annotation(transition, evidence))))
 
 
-def _by_field(transition: Transition, of: Pinned | Unknown | None, evidence: Evidence) -> Iterator[str]:
+def _by_field(transition: Transition, reference: Pinned | Unknown | None, evidence: Evidence) -> Iterator[str]:
     others = evidence.others(transition.cluster)
-    sources = {each.path for each in of.overlays} if isinstance(of, Pinned) else set[str]()
+    sources = {each.path for each in reference.overlays} if isinstance(reference, Pinned) else set[str]()
     for file, kustomization in evidence.tree.flux_kustomizations:
         is_forced = kustomization.text_at("spec", "force").lower() == "true" and not others.is_theirs(file.path)
         if is_forced and (file.path in sources or _applies(kustomization, transition, evidence)):

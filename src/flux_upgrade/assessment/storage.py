@@ -42,12 +42,12 @@ class InstalledEnds(NamedTuple):
         )
 
 
-def released(of: Pinned, transition: Transition, evidence: Evidence) -> tuple[bytes, bytes] | Unknown:
+def released(reference: Pinned, transition: Transition, evidence: Evidence) -> tuple[bytes, bytes] | Unknown:
     """Return what Flux's releases install before and after. Raises SourceUnavailable, UntrustedArchive."""
     found = []
     for tag in (transition.pin.version, transition.target):
         try:
-            manifest = manifest_at(of, tag, evidence.pin_context)
+            manifest = manifest_at(reference, tag, evidence.pin_context)
         except ReleaseNotFound as error:  # a mirror need not have the release in use
             return Unknown(error.message)
         if isinstance(manifest, Unknown):

@@ -95,13 +95,13 @@ def _components(block: Block) -> tuple[str, ...] | None:
     return None if listed[0] is None or listed[1] is None else (*listed[0], *listed[1])
 
 
-def _names(given: Attribute | None, default: tuple[str, ...]) -> tuple[str, ...] | None:
-    if given is None or given.text == "null":
+def _names(value: Attribute | None, default: tuple[str, ...]) -> tuple[str, ...] | None:
+    if value is None or value.text == "null":
         return default
-    if given.call == "toset" and len(given.items) == 1:
-        given = given.items[0]
-    names = tuple(each.literal for each in given.items if each.literal is not None and "${" not in each.literal)
-    return names if given.text.startswith("[") and len(names) == len(given.items) else None
+    if value.call == "toset" and len(value.items) == 1:
+        value = value.items[0]
+    names = tuple(each.literal for each in value.items if each.literal is not None and "${" not in each.literal)
+    return names if value.text.startswith("[") and len(names) == len(value.items) else None
 
 
 def _merged(pin: Pin, place: TerraformBlock, others: Sequence[TerraformBlock]) -> Iterator[Pin]:

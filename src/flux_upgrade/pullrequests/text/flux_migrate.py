@@ -90,8 +90,8 @@ def _box(view: View) -> str:
     return f"\n{markers.checkbox(markers.MIGRATED, label, is_ticked=view.proposal.is_migrated)}"
 
 
-def _has_box(each: AnalyzedUpgrade) -> bool:
-    return _is_before(each) or (bool(each.impact.upgrade_path) and not each.impact.by_operator)
+def _has_box(analyzed: AnalyzedUpgrade) -> bool:
+    return _is_before(analyzed) or (bool(analyzed.impact.upgrade_path) and not analyzed.impact.by_operator)
 
 
 def _cli(minors: Iterable[str]) -> str:
