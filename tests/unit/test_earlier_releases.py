@@ -69,4 +69,4 @@ def test_what_is_no_release_is_resolved() -> None:
 @pytest.mark.parametrize(("line", "raw"), [(0, "v2.6.4"), (1, ""), (7, "v2.6.4"), (1, "v2.7.0")])
 def test_a_version_that_is_not_in_its_line_is_unknown(line: int, raw: str) -> None:
     version = raw or "v2.6.4"
-    assert look("tag: v2.6.4\n", raw, version, line=line) == ([], "the version is not in a line of its own")
+    assert look("tag: v2.6.4\n", raw, version, line=line) == ([], "the line with the version is not known")

@@ -8,7 +8,7 @@ from flux_upgrade.assessment.force import forced
 from flux_upgrade.assessment.storage import installed_ends, released, stored_before, stored_today
 from flux_upgrade.assessment.uses import files_of, in_files, turned_off_uses, unread
 from flux_upgrade.config.config import Migrate
-from flux_upgrade.impact.diff.changes import NO_CHANGES, Changes
+from flux_upgrade.impact.diff.changes import NO_CHANGES, Changes, CrdChange
 from flux_upgrade.impact.diff.compare import manifest_changes
 from flux_upgrade.impact.impact import Detour, Indication, Managed
 from flux_upgrade.impact.kubernetes_versions import fit
@@ -41,11 +41,11 @@ def assess(transition: Transition, evidence: Evidence) -> Assessment:
     manifests = manifests_of(transition, evidence)
     if isinstance(manifests, Unknown):
         found = found._replace(changes=manifests, overlay=manifests)
+        if transition.crosses_minor:
+            found = found._replace(released_crds=_released_crds(transition, evidence))
     else:
         old, new = manifests
-        changes = evidence.once(
-            ("changes", old, new), lambda: manifest_changes(parse(old).documents, parse(new).documents)
-        )
+        changes = _changes(old, new, evidence)
         overlay, identical = _overlay_of(transition, manifests, evidence), _identical(transition, evidence)
         found = found._replace(changes=changes, overlay=overlay, identical_to=identical)
     may_break = _may_break(transition, found.changes)
@@ -64,7 +64,7 @@ def assess(transition: Transition, evidence: Evidence) -> Assessment:
         return found
     found = found._replace(unread=unread(transition, evidence))
     installed = frozenset[str]()
-    if _takes_away(found.changes) or any(map(_is_unbridged, found.lefts)):
+    if found.may_lose_versions or any(map(_is_unbridged, found.lefts)):
         ends = installed_ends(transition, manifests, evidence)
         forces = forced(transition, reference, evidence)
         found = found._replace(stored=stored_today(transition, ends), forced=forces)
@@ -85,7 +85,7 @@ def look_back(transition: Transition, found: Assessment, evidence: Evidence) -> 
     if not _may_break(transition, found.changes):
         return found
     transition = transition._replace(by_operator=found.by_operator)
-    if _takes_away(found.changes):
+    if found.may_lose_versions:
         ends = installed_ends(transition, manifests_of(transition, evidence), evidence)
         found = found._replace(stored=stored_before(transition, ends, evidence))
     # The flux-operator rewrites managed fields after each minor, from 0.31.0 on.
@@ -135,6 +135,17 @@ def _reference(transition: Transition, evidence: Evidence) -> Pinned | Unknown |
     return None if is_own else _pinned(transition, evidence)
 
 
+def _changes(old: bytes, new: bytes, evidence: Evidence) -> Changes:
+    question = "changes", old, new
+    return evidence.once(question, lambda: manifest_changes(parse(old).documents, parse(new).documents))
+
+
+def _released_crds(transition: Transition, evidence: Evidence) -> tuple[CrdChange, ...] | Unknown:
+    """Return what changes in the CRDs of what the two releases install, before anything is patched."""
+    ends = released(Pinned(components=transition.pin.components or ()), transition, evidence)
+    return ends if isinstance(ends, Unknown) else _changes(*ends, evidence).crds
+
+
 def _may_break(transition: Transition, changes: Changes | Unknown) -> bool:
     """Whether anything of the tree can be affected: nothing is by a patch that takes nothing away."""
     return transition.crosses_minor or ChangeKind.API_REMOVED in known_or(changes, NO_CHANGES).contents
@@ -152,15 +163,10 @@ def _identical(transition: Transition, evidence: Evidence) -> Version:
     return next(same, NO_VERSION)
 
 
-def _takes_away(changes: Changes | Unknown) -> bool:
-    """Whether a version of an API goes that the cluster may have stored; True if the changes are unknown."""
-    return isinstance(changes, Unknown) or any(each.removed for each in changes.crds)
-
-
 def _managed(transition: Transition, found: Assessment, evidence: Evidence) -> Managed | None:
     """Return why `flux migrate` has to run because of managed fields, as far as nothing else says so."""
     current, target, feedback = transition.pin.version, transition.target, transition.feedback
-    changed = None if isinstance(found.changes, Unknown) else {each.name for each in found.changes.crds}
+    changed = None if isinstance(found.crds, Unknown) else {each.name for each in found.crds}
     served, now = evidence.apis.at(target), known_or(evidence.served(current), None)
     dropped = history.versions_dropped(now, served, changed) if now is not None else frozenset()
     asked = history.DroppedVersions(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse
-from flux_upgrade.impact.diff.changes import Changes
+from flux_upgrade.impact.diff.changes import Changes, CrdChange
 from flux_upgrade.impact.impact import Detour, EarlierTries, Hit, Managed, Refused, Stored, TurnedOffUse
 from flux_upgrade.impact.kubernetes_versions import UNDECLARED, Fit
 from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move
@@ -35,6 +35,7 @@ class Assessment(NamedTuple):
     """Everything that is known of one transition, before it is made."""
 
     changes: Changes | Unknown = _NOT_COMPARED
+    released_crds: tuple[CrdChange, ...] | Unknown = _NOT_COMPARED  # Of the two releases, if `changes` is unknown
     files: tuple[Migrated, ...] = ()  # Files that use what the target does not serve, in the order of their paths
     stored: Stored = Stored()
     managed: Managed | None = None  # None: the target drops no API version that the repository uses or has used
@@ -86,9 +87,19 @@ class Assessment(NamedTuple):
         return is_done and not self.by_operator
 
     @property
+    def crds(self) -> tuple[CrdChange, ...] | Unknown:
+        """What changes in the CRDs of the installation."""
+        return self.released_crds if isinstance(self.changes, Unknown) else self.changes.crds
+
+    @property
     def drops_versions(self) -> bool:
-        """Whether the target no longer serves API versions of the cluster's, as far as its manifest is known."""
-        return isinstance(self.changes, Unknown) or any(each.unserved or each.removed for each in self.changes.crds)
+        """Whether the target no longer serves API versions of the cluster; True if that is unknown."""
+        return isinstance(self.crds, Unknown) or any(each.unserved or each.removed for each in self.crds)
+
+    @property
+    def may_lose_versions(self) -> bool:
+        """Whether CRDs lose versions that the cluster may have stored; True if that is unknown."""
+        return isinstance(self.crds, Unknown) or any(each.removed for each in self.crds)
 
     @property
     def cli(self) -> str:

@@ -17,7 +17,7 @@ _PLACE = "\ue000"  # In place of a digest while a pattern is made
 _COMMENT = re.compile(r"\s+(?:#|//).*")
 _RELEASE = r"\d+\.\d+\.\d+[0-9A-Za-z.+-]*"
 _VALUE = r"""[^\s"'#,]+"""
-_NO_LINE = Unknown("the version is not in a line of its own")
+_NO_LINE = Unknown("the line with the version is not known")
 
 
 class EarlierRelease(NamedTuple):

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.assessment.assessment import Assessment
-from flux_upgrade.impact.diff.changes import NO_CHANGES
 from flux_upgrade.impact.impact import EarlierTries, Harm
 from flux_upgrade.impact.migrate.result import Left, Move
 from flux_upgrade.model.text import first_few
@@ -64,7 +63,7 @@ def _in_cluster(heading: str, lines: Sequence[str], severity: Severity = Severit
 
 
 def _unserved(impact: Assessment, _: str, style: Style) -> Iterator[Finding]:
-    gone = unserved_line(known_or(impact.changes, NO_CHANGES), style)
+    gone = unserved_line(known_or(impact.crds, ()), style)
     if gone:
         yield Finding(Severity.NOTE, heading="", wording=f"no longer served: {gone}")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
-from flux_upgrade.impact.diff.changes import Changes
+from flux_upgrade.impact.diff.changes import CrdChange
 from flux_upgrade.impact.impact import Detour, Indication, Managed, PastRelease, Refused
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.model.markdown import code, counted, prose
@@ -185,18 +185,17 @@ def _sentence(text: str) -> str:
     return capital if capital.endswith((".", "!", "?")) else f"{capital}."
 
 
-def unserved(changes: Changes) -> dict[str, list[str]]:
+def unserved(crds: Iterable[CrdChange]) -> dict[str, list[str]]:
     """Version → kinds that are not served in it any more; both sorted."""
     found: dict[str, list[str]] = {}
-    for crd in changes.crds:
+    for crd in crds:
         for version in (*crd.unserved, *crd.removed):
             found.setdefault(version, []).append(crd.kind)
     return {version: sorted(kinds) for version, kinds in sorted(found.items())}
 
 
-def unserved_line(changes: Changes, style: Style) -> str:
+def unserved_line(crds: Iterable[CrdChange], style: Style) -> str:
     """``v1beta2 of Alert and Provider; v1beta1 of Receiver``; empty where all stay."""
     return "; ".join(
-        f"{style.code(version)} of {enumeration(map(style.plain, kinds))}"
-        for version, kinds in unserved(changes).items()
+        f"{style.code(version)} of {enumeration(map(style.plain, kinds))}" for version, kinds in unserved(crds).items()
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
-from flux_upgrade.impact.diff.changes import NO_CHANGES, Changes
+from flux_upgrade.impact.diff.changes import Changes, CrdChange
 from flux_upgrade.impact.diff.sentences import lines
 from flux_upgrade.impact.kubernetes_versions import support
 from flux_upgrade.manifests.images import Image, tag_order
@@ -95,7 +96,7 @@ def unseen(view: View) -> Iterator[str]:
 
 
 def _gone(known: AnalyzedUpgrade, view: View) -> Iterator[str]:
-    versions = unserved_line(known_or(known.impact.changes, NO_CHANGES), MARKDOWN)
+    versions = unserved_line(known_or(known.impact.crds, ()), MARKDOWN)
     if versions:
         own = {file.path for file in view.moved}
         moved = sum(each.use.path in own for each in known.impact.moves)
@@ -133,8 +134,8 @@ def patches(view: View) -> Iterator[str]:
 
 def way_back_line(view: View) -> str:
     """Whether the API server takes the CRDs of before back, as far as that is known."""
-    found = [changes for each in view.analyzed if not isinstance(changes := each.impact.changes, Unknown)]
-    others = [each.plan for each in view.analyzed if isinstance(each.impact.changes, Unknown)]
+    found = [crds for each in view.analyzed if not isinstance(crds := each.impact.crds, Unknown)]
+    others = [each.plan for each in view.analyzed if isinstance(each.impact.crds, Unknown)]
     if not found:
         return (
             "Not checked: whether the cluster stores objects in API versions that the older CRDs do not have. The API "
@@ -145,14 +146,14 @@ def way_back_line(view: View) -> str:
 
 def way_back_of(view: View) -> WayBack:
     """The same, for a run after the merge."""
-    found = [each.impact.changes for each in view.analyzed]
-    known = [changes for changes in found if not isinstance(changes, Unknown)]
+    found = [each.impact.crds for each in view.analyzed]
+    known = [crds for crds in found if not isinstance(crds, Unknown)]
     if _stored_anew(known, had_version=False):
         return WayBack.REFUSED
     return WayBack.SAFE if known and len(known) == len(found) else WayBack.UNKNOWN
 
 
-def _storage(found: Sequence[Changes]) -> str:
+def _storage(found: Sequence[Sequence[CrdChange]]) -> str:
     refused = _stored_anew(found, had_version=False)
     if refused:
         return (
@@ -165,10 +166,10 @@ def _storage(found: Sequence[Changes]) -> str:
     return "Reverting is safe: both releases store objects in the same API versions."
 
 
-def _stored_anew(found: Iterable[Changes], *, had_version: bool) -> str:
+def _stored_anew(found: Iterable[Sequence[CrdChange]], *, had_version: bool) -> str:
     """What is stored in another version from then on; empty: nothing. ``had_version``: one that its CRD had before."""
     kinds: dict[str, set[str]] = {}
-    for crd in (crd for changes in found for crd in changes.crds):
+    for crd in chain.from_iterable(found):
         if crd.storage is not None and (crd.storage[1] not in crd.added) is had_version:
             kinds.setdefault(crd.storage[1], set()).add(crd.kind)
     phrases = (

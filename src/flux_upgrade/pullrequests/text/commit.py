@@ -8,7 +8,6 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from flux_upgrade.impact.diff.changes import NO_CHANGES
 from flux_upgrade.impact.stored_versions.history import HistoryQuery, written
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Status
@@ -190,7 +189,7 @@ def _stored(proposal: Proposal) -> Iterator[str]:
     room = _ROOM
     for plan, upgrade in proposal.upgrades:
         impact, found = upgrade.impact, plan.pin
-        if impact is None or not any(each.removed for each in known_or(impact.changes, NO_CHANGES).crds):
+        if impact is None or not any(crd.removed for crd in known_or(impact.crds, ())):
             continue
         asked = HistoryQuery(plan.path, found.content, found.version, upgrade.target, impact.migrated)
         line = written(asked, impact.stored)

@@ -189,9 +189,9 @@ def _past(view: View) -> Iterator[str]:
     """Nobody knows which releases ran, and some version goes."""
     by_reason: dict[str, list[AnalyzedUpgrade]] = {}
     for each in view.analyzed:
-        stored, changes = each.impact.stored, each.impact.changes
+        stored, crds = each.impact.stored, each.impact.crds
         is_covered = stored.resolved or each.impact.has_to_migrate
-        if stored.unknown and not is_covered and (isinstance(changes, Unknown) or unserved(changes)):
+        if stored.unknown and not is_covered and (isinstance(crds, Unknown) or unserved(crds)):
             by_reason.setdefault(stored.unknown.reason, []).append(each)
     for why, found in by_reason.items():
         targets = ", ".join(sorted({each.upgrade.target for each in found}))
