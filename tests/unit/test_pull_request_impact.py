@@ -72,9 +72,9 @@ def test_what_was_checked_is_not_listed_as_not_checked() -> None:
     assert "Not checked:" not in body(proposal_stating())
 
 
-def test_of_a_pin_nobody_knows_what_its_cluster_stored() -> None:
-    text = body(proposal_stating({"pin": True}))
-    assert "Whether the cluster has stored objects in them was not checked; your manifests were." in text
+def test_what_the_cluster_of_a_reference_stored_may_be_unknown() -> None:
+    text = body(proposal_stating({"pin": True, "unknown": "the checkout is shallow"}))
+    assert "Make sure that `flux migrate` has run in this cluster." in text
     assert "Not checked: whether the cluster stores objects" in text
     assert "What changes in the cluster" not in text
 
