@@ -221,3 +221,14 @@ def test_the_operator_migrates_unless_it_is_told_not_to(value: str) -> None:
     _, impact = decided(plan)
     assert impact.stored.refused
     assert not impact.by_operator
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"), [("2.5.x", ["v2.5.1"]), ("~2.5.0", ["v2.5.1"]), ("2.x", []), (">=2.0.0 <2.6.0", [])]
+)
+def test_a_range_of_one_minor_installed_that_minor(before: str, expected: list[str]) -> None:
+    text = INSTANCE.format(more="").replace("2.6.4", "2.6.x") + "  migrateResources: false\n"
+    way = Way("clusters/a/flux.yaml", text, "2.6.x")
+    _, impact = decided(plan_of(way, past=(before, "2.6.x")))
+    assert [each.release.tag for each in impact.stored.refused if each.kind == "GitRepository"] == expected
+    assert (impact.stored.unknown is None) == bool(expected)

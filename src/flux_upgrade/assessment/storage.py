@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -23,8 +24,11 @@ from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.discover import discover, looked_at
+from flux_upgrade.pins.own_artifact import pin as own_artifact
 from flux_upgrade.pins.pin import PinState
-from flux_upgrade.snapshot.snapshot import in_memory
+from flux_upgrade.snapshot.snapshot import Snapshot, in_memory
+
+_ONE_MINOR = re.compile(r"[~=v]*\d+\.\d+\.(?:\d+|[xX*])")  # A range within one minor
 
 
 class InstalledEnds(NamedTuple):
@@ -117,16 +121,23 @@ def _release_of(value: str, transition: Transition, evidence: Evidence) -> Versi
     """Return the release that another value of the reference comes to, with all else as it is today."""
     pin, context = transition.pin, evidence.pin_context
     unknown = Unknown(f"the Flux release of {value} is unknown")
-    lines = pin.content.decode(errors="surrogateescape").splitlines(keepends=True)
-    lines[pin.line - 1] = lines[pin.line - 1].replace(pin.raw, value)
-    changed = "".join(lines).encode(errors="surrogateescape")
-    files = {path: content for path in looked_at(context.tree) if (content := context.tree.content(path)) is not None}
-    tree = in_memory({**files, transition.path: changed})
     try:
-        pins = discover(replace(context, tree=tree), [transition.path])
+        if pin.kind == own_artifact.NAME and context.own is not None:
+            return context.own.at(value).version or unknown
+        pins = discover(replace(context, tree=_with_value(value, transition, context.tree)), [transition.path])
     except FluxUpgradeError as error:
         return Unknown(error.message)
     same = [each for each in pins if (each.kind, each.line) == (pin.kind, pin.line)]
-    # A range may have installed any of its releases.
-    exact = [each for each in same if each.state is PinState.EXACT and each.version]
-    return exact[0].version if exact else unknown
+    # A larger range may have installed any of its releases.
+    is_exact = PinState.EXACT in [each.state for each in same] or _ONE_MINOR.fullmatch(value) is not None
+    return next((each.version for each in same if each.version and is_exact), unknown)
+
+
+def _with_value(value: str, transition: Transition, tree: Snapshot) -> Snapshot:
+    """Return the repository with another value in the reference."""
+    pin = transition.pin
+    lines = pin.content.decode(errors="surrogateescape").splitlines(keepends=True)
+    lines[pin.line - 1] = lines[pin.line - 1].replace(pin.raw, value)
+    changed = "".join(lines).encode(errors="surrogateescape")
+    files = {path: content for path in looked_at(tree) if (content := tree.content(path)) is not None}
+    return in_memory({**files, transition.path: changed})
