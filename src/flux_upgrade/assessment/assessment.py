@@ -35,7 +35,7 @@ class Assessment(NamedTuple):
     """Everything that is known of one transition, before it is made."""
 
     changes: Changes | Unknown = _NOT_COMPARED
-    released_crds: tuple[CrdChange, ...] | Unknown = _NOT_COMPARED  # Of the two releases, if `changes` is unknown
+    released_crds: tuple[CrdChange, ...] | Unknown = _NOT_COMPARED  # Changes between the releases, if `changes` is unknown
     files: tuple[Migrated, ...] = ()  # Files that use what the target does not serve, in the order of their paths
     stored: Stored = Stored()
     managed: Managed | None = None  # None: the target drops no API version that the repository uses or has used
