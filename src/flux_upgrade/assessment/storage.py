@@ -48,7 +48,7 @@ class InstalledEnds(NamedTuple):
 
 def released(reference: Pinned, transition: Transition, evidence: Evidence) -> tuple[bytes, bytes] | Unknown:
     """Return what Flux's releases install before and after. Raises SourceUnavailable, UntrustedArchive."""
-    found = []
+    ends = []
     for tag in (transition.pin.version, transition.target):
         try:
             manifest = manifest_at(reference, tag, evidence.pin_context)
@@ -56,8 +56,8 @@ def released(reference: Pinned, transition: Transition, evidence: Evidence) -> t
             return Unknown(error.message)
         if isinstance(manifest, Unknown):
             return manifest
-        found.append(manifest)
-    return found[0], found[1]
+        ends.append(manifest)
+    return ends[0], ends[1]
 
 
 def installed_ends(
