@@ -154,7 +154,7 @@ class HoldReason(StrEnum):
     )
     FORCE_RECREATES = (
         "force-recreates",
-        "A Kustomization that applies Flux sets `force`, and the target's CRDs lack API versions that the cluster may have stored. Flux would delete these CRDs with all their objects, and report success.",
+        "A Kustomization that applies Flux sets `force`, and the target's CRDs do not have a version that may be stored. Flux would delete these CRDs with all their objects.",
         "Remove `force` in the lines shown, and wait until Flux has reconciled that.",
         Effect(holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
     )
