@@ -5,10 +5,10 @@ from __future__ import annotations
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.assessment.evidence import Evidence, Transition, lacking_kinds
 from flux_upgrade.assessment.force import forced
-from flux_upgrade.assessment.storage import installed_ends, released, stored_before, stored_today
-from flux_upgrade.assessment.uses import files_of, in_files, turned_off_uses, unread
+from flux_upgrade.assessment.storage import crd_changes, installed_ends, released, stored_before, stored_today
+from flux_upgrade.assessment.uses import files_of, in_files, orphaned, turned_off_uses, unread
 from flux_upgrade.config.config import Migrate
-from flux_upgrade.impact.diff.changes import NO_CHANGES, Changes, CrdChange
+from flux_upgrade.impact.diff.changes import NO_CHANGES, Changes
 from flux_upgrade.impact.diff.compare import manifest_changes
 from flux_upgrade.impact.impact import Detour, Indication, Managed
 from flux_upgrade.impact.kubernetes_versions import fit
@@ -26,9 +26,10 @@ from flux_upgrade.pins.own_artifact import pin as own_artifact
 from flux_upgrade.policy.decision import ChangeKind
 
 
-def assess(transition: Transition, evidence: Evidence) -> Assessment:
+def assess(transition: Transition, evidence: Evidence, *, in_steps: bool = False) -> Assessment:
     """Assess a transition, without the releases that ran before: ``look_back`` adds those.
 
+    ``in_steps``: if one step is not enough, only the path counts, and nothing is compared.
     Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive, Unreadable.
     """
     reference = _reference(transition, evidence)
@@ -39,42 +40,66 @@ def assess(transition: Transition, evidence: Evidence) -> Assessment:
         kubernetes=fit(transition.governance.kubernetes_version, transition.target),
     )
     manifests = manifests_of(transition, evidence)
-    if isinstance(manifests, Unknown):
-        found = found._replace(changes=manifests, overlay=manifests)
-        if transition.crosses_minor:
-            found = found._replace(released_crds=_released_crds(transition, evidence))
-    else:
-        old, new = manifests
-        changes = _changes(old, new, evidence)
-        overlay, identical = _overlay_of(transition, manifests, evidence), _identical(transition, evidence)
-        found = found._replace(changes=changes, overlay=overlay, identical_to=identical)
-    may_break = _may_break(transition, found.changes)
-    if may_break and not isinstance(manifests, Unknown):
-        served = evidence.apis.at(transition.target)
-        lacking = lacking_kinds(transition.path, transition.cluster, manifests, served)
-        transition = transition._replace(lacking=known_or(lacking, transition.lacking))
-    patched = known_or(found.overlay, None)
+    if transition.crosses_minor:
+        found = _in_repository(transition, found, manifests, evidence)
+        if found.upgrade_path and in_steps:
+            return found
+    found = _compared(transition, found, manifests, evidence)
+    if not transition.crosses_minor and _may_break(transition, found.changes):
+        found = _in_repository(transition, found, manifests, evidence)
+    patched, removed = known_or(found.overlay, None), known_or(found.changes, NO_CHANGES).crds_removed
     turned_off = patched.turned_off if patched is not None else ()
-    files = files_of(transition, evidence) if may_break or turned_off else []
-    if may_break and files:
-        found = in_files(transition, found, files, evidence)
-    if turned_off:
-        found = found._replace(turned_off=tuple(turned_off_uses(turned_off, files, found.moves)))
-    if not may_break:
+    if not (turned_off or removed):
         return found
-    found = found._replace(unread=unread(transition, evidence))
-    installed = frozenset[str]()
-    if found.may_lose_versions or any(map(_is_unbridged, found.lefts)):
-        ends = installed_ends(transition, manifests, evidence)
-        forces = forced(transition, reference, evidence)
-        found = found._replace(stored=stored_today(transition, ends), forced=forces)
-        installed = frozenset(() if isinstance(ends, Unknown) else ends.now.crds)
+    files = files_of(_with_lacking(transition, manifests, evidence), evidence)
+    gone = orphaned(transition, removed, files, evidence)
+    return found._replace(orphaned=tuple(gone), turned_off=tuple(turned_off_uses(turned_off, files, found.moves)))
+
+
+def _in_repository(
+    transition: Transition, found: Assessment, manifests: tuple[bytes, bytes] | Unknown, evidence: Evidence
+) -> Assessment:
+    """Return an assessment with what becomes of files, of stored objects, and of the path to the target."""
+    transition = _with_lacking(transition, manifests, evidence)
+    files = files_of(transition, evidence)
+    if files:
+        found = in_files(transition, found, files, evidence)
+    ends = installed_ends(transition, manifests, evidence)
+    found = found._replace(unread=unread(transition, evidence), stored=stored_today(transition, ends))
+    if isinstance(manifests, Unknown):
+        found = found._replace(released_crds=crd_changes(ends, transition, evidence))
+    if isinstance(ends, Unknown) or ends.drops_versions:
+        found = found._replace(forced=forced(transition, _reference(transition, evidence), evidence))
+    installed = frozenset(() if isinstance(ends, Unknown) else ends.now.crds)
     path = _upgrade_path(transition, found, installed, evidence)
     if not path:
         return found
     stored_in = sorted({(each.kind, each.version) for each in found.stored.after_migrate})
     detour = Detour(transition.target, tuple(stored_in), sum(map(_is_unbridged, found.lefts)))
     return found._replace(upgrade_path=path, detour=detour)
+
+
+def _with_lacking(transition: Transition, manifests: tuple[bytes, bytes] | Unknown, evidence: Evidence) -> Transition:
+    if isinstance(manifests, Unknown):
+        return transition
+    served = evidence.apis.at(transition.target)
+    lacking = lacking_kinds(transition.path, transition.cluster, manifests, served)
+    return transition._replace(lacking=known_or(lacking, transition.lacking))
+
+
+def _compared(
+    transition: Transition, found: Assessment, manifests: tuple[bytes, bytes] | Unknown, evidence: Evidence
+) -> Assessment:
+    """Return an assessment with what changes in the cluster, and what becomes of patches."""
+    if isinstance(manifests, Unknown):
+        return found._replace(changes=manifests, overlay=manifests)
+    old, new = manifests
+    question = "changes", old, new
+    return found._replace(
+        changes=evidence.once(question, lambda: manifest_changes(parse(old).documents, parse(new).documents)),
+        overlay=_overlay_of(transition, manifests, evidence),
+        identical_to=_identical(transition, evidence),
+    )
 
 
 def look_back(transition: Transition, found: Assessment, evidence: Evidence) -> Assessment:
@@ -133,17 +158,6 @@ def _reference(transition: Transition, evidence: Evidence) -> Pinned | Unknown |
     """Return what a reference to a release installs; None if the transition has its manifests."""
     is_own = transition.new is not None or transition.pin.kind == own_artifact.NAME
     return None if is_own else _pinned(transition, evidence)
-
-
-def _changes(old: bytes, new: bytes, evidence: Evidence) -> Changes:
-    question = "changes", old, new
-    return evidence.once(question, lambda: manifest_changes(parse(old).documents, parse(new).documents))
-
-
-def _released_crds(transition: Transition, evidence: Evidence) -> tuple[CrdChange, ...] | Unknown:
-    """Return what changes in the CRDs of what the two releases install, before anything is patched."""
-    ends = released(Pinned(components=transition.pin.components or ()), transition, evidence)
-    return ends if isinstance(ends, Unknown) else _changes(*ends, evidence).crds
 
 
 def _may_break(transition: Transition, changes: Changes | Unknown) -> bool:

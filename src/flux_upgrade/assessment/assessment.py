@@ -35,7 +35,9 @@ class Assessment(NamedTuple):
     """Everything that is known of one transition, before it is made."""
 
     changes: Changes | Unknown = _NOT_COMPARED
-    released_crds: tuple[CrdChange, ...] | Unknown = _NOT_COMPARED  # Changes between the releases, if `changes` is unknown
+    released_crds: tuple[CrdChange, ...] | Unknown = _NOT_COMPARED
+    """Changes of the installed CRDs between the two releases, if `changes` is unknown."""
+
     files: tuple[Migrated, ...] = ()  # Files that use what the target does not serve, in the order of their paths
     stored: Stored = Stored()
     managed: Managed | None = None  # None: the target drops no API version that the repository uses or has used
@@ -74,7 +76,7 @@ class Assessment(NamedTuple):
     @property
     def waits_for_operator(self) -> bool:
         """Whether the flux-operator has to have migrated objects at the current release before the merge."""
-        return self.by_operator and bool(self.stored.resolved)
+        return self.by_operator and (bool(self.stored.resolved) or self.stored.unknown is not None)
 
     @property
     def may_be_recreated(self) -> bool:

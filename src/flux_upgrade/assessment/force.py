@@ -18,9 +18,13 @@ from flux_upgrade.snapshot.yaml_places import Object
 
 _ENABLED = re.compile(rb"kustomize\.toolkit\.fluxcd\.io/force[\"']?\s*:\s*[\"']?[Ee]nabled")
 
+_NOT_BY_KUSTOMIZE = ("flux-instance", "helm-chart")  # Kinds whose CRDs kustomize-controller does not apply
+
 
 def forced(transition: Transition, reference: Pinned | Unknown | None, evidence: Evidence) -> tuple[str, ...]:
     """Return the places, `path:line`. ``reference``: what a version reference installs; None: it is a manifest."""
+    if transition.pin.kind in _NOT_BY_KUSTOMIZE:
+        return ()
     return tuple(dict.fromkeys((*_by_field(transition, reference, evidence), *_by_annotation(transition, evidence))))
 
 

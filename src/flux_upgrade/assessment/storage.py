@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from flux_upgrade.assessment.earlier_releases import EarlierRelease, earlier_releases
 from flux_upgrade.assessment.evidence import Evidence, Transition, crd_list
+from flux_upgrade.impact.diff.changes import CrdChange
+from flux_upgrade.impact.diff.crds import version_changes
 from flux_upgrade.impact.impact import Stored
 from flux_upgrade.impact.overlay.pinned import Pinned, manifest_at
 from flux_upgrade.impact.stored_versions import history
@@ -16,13 +19,14 @@ from flux_upgrade.impact.stored_versions.refused import (
     InstalledCrds,
     PastState,
     installed_crds,
+    refusals,
     stored,
     stored_after,
 )
 from flux_upgrade.manifests.crds import Crd
 from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound
 from flux_upgrade.model.unknown import Unknown
-from flux_upgrade.model.versions import Version
+from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.discover import discover, looked_at
 from flux_upgrade.pins.own_artifact import pin as own_artifact
 from flux_upgrade.pins.pin import PinState
@@ -35,15 +39,17 @@ class InstalledEnds(NamedTuple):
     """The CRDs of the installation before and after."""
 
     now: InstalledCrds
-    target: tuple[Crd, ...]
+    then: InstalledCrds
+    manifest: bytes  # After
+
+    @property
+    def target(self) -> Sequence[Crd]:
+        return crd_list(self.manifest)
 
     @property
     def drops_versions(self) -> bool:
-        return any(
-            self.now.crds[crd.name].versions - {each.name for each in crd.versions}
-            for crd in self.target
-            if crd.name in self.now.crds
-        )
+        both = self.now.crds.keys() & self.then.crds.keys()
+        return any(self.now.crds[name].versions - self.then.crds[name].versions for name in both)
 
 
 def released(reference: Pinned, transition: Transition, evidence: Evidence) -> tuple[bytes, bytes] | Unknown:
@@ -71,14 +77,27 @@ def installed_ends(
         manifests = released(Pinned(components=transition.pin.components or ()), transition, evidence)
     if isinstance(manifests, Unknown):
         return manifests
-    now = installed_crds(manifests[0])
-    return InstalledEnds(now or InstalledCrds(transition.pin.version, {}), tuple(crd_list(manifests[1])))
+    now, then = (installed_crds(each) or InstalledCrds(NO_VERSION, {}) for each in manifests)
+    return InstalledEnds(now, then, manifests[1])
+
+
+def crd_changes(
+    ends: InstalledEnds | Unknown, transition: Transition, evidence: Evidence
+) -> tuple[CrdChange, ...] | Unknown:
+    """Return what changes in the versions of the installed CRDs, as the two releases have them."""
+    before, after = evidence.served(transition.pin.version), evidence.served(transition.target)
+    if isinstance(ends, Unknown) or isinstance(before, Unknown) or isinstance(after, Unknown):
+        return next(each for each in (ends, before, after) if isinstance(each, Unknown))
+    names = [name for name in after.crds if name in before.crds and name in ends.now.crds]
+    return tuple(version_changes(before.crds[name], after.crds[name]) for name in names)
 
 
 def stored_today(transition: Transition, ends: InstalledEnds | Unknown) -> Stored:
     """Return what would be refused of the target, had nothing run but the release in use."""
     if isinstance(ends, Unknown):
         return Stored(unknown=ends)
+    if not ends.drops_versions:
+        return Stored()
     return stored_after((), None, ends.now, ends.target, transition.migrated, transition.pin.version)
 
 
@@ -101,12 +120,18 @@ def stored_before(transition: Transition, ends: InstalledEnds | Unknown, evidenc
     ran = [_state(each, ends.now, evidence) for each in earlier.releases]
     states = [each for each in ran if isinstance(each, PastState)]
     missing = earlier.missing or next((each for each in ran if isinstance(each, Unknown)), None)
-    return stored_after(states, missing, ends.now, ends.target, migrated, pin.version)
+    if not transition.by_operator:
+        return stored_after(states, missing, ends.now, ends.target, migrated, pin.version)
+    unaided = stored_after(states, missing, ends.now, ends.target, transition.feedback.migrated, pin.version)
+    aided = refusals(unaided.refused, unaided.after_migrate, migrated, pin.version)
+    return aided._replace(unknown=unaided.unknown)
 
 
 def _state(earlier: EarlierRelease, now: InstalledCrds, evidence: Evidence) -> PastState | Unknown:
     """Return the CRDs of an earlier release, of those that are there now."""
-    served = evidence.served(earlier.version)
+    # All patches of a minor have the same versions.
+    tags = evidence.pin_context.regenerator.stable_tags()
+    served = evidence.served(next((tag for tag in tags if tag.minor == earlier.version.minor), earlier.version))
     if isinstance(served, Unknown):
         return served
     crds = {

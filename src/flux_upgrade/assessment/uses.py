@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -14,7 +14,6 @@ from flux_upgrade.config.config import ALL
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile
 from flux_upgrade.impact.api_uses.scan import SUFFIXES, files
 from flux_upgrade.impact.behaviour.find import by_variable, find_breaks, gates_in
-from flux_upgrade.impact.diff.changes import NO_CHANGES, Changes
 from flux_upgrade.impact.impact import TurnedOffUse
 from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.migrate.linked import Reach, settle_linked
@@ -89,10 +88,9 @@ def migrated(transition: Transition, files: Sequence[FluxFile], evidence: Eviden
 
 
 def orphaned(
-    transition: Transition, changes: Changes | Unknown, files: Iterable[FluxFile], evidence: Evidence
+    transition: Transition, removed: Collection[str], files: Iterable[FluxFile], evidence: Evidence
 ) -> Iterator[ApiUse]:
-    """Yield resources whose CRD goes away with a controller."""
-    removed = known_or(changes, NO_CHANGES).crds_removed
+    """Yield resources whose CRD goes away with a controller. ``removed``: names of these CRDs."""
     current = known_or(evidence.served(transition.pin.version), None) if removed else None
     if current is None:
         return
@@ -114,7 +112,6 @@ def in_files(transition: Transition, found: Assessment, files: Sequence[FluxFile
     return found._replace(
         files=moving,
         used=frozenset(used),
-        orphaned=tuple(orphaned(transition, found.changes, files, evidence)),
         breaks=by_variable(hits, evidence.reads(transition.cluster) if hits else (), evidence.tree),
     )
 

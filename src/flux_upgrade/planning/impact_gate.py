@@ -101,14 +101,15 @@ class ImpactGate:
         """``upgrade``, one of ``plan``, or the first step to it, and what that means."""
         from flux_upgrade.assessment.assess import assess  # late, as above
 
-        def impact_of(each: Upgrade) -> Assessment:
-            return assess(_transition(each, target, cluster), self._evidence)
+        def impact_of(each: Upgrade, *, in_steps: bool = False) -> Assessment:
+            return assess(_transition(each, target, cluster), self._evidence, in_steps=in_steps)
 
         def carried_out(bump: Bump) -> Upgrade | Hold:
             planner = self._manifests if target.pin.is_manifest else self._pins
             return planner.carried_out(target, bump)
 
-        terms, impact = target.terms, impact_of(upgrade)
+        terms = target.terms
+        impact = impact_of(upgrade, in_steps=terms.governance.multi_step and not terms.to)
         path = impact.upgrade_path
         if not terms.governance.multi_step:
             impact = impact._replace(upgrade_path=(), detour=None)

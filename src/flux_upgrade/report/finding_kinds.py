@@ -52,7 +52,7 @@ def _flux_migrate(impact: Assessment, target: Version, style: Style) -> Iterator
         yield from _in_cluster("before merging: check that the FluxInstance is ready", [OPERATOR_MIGRATES])
     if impact.is_confirmed:
         yield from _in_cluster("", ["`flux migrate` ran in the cluster: you confirmed it"], Severity.NOTE)
-    elif stored.unknown and not why and impact.drops_versions:
+    elif stored.unknown and not why and impact.drops_versions and not impact.by_operator:
         lacking = f"{target} drops API versions that older releases stored, and the earlier releases are unknown"
         heading = "before merging: check that `flux migrate` has run in the cluster"
         yield from _in_cluster(heading, [f"{lacking}: {stored.unknown}"])

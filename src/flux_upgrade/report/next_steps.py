@@ -168,7 +168,7 @@ def _flux_migrate(impact: Assessment, *, is_ready: bool) -> Iterator[Step]:
     if impact.stored.refused or impact.has_to_migrate:
         what = f"Run `flux migrate` with the Flux CLI {impact.cli} in the cluster, before the upgrade is merged"
         yield Step(stage, what, Command.FLUX_MIGRATE)
-    elif impact.stored.unknown and not impact.is_confirmed and impact.drops_versions:
+    elif impact.stored.unknown and not impact.is_confirmed and impact.drops_versions and not impact.by_operator:
         what = "Run `flux migrate` in the cluster if it never ran there: Git does not show which API versions it stores"
         yield Step(stage, what, Command.FLUX_MIGRATE)
     if impact.waits_for_operator:

@@ -58,7 +58,7 @@ def crd_changes(key: ObjectKey, before: Document | None, after: Document | None)
             noise[_DESCRIPTIONS] += 1
         elif edit.path[:2] != _VERSIONS or len(edit.path) > len(_VERSIONS) + 1:
             other.append(edit.where)
-    change = _versions(old, new)._replace(fields=tuple(fields), other=tuple(other))
+    change = version_changes(old, new)._replace(fields=tuple(fields), other=tuple(other))
     is_empty = change == CrdChange(change.name, change.kind, change.group)
     return Changes(crds=() if is_empty else (change,), noise=tuple(noise.items()))
 
@@ -78,7 +78,8 @@ def _is_whole(document: Document) -> bool:
     return False
 
 
-def _versions(old: Crd, new: Crd) -> CrdChange:
+def version_changes(old: Crd, new: Crd) -> CrdChange:
+    """Return what changes in the versions of a CRD, without their schemas. Raises Unreadable."""
     names = [each.name for each in new.versions]
     before = [each.name for each in old.versions]
     was_deprecated = {each.name for each in old.versions if each.deprecated}

@@ -190,7 +190,7 @@ def _past(view: View) -> Iterator[str]:
     by_reason: dict[str, list[AnalyzedUpgrade]] = {}
     for each in view.analyzed:
         stored, crds = each.impact.stored, each.impact.crds
-        is_covered = stored.resolved or each.impact.has_to_migrate
+        is_covered = stored.resolved or each.impact.has_to_migrate or each.impact.by_operator
         if stored.unknown and not is_covered and (isinstance(crds, Unknown) or unserved(crds)):
             by_reason.setdefault(stored.unknown.reason, []).append(each)
     for why, found in by_reason.items():
