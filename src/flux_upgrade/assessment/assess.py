@@ -59,7 +59,7 @@ def assess(transition: Transition, evidence: Evidence, *, in_steps: bool = False
 def _in_repository(
     transition: Transition, found: Assessment, manifests: tuple[bytes, bytes] | Unknown, evidence: Evidence
 ) -> Assessment:
-    """Return an assessment with what becomes of files, of stored objects, and of the path to the target."""
+    """Return an assessment with files to migrate, stored objects, and the path to the target."""
     transition = _with_lacking(transition, manifests, evidence)
     files = files_of(transition, evidence)
     if files:
@@ -90,7 +90,7 @@ def _with_lacking(transition: Transition, manifests: tuple[bytes, bytes] | Unkno
 def _compared(
     transition: Transition, found: Assessment, manifests: tuple[bytes, bytes] | Unknown, evidence: Evidence
 ) -> Assessment:
-    """Return an assessment with what changes in the cluster, and what becomes of patches."""
+    """Return an assessment with the changes in the cluster, and the patches that break."""
     if isinstance(manifests, Unknown):
         return found._replace(changes=manifests, overlay=manifests)
     old, new = manifests
@@ -138,7 +138,7 @@ def manifests_of(transition: Transition, evidence: Evidence) -> tuple[bytes, byt
 
 
 def _overlay_of(transition: Transition, manifests: tuple[bytes, bytes], evidence: Evidence) -> Overlay | Unknown | None:
-    """Return what becomes of the patches over an installation; None: nothing is patched. Raises as ``assess``."""
+    """Judge the patches over an installation; None: nothing is patched. Raises as ``assess``."""
     tree = evidence.tree
     if transition.new is not None and transition.cluster.members[0].pin.is_manifest:
         return check_overlay(tree, transition.path, *manifests, evidence.builder)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,13 +16,14 @@ from flux_upgrade.impact.stored_versions import history
 from flux_upgrade.impact.stored_versions.refused import (
     Definition,
     InstalledCrds,
+    Past,
     PastState,
+    Target,
     installed_crds,
+    past_of,
     refusals,
-    stored,
     stored_after,
 )
-from flux_upgrade.manifests.crds import Crd
 from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import NO_VERSION, Version
@@ -43,8 +43,9 @@ class InstalledEnds(NamedTuple):
     manifest: bytes  # After
 
     @property
-    def target(self) -> Sequence[Crd]:
-        return crd_list(self.manifest)
+    def target(self) -> Target:
+        versions = {name: crd.versions for name, crd in self.then.crds.items()}
+        return Target(versions, lambda name: next(crd.kind for crd in crd_list(self.manifest) if crd.name == name))
 
     @property
     def drops_versions(self) -> bool:
@@ -98,7 +99,7 @@ def stored_today(transition: Transition, ends: InstalledEnds | Unknown) -> Store
         return Stored(unknown=ends)
     if not ends.drops_versions:
         return Stored()
-    return stored_after((), None, ends.now, ends.target, transition.migrated, transition.pin.version)
+    return stored_after(Past(), ends.now, ends.target, transition.migrated, transition.pin.version)
 
 
 def stored_before(transition: Transition, ends: InstalledEnds | Unknown, evidence: Evidence) -> Stored:
@@ -113,18 +114,23 @@ def stored_before(transition: Transition, ends: InstalledEnds | Unknown, evidenc
     written = history.read(transition.feedback.stored, asked)
     if written is not None:
         return written
-    revisions = evidence.past(transition.path)
-    if pin.is_manifest:
-        return stored(revisions, pin.content, ends.target, migrated, pin.version)
-    earlier = earlier_releases(pin, revisions, lambda value: _release_of(value, transition, evidence))
-    ran = [_state(each, ends.now, evidence) for each in earlier.releases]
-    states = [each for each in ran if isinstance(each, PastState)]
-    missing = earlier.missing or next((each for each in ran if isinstance(each, Unknown)), None)
+    past = _past(transition, ends.now, evidence)
     if not transition.by_operator:
-        return stored_after(states, missing, ends.now, ends.target, migrated, pin.version)
-    unaided = stored_after(states, missing, ends.now, ends.target, transition.feedback.migrated, pin.version)
+        return stored_after(past, ends.now, ends.target, migrated, pin.version)
+    unaided = stored_after(past, ends.now, ends.target, transition.feedback.migrated, pin.version)
     aided = refusals(unaided.refused, unaided.after_migrate, migrated, pin.version)
     return aided._replace(unknown=unaided.unknown)
+
+
+def _past(transition: Transition, now: InstalledCrds, evidence: Evidence) -> Past:
+    """Return the earlier states of an installation. ``now``: its CRDs today."""
+    pin, revisions = transition.pin, evidence.past(transition.path)
+    if pin.is_manifest:
+        return past_of(revisions)
+    earlier = earlier_releases(pin, revisions, lambda value: _release_of(value, transition, evidence))
+    states = [_state(each, now, evidence) for each in earlier.releases]
+    unknown = next((each for each in states if isinstance(each, Unknown)), None)
+    return Past([each for each in states if isinstance(each, PastState)], earlier.missing or unknown)
 
 
 def _state(earlier: EarlierRelease, now: InstalledCrds, evidence: Evidence) -> PastState | Unknown:

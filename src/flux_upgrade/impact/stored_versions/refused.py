@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -125,6 +125,19 @@ class PastState(NamedTuple):
     is_aside: bool = False  # As `FileRevision.is_aside`
 
 
+class Target(NamedTuple):
+    """The CRDs afterwards."""
+
+    versions: Mapping[str, frozenset[str]]  # Name of a CRD → the names in its `spec.versions`
+    kind: Callable[[str], str]  # Of a CRD, by its name; asked about few of them
+
+
+def target_of(crds: Iterable[Crd]) -> Target:
+    by_name = {crd.name: crd for crd in crds}
+    versions = {name: frozenset(each.name for each in crd.versions) for name, crd in by_name.items()}
+    return Target(versions, lambda name: by_name[name].kind)
+
+
 def stored(
     revisions: FileRevisions,
     present: bytes,
@@ -137,43 +150,44 @@ def stored(
     ``migrated``, ``current``: as ``stored_after`` takes them.
     """
     now = installed_crds(present)
+    return Stored() if now is None else stored_after(past_of(revisions), now, target_of(target), migrated, current)
+
+
+class Past(NamedTuple):
+    states: Iterable[PastState] = ()  # Oldest first; read once, and only if a version goes
+    missing: Unknown | None = None  # The reason that there may be older ones; None: there are none
+
+
+def past_of(revisions: FileRevisions) -> Past:
+    """Return the states of a vendored manifest in its history."""
     contents = ((installed_crds(each.content), each) for each in revisions.versions)
     states = (PastState(crds, each.date, each.is_aside) for crds, each in contents if crds is not None)
-    return Stored() if now is None else stored_after(states, revisions.missing, now, target, migrated, current)
+    return Past(states, revisions.missing)
 
 
-def stored_after(  # noqa: PLR0913, PLR0917 (the history, both ends, and what people said)
-    states: Iterable[PastState],
-    missing: Unknown | None,
-    now: InstalledCrds,
-    target: Iterable[Crd],
-    migrated: Collection[str] = (),
-    current: Version = NO_VERSION,
+def stored_after(
+    past: Past, now: InstalledCrds, target: Target, migrated: Collection[str] = (), current: Version = NO_VERSION
 ) -> Stored:
     """Return what the API server would refuse of the CRDs of a ``target``.
 
-    ``states``: earlier ones, oldest first; read only if a version goes. ``missing``: why there may be older ones;
-    None: there are none. ``migrated``: tags of the releases at which `flux migrate` ran, as confirmed; at each,
-    before it was left. ``current``: the release that ``now`` was proved to be of; empty: what its labels say.
+    ``migrated``: tags of the releases at which `flux migrate` ran, as confirmed; at each, before it was left.
+    ``current``: the release that ``now`` was proved to be of; empty: what its labels say.
     """
-    wanted = {crd.name: crd for crd in target}
     # Of CRDs that are there before and after: versions that only the present one has.
-    dropped = {
-        name: now.crds[name].versions - {each.name for each in wanted[name].versions}
-        for name in now.crds.keys() & wanted.keys()
-    }
+    both = now.crds.keys() & target.versions.keys()
+    dropped = {name: now.crds[name].versions - target.versions[name] for name in both}
     if not any(dropped.values()):
         return Stored()  # the cluster took the present CRDs, and so holds nothing that they lack
     current = current or now.tag
-    held = _held(states, _ran(current, "", now), migrated, current)
+    held = _held(past.states, _ran(current, "", now), migrated, current)
     every = tuple(
-        Refused(name, wanted[name].kind, version, ran)
+        Refused(name, target.kind(name), version, ran)
         for (name, version), ran in held.items()
         if version in dropped.get(name, ())
     )
     after = tuple(each for each in every if each.version == now.crds[each.crd].storage)
     is_known = len(every) == sum(map(len, dropped.values())) or current in migrated
-    return refusals(every, after, migrated, current)._replace(unknown=None if is_known else missing)
+    return refusals(every, after, migrated, current)._replace(unknown=None if is_known else past.missing)
 
 
 def refusals(
