@@ -129,7 +129,7 @@ class Target(NamedTuple):
     """The CRDs afterwards."""
 
     versions: Mapping[str, frozenset[str]]  # Name of a CRD → the names in its `spec.versions`
-    kind: Callable[[str], str]  # Of a CRD, by its name; asked about few of them
+    kind: Callable[[str], str]  # Name of a CRD → its kind; few are asked for
 
 
 def target_of(crds: Iterable[Crd]) -> Target:
