@@ -34,49 +34,49 @@ def assess(transition: Transition, evidence: Evidence, *, in_steps: bool = False
     """
     reference = _reference(transition, evidence)
     transition = transition._replace(by_operator=isinstance(reference, Pinned) and reference.is_migrated)
-    found = Assessment(
+    result = Assessment(
         by_operator=transition.by_operator,
         migrated=transition.feedback.migrated,
         kubernetes=fit(transition.governance.kubernetes_version, transition.target),
     )
     manifests = manifests_of(transition, evidence)
     if transition.crosses_minor:
-        found = _in_repository(transition, found, manifests, evidence)
-        if found.upgrade_path and in_steps:
-            return found
-    found = _compared(transition, found, manifests, evidence)
-    if not transition.crosses_minor and _may_break(transition, found.changes):
-        found = _in_repository(transition, found, manifests, evidence)
-    patched, removed = known_or(found.overlay, None), known_or(found.changes, NO_CHANGES).crds_removed
+        result = _in_repository(transition, result, manifests, evidence)
+        if result.upgrade_path and in_steps:
+            return result
+    result = _compared(transition, result, manifests, evidence)
+    if not transition.crosses_minor and _may_break(transition, result.changes):
+        result = _in_repository(transition, result, manifests, evidence)
+    patched, removed = known_or(result.overlay, None), known_or(result.changes, NO_CHANGES).crds_removed
     turned_off = patched.turned_off if patched is not None else ()
     if not (turned_off or removed):
-        return found
+        return result
     files = files_of(_with_lacking(transition, manifests, evidence), evidence)
     gone = orphaned(transition, removed, files, evidence)
-    return found._replace(orphaned=tuple(gone), turned_off=tuple(turned_off_uses(turned_off, files, found.moves)))
+    return result._replace(orphaned=tuple(gone), turned_off=tuple(turned_off_uses(turned_off, files, result.moves)))
 
 
 def _in_repository(
-    transition: Transition, found: Assessment, manifests: tuple[bytes, bytes] | Unknown, evidence: Evidence
+    transition: Transition, result: Assessment, manifests: tuple[bytes, bytes] | Unknown, evidence: Evidence
 ) -> Assessment:
     """Return an assessment with files to migrate, stored objects, and the path to the target."""
     transition = _with_lacking(transition, manifests, evidence)
     files = files_of(transition, evidence)
     if files:
-        found = in_files(transition, found, files, evidence)
+        result = in_files(transition, result, files, evidence)
     ends = installed_ends(transition, manifests, evidence)
-    found = found._replace(unread=unread(transition, evidence), stored=stored_today(transition, ends))
+    result = result._replace(unread=unread(transition, evidence), stored=stored_today(transition, ends))
     if isinstance(manifests, Unknown):
-        found = found._replace(released_crds=crd_changes(ends, transition, evidence))
+        result = result._replace(released_crds=crd_changes(ends, transition, evidence))
     if isinstance(ends, Unknown) or ends.drops_versions:
-        found = found._replace(forced=forced(transition, _reference(transition, evidence), evidence))
+        result = result._replace(forced=forced(transition, _reference(transition, evidence), evidence))
     installed = frozenset(() if isinstance(ends, Unknown) else ends.now.crds)
-    path = _upgrade_path(transition, found, installed, evidence)
+    path = _upgrade_path(transition, result, installed, evidence)
     if not path:
-        return found
-    stored_in = sorted({(each.kind, each.version) for each in found.stored.after_migrate})
-    detour = Detour(transition.target, tuple(stored_in), sum(map(_is_unbridged, found.lefts)))
-    return found._replace(upgrade_path=path, detour=detour)
+        return result
+    stored_in = sorted({(each.kind, each.version) for each in result.stored.after_migrate})
+    detour = Detour(transition.target, tuple(stored_in), sum(map(_is_unbridged, result.lefts)))
+    return result._replace(upgrade_path=path, detour=detour)
 
 
 def _with_lacking(transition: Transition, manifests: tuple[bytes, bytes] | Unknown, evidence: Evidence) -> Transition:
@@ -88,41 +88,41 @@ def _with_lacking(transition: Transition, manifests: tuple[bytes, bytes] | Unkno
 
 
 def _compared(
-    transition: Transition, found: Assessment, manifests: tuple[bytes, bytes] | Unknown, evidence: Evidence
+    transition: Transition, result: Assessment, manifests: tuple[bytes, bytes] | Unknown, evidence: Evidence
 ) -> Assessment:
     """Return an assessment with the changes in the cluster, and the patches that break."""
     if isinstance(manifests, Unknown):
-        return found._replace(changes=manifests, overlay=manifests)
+        return result._replace(changes=manifests, overlay=manifests)
     old, new = manifests
     question = "changes", old, new
-    return found._replace(
+    return result._replace(
         changes=evidence.once(question, lambda: manifest_changes(parse(old).documents, parse(new).documents)),
         overlay=_overlay_of(transition, manifests, evidence),
         identical_to=_identical(transition, evidence),
     )
 
 
-def look_back(transition: Transition, found: Assessment, evidence: Evidence) -> Assessment:
+def look_back(transition: Transition, result: Assessment, evidence: Evidence) -> Assessment:
     """Return an assessment with what the histories of the installation and of API uses show.
 
     The first is not read if an earlier run has written it down.
     """
-    if not _may_break(transition, found.changes):
-        return found
-    transition = transition._replace(by_operator=found.by_operator)
-    if found.may_lose_versions:
+    if not _may_break(transition, result.changes):
+        return result
+    transition = transition._replace(by_operator=result.by_operator)
+    if result.may_lose_versions:
         ends = installed_ends(transition, manifests_of(transition, evidence), evidence)
-        found = found._replace(stored=stored_before(transition, ends, evidence))
+        result = result._replace(stored=stored_before(transition, ends, evidence))
     # The flux-operator rewrites managed fields after each minor, from 0.31.0 on.
-    return found if found.by_operator else found._replace(managed=_managed(transition, found, evidence))
+    return result if result.by_operator else result._replace(managed=_managed(transition, result, evidence))
 
 
-def with_earlier_tries(transition: Transition, found: Assessment, evidence: Evidence) -> Assessment:
+def with_earlier_tries(transition: Transition, result: Assessment, evidence: Evidence) -> Assessment:
     """Return an assessment with what a manifest's history says of earlier upgrades, if that costs no requests."""
     past = evidence.history
     if not transition.pin.is_manifest or isinstance(past, Unknown) or not past.is_local:
-        return found
-    return found._replace(earlier=history.earlier_tries(evidence.past(transition.path), transition.target))
+        return result
+    return result._replace(earlier=history.earlier_tries(evidence.past(transition.path), transition.target))
 
 
 def manifests_of(transition: Transition, evidence: Evidence) -> tuple[bytes, bytes] | Unknown:
@@ -177,15 +177,15 @@ def _identical(transition: Transition, evidence: Evidence) -> Version:
     return next(same, NO_VERSION)
 
 
-def _managed(transition: Transition, found: Assessment, evidence: Evidence) -> Managed | None:
+def _managed(transition: Transition, result: Assessment, evidence: Evidence) -> Managed | None:
     """Return why `flux migrate` has to run because of managed fields, as far as nothing else says so."""
     current, target, feedback = transition.pin.version, transition.target, transition.feedback
-    changed = None if isinstance(found.crds, Unknown) else {each.name for each in found.crds}
+    changed = None if isinstance(result.crds, Unknown) else {each.name for each in result.crds}
     served, now = evidence.apis.at(target), known_or(evidence.served(current), None)
     dropped = history.versions_dropped(now, served, changed) if now is not None else frozenset()
     asked = history.DroppedVersions(
         dropped,
-        dropped & {f"{use.group}/{use.version}" for use in found.in_use},
+        dropped & {f"{use.group}/{use.version}" for use in result.in_use},
         any(tag > current for tag in feedback.moved_for if is_tag(tag)),
         transition.governance.migrate is Migrate.WITH_UPGRADE,
         current,
@@ -202,19 +202,19 @@ def _managed(transition: Transition, found: Assessment, evidence: Evidence) -> M
     why = history.managed(asked, feedback.migrated_since, mentions)
     if why is None or why.is_after or why.evidence is not Indication.UNKNOWN:
         return why
-    return None if found.stored.unknown else why
+    return None if result.stored.unknown else why
 
 
 def _upgrade_path(
-    transition: Transition, found: Assessment, installed: frozenset[str], evidence: Evidence
+    transition: Transition, result: Assessment, installed: frozenset[str], evidence: Evidence
 ) -> tuple[Version, ...]:
     """Return the steps to take where one is not enough; none if one is enough, or if there is no such path.
 
     ``installed``: names of the CRDs that the cluster has.
     """
-    if not found.stored.after_migrate and not any(map(_is_unbridged, found.lefts)):
+    if not result.stored.after_migrate and not any(map(_is_unbridged, result.lefts)):
         return ()
-    uses = [*(left.use for left in found.lefts), *(move.use for move in found.moves)]
+    uses = [*(left.use for left in result.lefts), *(move.use for move in result.moves)]
     tags, at = evidence.pin_context.regenerator.stable_tags(), evidence.apis.at
     return upgrade_path(transition.pin.version, transition.target, tags, at, installed, uses) or ()
 
