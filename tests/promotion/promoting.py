@@ -7,17 +7,21 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from flows import KUSTOMIZATION, listed, manifest
+from flux_upgrade.artifacts.impact import PromotionImpact
 from flux_upgrade.artifacts.promote import ArtifactOutcome, carry_out
 from flux_upgrade.artifacts.promotion_plan import ConsumingClusters, plan_artifact
 from flux_upgrade.artifacts.pull import ArtifactPorts, pull
-from flux_upgrade.config.config import Governance
+from flux_upgrade.assessment.evidence import Evidence
+from flux_upgrade.config.config import Config, Governance
 from flux_upgrade.model.oci.reference import Address, parse_address
 from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.context import PinContext
+from flux_upgrade.planning.approvals import for_tag
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
+from flux_upgrade.planning.pin_planner import PinPlanner
 from flux_upgrade.planning.plan import Terms
-from flux_upgrade.policy.decision import Feedback
 from flux_upgrade.policy.policy import MaxBump, Policy
-from memory import MemoryArtifacts, WrittenReleases, regenerator
+from memory import MemoryArtifacts, MemoryCharts, MemoryTree, WrittenReleases, regenerator
 from memory_registry import FILE, MemoryRegistry
 
 NOW = datetime(2026, 9, 1, 12, 30, tzinfo=UTC)
@@ -63,11 +67,17 @@ def run(  # noqa: PLR0913 a run has that many inputs
     now: datetime = NOW,
     flags: Mapping[str, str] | None = None,
     releases: WrittenReleases | None = None,
+    looks: bool = False,
 ) -> ArtifactOutcome:
-    """One run."""
+    """One run. ``looks``: for what a promotion breaks in the artifact; no cluster is known."""
     using.calls.clear()
     given = ports(using, releases)._replace(now=now)
     planner = ManifestPlanner(given.regenerator, MemoryArtifacts(), listed(*tags), NOW)
-    terms = Terms(Governance(Policy(policy), flags or {}), Feedback(approved=tuple(approve)), Version(to))
+    feedback = for_tag(approve, address.repository, address.tag)
+    terms = Terms(Governance(Policy(policy), flags or {}), feedback, Version(to))
+    if looks:
+        context = PinContext(MemoryTree({}), given.regenerator, MemoryArtifacts(), MemoryCharts())
+        pins = PinPlanner(context, planner.releases, NOW)
+        clusters = clusters._replace(impact=PromotionImpact(planner, pins, Evidence(context, Config())))
     planned = plan_artifact(pull(address, given), planner, terms, given, clusters)
     return carry_out(planned, given)

@@ -121,12 +121,12 @@ def test_the_summary_names_what_waits_and_how_to_approve_it(site: Site) -> None:
 
     assert "`production` moved" in done.summary
     assert re.search(r"v2\.9\.4: `v2\.9\.4-[0-9a-f]{12}` pushed, `sha256:", done.summary)
-    assert "gh workflow run flux.yaml -f approve=2.9" in done.summary
+    assert "gh workflow run flux.yaml -f approve=production=2.9+migrated" in done.summary
 
 
 def test_an_approval_an_idle_run_and_a_rollback(site: Site) -> None:
     first = step(site)
-    approved = step(site, approve="2.9")
+    approved = step(site, approve="2.9+migrated")
     idle = step(site)
     back = step(site, command="rollback")
     again = step(site)
@@ -153,7 +153,7 @@ def test_a_plan_and_a_dry_run_move_nothing(site: Site) -> None:
 
 
 def test_the_password_and_the_token_are_shown_nowhere_but_to_the_mask(site: Site) -> None:
-    done = step(site, approve="2.9")
+    done = step(site, approve="2.9+migrated")
     wrong = step(site, registry_password="wrong-horse")
 
     assert wrong.exit_code

@@ -63,7 +63,7 @@ spec:
     kind: OCIRepository
     name: flux
 """
-APPROVED = ("--policy=minor", "--approve=2.9")
+APPROVED = ("--policy=minor", "--approve=2.9+migrated")
 
 
 @pytest.fixture

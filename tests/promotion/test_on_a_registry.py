@@ -113,13 +113,34 @@ def test_a_second_run_pushes_nothing_and_says_so(site: Site, seen: Seen) -> None
     assert "promoted" not in ran.out
 
 
+def test_a_minor_that_loses_stored_versions_needs_an_approval_that_says_that_flux_migrate_ran(
+    site: Site, seen: Seen
+) -> None:
+    site.run("upgrade")
+    patched = seen.digest()
+
+    held = site.run("upgrade", "--policy=minor")
+
+    assert held.exit_code == 0, held.err
+    assert "minor  held: migration-pending, see step 1\n" in held.out
+    assert "Run `flux migrate` with the Flux CLI 2.8 in every cluster that follows the tag\n" in held.out
+    command = re.search(r"\$ flux-upgrade upgrade \S+ .*--approve=(production=2\.9\+migrated)\n", held.out)
+    assert command is not None
+    assert seen.digest() == patched
+
+    promoted = site.run("upgrade", "--policy=minor", f"--approve={command[1]}")
+    assert promoted.exit_code == 0, promoted.err
+    assert seen.version() == "v2.9.4"
+    assert [tag for tag, digest in seen.tags().items() if tag.startswith("production.migrated-") and digest == patched]
+
+
 def test_a_minor_waits_an_approval_promotes_it_and_a_rollback_returns(site: Site, seen: Seen) -> None:
     site.run("upgrade")
     waiting = next(tag for tag in seen.tags() if tag.startswith("v2.9.4-"))
     assert seen.version() == "v2.8.8"
     patched = seen.digest()
 
-    approved = site.run("upgrade", "--approve=2.9")
+    approved = site.run("upgrade", "--approve=2.9+migrated")
     assert approved.exit_code == 0, approved.err
     assert seen.tags()["production"] == seen.tags()[waiting]
 
@@ -133,7 +154,7 @@ def test_a_minor_waits_an_approval_promotes_it_and_a_rollback_returns(site: Site
     assert ": v2.9.4 was rolled back" in held.out
     assert seen.digest() == patched
 
-    again = site.run("upgrade", "--approve=v2.9.4")
+    again = site.run("upgrade", "--approve=production=v2.9.4+migrated")
     assert again.exit_code == 0
     assert seen.version() == "v2.9.4"
 

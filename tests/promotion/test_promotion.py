@@ -211,7 +211,9 @@ def test_it_is_found_again_by_the_next_run_while_it_waits_for_its_signature() ->
     assert signed.promoted == pushed.stored.digest
 
 
-@pytest.mark.parametrize("tag", ["v2.8.7-0123456789ab", "a.before-0123456789ab", "a.rejected-v2.9.4"])
+@pytest.mark.parametrize(
+    "tag", ["v2.8.7-0123456789ab", "a.before-0123456789ab", "a.migrated-0123456789ab", "a.rejected-v2.9.4"]
+)
 def test_tags_that_no_cluster_follows_are_distinguished_from_others(tag: str) -> None:
     assert names.is_ours(tag)
     assert not any(names.is_ours(each) for each in ("production", "v2.8.7", "2026.before", "v2.8.7-rc.1"))

@@ -606,7 +606,9 @@ def _drafts(forge: MemoryForge) -> dict[str, bool]:
     return {branch: pull.is_draft for branch, pull in forge.pulls.values() if pull.state is PullState.OPEN}
 
 
-@pytest.mark.parametrize("approve", ["staging=2.9", "clusters/staging=2.9", "clusters/staging=v2.9.4"])
+@pytest.mark.parametrize(
+    "approve", ["staging=2.9", "clusters/staging=2.9", "clusters/staging=v2.9.4", "staging=2.9+migrated"]
+)
 def test_an_approval_can_name_a_cluster(approve: str) -> None:
     world, forge = _two_clusters()
     world.run(forge)

@@ -168,7 +168,7 @@ ASKED = {
 REQUESTED = {
     "--base=release": ("base", "release"),
     "--flux-migrate-done": ("migrated", True),
-    "--approve=2.9": ("approve", ("2.9",)),
+    "--approve=2.9,production=v2.9.4+migrated": ("approve", ("2.9", "production=v2.9.4+migrated")),
 }
 
 

@@ -45,7 +45,8 @@ INPUTS = (
     Input(
         "approve",
         "A minor (`2.9`, with its later patches) or an exact version (`v2.9.4`) to approve in every cluster. With the "
-        "name of a group or cluster, only there: `staging=2.9`. Several are separated by commas. Default: none.",
+        "name of a group or cluster, only there: `staging=2.9`. With an artifact's tag, `+migrated` says that `flux "
+        "migrate` ran: `production=2.9+migrated`. Several are separated by commas. Default: none.",
     ),
     Input("config", "The config file, relative to the workspace. Default: `.github/flux-upgrade.yaml` if it exists."),
     Input(

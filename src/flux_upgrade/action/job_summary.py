@@ -177,10 +177,12 @@ def approvals(
 
     ``of_several``: there are several groups or clusters, and each may be approved for itself.
     """
-    waiting = {(each.bump_kind, each.target) for each in decisions if _waits(each)}
+    waiting = {
+        (each.target, each.approve_with or each.bump_kind.approval(each.target)) for each in decisions if _waits(each)
+    }
     if not waiting:
         return
-    versions = dict.fromkeys(kind.approval(target) for kind, target in sorted(waiting, key=lambda each: each[1]))
+    versions = dict.fromkeys(approval for _, approval in sorted(waiting))
     others = [f"[run the workflow]({workflow_url}) with `approve`"] if workflow_url else []
     if command:
         others.append("run (all clusters; put `NAME=` before the version for one):" if of_several else "run:")
@@ -194,4 +196,4 @@ def approvals(
 def _waits(decision: Upgrade | Hold) -> bool:
     if isinstance(decision, Upgrade):
         return not decision.approved
-    return decision.reason is HoldReason.NEEDS_APPROVAL and bool(decision.target)
+    return bool(decision.approve_with) or (decision.reason is HoldReason.NEEDS_APPROVAL and bool(decision.target))

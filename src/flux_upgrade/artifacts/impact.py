@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from flux_upgrade.artifacts.pull import Pulled
+from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled
 from flux_upgrade.assessment.evidence import Evidence
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.config.config import Config, Migrate
@@ -19,7 +19,7 @@ from flux_upgrade.planning.impact_gate import GateResult, ImpactGate, only_patch
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.pin_planner import PinPlanner
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Upgrade
-from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.snapshot.snapshot import Snapshot
 
@@ -53,16 +53,20 @@ class PromotionImpact(NamedTuple):
     Its registries and releases are those of the artifact's assessment, too.
     """
 
-    def checked(self, plan: Plan, target: PlannedTarget, pulled: Pulled) -> Plan:
+    def checked(self, plan: Plan, target: PlannedTarget, pulled: Pulled, ports: ArtifactPorts) -> Plan:
         """``plan`` with holds for what would break anywhere. Raises as ``in_artifact``."""
-        found = self._gated(self.in_artifact(plan, target, pulled), target, self.evidence)
-        of_patches = patches_alone(found, target)
+        checked = self._gated(self.in_artifact(plan, target, pulled), target, self.evidence)
+        if any(upgrade.bump_kind is not BumpKind.PATCH for upgrade in checked.upgrades):
+            from flux_upgrade.artifacts.lost_versions import held_until_migrated  # late, as all of impact/
+
+            checked = held_until_migrated(checked, target, pulled, ports)
+        of_patches = patches_alone(checked, target)
         if of_patches is not None:
             patches = only_patches(self.manifests.plan(of_patches))
             patches = self._gated(self.in_artifact(patches, target, pulled), target, self.evidence)
-            found = GateResult(found).with_patches(GateResult(patches)).plan
-        decisions = found.decisions if target.terms.to else map(_waiting_if_identical, found.decisions)
-        return found._replace(decisions=tuple(decisions))
+            checked = GateResult(checked).with_patches(GateResult(patches)).plan
+        decisions = checked.decisions if target.terms.to else map(_waiting_if_identical, checked.decisions)
+        return checked._replace(decisions=tuple(decisions))
 
     def in_artifact(self, plan: Plan, target: PlannedTarget, pulled: Pulled) -> Plan:
         """``plan`` with holds for what would break in the artifact. Raises what ``ImpactGate.check`` raises."""

@@ -135,6 +135,9 @@ def carry_out(planned: ArtifactPlan, ports: ArtifactPorts) -> ArtifactOutcome:
 
 def _promote(pulled: Pulled, pushed: Pushed, wanted: StoredManifest, registry: ArtifactRegistry) -> None:
     note(pulled, wanted, registry)
+    migrated = names.migrated(pulled.address.tag, pulled.stored.digest)
+    if pushed.successor.upgrade.approve_with and migrated not in pulled.tags:
+        registry.put_manifest(pulled.stored, migrated)
     try:
         move(pulled.address, pulled.stored.digest, wanted, registry)
     except Overtaken:

@@ -29,7 +29,7 @@ from flux_upgrade.model.ports import ArtifactRegistry
 from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, Upgrade
-from flux_upgrade.policy.decision import BumpKind, Feedback, Hold, Rejection
+from flux_upgrade.policy.decision import BumpKind, Hold, Rejection
 from flux_upgrade.policy.hold_reasons import HoldReason
 
 
@@ -160,12 +160,12 @@ def plan_artifact(
     Raises what ``ManifestPlanner.plan`` raises, UntrustedArchive, and what ``ArtifactRegistry`` raises.
     """
     # With what the registry remembers: the versions that the tag was rolled back from.
-    feedback = Feedback(tuple(_rejections(pulled, ports)), terms.feedback.approved)
+    feedback = terms.feedback._replace(rejections=tuple(_rejections(pulled, ports)))
     terms = terms._replace(feedback=feedback)
     target = PlannedTarget(pulled.pin, pulled.pin.path, terms)
     plan = planner.plan(target)
     if clusters.impact is not None:
-        plan = clusters.impact.checked(plan, target, pulled)
+        plan = clusters.impact.checked(plan, target, pulled, ports)
     successors, holds = [], []
     for upgrade in plan.upgrades:
         if clusters.takes_what_waits and not upgrade.approved:

@@ -19,6 +19,13 @@ from flux_upgrade.pins.regenerate import Regenerator
 _MAX_FILE = 16 * 1024 * 1024  # Bytes of a YAML file that is looked into. Flux's own manifest has below 1 MB.
 
 
+def yaml_files(layer: Layer) -> Iterator[tuple[TarEntry, bytes]]:
+    """Yield the YAML files of a layer with their contents, but for very large ones."""
+    for entry in layer.files(lambda name: name.endswith((".yaml", ".yml"))):
+        if entry.size <= _MAX_FILE:
+            yield entry, layer.read(entry, _MAX_FILE)
+
+
 class ArtifactPorts(NamedTuple):
     registry: ArtifactRegistry
     regenerator: Regenerator
@@ -71,11 +78,10 @@ def pull(address: Address, ports: ArtifactPorts) -> Pulled:
 
 def _manifests(layer: Layer, regenerator: Regenerator) -> Iterator[tuple[TarEntry, Pin]]:
     manifests = InstallationFinder(regenerator)
-    for entry in layer.files(lambda name: name.endswith((".yaml", ".yml"))):
-        if entry.size <= _MAX_FILE:
-            found = manifests.at(entry.name, layer.read(entry, _MAX_FILE))
-            if found is not None:
-                yield entry, found
+    for entry, content in yaml_files(layer):
+        found = manifests.at(entry.name, content)
+        if found is not None:
+            yield entry, found
 
 
 def _only(address: Address, found: list[tuple[TarEntry, Pin]]) -> tuple[TarEntry, Pin]:

@@ -57,6 +57,7 @@ class Assessment(NamedTuple):
     migrated: tuple[str, ...] = ()  # The releases at which `flux migrate` ran in the cluster, as confirmed; tags
     forced: tuple[str, ...] = ()  # Places that let Flux delete and recreate CRDs: `path:line`
     by_operator: bool = False  # The flux-operator migrates the stored objects of the cluster
+    by_tag: bool = False  # Whether the tag of an artifact is moved, so that nothing is merged
     identical_to: Version = NO_VERSION  # An older release that has the same files as the target; empty: none is known
 
     @property

@@ -173,7 +173,8 @@ def _policy() -> Arguments:
         "--approve": repeated(
             "[NAME=]VERSION",
             "approve a minor with its patches (2.9) or a single version (v2.9.4) in every cluster, or only in one "
-            "(staging=2.9); repeatable",
+            "(staging=2.9); repeatable. For an artifact's tag, +migrated says that `flux migrate` ran "
+            "(production=2.9+migrated)",
         ),
         **of_keys(),
         "--flux-migrate-done": truth(

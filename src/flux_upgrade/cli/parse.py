@@ -217,14 +217,20 @@ def _governing(args: Namespace) -> Mapping[str, object]:
 
 
 def _approval(text: str) -> str:
-    """``2.9``, or a tag, with the name of a group or cluster before it: ``staging=2.9``. Raises UsageError."""
+    """``2.9``, or a tag, with the name of a group or cluster before it: ``staging=2.9``. Raises UsageError.
+
+    Either may end in ``+migrated``.
+    """
+    from flux_upgrade.planning.approvals import MIGRATED
+
     name, separator, version = text.strip().rpartition("=")
-    plain = version.strip().removeprefix("v")
+    suffix = MIGRATED if version.strip().endswith(MIGRATED) else ""
+    plain = version.strip().removeprefix("v").removesuffix(MIGRATED)
     place = f"{name.strip()}=" if name.strip() else ""
     if is_tag(f"v{plain}") and bool(place) is bool(separator):
-        return f"{place}v{plain}"
+        return f"{place}v{plain}{suffix}"
     if is_tag(f"v{plain}.0") and bool(place) is bool(separator):
-        return f"{place}{plain}"
+        return f"{place}{plain}{suffix}"
     raise UsageError(
         f"--approve '{text}' is neither a minor nor a version",
         hint="approve a minor with its later patches (2.9) or one version (v2.9.4), or name a cluster (staging=2.9)",

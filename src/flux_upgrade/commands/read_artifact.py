@@ -47,12 +47,11 @@ from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.ports import Releases
 from flux_upgrade.pins.own_artifact import pin
 from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
-from flux_upgrade.planning.approvals import resolved
+from flux_upgrade.planning.approvals import for_tag, resolved
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.pin_planner import PinPlanner
 from flux_upgrade.planning.plan import OnBreak, Terms, UpgradeRequest
 from flux_upgrade.planning.planner import Inventory
-from flux_upgrade.policy.decision import Feedback
 from flux_upgrade.policy.policy import Pending
 
 
@@ -89,7 +88,7 @@ def read_artifact(
     hosts = partial(build_egress, environment, options, lambda: config)
     planner = ManifestPlanner(means.regenerator, build_artifacts(environment, hosts), releases, means.now)
     # A tag is one for all clusters that follow it.
-    feedback = Feedback(approved=resolved(options.request.approve, ()))
+    feedback = for_tag(options.request.approve, address.repository, address.tag)
     on_break = _on_break(options.request)
     pulled = pull(address, means)
     terms = Terms(config.default.governance, feedback, options.request.to, on_break)

@@ -1,4 +1,7 @@
-"""What a run approves: a version in every cluster (``2.9``), or in a group or cluster (``staging=2.9``)."""
+"""Read what a run approves: a version in every cluster (``2.9``), or in a group or cluster (``staging=2.9``).
+
+An approval for the tag of an artifact may also say that `flux migrate` ran: ``production=2.9+migrated``.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,34 @@ from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.clusters.groups import UpdateGroup
 from flux_upgrade.manifests.options import nearest
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.text import enumeration, first_few
+from flux_upgrade.policy.decision import Feedback
 
+MIGRATED = "+migrated"
 _FEW = 5
 
 
 def split(approval: str) -> tuple[str, str]:
-    """Name and version; the name is empty where none is given."""
+    """Return name and version; the name is empty where none is given."""
     name, _, version = approval.rpartition("=")
-    return name, version
+    return name, version.removesuffix(MIGRATED)
+
+
+def for_tag(approve: Sequence[str], repository: str, tag: str) -> Feedback:
+    """Return what a run approves that moves ``tag``. Raises UsageError for the name of another one."""
+    full = f"/{repository}:{tag}"
+    for name, version in map(split, approve):
+        if name not in ("", tag) and not full.endswith(f"/{name.removeprefix(SCHEME)}"):
+            raise UsageError(
+                f"--approve: this run moves the tag '{tag}', not '{name}'",
+                hint=f"write {tag}={version}, or leave the name out",
+            )
+    migrated = (each for each in approve if each.endswith(MIGRATED))
+    return Feedback(
+        approved=tuple(version for _, version in map(split, approve)),
+        approved_migrated=tuple(version for _, version in map(split, migrated)),
+    )
 
 
 def versions_in(

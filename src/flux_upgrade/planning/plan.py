@@ -26,7 +26,7 @@ class UpgradeRequest(NamedTuple):
     """What the user asked of this run, beyond the config."""
 
     to: Version = NO_VERSION  # A tag, whatever the policy says
-    approve: tuple[str, ...] = ()  # `2.9` or `v2.9.4`, or in one group or cluster: `clusters/staging=2.9`
+    approve: tuple[str, ...] = ()  # `2.9` or `v2.9.4`, or in one group or cluster: `clusters/staging=2.9+migrated`
     base: str = ""  # Branch that pull requests go into; empty: the default branch
     writes: bool = True  # False: what would be done is shown, from any checkout
     migrated: bool = False  # Whether `flux migrate` ran in the clusters, at the releases that they are at
@@ -85,6 +85,7 @@ class Upgrade(NamedTuple):
     """Paths of the pins that wait until it is merged, if it migrates resources and no more."""
     is_accepted: bool = True  # False: patches over the manifest would break something, and nobody has accepted that
     wait: GroupWait | None = None  # For the groups before: it stays a draft until then
+    approve_with: str = ""  # For `--approve`, as in a Hold; empty: the version
 
     @property
     def bump_kind(self) -> BumpKind:

@@ -63,6 +63,7 @@ class Hold(NamedTuple):
     since: str = ""  # RFC 3339, UTC: when the reason began; empty where nobody knows
     until: str = ""  # RFC 3339, UTC: when it ends by itself; empty where it does not
     needs_approval: bool = False  # Once nothing is in its way any more, a person has to approve it
+    approve_with: str = ""  # Ends the hold as an argument of `--approve`, ``production=2.9+migrated``; empty: none
 
     def of(self, bump: Bump) -> Hold:
         """Return the hold of a bump that the policy lets an installation make."""
@@ -131,3 +132,4 @@ class Feedback(NamedTuple):
     """What merged pull requests moved, ``markers.content_entry``: if it is there again, it was reverted."""
     accepted: tuple[str, ...] = ()  # What breaks and was accepted in open pull requests, ``markers.break_entry``
     moved_for: tuple[str, ...] = ()  # The releases that merged pull requests moved manifests for, tags
+    approved_migrated: tuple[str, ...] = ()  # Approved versions before which `flux migrate` ran, as the approval says

@@ -142,8 +142,8 @@ class HoldReason(StrEnum):
     )
     MIGRATION_PENDING = (
         "migration-pending",
-        "Manifests must first be migrated to other API versions in a separate pull request. Or the `flux migrate` checkbox of the previous step is not ticked.",
-        "Merge the migration pull request, or run `flux migrate` and tick the checkbox.",
+        "Manifests must first be migrated to other API versions in a separate pull request. Or the `flux migrate` checkbox of the previous step is not ticked. Or the clusters of an artifact's tag may have stored API versions that the target does not have.",
+        "Merge the migration pull request, or run `flux migrate` and tick the checkbox. For a tag, [approve](../how-to/promote-artifacts.md#stored-api-versions) with `+migrated`.",
         Effect(is_moved_first=True, holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
     )
     COMPONENT_IN_USE = (

@@ -39,14 +39,15 @@ def _flux_migrate(impact: Assessment, target: Version, style: Style) -> Iterator
     stored, managed = impact.stored, impact.managed
     why = [managed_line(managed, target, style)] if managed is not None and not managed.is_done else []
     run = "run `flux migrate` with the Flux CLI"
+    before = "before the tag moves" if impact.by_tag else "before merging"
     if managed is not None and managed.is_after:
         yield from _in_cluster(f"right after merging: {run} {managed.cli} in the cluster", why)
         why = []
     if stored.refused or why:
         lines = [*stored_lines(stored.refused, target, style), *why]
-        yield from _in_cluster(f"before merging: {run} {impact.cli} in the cluster", lines)
+        yield from _in_cluster(f"{before}: {run} {impact.cli} in the cluster", lines)
     if stored.after_migrate and not impact.upgrade_path:
-        heading = "before merging: upgrade to an intermediate release first, and run `flux migrate` there too"
+        heading = f"{before}: upgrade to an intermediate release first, and run `flux migrate` there too"
         yield from _in_cluster(heading, stored_lines(stored.after_migrate, target, style))
     if impact.waits_for_operator:
         yield from _in_cluster("before merging: check that the FluxInstance is ready", [OPERATOR_MIGRATES])
@@ -54,7 +55,7 @@ def _flux_migrate(impact: Assessment, target: Version, style: Style) -> Iterator
         yield from _in_cluster("", ["`flux migrate` ran in the cluster: you confirmed it"], Severity.NOTE)
     elif stored.unknown and not why and impact.drops_versions and not impact.by_operator:
         lacking = f"{target} drops API versions that older releases stored, and the earlier releases are unknown"
-        heading = "before merging: check that `flux migrate` has run in the cluster"
+        heading = f"{before}: check that `flux migrate` has run in the cluster"
         yield from _in_cluster(heading, [f"{lacking}: {stored.unknown}"])
 
 

@@ -17,7 +17,15 @@ from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.finding_kinds import FINDING_KINDS
 from flux_upgrade.report.findings import Finding, Severity, by_change, change_task
-from flux_upgrade.report.impact_phrases import OPERATOR_MIGRATES, TEXT, detour_sentence, move_line, sentences, uses_of
+from flux_upgrade.report.impact_phrases import (
+    OPERATOR_MIGRATES,
+    TEXT,
+    detour_sentence,
+    move_line,
+    sentences,
+    stored_lines,
+    uses_of,
+)
 from flux_upgrade.report.overview_rows import Command, Remark, Row, Stage, State, Step
 from flux_upgrade.report.wording import edit_phrase, short
 
@@ -89,7 +97,7 @@ def _of_row(row: Row) -> Iterator[Step]:
         yield Step(Stage.READY, "Review the changed files, then commit and push them", clusters=clusters)
     elif row.state is State.READY:
         yield Step(Stage.READY, f"Upgrade to {row.target}", Command.UPGRADE, clusters=clusters)
-    elif hold is None or row.state is State.NEEDS_APPROVAL:
+    elif hold is None or hold.approve_with or row.state is State.NEEDS_APPROVAL:
         yield _approval(row)
     elif _ends(hold, impact) or any(hold.reason in each.holds for each in _breaking(row)):
         upgrade = Step(Stage.APPROVE, f"Upgrade to {row.target}", Command.UPGRADE, clusters=clusters)
@@ -135,7 +143,8 @@ def _of_change(row: Row) -> Iterator[tuple[str, Sequence[str]]]:
 
 def _approval(row: Row) -> Step:
     approval = BumpKind(row.bump_kind).approval(row.decision.target)
-    return Step(Stage.APPROVE, f"Approve Flux {approval}", Command.APPROVE, approval, clusters=(row.name,))
+    argument = row.decision.approve_with or approval
+    return Step(Stage.APPROVE, f"Approve Flux {approval}", Command.APPROVE, argument, clusters=(row.name,))
 
 
 def _is_ready(row: Row) -> bool:
@@ -144,7 +153,7 @@ def _is_ready(row: Row) -> bool:
 
 def _of_impact(impact: Assessment, row: Row) -> Iterator[Step]:
     stage = Stage.BEFORE_READY if _is_ready(row) else Stage.PREPARE
-    yield from _flux_migrate(impact, is_ready=_is_ready(row))
+    yield from _flux_migrate(impact, row, is_ready=_is_ready(row))
     for found in _breaking(row):
         task = found.task.replace("{target}", row.target)
         if found.wording or not found.path:
@@ -163,9 +172,15 @@ def _breaking(row: Row) -> Iterator[Finding]:
             yield found
 
 
-def _flux_migrate(impact: Assessment, *, is_ready: bool) -> Iterator[Step]:
+def _flux_migrate(impact: Assessment, row: Row, *, is_ready: bool) -> Iterator[Step]:
     stage = Stage.BEFORE_READY if is_ready else Stage.FLUX_MIGRATE
-    if impact.stored.refused or impact.has_to_migrate:
+    if row.decision.approve_with and not is_ready:
+        task = f"Run `flux migrate` with the Flux CLI {impact.cli} in every cluster that follows the tag"
+        lines = stored_lines(impact.stored.refused, row.decision.target, TEXT)
+        if impact.stored.unknown is not None:
+            lines.append(f"{row.target} drops API versions that may be stored: {impact.stored.unknown}")
+        yield Step(stage, task, Command.FLUX_MIGRATE, places=tuple(lines))
+    elif impact.stored.refused or impact.has_to_migrate:
         what = f"Run `flux migrate` with the Flux CLI {impact.cli} in the cluster, before the upgrade is merged"
         yield Step(stage, what, Command.FLUX_MIGRATE)
     elif impact.stored.unknown and not impact.is_confirmed and impact.drops_versions and not impact.by_operator:

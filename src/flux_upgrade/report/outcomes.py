@@ -60,7 +60,8 @@ def waiting_lines(plan: Plan) -> Iterator[str]:
         if not each.approved:
             yield f"  needs approval: {each.target}"
             yield f"    {each.bump.why}"
-            yield f"  to unblock: approve it with --approve {each.bump_kind.approval(each.target)}"
+            approval = each.approve_with or each.bump_kind.approval(each.target)
+            yield f"  to unblock: approve it with --approve {approval}"
 
 
 def _overridden(plan: Plan, reported: Sequence[Member]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from flux_upgrade.config.environment import Terminal
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.text import capped, first_few, printable
+from flux_upgrade.planning.approvals import split
 from flux_upgrade.report.overview import Overview
 from flux_upgrade.report.overview_rows import Command, Remark, Row, Stage, State, Step
 from flux_upgrade.report.plans import NOTHING_TO_UPGRADE
@@ -44,7 +45,8 @@ class Commands(NamedTuple):
             case Command.UPGRADE:
                 return self.command("upgrade", *self.flags)
             case Command.APPROVE:
-                return self.command("upgrade", *self.flags, f"--approve={step.argument}")
+                flags = [flag for flag in self.flags if flag != f"--approve={split(step.argument)[1]}"]
+                return self.command("upgrade", *flags, f"--approve={step.argument}")
             case Command.MIGRATE if "--pull-request" not in self.flags:
                 sources = (each for each in self.flags if each.startswith("--release-source="))
                 return self.command("migrate", *sources, f"--to={step.argument}", target=self._tree)

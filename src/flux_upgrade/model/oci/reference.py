@@ -63,7 +63,7 @@ _LONGEST = 128  # Characters of a tag: OCI Distribution Specification 1.1, "Pull
 _LONGEST_VERSION = "v999.999.999"
 _DIGEST = rf"[0-9a-f]{{{_HEX}}}"
 _IMMUTABLE = re.compile(rf"(?P<version>v[0-9].*?)-{_DIGEST}(?:-{_DIGEST})?")
-_NOTE = re.compile(rf".+\.(?:before-{_DIGEST}|rejected-(?:v[0-9].*|{_DIGEST}))")
+_NOTE = re.compile(rf".+\.(?:(?:before|migrated)-{_DIGEST}|rejected-(?:v[0-9].*|{_DIGEST}))")
 
 
 def immutable(version: str, diff_id: str) -> str:
@@ -107,10 +107,20 @@ def rejected(tag: str, version: str, digest: str = "") -> str:
     return _within(f"{tag}.rejected-{version.replace('+', '_') or _short(digest)}", tag)
 
 
+def migrated(tag: str, digest: str) -> str:
+    """Return the tag of an artifact at which `flux migrate` ran before ``tag`` left it. Raises as ``require_short``."""
+    return _within(f"{tag}.migrated-{_short(digest)}", tag)
+
+
+def rejected_artifacts(tags: Iterable[str], tag: str) -> tuple[str, ...]:
+    """Return those of ``tags`` that ``rejected`` gave."""
+    return tuple(each for each in tags if each.startswith(f"{tag}.rejected-"))
+
+
 def rejected_versions(tags: Iterable[str], tag: str) -> tuple[str, ...]:
     """The releases of Flux that ``tag`` was rolled back from."""
-    prefix = f"{tag}.rejected-"
-    versions = (each.removeprefix(prefix).replace("_", "+") for each in tags if each.startswith(prefix))
+    rejections = rejected_artifacts(tags, tag)
+    versions = (each.removeprefix(f"{tag}.rejected-").replace("_", "+") for each in rejections)
     return tuple(filter(is_tag, versions))
 
 
