@@ -156,7 +156,10 @@ def test_a_predecessor_that_is_gone_or_unreadable_is_said() -> None:
 def test_a_version_that_no_release_stored_since_the_last_migration_is_left_by_policy() -> None:
     channel = Channel("v2.6.4", NEVER_STORED)
     assert holds(channel.run(tags=ALL[:2])) == [(HoldReason.MIGRATION_PENDING, "v2.7.1")]
-    channel.run("2.7+migrated", tags=ALL[:2])
+    first = channel.run("2.7+migrated")
+    assert "needs-approval: 2.7 is approved and must be merged first\n  to unblock: " in artifact_text(
+        first, written=True
+    )
     channel.run(tags=ALL[:4])
     assert channel.version == "v2.8.8"
 

@@ -36,9 +36,11 @@ def held_until_migrated(plan: Plan, target: PlannedTarget, pulled: Pulled, ports
         impact = decision.impact._replace(by_tag=True, stored=_stored(decision, pulled, _UNREAD))
         if decision.approved and _may_be_lost(impact.stored):
             impact = impact._replace(stored=_stored(decision, pulled, history_of(pulled, ports)))
-        upgrade = decision._replace(impact=impact)
-        impacts[upgrade.bump_kind] = impact
-        decisions.append(_judged(upgrade, impact, target.terms.feedback, pulled))
+        judged = _judged(decision._replace(impact=impact), impact, target.terms.feedback, pulled)
+        decisions.append(judged)
+        impacts.pop(judged.bump_kind, None)
+        if isinstance(judged, Hold):
+            impacts[judged.bump_kind] = impact
     return plan._replace(decisions=tuple(decisions), impacts=impacts)
 
 
