@@ -121,6 +121,7 @@ def test_the_summary_names_what_waits_and_how_to_approve_it(site: Site) -> None:
 
     assert "`production` moved" in done.summary
     assert re.search(r"v2\.9\.4: `v2\.9\.4-[0-9a-f]{12}` pushed, `sha256:", done.summary)
+    assert "needs approval after `flux migrate` has run in every cluster that follows the tag" in done.summary
     assert "gh workflow run flux.yaml -f approve=production=2.9+migrated" in done.summary
 
 

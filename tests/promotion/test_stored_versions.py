@@ -206,7 +206,9 @@ def test_a_minor_that_waits_is_pushed_and_says_what_its_approval_has_to_say() ->
     channel = Channel("v2.8.8")
     outcome = channel.run(policy=MaxBump.PATCH)
     assert [each.successor.version for each in outcome.pushed] == ["v2.9.4"]
-    assert "to unblock: approve it with --approve production=2.9+migrated\n" in artifact_text(outcome, written=True)
+    text = artifact_text(outcome, written=True)
+    approving = "then approve it with --approve production=2.9+migrated\n"
+    assert f"to unblock: run `flux migrate` in every cluster that follows the tag, {approving}" in text
 
 
 @pytest.mark.parametrize(

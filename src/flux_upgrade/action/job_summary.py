@@ -122,7 +122,8 @@ def _remark(each: Remark) -> str:
 def decision_cell(plan: Plan, decision: Upgrade | Hold) -> str:
     """What is to become of an installation, in one cell of a table."""
     if isinstance(decision, Upgrade):
-        return f"{step(plan, decision)}{'' if decision.approved else ', needs approval'}"
+        after = " after `flux migrate` has run in every cluster that follows the tag" if decision.approve_with else ""
+        return f"{step(plan, decision)}{'' if decision.approved else f', needs approval{after}'}"
     if decision.reason is HoldReason.UP_TO_DATE:
         return "up to date"
     target = f"{decision.target} " if decision.target else ""

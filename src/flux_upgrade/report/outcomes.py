@@ -61,7 +61,8 @@ def waiting_lines(plan: Plan) -> Iterator[str]:
             yield f"  needs approval: {each.target}"
             yield f"    {each.bump.why}"
             approval = each.approve_with or each.bump_kind.approval(each.target)
-            yield f"  to unblock: approve it with --approve {approval}"
+            first = "run `flux migrate` in every cluster that follows the tag, then " if each.approve_with else ""
+            yield f"  to unblock: {first}approve it with --approve {approval}"
 
 
 def _overridden(plan: Plan, reported: Sequence[Member]) -> Iterator[str]:
