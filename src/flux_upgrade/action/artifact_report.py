@@ -75,7 +75,7 @@ def artifact_summary(outcome: ArtifactOutcome, *, written: bool, approve_command
     if outcome.failure is not None:
         decisions.append(f"failed: **{outcome.failure.slug}**: {plain(outcome.failure.message)}")
     next_ = "<br>".join(decisions)
-    row = (code(str(address)), plan.pin.version or "unknown", next_, _tag(outcome, dry))
+    row = (code(str(address)), plan.pin.stated_version or "unknown", next_, _tag(outcome, dry))
     parts = ["## Flux", table(("Artifact", "Runs", "What next", "Tag"), [row])]
     parts += [_pushed(each, dry) for each in outcome.pushed]
     parts += [f"> {plain(remark)}" for remark in planned.remarks]

@@ -112,10 +112,9 @@ def running(members: Iterable[Member]) -> Running:
                 homes.add(home_of(member.path))
             if _is_unverified(found):
                 content = found.content if found.proof.manifest is not None else None
-                labels = found.proof.inferred.versions if found.proof.inferred is not None else ()
-                header = found.proof.manifest.header_version if found.proof.manifest is not None else ""
-                stated = next(filter(None, (found.proof.version, *labels, header)), "")
-                version = stated if stated and not stated.startswith(_DEVELOPMENT) else _by_controllers(found) or stated
+                version = found.proof.stated_version
+                if not version or version.startswith(_DEVELOPMENT):
+                    version = _by_controllers(found) or version
                 unverified.append(UnverifiedInstallation(member.path, version, content, is_verified))
     return Running(tuple(sorted(releases, key=Version)), tuple(unverified), tuple(sorted(filter(None, homes))))
 

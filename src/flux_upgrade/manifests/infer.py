@@ -21,6 +21,8 @@ from flux_upgrade.manifests.residue import VERSION_LABEL
 from flux_upgrade.model.errors import Unreadable
 
 INSTANCE, PART_OF = "app.kubernetes.io/instance", "app.kubernetes.io/part-of"
+RENDER = "`flux-upgrade render --version VERSION` and your flags (VERSION: the release that your cluster runs)"
+"""How to make a manifest again: without ``--version``, `render` takes the newest release."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def infer(manifest: Manifest) -> Inferred:
         raise Unreadable(
             "the file has no Deployment of a Flux controller",
             hint="it is a stub or a fragment: restore the whole gotk-components.yaml from the history, "
-            "or regenerate it with `flux-upgrade render`",
+            f"or regenerate it with {RENDER}",
         )
     lines: dict[str, int] = {"components": found[0][1].line}
     ballots = _ballots(manifest, found)

@@ -76,6 +76,13 @@ class Proof:
         return self.base is not None and bool(self.version) and self.base.options.version != self.version
 
     @property
+    def stated_version(self) -> str:
+        """Return ``version``, else the unverified one of the labels or the header; empty if there is none."""
+        labels = self.inferred.versions if self.inferred is not None else ()
+        header = self.manifest.header_version if self.manifest is not None else ""
+        return next(filter(None, (self.version, *labels, header)), "")
+
+    @property
     def options(self) -> InstallOptions | None:
         """The recovered flags; None where the file is unreadable."""
         if self.base is not None:

@@ -71,6 +71,11 @@ class Pin(NamedTuple):
         return self.proof is not NO_PROOF
 
     @property
+    def stated_version(self) -> str:
+        """Return ``version``, or the one that the labels or the header of an unverified manifest have."""
+        return self.version or (self.proof.stated_version if self.proof.verdict is Verdict.UNVERIFIED else "")
+
+    @property
     def is_movable(self) -> bool:
         return self.role is not Role.REPORTED and self.state in (PinState.EXACT, PinState.RANGE)
 

@@ -146,7 +146,7 @@ def _pin_block(pin: Pin, cluster: Cluster | None, root: str) -> Iterator[str]:
 def _block(installation: Pin, root: str) -> Iterator[str]:
     proof = installation.proof
     yield located(root, installation.path)
-    body = f"Flux {proof.version}" if proof.version else "no known release"
+    body = f"Flux {installation.stated_version}" if installation.stated_version else "no known release"
     yield f"  {body} · {proof.verdict}" + (" · Flux's install.yaml" if installation.kind == "install" else "")
     if proof.reason:
         yield f"  reason: {proof.reason}"

@@ -136,7 +136,7 @@ def decision_rows(plan: Plan, name: str, *, is_reference: bool = False) -> Itera
 def _current(pin: Pin) -> str:
     """``v2.9.4``; ``2.x (v2.9.4)`` for a range, which picks another one by itself."""
     is_range = pin.state is PinState.RANGE and pin.version
-    return f"{pin.raw} ({pin.version})" if is_range else str(pin.version)
+    return f"{pin.raw} ({pin.version})" if is_range else str(pin.stated_version)
 
 
 def _state_of(upgrade: Upgrade) -> State:

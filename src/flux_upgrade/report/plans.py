@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.groups import UpdateGroup, drift_of
 from flux_upgrade.model.text import capped, first_few, printable_lines
+from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import Role
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import Hold
@@ -45,7 +46,7 @@ def plan_lines(plan: Plan, above: Sequence[Plan]) -> Iterator[str]:
     """What would become of one. ``above``: the plans of the same cluster that were shown before."""
     pin = plan.pin
     is_pin = pin.role is not Role.RESOURCES
-    yield f"{pin.place(plan.path)}  {pin.version or 'unknown version'}" if is_pin else plan.path
+    yield f"{pin.place(plan.path)}  {pin.stated_version or 'unknown version'}" if is_pin else plan.path
     yield from (f"  note: {remark}" for remark in pin.remarks)
     for decision in plan.decisions:
         if isinstance(decision, Upgrade):
@@ -204,7 +205,7 @@ def plan_value(plan: Plan, cluster: str) -> dict[str, Any]:
         "kind": plan.pin.kind,
         "line": plan.line or None,
         "cluster": cluster,
-        "current": plan.pin.version or None,
+        "current": Version.parse(plan.pin.stated_version),
         "decisions": [_decision(plan, each) for each in plan.decisions],
         "broken-today": [{key: value or None for key, value in each._asdict().items()} for each in plan.broken_today],
     }

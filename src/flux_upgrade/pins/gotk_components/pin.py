@@ -7,7 +7,7 @@ from functools import cache, partial
 
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.images import Image, kept_distribution
-from flux_upgrade.manifests.infer import INSTANCE, PART_OF, deployments, flux_labels
+from flux_upgrade.manifests.infer import INSTANCE, PART_OF, RENDER, deployments, flux_labels
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.proof import Proof, Verdict, controllers_of
 from flux_upgrade.model.errors import Unreadable, Unverified
@@ -33,7 +33,7 @@ _PLACEHOLDER = (
 https://fluxcd.io/flux/installation/configuration/boostrap-customization/."""
 _STRANGER = (
     "the file has the name of Flux's manifest, but neither its header nor its controllers",
-    "restore it from Git, or regenerate it with `flux-upgrade render`",
+    f"restore it from Git, or regenerate it with {RENDER}",
 )
 _FILE_NAMES = ("gotk-components.yaml", "gotk-components.yml")
 

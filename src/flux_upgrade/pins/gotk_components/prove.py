@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from flux_upgrade.manifests.documents import Manifest
 from flux_upgrade.manifests.generators import GENERATORS, Generator
-from flux_upgrade.manifests.infer import Inferred, infer
+from flux_upgrade.manifests.infer import RENDER, Inferred, infer
 from flux_upgrade.manifests.options import validate_recovered
 from flux_upgrade.manifests.proof import Proof, Regenerated, Verdict, controllers_of, edits_of
 from flux_upgrade.model.errors import (
@@ -141,7 +141,7 @@ class Candidates:
         if not recorded:
             return [], UnsupportedRelease(
                 "the file has no version: it looks like the install.yaml of a Flux release",
-                hint="replace it with the output of `flux-upgrade render` and your flags",
+                hint=f"replace it with the output of {RENDER}",
             )
         problems: dict[str, FluxUpgradeError] = {}
         for version in recorded:
@@ -178,14 +178,13 @@ class Candidates:
                 f"Flux {version} is older than v2.0.0",
                 # Flux v2.0.0 release notes: v1 of GitRepository, Kustomization and Receiver alone.
                 hint="upgrade to v2.0.0 with the Flux CLI first (https://fluxcd.io/flux/installation/upgrade/), and "
-                "leave HelmRepository at v1beta2: v2.0.0 does not serve v1 of it. "
-                "Or replace the file with the output of `flux-upgrade render`, with the flags that "
-                "`flux-upgrade inspect` shows",
+                "leave HelmRepository at v1beta2: v2.0.0 does not serve v1 of it",
             )
         if not _TAG.fullmatch(version):
             raise UnsupportedRelease(
                 f"'{version}' is a development build, not a Flux release",
-                hint="run `flux-upgrade render` with the flags that `flux-upgrade inspect` shows, and compare",
+                hint="compare it with the output of `flux-upgrade render --version VERSION` and the flags that "
+                "`flux-upgrade inspect` shows (VERSION: the release closest to the build)",
             )
         self.regenerator.rules(version)
         known = set(self.regenerator.manifests(version).components)
