@@ -51,7 +51,15 @@ def test_a_report_of_each_action_is_valid(report: Any) -> None:
         ("b.yaml", "leave", None, False, "unknown-kind", True),
         ("c.md", "leave", None, False, "text", False),
     ]
-    assert report["counts"] == {"moves": 1, "by-hand": 1, "texts": 1, "unreadable": 0, "unread": 0, "breaking": 1}
+    assert report["counts"] == {
+        "moves": 1,
+        "by-hand": 1,
+        "texts": 1,
+        "unreadable": 0,
+        "unread": 0,
+        "metrics": 0,
+        "breaking": 1,
+    }
     assert (report["target"], report["running"], report["unknown"]) == ("v2.9.4", ["v2.8.8"], [])
 
 

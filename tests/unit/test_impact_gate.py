@@ -298,6 +298,44 @@ def test_a_file_is_moved_once_for_several_clusters() -> None:
     assert repository.run() == {MINOR: "opened", "flux-upgrade/clusters.production/minor": "opened"}
 
 
+METRICS = b"""\
+kind: CustomResourceStateMetrics
+spec:
+  resources:
+    - groupVersionKind:
+        group: kustomize.toolkit.fluxcd.io
+        version: v1beta2
+        kind: Kustomization
+"""
+CHANGE_METRICS = "1. Change the metrics of API versions that v2.9.4 no longer serves:"
+
+
+def test_a_metric_is_migrated_with_an_upgrade_and_no_cluster_waits_for_it() -> None:
+    production = "flux-upgrade/clusters.production/minor"
+    repository = ClusterRepository({APPS: METRICS, **fleet({"clusters/production": "v2.8.8"})})
+    assert repository.run() == {MINOR: "opened", production: "opened"}
+    # The first cluster has it in its commit, and a metric is no reason for `flux migrate`.
+    assert first_step(repository) == CHANGE_METRICS
+    repository.merge(production)
+    assert repository.forge.files[APPS] == METRICS.replace(b"v1beta2", b"v1")
+    assert repository.run() == {MINOR: "updated"}
+    assert not first_step(repository)
+
+
+def test_a_metric_waits_for_nobody_if_users_migrate() -> None:
+    repository = ClusterRepository({APPS: METRICS}, migrate=Migrate.OFF)
+    assert repository.run() == {MINOR: "opened"}
+    assert first_step(repository) == CHANGE_METRICS
+    repository.merge(MINOR)
+    assert repository.forge.files[APPS] == METRICS
+
+
+def test_a_metric_that_nothing_can_replace_holds_nothing() -> None:
+    repository = ClusterRepository({APPS: METRICS, OLD_CLUSTER: unverified()})
+    assert repository.run() == {MINOR: "opened"}
+    assert first_step(repository) == CHANGE_METRICS
+
+
 @pytest.mark.parametrize(
     ("declared", "expected"),
     [("1.32", {HoldReason.KUBERNETES_TOO_OLD}), ("1.33", set[HoldReason]()), ("", set[HoldReason]())],

@@ -8,6 +8,7 @@ from flux_upgrade.assessment.force import forced
 from flux_upgrade.assessment.storage import crd_changes, installed_ends, released, stored_before, stored_today
 from flux_upgrade.assessment.uses import files_of, in_files, orphaned, turned_off_uses, unread
 from flux_upgrade.config.config import Migrate
+from flux_upgrade.impact.api_uses.flux_file import UsePlace
 from flux_upgrade.impact.diff.changes import NO_CHANGES, Changes
 from flux_upgrade.impact.diff.compare import manifest_changes
 from flux_upgrade.impact.impact import Detour, Indication, Managed
@@ -214,7 +215,8 @@ def _upgrade_path(
     """
     if not result.stored.after_migrate and not any(map(_is_unbridged, result.lefts)):
         return ()
-    uses = [*(left.use for left in result.lefts), *(move.use for move in result.moves)]
+    every = [*(left.use for left in result.lefts), *(move.use for move in result.moves)]
+    uses = [use for use in every if use.place is not UsePlace.METRIC]
     tags, at = evidence.pin_context.regenerator.stable_tags(), evidence.apis.at
     return upgrade_path(transition.pin.version, transition.target, tags, at, installed, uses) or ()
 

@@ -8,7 +8,7 @@ from flux_upgrade.impact.api_uses.flux_file import ApiUse
 from flux_upgrade.impact.diff.changes import Changes, CrdChange
 from flux_upgrade.impact.impact import Detour, EarlierTries, Hit, Managed, Refused, Stored, TurnedOffUse
 from flux_upgrade.impact.kubernetes_versions import UNDECLARED, Fit
-from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move
+from flux_upgrade.impact.migrate.result import Left, Migrated, Move
 from flux_upgrade.impact.overlay.result import Overlay
 from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.model.versions import NO_VERSION, Version
@@ -120,8 +120,8 @@ class Assessment(NamedTuple):
     @property
     def in_use(self) -> tuple[ApiUse, ...]:
         """Uses that a cluster may serve today: objects are written in these versions."""
-        moved = [each.use for each in self.moves if each.was_served]
-        left = [each.use for each in self.lefts if each.reason not in HARMLESS and not each.is_broken_already]
+        moved = [each.use for each in self.moves if each.was_served and each.blocks]
+        left = [left.use for left in self.lefts if left.blocks]
         return (*moved, *left)
 
     @property

@@ -10,7 +10,7 @@ from functools import cache
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.assessment.evidence import Evidence, Transition
 from flux_upgrade.assessment.running import suited
-from flux_upgrade.config.config import ALL
+from flux_upgrade.config.config import ALL, Migrate
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile
 from flux_upgrade.impact.api_uses.scan import SUFFIXES, files
 from flux_upgrade.impact.behaviour.find import by_variable, find_breaks, gates_in
@@ -107,6 +107,8 @@ def in_files(transition: Transition, found: Assessment, files: Sequence[FluxFile
     gates = gates_in(filter(None, map(evidence.tree.content, beside)))
     hits = find_breaks(files, transition.pin.version, transition.target, gates)
     moving = migrated(transition, files, evidence)
+    if transition.governance.migrate is Migrate.OFF:
+        moving = tuple(file.with_metrics_left() for file in moving)
     used = {(use.group, use.kind, use.version) for file in files for use in file.uses}
     used |= {(move.use.group, move.use.kind, move.to) for file in moving for move in file.moves}
     return found._replace(

@@ -87,7 +87,8 @@ class ImpactGate:
                 migrations += _migrations(self._take(moving, slug, upgrade), plan, upgrade)
             elif hold is None and moving:
                 moved = self._take(moving, slug, upgrade)
-                hold = None if len(moved) == len(moving) else moved_elsewhere(upgrade)
+                elsewhere = [move for file in moving if file not in moved for move in file.moves]
+                hold = moved_elsewhere(upgrade) if any(move.blocks for move in elsewhere) else None
             is_accepted = accepts_breaks(upgrade, impact, target.terms, plan.path)
             if hold is not None:
                 decisions.append(hold._replace(needs_approval=not upgrade.approved))

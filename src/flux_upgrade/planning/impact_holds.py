@@ -61,7 +61,8 @@ def _holds(upgrade: Upgrade, impact: Assessment, terms: Terms, path: str) -> Ite
             "remove `force`, merge that, and wait until Flux has reconciled it; then run flux-upgrade again",
         )
     yield from _out_of_reach(target, impact, terms)
-    moving = impact.moves if terms.governance.migrate is Migrate.OFF else ()
+    waits_for = [move for move in impact.moves if move.blocks]
+    moving = waits_for if terms.governance.migrate is Migrate.OFF else ()
     uses = [*(left.use for left in impact.blocking), *(move.use for move in moving)]
     by_hand = [f"{use.path}:{use.line}" for use in uses]
     if by_hand:
@@ -76,7 +77,7 @@ def _holds(upgrade: Upgrade, impact: Assessment, terms: Terms, path: str) -> Ite
             f"{first_few(by_hand, _NAMED)}",
             f"{hint}; exclude files that no cluster uses with `include` in the config file",
         )
-    if impact.moves and terms.governance.migrate is Migrate.BEFORE:
+    if waits_for and terms.governance.migrate is Migrate.BEFORE:
         yield _moved_first(upgrade, impact, terms)
     if impact.stored.refused and terms.feedback.unmigrated:
         # The step before this one was merged, and the box for `flux migrate` is not ticked.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.assessment.repository import RepositoryAssessment
 from flux_upgrade.assessment.running import manifest_apis
-from flux_upgrade.impact.api_uses.flux_file import ApiUse
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move, Reason
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.markdown import counted
@@ -50,6 +50,8 @@ class ApiUsesReport(NamedTuple):
 
     def breaks(self, each: Move | Left) -> bool:
         """Whether a use is still there, and is broken under the target."""
+        if each.use.place is UsePlace.METRIC:
+            return False
         if isinstance(each, Left):
             return each.reason not in HARMLESS
         return each.use.path not in self.moved
@@ -129,7 +131,7 @@ def _block(found: ApiUsesReport, file: Migrated) -> Iterator[str]:
 
 def _summary(found: ApiUsesReport) -> Iterator[str]:
     target, uses, by_hand = found.assessed.target, found.uses, found.by_hand
-    texts, unreadable, unread = _harmless(uses)
+    texts, unreadable, unread, metrics = _harmless(uses)
     removed: tuple[Move | Left, ...] = (*uses.moves, *by_hand)
     if removed:
         yield from _running(found.assessed)
@@ -141,6 +143,8 @@ def _summary(found: ApiUsesReport) -> Iterator[str]:
         yield f"{count} of API versions that {target} does not serve, in {files}: {of_them}"
     else:
         yield f"nothing uses an API version that {target} does not serve"
+    if metrics:
+        yield f"also {counted(metrics, 'kind')} in kube-state-metrics to change: metrics end, and nothing else breaks"
     if texts:
         yield f"also {counted(texts, 'mention')} in text, where nothing breaks"
     if unreadable:
@@ -155,10 +159,10 @@ def _summary(found: ApiUsesReport) -> Iterator[str]:
         yield f"{files} with Flux's APIs skipped (`ignore` in the config file)"
 
 
-def _harmless(uses: Assessment) -> tuple[int, int, int]:
-    """How many mentions are in texts, in what is no YAML, and in files that no cluster reads."""
+def _harmless(uses: Assessment) -> Iterator[int]:
+    """Yield how many uses are in texts, in what is no YAML, in files that no cluster reads, and in metrics."""
     reasons = [each.reason for each in uses.lefts]
-    return reasons.count(Reason.TEXT), reasons.count(Reason.UNREADABLE), reasons.count(Reason.UNREAD)
+    yield from map(reasons.count, (Reason.TEXT, Reason.UNREADABLE, Reason.UNREAD, Reason.METRIC))
 
 
 def _age(version: str) -> tuple[bool, tuple[object, ...], str]:
@@ -209,7 +213,7 @@ def remedy(found: ApiUsesReport) -> str:
 def api_uses_json(found: ApiUsesReport) -> str:
     """What ``check --json`` and ``migrate --json`` print: see docs/reference/api-uses.schema.json."""
     assessed, uses, by_hand = found.assessed, found.uses, found.by_hand
-    texts, unreadable, unread = _harmless(uses)
+    texts, unreadable, unread, metrics = _harmless(uses)
     report = {
         "target": assessed.target,
         "running": list(filter(is_tag, _versions(assessed))),
@@ -233,6 +237,7 @@ def api_uses_json(found: ApiUsesReport) -> str:
             "texts": texts,
             "unreadable": unreadable,
             "unread": unread,
+            "metrics": metrics,
             "breaking": len(found.breaking),
         },
     }
@@ -249,5 +254,9 @@ def line_annotations(found: ApiUsesReport) -> Iterator[Annotation]:
     for each in found.breaking:
         title = f"{found.assessed.target} does not serve {api(each.use)}"
         yield Annotation(Level.ERROR, printable(sentence(found, each)), title, each.use.path, each.use.line)
+    for left in found.uses.lefts:
+        if left.ends:
+            title = f"{found.assessed.target} does not serve {api(left.use)}"
+            yield Annotation(Level.WARNING, printable(sentence(found, left)), title, left.use.path, left.use.line)
     for hit in hits(found.uses, Version(found.assessed.target), TEXT):
         yield Annotation(Level.WARNING, printable(hit.message), hit.title, hit.path, hit.line)

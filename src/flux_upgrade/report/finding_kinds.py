@@ -82,6 +82,22 @@ def _by_hand(impact: Assessment, target: Version, _: Style) -> Iterator[Finding]
         )
 
 
+def _metrics(impact: Assessment, target: Version, _: Style) -> Iterator[Finding]:
+    for left in impact.lefts:
+        if left.ends:
+            yield left_finding(left)._replace(
+                severity=Severity.RISKS,
+                heading="metrics that end:",
+                task=_METRICS,
+                title=_not_served(left, target),
+                message=sentences(TEXT, f"{who(left.use)}: {left.detail}", left.hint),
+                order=(left.use.path, left.use.start),
+            )
+
+
+_METRICS = "Change the metrics of API versions that {target} no longer serves"
+
+
 def left_finding(left: Left) -> Finding:
     """What stays as it is, and what to do about it."""
     use = left.use
@@ -97,10 +113,10 @@ def _moves(impact: Assessment, target: Version, style: Style) -> Iterator[Findin
     for move in impact.moves:
         use = move.use
         yield Finding(
-            Severity.BREAKS,
+            Severity.BREAKS if move.blocks else Severity.RISKS,
             use.path,
             use.line,
-            task="Merge the API migration first: {target} no longer serves these",
+            task="Merge the API migration first: {target} no longer serves these" if move.blocks else _METRICS,
             holds=(HoldReason.MIGRATION_PENDING, HoldReason.BLOCKED_BY_API_REMOVAL),
             title=_not_served(move, target),
             message=f"{who(use)} is migrated to {move.to}.",
@@ -201,6 +217,7 @@ FINDING_KINDS = (
     FindingKind(_unserved),
     FindingKind(_by_hand, rank=0),
     FindingKind(_moves, rank=3),
+    FindingKind(_metrics, rank=3),
     FindingKind(_orphaned, rank=0),
     FindingKind(hits, rank=2),
     FindingKind(turned_off, rank=0),

@@ -165,10 +165,10 @@ def _of_impact(impact: Assessment, row: Row) -> Iterator[Step]:
 
 
 def _breaking(row: Row) -> Iterator[Finding]:
-    """What fails. What is migrated for you is a step of its own, and so are known changes."""
+    """What fails, or may. What is migrated for you is a step of its own, and so are known changes."""
     for found in _findings_of(row):
         is_own = HoldReason.MIGRATION_PENDING in found.holds or found.change is not None
-        if found.severity is Severity.BREAKS and found.task and not is_own:
+        if found.severity <= Severity.RISKS and found.task and not is_own:
             yield found
 
 

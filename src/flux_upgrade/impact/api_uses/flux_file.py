@@ -17,6 +17,7 @@ class UsePlace(StrEnum):
     PATCH = "patch"  # the `apiVersion` of a strategic merge patch, in a file of its own or inline
     TARGET = "target"  # `group` and `version` that select what is patched or replaced
     REFERENCE = "reference"  # An `apiVersion` by which a resource refers to another: a health check, a dependency
+    METRIC = "metric"  # `group` and `version` of a kind that kube-state-metrics watches: see `mappings.py`
     TEXT = "text"  # part of a text: the data of a ConfigMap, documentation, a comment
     TEMPLATE = "template"  # in a document that is no YAML before something has been put in
 

@@ -21,6 +21,10 @@ _SELECTORS = frozenset({"target", "select", "source"})
 """kustomize api/types/patch.go and replacement.go, and the same in Flux's own CRDs."""
 _SCHEMATIC = frozenset({"managedFields", "x-kubernetes-group-version-kind"})
 """What the API server or a schema says of versions."""
+_METRICS = "CustomResourceStateMetrics"
+"""A configuration of kube-state-metrics, in a file, in a text, or in `customResourceState.config` of its chart:
+https://github.com/kubernetes/kube-state-metrics/blob/main/docs/metrics/extend/customresourcestate-metrics.md"""
+_ANY = "*"  # Any version or kind
 _STABLE = tuple(f"v{number}" for number in range(1, 10))
 
 _NO_KIND = "its kind is not known"
@@ -40,7 +44,7 @@ class NodeContext(NamedTuple):
     """Where a node is in its document, and what an object there is."""
 
     path: Path  # from the document of the file on, through texts
-    role: UsePlace | None  # What an object there is; TEXT: a text, and all that is in it; None: its own keys say it
+    role: UsePlace | None  # What an object there is; TEXT, METRIC: all that is in it; None: its own keys say it
     target: Subject  # what is patched there, where the keys beside it say that
 
     @property
@@ -57,6 +61,8 @@ def role_of(path: Path) -> UsePlace | None:
     match path:
         case (*_, "patches" | "patchesJson6902", int(), "patch") | (*_, "patchesStrategicMerge", int()):
             return UsePlace.PATCH
+        case (*_, "customResourceState", "config"):
+            return UsePlace.METRIC
         case (*_, "resourcesTemplate"):
             return UsePlace.EMBEDDED
         case (*_, str(key)) if key in _SCHEMATIC:
@@ -64,7 +70,18 @@ def role_of(path: Path) -> UsePlace | None:
     return None
 
 
+def role_in(entries: Entries, context: NodeContext) -> UsePlace | None:
+    """Return the role of all nodes in a mapping; None: their own keys decide."""
+    if context.role is UsePlace.METRIC or text(entries, "kind") == _METRICS:
+        return UsePlace.METRIC
+    is_text = context.role is UsePlace.TEXT or text(entries, "kind") == "CustomResourceDefinition"
+    return UsePlace.TEXT if is_text else None
+
+
 def named_versions(entries: Entries, context: NodeContext, groups: ApiGroups) -> Iterator[NamedVersion]:
+    if context.role is UsePlace.METRIC:
+        yield from _metric(entries, context, groups)
+        return
     yield from _resource(entries, context, groups)
     yield from _pair(entries, context, groups)
     yield from _operation(entries, context, groups)
@@ -98,6 +115,15 @@ def _pair(entries: Entries, context: NodeContext, groups: ApiGroups) -> Iterator
     is_selector = not context.path or context.is_item or context.path[-1] in _SELECTORS
     place, who = UsePlace.TARGET if is_selector else UsePlace.REFERENCE, _subject_of(entries, is_whole=False)
     yield NamedVersion(node, group, node.value, place, who, _why(context, place, who, node.value))
+
+
+def _metric(entries: Entries, context: NodeContext, groups: ApiGroups) -> Iterator[NamedVersion]:
+    """Yield the `groupVersionKind` of a metric, if it has a version."""
+    group, node = text(entries, "group"), entries.get("version")
+    if group in groups.names and isinstance(node, ScalarNode) and node.value != _ANY:
+        who = Subject(text(entries, "kind").replace(_ANY, ""))
+        why = _why(context, UsePlace.METRIC, who, node.value)
+        yield NamedVersion(node, group, node.value, UsePlace.METRIC, who, why)
 
 
 def _operation(entries: Entries, context: NodeContext, groups: ApiGroups) -> Iterator[NamedVersion]:

@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+METRICS = re.compile("customResourceState", re.IGNORECASE)
+"""A word of each configuration of kube-state-metrics, and of the values of charts that have one."""
 _VERSION = r"v\d+(?:(?:alpha|beta)\d+)?(?![\w-]|\.\d)"
 """https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/"""
 _PUT_IN = (

@@ -11,6 +11,7 @@ from operator import attrgetter
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, UsePlace
 from flux_upgrade.impact.api_uses.mentions import (
+    METRICS,
     ApiGroups,
     Mention,
     beginning_of_line,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _MOST_IN_BROKEN = 100  # Uses of a document that cannot be read, which name one reason. The largest real file has 14.
 _MOST = 2_500  # Mentions of versions in a file. The largest real file has 14.
+_NEAR = 160  # Characters from the key of a mapping to a value in it
 _TOO_MANY = f"the file names more than {_MOST:,} API versions"
 _COMMENT = "it is a comment"
 _CONFLICT = re.compile(r"^(?:<{7}|>{7})(?= |\r?$)", re.MULTILINE)
@@ -164,6 +166,7 @@ def _in_broken(
     # A merge that is left unresolved ends the way to any use.
     is_no_template = _CONFLICT.search(text) is not None or not (is_template or _PUT_IN.search(text))
     is_unreadable = not broken.is_yaml and not path.endswith(ENDS) and is_no_template
+    has_metrics = METRICS.search(file.text) is not None
     here = chain(mentions, _pairs(file.text, broken, groups))
     for each in islice(here, _MOST_IN_BROKEN):
         before = file.text[beginning_of_line(file.text, each.begin) : each.begin]
@@ -172,15 +175,23 @@ def _in_broken(
             why = _COMMENT
         elif _CAPABILITY.search(before):
             why = "a template asks whether the cluster serves it"
+        elif has_metrics and _is_of_metric(file.text, each):
+            place = UsePlace.METRIC
         elif _KEY.search(before) or (is_template and not each.is_put_in):
             place = UsePlace.TEMPLATE
             why = broken.message if is_unreadable else f"it is not valid YAML (it may be a template): {broken.message}"
-        if place is UsePlace.TEMPLATE or not each.is_put_in:
+        if place is not UsePlace.TEXT or not each.is_put_in:
             found = _use(path, file, each, place, why)
             yield found._replace(is_unreadable=is_unreadable and place is UsePlace.TEMPLATE)
     # The first that is not looked at may be of a resource.
     for each in islice(here, 1):
         yield _use(path, file, each, UsePlace.TEMPLATE, broken.message)._replace(is_unreadable=is_unreadable)
+
+
+def _is_of_metric(text: str, mention: Mention) -> bool:
+    """Return whether group and version are lines of a `groupVersionKind`, as kube-state-metrics has them."""
+    is_pair = text[mention.begin + len(mention.group)] not in "/\\"
+    return is_pair and "groupVersionKind" in text[max(mention.begin - _NEAR, 0) : mention.begin]
 
 
 def _pairs(text: str, broken: UnreadableSpan, groups: ApiGroups) -> Iterator[Mention]:

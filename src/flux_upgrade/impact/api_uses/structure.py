@@ -14,11 +14,11 @@ from flux_upgrade.impact.api_uses.mappings import (
     entries_of,
     is_list,
     named_versions,
+    role_in,
     role_of,
     selected,
-    text,
 )
-from flux_upgrade.impact.api_uses.mentions import ApiGroups, Mention, Subject, subject
+from flux_upgrade.impact.api_uses.mentions import METRICS, ApiGroups, Mention, Subject, subject
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.snapshot.passages import Passage
@@ -86,7 +86,8 @@ class Structure:
             except Unreadable as error:
                 # It may only be too odd for this program: by depth, aliases, keys that are given twice.
                 is_yaml = error.__cause__ is None or isinstance(error.__cause__, RecursionError)
-                self.broken.append(UnreadableSpan(begin, end, error.message, is_yaml))
+                if context.role is not UsePlace.TEXT:
+                    self.broken.append(UnreadableSpan(begin, end, error.message, is_yaml))
                 continue
             # A text that is nothing but a text would be read for ever.
             role = UsePlace.TEXT if isinstance(root, ScalarNode) else context.role
@@ -113,15 +114,15 @@ class Structure:
 
     def _wait(self, spot: _PendingNode, step: Step, node: Node, role: UsePlace | None, target: Subject) -> None:
         path = (*spot.context.path, step)
-        context = NodeContext(path, role or role_of(path), target)
+        by_path = role_of(path)
+        role = by_path if by_path is UsePlace.METRIC else role or by_path
+        context = NodeContext(path, role, target)
         self._waiting.append(_PendingNode(spot.document, node, context, spot.is_promising, spot.is_shared))
 
     def _mapping(self, spot: _PendingNode, node: MappingNode) -> None:
         entries = entries_of(node)
-        role = None
-        if spot.context.role is UsePlace.TEXT or text(entries, "kind") == "CustomResourceDefinition":
-            role = UsePlace.TEXT
-        else:
+        role = role_in(entries, spot.context)
+        if role is not UsePlace.TEXT:
             for each in named_versions(entries, spot.context, self._groups):
                 self._say(spot, node, each)
         items, target = entries["items"] if is_list(entries) else None, selected(entries)
@@ -163,13 +164,19 @@ class Structure:
         if role is None and spot.context.is_item and _MANIFEST.match(node.value):
             # Charts take whole resources as texts, in lists of many names (`extraObjects`, `extraDeploy`).
             role = UsePlace.EMBEDDED
-        if role in (None, UsePlace.TEXT) or not (self._of(spot, node) or self._groups.are_apart(node.value)):
+        if role is None and METRICS.search(node.value):
+            role = UsePlace.TEXT
+        elif role in (None, UsePlace.TEXT):
+            return False
+        if not (self._of(spot, node) or self._groups.are_apart(node.value)):
             return False
         passage = spot.document.passage.within(spot.document.begin, node)
-        if passage is None:
-            self.broken.append(UnreadableSpan(*self._span_of(spot, node), _UNFOLLOWED))
-        else:
+        if passage is not None:
             self._read([*documents(passage)], spot.context._replace(role=role))
+        elif role is UsePlace.TEXT:
+            return False
+        else:
+            self.broken.append(UnreadableSpan(*self._span_of(spot, node), _UNFOLLOWED))
         return True
 
     def _rest(self, spot: _PendingNode, node: ScalarNode) -> None:

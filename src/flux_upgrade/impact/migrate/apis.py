@@ -73,6 +73,10 @@ class Apis:
             return Left(use, Reason.NEEDS_HAND, detail, "Add the kind next to the version.")
         return wanted.pop()
 
+    def newest(self, use: ApiUse) -> str:
+        """Return the newest version that the target serves of a use's kind; empty if there is none."""
+        return max((version for crd in _kinds(self.target, use) for version in crd.served), key=age, default="")
+
     def known(self, use: ApiUse) -> Schema | None:
         """The schema of the version that a use names, from whichever release still has it."""
         for served in (self.current, self.target):

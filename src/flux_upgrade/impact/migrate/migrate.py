@@ -14,7 +14,7 @@ from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, FluxObject,
 from flux_upgrade.impact.api_uses.scan import find
 from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.migrate.fields import faults_of, fields_of
-from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move, Reason
+from flux_upgrade.impact.migrate.result import HARMLESS, NO_METRICS, Left, Migrated, Move, Reason
 from flux_upgrade.manifests.nodes import MappingNode
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import TextEdit, edited
@@ -47,6 +47,7 @@ def migrate(file: FluxFile, apis: Apis) -> Migrated | None:
     kept = {move.use for move in moves}
     lefts = [each for each in found if isinstance(each, Left)]
     lefts += (Left(each.use, Reason.NEEDS_HAND, _INVALID, _BY_HAND) for each in possible if each.use not in kept)
+    lefts = [_of_metric(left, apis) if left.use.place is UsePlace.METRIC else left for left in lefts]
     lefts.sort(key=lambda left: left.use.start)
     return Migrated(
         file.path,
@@ -72,6 +73,13 @@ def _moved(file: FluxFile, use: ApiUse, apis: Apis) -> Move | Left:
         return fields
     version = TextEdit(use.start, use.end, use.version, goal)
     return Move(use, goal, (version, *fields.edits), fields.sentences, kept_by=apis.kept_by(use, goal))
+
+
+def _of_metric(left: Left, apis: Apis) -> Left:
+    """Return a metric that cannot be migrated, as a reason to act and not to wait."""
+    served = apis.newest(left.use)
+    hint = f"Change it to {served} right after the upgrade." if served else "Remove it."
+    return left._replace(reason=Reason.METRIC, detail=f"{NO_METRICS} {left.detail}", hint=hint)
 
 
 def _sentence(clause: str) -> str:

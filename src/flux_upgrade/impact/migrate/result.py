@@ -6,7 +6,7 @@ from collections.abc import Collection
 from enum import StrEnum
 from typing import NamedTuple
 
-from flux_upgrade.impact.api_uses.flux_file import ApiUse
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.model.text import TextEdit, edited
 
 
@@ -18,11 +18,15 @@ class Reason(StrEnum):
     UNKNOWN_KIND = "unknown-kind"  # the target has no such kind at all
     SPELLING = "spelling"
     """It cannot be changed safely as it stands: an alias, a variable, a pattern, another program's input."""
+    METRIC = "metric"  # kube-state-metrics exports nothing about the objects then; nothing else breaks
     UNREADABLE = "unreadable"  # It stands in what is no valid YAML and no template either: nothing can apply it today
     UNREAD = "unread"  # no cluster reads the file
 
 
 HARMLESS = (Reason.TEXT, Reason.UNREADABLE, Reason.UNREAD)  # an upgrade breaks none of these
+
+
+NO_METRICS = "kube-state-metrics then exports no metrics of these objects."
 
 
 class Move(NamedTuple):
@@ -42,6 +46,11 @@ class Move(NamedTuple):
     kept_by: tuple[str, ...] = ()
     """Names of unverified clusters that serve no newer version than ``to``, of those that the target has."""
 
+    @property
+    def blocks(self) -> bool:
+        """Return whether the upgrade waits until it is made."""
+        return self.use.place is not UsePlace.METRIC
+
 
 class Left(NamedTuple):
     use: ApiUse
@@ -52,7 +61,12 @@ class Left(NamedTuple):
 
     @property
     def blocks(self) -> bool:
-        return self.reason not in HARMLESS and not self.is_broken_already
+        return self.reason not in (*HARMLESS, Reason.METRIC) and not self.is_broken_already
+
+    @property
+    def ends(self) -> bool:
+        """Return whether it is a metric that ends with the upgrade."""
+        return self.reason is Reason.METRIC and not self.is_broken_already
 
 
 class Migrated(NamedTuple):
@@ -72,6 +86,18 @@ class Migrated(NamedTuple):
         return self._replace(
             moves=tuple(each for each in self.moves if (each.use.group, each.use.kind) not in kinds),
             lefts=tuple(each for each in self.lefts if (each.use.group, each.use.kind) not in kinds),
+        )
+
+    def with_metrics_left(self) -> Migrated:
+        """Return the file without edits of metrics, which are then left to the user."""
+        metrics = [move for move in self.moves if move.use.place is UsePlace.METRIC]
+        left = [
+            Left(move.use, Reason.METRIC, NO_METRICS, f"Change it to {move.to}.", is_broken_already=not move.was_served)
+            for move in metrics
+        ]
+        return self._replace(
+            moves=tuple(move for move in self.moves if move not in metrics),
+            lefts=tuple(sorted((*self.lefts, *left), key=lambda left: left.use.start)),
         )
 
     def unread(self) -> Migrated:
