@@ -111,7 +111,7 @@ def plans(files: Mapping[str, str], policy: Policy = MINOR, **given: object) -> 
             {A: vendored(), BASE: base("v2.8.8"), "elsewhere/a.tf": terraform("${var.cluster}")},
             Policy(),
             {
-                A: [("owned-by-terraform", "v2.8.8")],
+                A: [("owned-by-terraform", "v2.8.8"), ("owned-by-terraform", "v2.9.4")],
                 BASE: [("cluster-held", "v2.9.4")],
                 "elsewhere/a.tf": [("cluster-held", "v2.8.8"), ("cluster-held", "v2.9.4")],
             },

@@ -138,8 +138,11 @@ def test_an_orphan_that_cannot_be_read_is_an_orphan() -> None:
 def test_what_terraform_writes_is_left_alone() -> None:
     files = {**fleet({"clusters/a": "v2.8.7", "clusters/b": "v2.8.7"}), "infra/flux.tf": TERRAFORM}
     found = plans(World(files))
-    assert decisions_of(found["clusters/a"]) == ["owned-by-terraform v2.8.8"]
-    assert "infra/flux.tf:3: set var.flux to v2.8.8" in found["clusters/a"].holds[0].hint
+    assert decisions_of(found["clusters/a"]) == ["owned-by-terraform v2.8.8", "owned-by-terraform v2.9.4"]
+    assert [hold.hint for hold in found["clusters/a"].holds] == [
+        "infra/flux.tf:3: set var.flux to v2.8.8",
+        "infra/flux.tf:3: set var.flux to v2.9.4, if you approve this minor",
+    ]
     assert decisions_of(found["clusters/b"]) == ["v2.8.8", "v2.9.4 pending"]
     assert [
         each.target for each in plans(World(files, asked=UpgradeRequest(to=Version("v2.9.4"))))["clusters/a"].upgrades
@@ -172,7 +175,7 @@ def test_what_terraform_writes_and_is_up_to_date_is_up_to_date() -> None:
 @pytest.mark.parametrize(
     ("history", "decisions"),
     [
-        (("Update Flux manifests",), ["owned-by-terraform v2.8.8"]),
+        (("Update Flux manifests",), ["owned-by-terraform v2.8.8", "owned-by-terraform v2.9.4"]),
         (("Add Flux v2.8.7 component manifests",), ["v2.8.8", "v2.9.4 pending"]),
         (("Upgrade Flux\n\nFlux-Upgrade-Group: a", "Update Flux manifests"), ["v2.8.8", "v2.9.4 pending"]),
         ((), ["v2.8.8", "v2.9.4 pending"]),

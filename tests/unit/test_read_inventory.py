@@ -138,7 +138,7 @@ def test_groups_and_patterns_are_relative_to_the_repository(tree: Tree) -> None:
 @pytest.mark.parametrize("path", ["", "clusters/a"])
 def test_what_stands_around_is_looked_for_in_the_whole_repository(tree: Tree, path: str) -> None:
     tree.write({**fleet({"clusters/a": "v2.8.7"}), "infra/flux.tf": TERRAFORM})
-    assert tree.decisions(path)[A] == ["owned-by-terraform"]
+    assert tree.decisions(path)[A] == ["owned-by-terraform"] * 2
 
 
 def test_what_is_referred_to_from_elsewhere_is_no_orphan(tree: Tree) -> None:

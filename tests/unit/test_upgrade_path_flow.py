@@ -10,7 +10,7 @@ import yaml
 
 from flows import PATH, World, listed
 from flux_upgrade.assessment.assessment import Assessment
-from flux_upgrade.config.config import Config, Governance, Group, Migrate
+from flux_upgrade.config.config import ALL, Config, Governance, Group, Migrate
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import ApiRemoved
 from flux_upgrade.model.file_history import FileRevision, FileRevisions
@@ -18,6 +18,7 @@ from flux_upgrade.model.forge import PullRequest, PullState
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.regenerate import Regenerator
 from flux_upgrade.planning.plan import Plan, UpgradeRequest
+from flux_upgrade.planning.planner import unused_approvals
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy
@@ -66,6 +67,7 @@ class ClusterRepository:
     settings: dict[str, Any] = field(default_factory=dict)
     past: list[FileRevision] = field(default_factory=list)
     plans: list[Plan] = field(default_factory=list)
+    warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         files = {
@@ -92,6 +94,7 @@ class ClusterRepository:
         world = World(dict(self.forge.files), Config(default=group), RELEASES, USING, asked or UpgradeRequest())
         world.history = MemoryHistory({PATH: FileRevisions(tuple(self.past))})
         done = world.run(self.forge)
+        self.warnings = tuple(unused_approvals(world.gathered(), done.plans))
         self.plans = [plan for team in done.plans for plan in (*team.plans, *team.migrations)]
         return {each.branch: str(each.action) for each in done.results if each.action != "none"}
 
@@ -289,6 +292,49 @@ def test_what_was_asked_for_by_name_is_not_gone_to_in_steps(
     # The first step by its name is one step.
     repository.run(UpgradeRequest(to=Version("v2.7.5")))
     assert repository.upgrades == [(BumpKind.MINOR, "v2.7.5")]
+
+
+TERRAFORM = b"""\
+resource "flux_bootstrap_git" "flux" {
+  path    = "clusters/staging"
+  version = var.flux_version
+}
+"""
+
+
+@pytest.mark.parametrize("migrate", [Migrate.BEFORE, Migrate.WITH_UPGRADE])
+def test_terraform_makes_the_same_steps(migrate: Migrate) -> None:
+    repository = ClusterRepository(BRIDGED, settings={"migrate": migrate, "include": ALL})
+    repository.push({"infra/flux.tf": TERRAFORM})
+    # Terraform migrates no manifests: that comes first, whatever the settings say.
+    assert repository.run() == {MIGRATION: "opened"}
+    assert repository.holds[HoldReason.MIGRATION_PENDING].target == "v2.7.5"
+    repository.merge(MIGRATION)
+    assert repository.run() == {}
+    hold = repository.holds[HoldReason.OWNED_BY_TERRAFORM]
+    assert (hold.target, hold.hint) == (
+        "v2.7.5",
+        "infra/flux.tf:3: set var.flux_version to v2.7.5. Once it runs, continue with v2.9.4",
+    )
+    assert repository.impact.upgrade_path == ("v2.7.5", "v2.9.4")
+    # Terraform's own commit, and the step after it.
+    repository.push({PATH: manifest("v2.7.5")})
+    repository.cluster.migrate()
+    assert repository.run() == {MIGRATION: "opened"}
+    repository.merge(MIGRATION)
+    assert repository.run(UpgradeRequest(migrated=True)) == {}
+    assert repository.holds[HoldReason.OWNED_BY_TERRAFORM].hint == "infra/flux.tf:3: set var.flux_version to v2.9.4"
+    repository.push({PATH: manifest("v2.9.4")})
+    assert repository.versions == NEWEST - {("source", "v1")}
+
+
+@pytest.mark.parametrize("more", [{}, {"infra/flux.tf": TERRAFORM}], ids=["migration-pending", "owned-by-terraform"])
+def test_an_approval_whose_first_step_is_held_has_an_effect(more: dict[str, bytes]) -> None:
+    repository = ClusterRepository(BRIDGED if more else USES, settings={"policy": Policy(bump=MaxBump.PATCH)})
+    repository.push(more)
+    repository.run(UpgradeRequest(approve=("2.9",)))
+    assert next(iter(repository.holds.values())).target == "v2.7.5"
+    assert repository.warnings == ()
 
 
 @pytest.mark.parametrize("answer", ["close", "skip", "revert"])

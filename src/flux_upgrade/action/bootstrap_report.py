@@ -15,6 +15,7 @@ from flux_upgrade.bootstrap.proposed import ProposedCluster
 from flux_upgrade.bootstrap.report_text import warnings_of, what_was_done
 from flux_upgrade.bootstrap.todo import at_once, heading, left_to_do, with_new_secret
 from flux_upgrade.model.markdown import code, counted, fold, numbered, plain, prose, table
+from flux_upgrade.model.text import capitalized
 from flux_upgrade.planning.proposal import Action
 
 _MOST_ROWS = 500  # Of clusters; the report file has all of them
@@ -136,8 +137,7 @@ def _deeds(ran: BootstrapResult) -> Iterator[str]:
         link = f"[#{done.number}]({done.url})" if done.number else _link(done.proposal.branch, done.url)
         yield f"Pull request {link}: {deed}."
     if done is not None and done.hold is not None:
-        hint = done.hold.hint[:1].upper() + done.hold.hint[1:]
-        yield f"> **{done.hold.reason}**: {prose(done.hold.detail)}. {prose(hint)}."
+        yield f"> **{done.hold.reason}**: {prose(done.hold.detail)}. {prose(capitalized(done.hold.hint))}."
     yield from (f"> **{each.slug}**: {prose(each.message)}" for each in ran.errors)
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from flux_upgrade.model.markdown import code, counted, plain, prose, table
-from flux_upgrade.model.text import capped, enumeration, first_few
+from flux_upgrade.model.text import capitalized, capped, enumeration, first_few
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.policy.decision import BumpKind, Hold
@@ -30,7 +30,7 @@ def summary(done: Round, *, written: bool, approve_command: str, workflow_url: s
     """
     found = overview(done.plans)
     without = without_plans(done)
-    verdict = _verdict(found, done.results, written=written) if found.rows else f"{without[:1].upper()}{without[1:]}."
+    verdict = _verdict(found, done.results, written=written) if found.rows else f"{capitalized(without)}."
     parts = ["## Flux", verdict]
     if done.dashboard is not None and done.dashboard.url:
         parts.append(f"[Dashboard]({done.dashboard.url}): every cluster, and boxes to answer.")

@@ -27,6 +27,12 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else "\ufffd" for char in text)
 
 
+def capitalized(text: str) -> str:
+    """Return ``text`` with a capital, unless it begins with a path, a name with other characters, or code."""
+    first = text.partition(" ")[0].removesuffix(",")
+    return f"{text[:1].upper()}{text[1:]}" if first.isalpha() else text
+
+
 def one_line(text: str, limit: int = 200) -> str:
     """``text`` with what cannot be printed escaped, cut to ``limit`` characters.
 

@@ -84,7 +84,7 @@ class ImpactGate:
             moving = [file for file in impact.files if file.moves and (is_asked or not is_back(file, terms))]
             moved: list[Migrated] = []
             if hold is not None and _is_apart(upgrade, hold, target.terms):
-                migrations += _migrations(self._take(moving, slug, upgrade), plan, upgrade)
+                migrations += migrations_of(self._take(moving, slug, upgrade), plan, upgrade)
             elif hold is None and moving:
                 moved = self._take(moving, slug, upgrade)
                 elsewhere = [move for file in moving if file not in moved for move in file.moves]
@@ -168,7 +168,7 @@ def _is_apart(upgrade: Upgrade, hold: Hold, terms: Terms) -> bool:
     return bool(upgrade.bump.approval) or closed_migration(upgrade, terms) is None
 
 
-def _migrations(files: Sequence[Migrated], plan: Plan, upgrade: Upgrade) -> Iterator[Plan]:
+def migrations_of(files: Sequence[Migrated], plan: Plan, upgrade: Upgrade) -> Iterator[Plan]:
     """A plan for each file. They are approved with the upgrade that waits for them, not before."""
     bump = upgrade.bump._replace(
         bump_kind=BumpKind.MIGRATION, why=f"{upgrade.target} no longer serves the old API versions"

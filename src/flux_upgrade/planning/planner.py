@@ -12,12 +12,12 @@ from flux_upgrade.assessment.evidence import Evidence, broken_today
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.groups import UpdateGroup, branches_of
 from flux_upgrade.clusters.ownership.ownership import Ownership
-from flux_upgrade.config.config import Config
+from flux_upgrade.config.config import Config, Migrate
 from flux_upgrade.model.errors import ImplausibleRelease, Unexpected, Unreadable, known
 from flux_upgrade.model.versions import NO_VERSION, Release, Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.planning.approvals import split, versions_in
-from flux_upgrade.planning.impact_gate import ImpactGate, only_patches, patches_alone
+from flux_upgrade.planning.impact_gate import ImpactGate, migrations_of, only_patches, patches_alone
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.pin_planner import PinPlanner
 from flux_upgrade.planning.plan import OnBreak, Plan, PlannedTarget, Terms, UpdateGroupPlan, Upgrade, UpgradeRequest
@@ -62,7 +62,7 @@ def plan_update_groups(inventory: Inventory, repository: Repository | None = Non
 def unused_approvals(inventory: Inventory, plans: Iterable[UpdateGroupPlan]) -> Iterator[str]:
     """A warning for each approval that nothing was waiting for."""
     decided = [
-        (decision, group_plan.update_group, cluster)
+        (decision, plan.impact_of(decision), group_plan.update_group, cluster)
         for group_plan in plans
         for cluster, its in zip(group_plan.update_group.clusters, group_plan.sets, strict=False)
         for plan in its
@@ -70,9 +70,14 @@ def unused_approvals(inventory: Inventory, plans: Iterable[UpdateGroupPlan]) -> 
     ]
     for approval in inventory.request.approve:
         name, version = split(approval)
-        mine = [each for each, group, cluster in decided if versions_in((approval,), group, (cluster,))]
-        is_used = any(each.bump.is_approved_by(version) for each in mine if isinstance(each, Upgrade))
-        held = {each.target for each in mine if isinstance(each, Hold)}
+        mine = [
+            (decision, impact)
+            for decision, impact, group, cluster in decided
+            if versions_in((approval,), group, (cluster,))
+        ]
+        is_used = any(each.bump.is_approved_by(version) for each, _ in mine if isinstance(each, Upgrade))
+        held = {each.target for each, _ in mine if isinstance(each, Hold)}
+        held |= {tag for _, impact in mine if impact is not None for tag in impact.upgrade_path}
         if not is_used and not any(version in (tag, tag.minor) for tag in held):
             where = f" in {name}" if name else ""
             yield f"the approval of {version}{where} has no effect: no installation can be upgraded to it"
@@ -180,12 +185,13 @@ class _UpdateGroups:
         # Another one is looked at before anything is decided about it.
         if HoldReason.CHECKOUT_DIFFERS in [hold.reason for hold in held.holds]:
             return plan
+        is_owned = held is not plan
+        if is_owned and target.terms.governance.migrate is Migrate.WITH_UPGRADE:
+            # The commit of the upgrade is another program's, which migrates nothing.
+            governance = target.terms.governance._replace(migrate=Migrate.BEFORE)
+            target = target._replace(terms=target.terms._replace(governance=governance))
         try:
             checked = gate.check(plan, target, update_group.slug, cluster)
-            if held is not plan:
-                # Whoever makes the upgrade wants to know what it breaks, and the manifests are ours to move.
-                self._migrations.setdefault(update_group.slug, []).extend(checked.migrations)
-                return held._replace(impacts=checked.plan.impacts)
             of_patches = patches_alone(checked.plan, target)
             if of_patches is not None:
                 patches = only_patches(self._member(of_patches, cluster, None))
@@ -193,8 +199,13 @@ class _UpdateGroups:
         except (ImplausibleRelease, Unreadable) as error:
             reason = HoldReason.of(error) or HoldReason.UNREADABLE
             return plan._replace(decisions=(Hold(reason, error.message, error.hint, type(error)),))
-        self._migrations.setdefault(update_group.slug, []).extend(checked.migrations)
-        return checked.plan
+        migrations = self._migrations.setdefault(update_group.slug, [])
+        migrations.extend(checked.migrations)
+        if not is_owned:
+            return checked.plan
+        for upgrade in checked.plan.upgrades:
+            migrations.extend(migrations_of(upgrade.moved, checked.plan, upgrade))
+        return self._preflight.checked(checked.plan, cluster, has_open=False)
 
     def _version(self, plans: Sequence[Plan]) -> Version:
         """What the cluster is at when its tools are changed; empty where that is not known."""

@@ -38,13 +38,20 @@ class PreflightChecks(NamedTuple):
     is_asked: bool  # A release was asked for by name: other writers are the user's to see to
 
     def checked(self, plan: Plan, cluster: Cluster, *, has_open: bool) -> Plan:
-        """The plan, or the hold that stands above it. ``has_open``: its pull request may be closed now."""
-        if plan.upgrades:
-            hold = self._differs(plan) or self._owned(plan, cluster) or self._forbidden(plan)
-        else:
-            # What another file than the base's makes superfluous is not closed.
-            hold = self._differs(plan) if has_open else None
-        return plan if hold is None else plan._replace(decisions=(hold,), tried={})
+        """Return the plan with a hold for each upgrade that cannot be made.
+
+        ``has_open``: its pull request may be closed now.
+        """
+        # What another file than the base's makes superfluous is not closed.
+        hold = self._differs(plan) if plan.upgrades or has_open else None
+        if hold is not None:
+            return plan._replace(decisions=(hold,), tried={})
+        holds = [self._owned(each, plan, cluster) or self._forbidden(each, plan) for each in plan.upgrades]
+        if not any(holds):
+            return plan
+        waiting = iter(holds)
+        decisions = tuple((isinstance(each, Upgrade) and next(waiting)) or each for each in plan.decisions)
+        return plan._replace(decisions=decisions)
 
     def differing(self, plan: Plan) -> Plan:
         """The plan of a file whose resources are moved, held where the base has another one."""
@@ -69,7 +76,7 @@ class PreflightChecks(NamedTuple):
                 return Hold(HoldReason.CHECKOUT_DIFFERS, why.message, why.hint, CheckoutDiffers)
         return None
 
-    def _forbidden(self, plan: Plan) -> Hold | None:
+    def _forbidden(self, upgrade: Upgrade, plan: Plan) -> Hold | None:
         """The token of a job can have every permission but this one (docs.github.com, GITHUB_TOKEN)."""
         viewer = self.repository.viewer if self.repository is not None else ""
         if viewer != JOBS_OWN or not plan.path.startswith(WORKFLOWS):
@@ -79,27 +86,30 @@ class PreflightChecks(NamedTuple):
             "GITHUB_TOKEN cannot change a workflow",
             "give the Action a GitHub App token or a fine-grained token with the `workflows` permission, or add "
             f"{plan.path} to `ignore` in the config file",
-        ).of(plan.upgrades[0].bump)
+        ).of(upgrade.bump)
 
-    def _owned(self, plan: Plan, cluster: Cluster) -> Hold | None:
+    def _owned(self, upgrade: Upgrade, plan: Plan, cluster: Cluster) -> Hold | None:
         """The hold of a manifest that Terraform writes, and of Terraform's pin that may write another."""
         if self.is_asked:
             return None
         if plan.pin.kind == "terraform":
-            return self._unsettled(plan, cluster)
+            return self._unsettled(upgrade, plan, cluster)
         if not plan.pin.is_manifest:
             return None
         history: Sequence[str] | Unknown = Unknown("the Git host was not asked for the commits of the file")
         if self.repository is not None:
             history = self.repository.files[plan.path].history
-        moves = plan.pin.version not in [each.target for each in plan.upgrades]
         # Terraform's pin says the release, and nothing of flags.
-        pins = [each.pin for each in cluster.members] if moves else []
-        first = plan.upgrades[0]
-        hold = self.ownership.other_writer(plan.path, first.target, history, pins)
-        return hold._replace(bump_kind=first.bump_kind) if hold is not None else None
+        pins = [each.pin for each in cluster.members] if plan.pin.version != upgrade.target else []
+        hold = self.ownership.other_writer(plan.path, upgrade.target, history, pins)
+        if hold is None:
+            return None
+        later = upgrade.impact.upgrade_path[1:] if upgrade.impact is not None else ()
+        hint = hold.hint if upgrade.approved else f"{hold.hint}, if you approve this {upgrade.bump_kind}"
+        hint += f". Once it runs, continue with {', then '.join(later)}" if later else ""
+        return hold._replace(bump_kind=upgrade.bump_kind, hint=hint, needs_approval=not upgrade.approved)
 
-    def _unsettled(self, plan: Plan, cluster: Cluster) -> Hold | None:
+    def _unsettled(self, upgrade: Upgrade, plan: Plan, cluster: Cluster) -> Hold | None:
         elsewhere = (member.path for member in self.members if member.pin.is_manifest and member not in cluster.members)
         path = next((path for path in elsewhere if self.ownership.is_writer(plan.pin, path)), None)
         if path is None:
@@ -108,7 +118,7 @@ class PreflightChecks(NamedTuple):
             HoldReason.OWNED_BY_TERRAFORM,
             f"Terraform may write {path}: the resource's `path` is not a fixed value",
             "set the resource's `path` to the cluster's directory",
-        ).of(plan.upgrades[0].bump)
+        ).of(upgrade.bump)
 
 
 def hold_cluster_set(plans: Sequence[Plan], *, is_asked: bool = False) -> tuple[Plan, ...]:

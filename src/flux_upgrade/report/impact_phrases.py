@@ -10,7 +10,7 @@ from flux_upgrade.impact.diff.changes import CrdChange
 from flux_upgrade.impact.impact import Detour, Indication, Managed, PastRelease, Refused
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.model.markdown import code, counted, prose
-from flux_upgrade.model.text import enumeration
+from flux_upgrade.model.text import capitalized, enumeration
 from flux_upgrade.model.versions import Version
 
 TYPE_CHECKING = False
@@ -179,9 +179,7 @@ def sentences(style: Style, *texts: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    # The name of a field stays as it is.
-    first = text.partition(" ")[0]
-    capital = f"{text[:1].upper()}{text[1:]}" if first.isalpha() else text
+    capital = capitalized(text)
     return capital if capital.endswith((".", "!", "?")) else f"{capital}."
 
 

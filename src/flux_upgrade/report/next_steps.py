@@ -11,7 +11,7 @@ from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.impact.impact import Harm
 from flux_upgrade.impact.migrate.result import Move
 from flux_upgrade.model.markdown import counted
-from flux_upgrade.model.text import first_few
+from flux_upgrade.model.text import capitalized, first_few
 from flux_upgrade.planning.plan import UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -103,8 +103,7 @@ def _of_row(row: Row) -> Iterator[Step]:
         upgrade = Step(Stage.APPROVE, f"Upgrade to {row.target}", Command.UPGRADE, clusters=clusters)
         yield _approval(row) if hold.needs_approval else upgrade
     else:
-        what = hold.hint or hold.reason.remedy
-        what = f"{what[:1].upper()}{what[1:].rstrip('.')}"
+        what = capitalized((hold.hint or hold.reason.remedy).rstrip("."))
         place = row.name if row.plan.pin.is_manifest else row.plan.pin.place(row.plan.path)
         conflicts = tuple(_conflicts(row))
         # What is listed below is not named twice.

@@ -128,8 +128,8 @@ class Ownership:
             if writer is Writer.BOOTSTRAP:
                 found.append(
                     f"**`flux bootstrap` wrote this file**, in the commit {code(headline)}. It writes the "
-                    "version of its CLI and the flags of its command. Run it again only with the same flags, and a "
-                    "CLI of at least this version; otherwise, it undoes this upgrade."
+                    "version of its CLI and the flags of its command. Run it again only with the same flags, and the "
+                    "CLI of this version. An older one undoes this upgrade, and a newer one may skip a step."
                 )
         return tuple(dict.fromkeys(found))
 

@@ -17,7 +17,7 @@ from flux_upgrade.impact.migrate.fields import faults_of, fields_of
 from flux_upgrade.impact.migrate.result import HARMLESS, NO_METRICS, Left, Migrated, Move, Reason
 from flux_upgrade.manifests.nodes import MappingNode
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.text import TextEdit, edited
+from flux_upgrade.model.text import TextEdit, capitalized, edited
 from flux_upgrade.snapshot.yaml_places import Object, documents_of
 
 _METADATA = "sops"
@@ -83,7 +83,7 @@ def _of_metric(left: Left, apis: Apis) -> Left:
 
 
 def _sentence(clause: str) -> str:
-    return f"{clause[:1].upper()}{clause[1:]}." if clause else ""
+    return f"{capitalized(clause)}." if clause else ""
 
 
 def _known_today(move: Move, file: FluxFile, apis: Apis) -> Move:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.manifests.images import kept_distribution
 from flux_upgrade.model.errors import ReleaseNotFound, SourceUnavailable, UnsupportedPin, UntrustedArchive
-from flux_upgrade.model.text import first_few
+from flux_upgrade.model.text import capitalized, first_few
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.context import OperatorRelease, PinContext
 from flux_upgrade.pins.flux_instance import in_charts, in_terraform
@@ -110,15 +110,11 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
     if pin.state is PinState.EXACT:
         new = _RELEASE.sub(target.removeprefix("v"), value.text)
         if choice.is_single:
-            said = (*said, f"{_capital(choice.origin)} decides what is installed.")
+            said = (*said, f"{capitalized(choice.origin)} decides what is installed.")
         return PinChange((value.replaced(new),), new, (*said, *notes(choice, distribution, pin.version, target)))
     new = ranges.require_raised(value.text, target, place)
-    said = (*said, f"{_capital(choice.taken(new))}.", *notes(choice, distribution, pin.version, target))
+    said = (*said, f"{capitalized(choice.taken(new))}.", *notes(choice, distribution, pin.version, target))
     return PinChange((value.replaced(new),) if new != value.text else (), new, said)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _pins(file: File, each: Object | BrokenDocument, sources: ChartSources, context: PinContext) -> Iterator[Pin]:

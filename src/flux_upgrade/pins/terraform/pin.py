@@ -179,7 +179,7 @@ def _floating(pin: Pin, at: Attribute | None, reason: str, module: Module) -> Pi
     return pin._replace(
         line=pin.line if at is None else at.line,
         reason=reason,
-        hint="update the provider fluxcd/flux (1.9 is for Flux 2.9), then run `terraform init -upgrade`: "
+        hint="update the provider fluxcd/flux (1.N is for Flux 2.N), then run `terraform init -upgrade`: "
         + (given or "no file in the directory sets its version"),
         remarks=(*pin.remarks, *([] if lock is None else [f"{provider.chosen(lock)} as the provider"])),
     )

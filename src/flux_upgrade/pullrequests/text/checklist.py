@@ -7,7 +7,7 @@ from itertools import chain
 
 from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.model.markdown import bullets, code, plain, prose
-from flux_upgrade.model.text import capped
+from flux_upgrade.model.text import capitalized, capped
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.decision import Hold
@@ -166,8 +166,7 @@ def _why(view: View, plan: Plan, hold: Hold) -> str:
     text += f", until {plain(hold.until[:10])}" if hold.until else ""
     text += f" ({code(hold.reason)})."
     if hold.hint:
-        hint = prose(hold.hint)
-        text += f" {hint[:1].upper()}{hint[1:]}."
+        text += f" {prose(capitalized(hold.hint))}."
     impact = plan.impacts.get(hold.bump_kind)
     if impact is not None:
         lines = in_the_way(hold, impact, MARKDOWN)

@@ -13,6 +13,7 @@ from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Status
 from flux_upgrade.model.markdown import code, inert, plain, prose, shortened, visible
 from flux_upgrade.model.markers import MarkerState
+from flux_upgrade.model.text import capitalized
 from flux_upgrade.model.unknown import known_or
 from flux_upgrade.planning.plan import files_after, files_before
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
@@ -149,7 +150,7 @@ def _verification(view: View) -> str:
         sentences.append(pins_phrase(view))
     if view.moved and not view.is_migration:
         sentences.append(migration.history_sentence(view))
-    return f"{'. '.join(f'{each[:1].upper()}{each[1:]}' if at else each for at, each in enumerate(sentences))}."
+    return f"{'. '.join([*sentences[:1], *map(capitalized, sentences[1:])])}."
 
 
 def _sha256(content: bytes) -> str:
@@ -214,7 +215,7 @@ def held(body: str, state: MarkerState, hold: Hold) -> str:
 
     If a person has removed our block, it is put below.
     """
-    hint = f" {prose(hold.hint[:1].upper() + hold.hint[1:])}." if hold.hint else ""
+    hint = f" {prose(capitalized(hold.hint))}." if hold.hint else ""
     said = f"{_HELD} ({code(hold.reason)}): {prose(hold.detail)}.{hint} flux-upgrade recreates it after that."
     # As a person's browser sends it.
     before = (markers.text_of(body) or "").replace("\r\n", "\n")
