@@ -173,7 +173,18 @@ def sync(branch: str) -> bytes:
 )
 def test_the_branch_that_flux_follows(branches: list[str], followed: str | Unknown) -> None:
     files = {f"clusters/{index}/gotk-sync.yaml": sync(branch) for index, branch in enumerate(branches)}
-    assert in_memory(files | {"apps/source.yaml": sync("other")}).followed_branch == followed
+    snapshot = in_memory(files | {"apps/source.yaml": sync("other")})
+    assert snapshot.followed_branch("flux/gotk-components.yaml") == followed
+    for path, content in files.items():  # The cluster's own comes first
+        assert f"branch: {snapshot.followed_branch(path)}" in content.decode()
+
+
+@pytest.mark.parametrize(
+    ("ref", "followed"), [("refs/heads/main", "main"), ("refs/tags/v1", Unknown("no gotk-sync.yaml has a branch"))]
+)
+def test_the_branch_that_the_flux_operator_follows(ref: str, followed: str | Unknown) -> None:
+    instance = f"kind: FluxInstance\nspec:\n  sync: {{kind: GitRepository, ref: {ref}}}\n".encode()
+    assert in_memory({"flux.yaml": instance}).followed_branch("flux.yaml") == followed
 
 
 def test_what_is_uncommitted(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What Git knows of files: the id of a content, what they were in earlier commits, and the port that asks for it."""
+"""What Git knows of files: the id of a content, what they were in earlier commits, and the ports that ask for it."""
 
 from __future__ import annotations
 
@@ -52,4 +52,20 @@ class FileHistory(Protocol):
         """One file, renames followed where that can be done. ``path``: relative to the repository's root.
 
         Raises nothing: what cannot be had is said in ``missing``.
+        """
+
+
+class FollowedFile(NamedTuple):
+    """A file in the commit that Flux follows, if the checkout shows which one that is."""
+
+    content: bytes
+    instead: Unknown | None = None  # Why it is the commit that is checked out; None: it is the one that Flux follows
+
+
+class FollowedFiles(Protocol):
+    def file(self, path: str, branch: str | Unknown, present: bytes) -> FollowedFile | Unknown:
+        """Return a file in the newest commit of ``branch`` that is in the checkout, or why it is unknown.
+
+        On another branch, that is the commit where it left ``branch``. ``present``: the file in the checkout.
+        Raises nothing.
         """

@@ -117,15 +117,20 @@ class Snapshot:
         """Paths from the root that differ from the commit that is checked out, new files included."""
         return self._uncommitted()
 
-    @cached_property
-    def followed_branch(self) -> str | Unknown:
-        """The branch that Flux follows, as the sync manifests that `flux bootstrap` writes have it."""
-        files = filter(None, map(self.at, self.named(_SYNCS)))
-        sources = (source for file in files for source in file.readable if source.text_at("kind") == "GitRepository")
-        branches = sorted({source.text_at("spec", "ref", "branch") for source in sources} - {""})
-        if len(branches) == 1:
-            return branches[0]
-        return Unknown(f"clusters follow different branches: {', '.join(branches)}" if branches else _NO_BRANCH)
+    def followed_branch(self, path: str) -> str | Unknown:
+        """Return the branch that Flux follows in the cluster of an installation at ``path``.
+
+        The file itself has it, or the sync manifest that `flux bootstrap` writes next to it, or else all of those.
+        """
+        directory, syncs = posixpath.dirname(path), list(self.named(_SYNCS))
+        beside = [each for each in syncs if posixpath.dirname(each) == directory]
+        branches: set[str] = set()
+        for paths in ([path], beside, syncs):
+            branches = {branch for file in filter(None, map(self.at, paths)) for branch in _branches(file)}
+            if len(branches) == 1:
+                return branches.pop()
+        names = ", ".join(sorted(branches))
+        return Unknown(f"clusters follow different branches: {names}" if names else _NO_BRANCH)
 
     def kustomizations(self, mark: bytes = b"") -> Iterator[tuple[File, Object]]:
         """Yield the kustomizations in files that contain ``mark``, with their files, in the order of the paths."""
@@ -175,6 +180,20 @@ class Snapshot:
             self._kept += len(content)
             self._contents[path] = content
         return content
+
+
+def _branches(file: File) -> Iterator[str]:
+    """Yield the branches in Flux's sources of Git, and in what the flux-operator makes such a source of."""
+    if b"GitRepository" not in file.content:
+        return
+    for source in file.readable_where(lambda text: "GitRepository" in text):
+        kind, branch = source.text_at("kind"), ""
+        if kind == "GitRepository":
+            branch = source.text_at("spec", "ref", "branch")
+        elif kind == "FluxInstance" and source.text_at("spec", "sync", "kind") == "GitRepository":
+            branch = source.text_at("spec", "sync", "ref").removeprefix("refs/heads/")
+        if branch and not branch.startswith("refs/"):
+            yield branch
 
 
 def in_memory(files: Mapping[str, bytes]) -> Snapshot:

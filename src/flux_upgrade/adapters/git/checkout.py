@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property
 from typing import BinaryIO, NamedTuple
@@ -73,6 +73,12 @@ def head_of(root: str) -> str:
     if branch := _BRANCH.fullmatch(head):
         return _at(shared, branch["name"])
     return head if _OID.fullmatch(head) else ""  # else it is another file, which HEAD leads to
+
+
+def branch_of(root: str) -> str:
+    """Return the name of the branch that is checked out, read without Git; empty where there is none."""
+    branch = _BRANCH.fullmatch(_line(os.path.join(git_folders(root)[0], "HEAD")))
+    return branch["name"].removeprefix("refs/heads/") if branch is not None else ""
 
 
 def remote_branch(root: str, name: str) -> str:
@@ -160,6 +166,17 @@ class Checkout(GitCommand):
         branch = _BRANCH.fullmatch(_line(os.path.join(git, "HEAD")))
         with foreign.borrowed(shared, branch["name"] if branch else "", head_of(self.root)) as folder:
             return super().run(f"--git-dir={folder}", *arguments, more=more, stdin=stdin)
+
+    def blobs(self, oids: Iterable[str], *options: str) -> dict[str, bytes]:
+        """Return contents as in any repository, and keep them, since several parts ask for them."""
+        wanted = list(oids)
+        unread = [oid for oid in wanted if oid not in self._contents]
+        self._contents |= super().blobs(unread, *options) if unread else {}
+        return {oid: self._contents[oid] for oid in wanted if oid in self._contents}
+
+    @cached_property
+    def _contents(self) -> dict[str, bytes]:
+        return {}
 
     @cached_property
     def head(self) -> str:

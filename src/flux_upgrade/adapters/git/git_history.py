@@ -19,10 +19,10 @@ from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.file_history import FileHistory, FileRevision, FileRevisions, Mentions
 from flux_upgrade.model.unknown import Unknown
 
-_NO_COMMIT = "it is not in a Git checkout, or has no commit yet"
+NO_COMMIT = "it is not in a Git checkout, or has no commit yet"
 DEEPER = "set `fetch-depth: 0` of actions/checkout, or run `git fetch --unshallow`"
 _SHALLOW = f"the checkout is shallow: {DEEPER}"
-_PARTIAL = "it is a partial clone without the contents of older commits: run `git fetch --refetch --no-filter`"
+PARTIAL = "it is a partial clone without the contents of older commits: run `git fetch --refetch --no-filter`"
 _MOST = 200  # contents that are looked at: they are half a megabyte each
 _AT_ONCE = 20
 _MOST_SEARCHED = 10_000  # commits that are searched for a version: some three seconds
@@ -103,7 +103,7 @@ class GitHistory:
             return self.elsewhere.of(path)
         try:
             if not self._checkout.head:
-                return FileRevisions(missing=Unknown(self._checkout.refusal or _NO_COMMIT))
+                return FileRevisions(missing=Unknown(self._checkout.refusal or NO_COMMIT))
             if path not in self._changes:
                 self._changes |= self._walked("HEAD", sorted({path, *self._paths}), _MOST_RENAMES)
             seen = [each for each in self._changes[path] if each.mode.startswith(_FILE)]
@@ -124,7 +124,7 @@ class GitHistory:
         elif not wanted:
             missing = "it is not committed yet"
         elif not self._contents.keys() >= set(wanted[:_MOST]):
-            missing = _PARTIAL
+            missing = PARTIAL
         elif wanted[_MOST:]:
             missing = f"only its last {_MOST} of {len(wanted)} versions were checked"
         return FileRevisions(tuple(versions), Unknown(missing) if missing else None)
@@ -143,9 +143,9 @@ class GitHistory:
 
     def _searched(self, versions: Sequence[str]) -> Mentions:
         if not self._checkout.head:
-            return Mentions(missing=Unknown(self._checkout.refusal or _NO_COMMIT))
+            return Mentions(missing=Unknown(self._checkout.refusal or NO_COMMIT))
         if self._checkout.is_partial:
-            return Mentions(missing=Unknown(_PARTIAL))
+            return Mentions(missing=Unknown(PARTIAL))
         oldest = self._output("rev-list", f"--skip={_MOST_SEARCHED}", "-n", "1", "HEAD").decode().strip()
         any_of = "|".join(map(re.escape, versions))
         named = rf"""-SapiVersion["']?:[[:space:]]*["']?({any_of})"""
@@ -220,5 +220,5 @@ class GitHistory:
     def _output(self, *arguments: str, more: Mapping[str, str] | None = None) -> bytes:
         ran = self._checkout.run(*arguments, more=more)
         if ran.status:
-            raise _HistoryUnavailable(_PARTIAL if self._checkout.is_partial else ran.why)
+            raise _HistoryUnavailable(PARTIAL if self._checkout.is_partial else ran.why)
         return ran.out
