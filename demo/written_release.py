@@ -336,13 +336,15 @@ def write_release(source: Path, tag: str, contents: dict[str, str]) -> None:
     (folder / f"flux_{tag.removeprefix('v')}_checksums.txt").write_text(checksum)
 
 
-def write_source(source: Path, tags: tuple[str, ...] = TAGS, dates: Mapping[str, str] | None = None) -> Path:
+def write_source(
+    source: Path, tags: tuple[str, ...] = TAGS, dates: Mapping[str, str] | None = None, apis: Apis = served
+) -> Path:
     """A whole release source: a folder that ``--release-source`` takes.
 
     ``dates``: when releases were published, RFC 3339; without one, the source does not tell.
     """
     for tag in tags:
-        write_release(source, tag, files(tag))
+        write_release(source, tag, files(tag, apis))
     listed = [
         {
             "tag_name": tag,

@@ -41,6 +41,10 @@ class Case:
     """After so many nothing is left to do: more than one where the first makes way for the next."""
     git: bool = False
     """Whether the tree is a checkout, with ``git`` on PATH; else PATH is empty."""
+    merged: str = TODAY
+    """Date of the commit that ``origin/main`` has, in a case with Git; empty: the checkout has no such branch."""
+    committed: bool = True
+    """Whether ``before/`` is committed, in a case with Git; else only ``history`` is."""
     images: Sequence[str] | None = None
     """What ``REGISTRY`` has, ``fluxcd/source-controller:v1.9.4``; None: nothing asks it."""
 
@@ -188,9 +192,11 @@ def _checkout(case: Case, root: Path, folder: Path) -> str:
 
     run("init --quiet", root, TODAY)
     past = {date: write_tree(folder / date, files) for date, files in case.history.items()}
-    for date, work_tree in {**past, TODAY: root}.items():
+    for date, work_tree in {**past, TODAY: root}.items() if case.committed else past.items():
         run("add --all", work_tree, date)
         run("commit --quiet --message=Flux", work_tree, date)
+        if date == case.merged:
+            run("update-ref refs/remotes/origin/main HEAD", root, date)
     return str(folder / "bin")
 
 

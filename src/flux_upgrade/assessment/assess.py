@@ -215,6 +215,8 @@ def _upgrade_path(
     """
     if not result.stored.after_migrate and not any(map(_is_unbridged, result.lefts)):
         return ()
+    if isinstance(evidence.served(transition.pin.version), Unknown):
+        return ()  # a mirror need not have what runs
     every = [*(left.use for left in result.lefts), *(move.use for move in result.moves)]
     uses = [use for use in every if use.place is not UsePlace.METRIC]
     tags, at = evidence.pin_context.regenerator.stable_tags(), evidence.apis.at

@@ -12,6 +12,7 @@ from flux_upgrade.impact.migrate.result import Left, Migrated, Move
 from flux_upgrade.impact.overlay.result import Overlay
 from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.model.versions import NO_VERSION, Version
+from flux_upgrade.pins.pin import Pin
 
 _NOT_COMPARED = Unknown("what is installed was not compared")
 _NOT_ASKED = Unknown("the history was not read")
@@ -29,6 +30,32 @@ class PatchBreak(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.what}" if self.line else self.what
+
+
+class ClusterBase(NamedTuple):
+    """The installation of a cluster before an upgrade, in the commit that Flux follows."""
+
+    pin: Pin | Unknown  # The installation in that commit
+    written: Version  # The release in the file, which may be uncommitted
+    branch: str | Unknown  # The branch that Flux follows; Unknown: the commit is the one that is checked out
+
+    @property
+    def is_behind(self) -> bool:
+        """Return whether the file has a newer release than the cluster."""
+        return not isinstance(self.pin, Unknown) and self.pin.version < self.written
+
+    @property
+    def is_notable(self) -> bool:
+        """Return whether it is another release than that of the file, or is not certain."""
+        return isinstance(self.pin, Unknown) or isinstance(self.branch, Unknown) or self.pin.version != self.written
+
+    @property
+    def place(self) -> str:
+        return "the checked-out commit" if isinstance(self.branch, Unknown) else self.branch
+
+    def is_ahead_of(self, step: Version) -> bool:
+        """Return whether the file has the minor of a step already, and the cluster runs an older release."""
+        return self.is_behind and self.written.numbers[:2] >= step.numbers[:2]
 
 
 class Assessment(NamedTuple):
@@ -58,6 +85,7 @@ class Assessment(NamedTuple):
     forced: tuple[str, ...] = ()  # Places that let Flux delete and recreate CRDs: `path:line`
     by_operator: bool = False  # The flux-operator migrates the stored objects of the cluster
     by_tag: bool = False  # Whether the tag of an artifact is moved, so that nothing is merged
+    base: ClusterBase | None = None  # None: it is what the plan has
     identical_to: Version = NO_VERSION  # An older release that has the same files as the target; empty: none is known
 
     @property
@@ -103,6 +131,15 @@ class Assessment(NamedTuple):
     def may_lose_versions(self) -> bool:
         """Whether CRDs lose versions that the cluster may have stored; True if that is unknown."""
         return isinstance(self.crds, Unknown) or any(each.removed for each in self.crds)
+
+    def is_base_uncertain(self, target: Version) -> bool:
+        """Return whether the cluster may run another release, which may have stored what the target drops."""
+        base = self.base
+        if base is None or not self.drops_versions:
+            return False
+        release = base.written if isinstance(base.pin, Unknown) else base.pin.version
+        is_certain = not isinstance(base.pin, Unknown) and not isinstance(base.branch, Unknown)
+        return not is_certain and release.minor != target.minor
 
     @property
     def cli(self) -> str:

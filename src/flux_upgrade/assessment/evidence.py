@@ -16,7 +16,7 @@ from flux_upgrade.config.config import Config, Governance, is_scanned
 from flux_upgrade.manifests.crds import Crd, ReleaseApis, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import ReleaseNotFound, Unreadable
-from flux_upgrade.model.file_history import FileHistory, FileRevisions, Mentions
+from flux_upgrade.model.file_history import FileHistory, FileRevisions, FollowedFiles, Mentions
 from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
@@ -79,6 +79,8 @@ class Evidence:
     planned: frozenset[str] = frozenset()  # Paths of the pins that something is planned for
     members: Sequence[Member] | None = ()  # All pins of the repository; None: they are looked for once they are needed
     urls: Sequence[str] = ()  # Addresses of the repository
+    followed: Callable[[], FollowedFiles] | None = None
+    """Reader of the commit that Flux follows, if changes go into a checkout; None: they go to its branch."""
     _answers: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -91,6 +93,10 @@ class Evidence:
             self._answers[question] = ask()
         answer: T = self._answers[question]
         return answer
+
+    @cached_property
+    def followed_files(self) -> FollowedFiles | None:
+        return self.followed() if self.followed is not None else None
 
     @cached_property
     def apis(self) -> ServedApis:

@@ -27,7 +27,7 @@ from flux_upgrade.commands.wiring import (
     read_text,
 )
 from flux_upgrade.commands.wiring_hosts import build_egress
-from flux_upgrade.commands.wiring_repository import RepositorySource, build_history, shared_configs
+from flux_upgrade.commands.wiring_repository import RepositorySource, build_followed, build_history, shared_configs
 from flux_upgrade.config.config import PATH, Config
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.config.keys import PROTECTED
@@ -112,6 +112,7 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
             frozenset([each.path for each in governed]),
             members if snapshot.is_whole else None,
             urls=checkout.urls,
+            followed=partial(build_followed, checkout, paths),
         ),
         void=void_here(options, repository, config, members, is_all=snapshot.is_whole),
     )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.commands.wiring import build_checkout, build_client, build_timing
 from flux_upgrade.config.environment import Environment
-from flux_upgrade.model.file_history import FileHistory
+from flux_upgrade.model.file_history import FileHistory, FollowedFiles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,6 +113,13 @@ def build_history(
 
     forge = partial(_history_on_github, environment, source, checkout) if is_checkout else None
     return GitHistory(checkout, paths, forge)
+
+
+def build_followed(checkout: Checkout, paths: Iterable[str]) -> FollowedFiles:
+    """Build the reader of the commit that Flux follows. ``paths``: of the files that it may be asked about."""
+    from flux_upgrade.adapters.git.followed_commit import FollowedCommit  # late: nearly every run upgrades nothing
+
+    return FollowedCommit(checkout, paths)
 
 
 def _history_on_github(environment: Environment, source: RepositorySource, checkout: Checkout) -> FileHistory | None:

@@ -15,6 +15,7 @@ from flux_upgrade.model.unknown import known_or
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import Pin, PinChange, Role
 from flux_upgrade.planning.impact_holds import accepts_breaks, closed_migration, held_by, is_back, moved_elsewhere
+from flux_upgrade.planning.later_steps import later_steps_held
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.pin_planner import PinPlanner
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, Upgrade
@@ -24,7 +25,7 @@ from flux_upgrade.policy.policy import MaxBump, refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.assessment.assessment import Assessment
+    from flux_upgrade.assessment.assessment import Assessment, ClusterBase
     from flux_upgrade.impact.migrate.result import Migrated
 
 
@@ -61,19 +62,22 @@ class ImpactGate:
         """
         if target.pin.role is not Role.INSTALLS or not target.pin.version:
             return GateResult(plan)
-        from flux_upgrade.assessment.assess import look_back, with_earlier_tries  # late: most runs upgrade nothing
+        # Late: most runs upgrade nothing.
+        from flux_upgrade.assessment.assess import look_back, with_earlier_tries
+        from flux_upgrade.assessment.cluster_base import base_of
 
+        subject = _Subject(target, cluster, base_of(target.pin, target.path, self._evidence))
         decisions: list[Upgrade | Hold] = []
         impacts: dict[BumpKind, Assessment] = {}
         migrations: list[Plan] = []
         for each in plan.decisions:
-            first = self._first_step(each, plan, target, cluster) if isinstance(each, Upgrade) else each
+            first = self._first_step(each, plan, subject) if isinstance(each, Upgrade) else each
             if isinstance(first, Hold):
                 decisions.append(first)
                 continue
             upgrade, impact = first
             hold = held_by(upgrade, impact, target.terms, plan.path)
-            transition = _transition(upgrade, target, cluster)
+            transition = subject.transition(upgrade)
             if hold is None:
                 # Nobody is asked about the past of what cannot go on anyway.
                 impact = look_back(transition, impact, self._evidence)
@@ -94,27 +98,32 @@ class ImpactGate:
                 decisions.append(hold._replace(needs_approval=not upgrade.approved))
             else:
                 decisions.append(upgrade._replace(impact=impact, moved=tuple(moved), is_accepted=is_accepted))
+        if subject.base is not None:
+            decisions = list(later_steps_held(decisions, subject.base))
         return GateResult(plan._replace(decisions=tuple(decisions), impacts=impacts), tuple(migrations))
 
-    def _first_step(
-        self, upgrade: Upgrade, plan: Plan, target: PlannedTarget, cluster: Cluster
-    ) -> tuple[Upgrade, Assessment] | Hold:
+    def _first_step(self, upgrade: Upgrade, plan: Plan, subject: _Subject) -> tuple[Upgrade, Assessment] | Hold:
         """``upgrade``, one of ``plan``, or the first step to it, and what that means."""
         from flux_upgrade.assessment.assess import assess  # late, as above
 
+        target, base = subject.target, subject.base
+        in_steps = (
+            target.terms.governance.multi_step and not target.terms.to and not (base is not None and base.is_behind)
+        )
+
         def impact_of(each: Upgrade, *, in_steps: bool = False) -> Assessment:
-            return assess(_transition(each, target, cluster), self._evidence, in_steps=in_steps)
+            return assess(subject.transition(each), self._evidence, in_steps=in_steps)._replace(base=base)
 
         def carried_out(bump: Bump) -> Upgrade | Hold:
             planner = self._manifests if target.pin.is_manifest else self._pins
             return planner.carried_out(target, bump)
 
         terms = target.terms
-        impact = impact_of(upgrade, in_steps=terms.governance.multi_step and not terms.to)
+        impact = impact_of(upgrade, in_steps=in_steps)
         path = impact.upgrade_path
         if not terms.governance.multi_step:
             impact = impact._replace(upgrade_path=(), detour=None)
-        elif path and not terms.to:
+        elif path and not terms.to and not (base is not None and base.is_ahead_of(path[0])):
             # People may have turned it down before.
             hold = None if upgrade.bump.approval else refused(terms.feedback, upgrade.bump_kind, path[0])
             found = hold or carried_out(upgrade.bump._replace(target=path[0]))
@@ -138,10 +147,20 @@ class ImpactGate:
         return [file for file in files if self.is_of(file.path, slug)]
 
 
-def _transition(upgrade: Upgrade, target: PlannedTarget, cluster: Cluster) -> Transition:
-    manifest, terms = upgrade.change.manifest, target.terms
-    new = manifest.new if manifest is not None else None
-    return Transition(target.path, target.pin, upgrade.target, new, cluster, terms.governance, terms.feedback)
+class _Subject(NamedTuple):
+    """An installation that upgrades are checked for."""
+
+    target: PlannedTarget
+    cluster: Cluster
+    base: ClusterBase | None  # None: the cluster runs what is planned from
+
+    def transition(self, upgrade: Upgrade) -> Transition:
+        from flux_upgrade.assessment.cluster_base import from_base  # late, as above
+
+        manifest, (pin, path, terms, _) = upgrade.change.manifest, self.target
+        new = manifest.new if manifest is not None else None
+        written = Transition(path, pin, upgrade.target, new, self.cluster, terms.governance, terms.feedback)
+        return from_base(written, self.base)
 
 
 def patches_alone(plan: Plan, target: PlannedTarget) -> PlannedTarget | None:

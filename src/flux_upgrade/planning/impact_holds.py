@@ -10,7 +10,7 @@ from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.markers import break_entry, content_entry
 from flux_upgrade.model.text import first_few
 from flux_upgrade.model.unknown import known_or
-from flux_upgrade.model.versions import Version
+from flux_upgrade.planning.later_steps import step_pending
 from flux_upgrade.planning.plan import OnBreak, Terms, Upgrade
 from flux_upgrade.policy.decision import BumpKind, Hold, Rejection
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -31,7 +31,8 @@ def held_by(upgrade: Upgrade, impact: Assessment, terms: Terms, path: str) -> Ho
     held = next(_holds(upgrade, impact, terms, path), None)
     if held is None:
         return None
-    error = ApiRemoved if terms.to and held.reason is HoldReason.BLOCKED_BY_API_REMOVAL else None
+    is_out_of_reach = held.reason in (HoldReason.BLOCKED_BY_API_REMOVAL, HoldReason.STEP_PENDING)
+    error = ApiRemoved if terms.to and is_out_of_reach else None
     return held.of(upgrade.bump)._replace(error=error)
 
 
@@ -60,7 +61,7 @@ def _holds(upgrade: Upgrade, impact: Assessment, terms: Terms, path: str) -> Ite
             "deletes it, with all its objects",
             "remove `force`, merge that, and wait until Flux has reconciled it; then run flux-upgrade again",
         )
-    yield from _out_of_reach(target, impact, terms)
+    yield from _out_of_reach(upgrade, impact, terms)
     waits_for = [move for move in impact.moves if move.blocks]
     moving = waits_for if terms.governance.migrate is Migrate.OFF else ()
     uses = [*(left.use for left in impact.blocking), *(move.use for move in moving)]
@@ -162,12 +163,15 @@ def _overlay(upgrade: Upgrade, impact: Assessment, terms: Terms, path: str) -> I
     yield Hold(HoldReason.OVERLAY_BREAKS, f"{breaks[0]}{more}", hint)
 
 
-def _out_of_reach(target: Version, impact: Assessment, terms: Terms) -> Iterator[Hold]:
+def _out_of_reach(upgrade: Upgrade, impact: Assessment, terms: Terms) -> Iterator[Hold]:
     """One step is not enough, and the first of several cannot be taken in its place."""
+    target = upgrade.target
     if not terms.governance.multi_step:
         return
     if impact.upgrade_path and impact.upgrade_path[0] != target:
         first = impact.upgrade_path[0]
+        if impact.base is not None and impact.base.is_ahead_of(first):
+            yield step_pending(upgrade.bump, impact.upgrade_path, impact.base, is_asked=bool(terms.to))
         yield Hold(
             HoldReason.BLOCKED_BY_API_REMOVAL,
             f"the upgrade needs several steps: {' → '.join(impact.upgrade_path)}",

@@ -147,8 +147,10 @@ class Plan(NamedTuple):
         return tuple(each for each in self.decisions if isinstance(each, Hold))
 
     def impact_of(self, decision: Upgrade | Hold) -> Assessment | None:
-        """What is known of an upgrade, or of one that is held."""
-        return decision.impact if isinstance(decision, Upgrade) else self.impacts.get(decision.bump_kind)
+        """Return what is known of an upgrade, or of one that is held; of a later step, that is for its turn."""
+        if isinstance(decision, Upgrade):
+            return decision.impact
+        return self.impacts.get(decision.bump_kind) if decision.reason is not HoldReason.STEP_PENDING else None
 
 
 class UpdateGroupPlan(NamedTuple):

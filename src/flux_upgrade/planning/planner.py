@@ -112,7 +112,8 @@ class _UpdateGroups:
         self._gate: ImpactGate | None = None
         if inventory.evidence is not None:
             # A plan that is made again asks again, and keeps nothing in memory once it is made.
-            self._evidence = replace(inventory.evidence)
+            followed = inventory.evidence.followed if repository is None else None
+            self._evidence = replace(inventory.evidence, followed=followed)
             self._gate = ImpactGate(self._evidence, self._manifests, self._pins)
 
     def plan(self) -> Iterator[UpdateGroupPlan]:

@@ -146,6 +146,12 @@ class HoldReason(StrEnum):
         "Merge the migration pull request, or run `flux migrate` and tick the checkbox. For a tag, [approve](../how-to/promote-artifacts.md#stored-api-versions) with `+migrated`.",
         Effect(is_moved_first=True, holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
     )
+    STEP_PENDING = (
+        "step-pending",
+        "The target takes several steps. An earlier step is only in your checkout: the branch that Flux follows does not have it yet.",
+        "Commit and merge that step, and wait until Flux has reconciled it. Then run flux-upgrade again.",
+        Effect(exit_codes=f"{errors.ApiRemoved.exit_code} with `--to`, otherwise 0", holds_cluster=True),
+    )
     COMPONENT_IN_USE = (
         "component-in-use",
         "The upgrade would remove a controller that still has resources.",

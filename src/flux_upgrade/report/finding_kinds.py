@@ -11,7 +11,7 @@ from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.impact.impact import EarlierTries, Harm
 from flux_upgrade.impact.migrate.result import Left, Move
 from flux_upgrade.model.text import first_few
-from flux_upgrade.model.unknown import known_or
+from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -61,6 +61,22 @@ def _flux_migrate(impact: Assessment, target: Version, style: Style) -> Iterator
 
 def _in_cluster(heading: str, lines: Sequence[str], severity: Severity = Severity.BREAKS) -> list[Finding]:
     return [Finding(severity, heading=heading, wording=line) for line in lines]
+
+
+def _base(impact: Assessment, target: Version, _: Style) -> Iterator[Finding]:
+    """Yield which release the cluster runs, if it is not that of the file, or is not certain and matters."""
+    base, is_uncertain = impact.base, impact.is_base_uncertain(target)
+    if base is None or not (is_uncertain or base.is_behind):
+        return
+    if isinstance(base.pin, Unknown):
+        heading = f"before merging: check with `flux version` that the cluster runs {base.written}"
+        yield from _in_cluster(heading, [f"the checkout does not show it: {base.pin}"])
+    elif is_uncertain:
+        said = f"the checked-out commit has {base.pin.version}, and the upgrade is checked from there: {base.branch}"
+        yield Finding(Severity.REVIEW, heading="", wording=said, task="Check which release the cluster runs")
+    else:
+        said = f"{base.place} has {base.pin.version}, and the upgrade is checked from there"
+        yield Finding(Severity.NOTE, heading="", wording=said)
 
 
 def _unserved(impact: Assessment, _: str, style: Style) -> Iterator[Finding]:
@@ -213,6 +229,7 @@ def _identical(impact: Assessment, target: Version, _: Style) -> Iterator[Findin
 
 
 FINDING_KINDS = (
+    FindingKind(_base),
     FindingKind(_flux_migrate),
     FindingKind(_unserved),
     FindingKind(_by_hand, rank=0),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from flux_upgrade.assessment.assessment import Assessment
+from flux_upgrade.assessment.assessment import Assessment, ClusterBase
 from flux_upgrade.impact.diff.changes import Changes, CrdChange
 from flux_upgrade.impact.impact import EarlierTries, Managed, Refused, Stored
 from flux_upgrade.impact.kubernetes_versions import Fit
@@ -37,7 +37,17 @@ def impact_value(impact: Assessment) -> dict[str, Any]:
         "earlier": None if isinstance(impact.earlier, Unknown) else _earlier(impact.earlier),
         "steps": list(impact.upgrade_path),
         "changes": None if isinstance(impact.changes, Unknown) else _changes(impact.changes),
+        **({"base": _base(impact.base)} if impact.base is not None and impact.base.is_notable else {}),
         **({"identical-to": impact.identical_to} if impact.identical_to else {}),
+    }
+
+
+def _base(base: ClusterBase) -> dict[str, Any]:
+    is_known, is_followed = not isinstance(base.pin, Unknown), not isinstance(base.branch, Unknown)
+    return {
+        "release": base.pin.version if not isinstance(base.pin, Unknown) else None,
+        "branch": base.branch if is_followed else None,
+        "unknown": str(base.pin) if not is_known else None if is_followed else str(base.branch),
     }
 
 

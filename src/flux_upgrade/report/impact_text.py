@@ -62,7 +62,7 @@ def changed_lines(change: KnownChange, places: Sequence[Finding]) -> Iterator[st
 
 def hold_lines(plan: Plan, hold: Hold) -> Iterator[str]:
     """What is in the way, line by line, as far as the hold itself does not say so; and what else it would break."""
-    impact = plan.impacts.get(hold.bump_kind)
+    impact = plan.impact_of(hold)
     if impact is None:
         return
     lines = in_the_way(hold, impact, TEXT)

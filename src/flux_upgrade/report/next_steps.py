@@ -12,6 +12,7 @@ from flux_upgrade.impact.impact import Harm
 from flux_upgrade.impact.migrate.result import Move
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import capitalized, first_few
+from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.planning.plan import UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -152,6 +153,10 @@ def _is_ready(row: Row) -> bool:
 
 def _of_impact(impact: Assessment, row: Row) -> Iterator[Step]:
     stage = Stage.BEFORE_READY if _is_ready(row) else Stage.PREPARE
+    base = impact.base
+    if base is not None and isinstance(base.pin, Unknown) and impact.is_base_uncertain(row.decision.target):
+        task = f"Check with `flux version` that the cluster runs {base.written}"
+        yield Step(stage, task, Command.FLUX_VERSION, places=(f"The checkout does not show it: {base.pin}",))
     yield from _flux_migrate(impact, row, is_ready=_is_ready(row))
     for found in _breaking(row):
         task = found.task.replace("{target}", row.target)

@@ -67,6 +67,7 @@ class Command(IntEnum):
     MIGRATE = 2
     APPROVE = 3
     FLUX_MIGRATE = 4
+    FLUX_VERSION = 5
 
 
 class Step(NamedTuple):

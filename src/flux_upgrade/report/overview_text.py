@@ -52,6 +52,8 @@ class Commands(NamedTuple):
                 return self.command("migrate", *sources, f"--to={step.argument}", target=self._tree)
             case Command.FLUX_MIGRATE:
                 return "flux migrate"
+            case Command.FLUX_VERSION:
+                return "flux version"
         return ""
 
     @property

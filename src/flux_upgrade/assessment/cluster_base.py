@@ -1,0 +1,58 @@
+"""The release that a cluster runs: that of the commit that Flux follows, and not that of a changed file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from flux_upgrade.assessment.assessment import ClusterBase
+from flux_upgrade.assessment.evidence import Evidence, Transition
+from flux_upgrade.impact.stored_versions.refused import release_of
+from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.pins.discover import kind_of
+from flux_upgrade.pins.pin import Pin
+from flux_upgrade.snapshot.file import File
+
+
+def base_of(pin: Pin, path: str, evidence: Evidence) -> ClusterBase | None:
+    """Return what the cluster of an installation at ``path`` runs; None if changes go to the branch itself."""
+    files = evidence.followed_files
+    if files is None:
+        return None
+    branch = evidence.tree.followed_branch(path)
+    followed = files.file(path, branch, pin.content)
+    if isinstance(followed, Unknown):
+        return ClusterBase(followed, pin.version, followed)
+    return ClusterBase(_pin_in(followed.content, pin, path, evidence), pin.version, followed.instead or branch)
+
+
+def _pin_in(content: bytes, pin: Pin, path: str, evidence: Evidence) -> Pin | Unknown:
+    """Return the same pin in another content of its file."""
+    if content == pin.content:
+        return pin
+    if pin.is_manifest:
+        version, proof = release_of(content), replace(pin.proof, base=None)
+        return pin._replace(content=content, version=version, proof=proof) if version else _unnamed(path)
+    try:
+        pins = list(kind_of(pin).find([File(path, content)], evidence.pin_context))
+    except FluxUpgradeError as error:
+        return Unknown(error.message)
+    same = [each for each in pins if (each.where, each.owner) == (pin.where, pin.owner) and each.version]
+    return same[0] if len(same) == 1 else _unnamed(path)
+
+
+def _unnamed(path: str) -> Unknown:
+    return Unknown(f"{path} names no release there")
+
+
+def from_base(transition: Transition, base: ClusterBase | None) -> Transition:
+    """Return a transition from what the cluster runs, if the file has a newer release."""
+    if base is None or not base.is_behind or isinstance(base.pin, Unknown):
+        return transition
+    releases: dict[str, str] = {base.written: base.pin.version}
+    feedback = transition.feedback
+    feedback = feedback._replace(
+        migrated=tuple(releases.get(each, each) for each in feedback.migrated),
+        migrated_since=tuple(releases.get(each, each) for each in feedback.migrated_since),
+    )
+    return transition._replace(pin=base.pin, feedback=feedback)

@@ -1,0 +1,63 @@
+"""Steps of an upgrade that have to wait until the branch that Flux follows has the step before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.versions import Version
+from flux_upgrade.planning.plan import Upgrade
+from flux_upgrade.policy.decision import Bump, Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.assessment.assessment import ClusterBase
+
+
+def step_pending(bump: Bump, path: Sequence[Version], base: ClusterBase, *, is_asked: bool) -> Hold:
+    """Return the hold of a step that ``base`` does not lead to: the file is ahead of it, and one step is too few."""
+    then = "run flux-upgrade again"
+    if is_asked:
+        then = f"run `flux-upgrade upgrade --to={bump.target}`"
+    elif bump.approval or not bump.approved:
+        then = f"run `flux-upgrade upgrade --approve={bump.bump_kind.approval(bump.target)}`"
+    release = "" if isinstance(base.pin, Unknown) else base.pin.version
+    detail = f"{base.place} has {release}, from which {bump.target} takes several steps: {' → '.join(path)}"
+    if base.written.numbers[:2] > path[0].numbers[:2]:
+        hint = f"restore {release} in the file first, to take the steps in order; then run flux-upgrade again"
+    else:
+        hint = _rolled_out(base.written, base, then)
+    return Hold(HoldReason.STEP_PENDING, detail, hint).of(bump)
+
+
+def later_steps_held(decisions: Iterable[Upgrade | Hold], base: ClusterBase) -> Iterator[Upgrade | Hold]:
+    """Yield the same decisions, but an approval is not asked for while the step before it is only in a file."""
+    every = list(decisions)
+    steps = {each.bump_kind: each for each in every if isinstance(each, Upgrade) and each.impact is not None}
+    for decision in every:
+        first = steps.get(decision.bump_kind)
+        path = first.impact.upgrade_path if first is not None and first.impact is not None else ()
+        if isinstance(decision, Hold) and decision.reason is HoldReason.NEEDS_APPROVAL and path:
+            yield _after(decision, path, base)
+        else:
+            yield decision
+
+
+def _after(hold: Hold, path: Sequence[Version], base: ClusterBase) -> Hold:
+    approval = hold.bump_kind.approval(path[-1])
+    if isinstance(base.pin, Unknown):
+        hint = f"wait until `flux version` shows that the cluster runs {path[0]}, then approve {approval}"
+    else:
+        hint = _rolled_out(path[0], base, f"run `flux-upgrade upgrade --approve={approval}`")
+    detail = f"it is a later step: {' → '.join(path)}"
+    return hold._replace(reason=HoldReason.STEP_PENDING, detail=detail, hint=hint, needs_approval=True)
+
+
+def _rolled_out(release: Version, base: ClusterBase, then: str) -> str:
+    if isinstance(base.branch, Unknown):
+        return f"commit and merge {release}, and wait until Flux has reconciled it; then {then}"
+    return (
+        f"commit {release}, merge it into {base.branch}, and wait until Flux has reconciled it; then {then} on an "
+        f"up-to-date {base.branch}"
+    )

@@ -1,0 +1,233 @@
+"""Upgrades in a checkout start from the release that the cluster runs: that of the commit that Flux follows."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import written_release
+
+from cases_on_disk import run_in
+from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.model.errors import ApiRemoved
+from git_servers import Bare, git
+from memory import WrittenReleases, regenerator
+from real_parts import require_program
+from written_histories import served
+
+PATH = "clusters/staging/flux-system/gotk-components.yaml"
+SYNC = "clusters/staging/flux-system/gotk-sync.yaml"
+KUSTOMIZATION = "clusters/staging/flux-system/kustomization.yaml"
+RELEASES = ("v2.5.1", "v2.6.4", "v2.7.5", "v2.8.6", "v2.8.7", "v2.8.8", "v2.9.4")
+USING = regenerator(WrittenReleases(RELEASES, served))
+PENDING = "held: step-pending"
+STEP = (
+    "Commit v2.7.5, merge it into main, and wait until Flux has reconciled it; then run `flux-upgrade upgrade "
+    "--approve=2.9` on an up-to-date main"
+)
+
+
+@cache
+def manifest(release: str) -> bytes:
+    """Render what Flux itself would write."""
+    return USING.regenerate(InstallOptions(release)).text.encode()
+
+
+def sync(branch: str) -> bytes:
+    """Write the source of a cluster that follows a branch."""
+    source = f"kind: GitRepository\nmetadata:\n  name: flux-system\nspec:\n  ref: {{branch: {branch}}}\n"
+    return f"apiVersion: source.toolkit.fluxcd.io/v1\n{source}".encode()
+
+
+class Clone:
+    """A clone of a repository whose branch ``main`` a cluster follows."""
+
+    def __init__(self, folder: Path, release: str) -> None:
+        self.releases = written_release.write_source(folder / "releases", RELEASES, apis=served)
+        server = Bare.make(folder / "server.git")
+        self.root, self.path = folder / "clone", folder / "bin"
+        git("clone", "--quiet", f"file://{server.folder}", self.root)
+        self.write(PATH, manifest(release))
+        self.write(SYNC, sync("main"))
+        self.write(KUSTOMIZATION, b"resources: [gotk-components.yaml, gotk-sync.yaml]\n")
+        self.commit()
+        git("checkout", "--quiet", "-B", "main", at=self.root)
+        self.push()
+        self.path.mkdir()
+        for name in ("git", "env"):  # Git is run by both
+            (self.path / name).symlink_to(require_program(name))
+
+    def write(self, path: str, content: bytes) -> None:
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_bytes(content)
+
+    def commit(self) -> None:
+        git("add", "--all", at=self.root)
+        git("commit", "--quiet", "-m", "Change", at=self.root)
+
+    def push(self) -> None:
+        git("push", "--quiet", "origin", "HEAD:main", at=self.root)
+
+    def run(self, *args: str, code: int = 0) -> str:
+        ran = run_in(self.root, self.releases, args, path=str(self.path))
+        assert ran.exit_code == code, ran.err
+        return ran.out
+
+    def decision(self, *args: str) -> dict[str, Any]:
+        """Return the last decision of ``plan``."""
+        decision: dict[str, Any] = json.loads(self.run("plan", "--json", *args))["installations"][0]["decisions"][-1]
+        return decision
+
+    @property
+    def release(self) -> str:
+        content = (self.root / PATH).read_bytes()
+        return next(each for each in RELEASES if content == manifest(each))
+
+
+def commands(report: str) -> list[str]:
+    """Return what a report shows as something to type."""
+    lines = (line.strip() for line in report.splitlines())
+    return [line.removeprefix("Next:").strip("$ ") for line in lines if line.startswith(("$ ", "Next:"))]
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Clone:
+    return Clone(tmp_path, "v2.5.1")
+
+
+def first_step(clone: Clone) -> str:
+    report = clone.run("upgrade", "--approve=2.7")
+    assert clone.release == "v2.7.5"
+    return report
+
+
+def test_a_later_step_is_no_command_of_the_run_that_writes_the_first(clone: Clone) -> None:
+    assert commands(clone.run("plan"))[-1] == "flux-upgrade upgrade --approve=2.7"
+    report = first_step(clone)
+    assert PENDING in report
+    assert STEP in report
+    assert commands(report) == []
+
+
+def test_a_step_stops_while_the_one_before_is_uncommitted(clone: Clone) -> None:
+    first_step(clone)
+    for args in (["plan"], ["upgrade", "--approve=2.7", "--approve=2.9"], ["upgrade", "--policy=minor"]):
+        report = clone.run(*args)
+        assert f"v2.7.5 → v2.9.4  minor  {PENDING}, see step 1" in report
+        assert "main has v2.5.1, from which v2.9.4 takes several steps: v2.7.5 → v2.9.4" in report
+        assert commands(report) == []
+    assert STEP in clone.run("plan")
+    clone.run("upgrade", "--to=v2.9.4", code=ApiRemoved.exit_code)
+    assert clone.release == "v2.7.5"
+
+
+@pytest.mark.parametrize("branch", ["main", "upgrade"])
+def test_a_step_stops_while_the_one_before_is_not_merged(clone: Clone, branch: str) -> None:
+    git("checkout", "--quiet", "-B", branch, at=clone.root)
+    first_step(clone)
+    clone.commit()
+    assert PENDING in clone.run("upgrade", "--approve=2.9")
+    assert clone.release == "v2.7.5"
+    clone.push()
+    assert PENDING not in clone.run("upgrade", "--approve=2.9")
+    assert clone.release == "v2.9.4"
+
+
+def test_a_patch_goes_on_if_it_is_one_step_from_the_branch(tmp_path: Path) -> None:
+    clone = Clone(tmp_path, "v2.8.6")
+    clone.write(PATH, manifest("v2.8.7"))
+    assert "main has v2.8.6, and the upgrade is checked from there" in clone.run("upgrade", "--details")
+    assert clone.release == "v2.8.8"
+
+
+def test_a_minor_that_is_one_step_goes_on_and_has_what_it_means_from_the_branch(tmp_path: Path) -> None:
+    clone = Clone(tmp_path, "v2.6.4")
+    clone.write(PATH, manifest("v2.7.5"))
+    decision = clone.decision("--policy=minor")
+    assert (decision["action"], decision["target"]) == ("upgrade", "v2.9.4")
+    assert decision["impact"]["base"] == {"release": "v2.6.4", "branch": "main", "unknown": None}
+    assert "v2beta1" in str(decision["impact"]["changes"]["crds"])  # v2.7.5 does not serve it
+
+
+def test_a_file_that_is_beyond_the_first_step_is_restored(clone: Clone) -> None:
+    clone.write(PATH, manifest("v2.8.7"))
+    report = clone.run("upgrade", "--approve=2.9")
+    assert "Restore v2.5.1 in the file first, to take the steps in order; then run flux-upgrade again" in report
+    assert clone.decision()["reason"] == "step-pending"
+
+
+def test_a_first_step_that_is_not_written_yet_is_still_the_first(clone: Clone) -> None:
+    clone.write(PATH, manifest("v2.6.4"))
+    decision = clone.decision("--policy=minor")
+    assert (decision["action"], decision["target"]) == ("upgrade", "v2.7.5")
+    assert decision["impact"]["steps"] == ["v2.7.5", "v2.9.4"]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (sync("stable"), "the checkout has no origin/stable"),
+        (b"kind: GitRepository\nspec: {}\n", "no gotk-sync.yaml has a branch"),
+    ],
+)
+def test_without_the_branch_the_commit_has_to_do_and_that_is_said(clone: Clone, content: bytes, why: str) -> None:
+    clone.write(SYNC, content)
+    first_step(clone)
+    report = clone.run("plan")
+    assert PENDING in report
+    assert "Commit and merge v2.7.5, and wait until Flux has reconciled it; then run" in report
+    clone.commit()
+    report = clone.run("plan")
+    assert "Check which release the cluster runs" in report
+    assert f"the checked-out commit has v2.7.5, and the upgrade is checked from there: {why}" in report
+
+
+def test_without_git_the_release_that_runs_is_to_be_checked(clone: Clone) -> None:
+    shutil.rmtree(clone.root / ".git")
+    report = first_step(clone)
+    assert "Wait until `flux version` shows that the cluster runs v2.7.5, then approve 2.9" in report
+    assert not [each for each in commands(report) if each.startswith("flux-upgrade")]
+    report = clone.run("plan")
+    assert "Check with `flux version` that the cluster runs v2.7.5" in report
+    assert commands(report)[0] == "flux version"
+
+
+def test_an_untracked_file_is_not_committed_yet(clone: Clone) -> None:
+    moved = PATH.replace("staging", "production")
+    clone.write(moved, manifest("v2.7.5"))
+    clone.write(KUSTOMIZATION.replace("staging", "production"), b"resources: [gotk-components.yaml]\n")
+    report = clone.run("plan", "clusters/production")
+    assert "The checkout does not show it: it is not committed yet" in report
+    clone.commit()
+    assert "The checkout does not show it: it is not on main yet" in clone.run("plan", "clusters/production")
+
+
+def test_a_flux_instance_has_its_branch(tmp_path: Path) -> None:
+    clone, path = Clone(tmp_path, "v2.5.1"), "clusters/operated/flux.yaml"
+    instance = """\
+apiVersion: fluxcd.controlplane.io/v1
+kind: FluxInstance
+metadata: {name: flux, namespace: flux-system}
+spec:
+  distribution: {version: 2.6.4, registry: ghcr.io/fluxcd}
+  sync: {kind: GitRepository, url: https://example.com/fleet, ref: refs/heads/main, path: clusters/operated}
+"""
+    clone.write(SYNC, sync("stable"))
+    clone.write(path, instance.encode())
+    clone.commit()
+    clone.push()
+    clone.write(path, instance.replace("2.6.4", "2.7.5").encode())
+    decisions = json.loads(clone.run("plan", "--json", "--policy=minor", "clusters/operated"))["installations"][0]
+    assert decisions["current"] == "v2.7.5"
+    base = decisions["decisions"][-1]["impact"]["base"]
+    assert base == {"release": "v2.6.4", "branch": "main", "unknown": None}
+
+
+def test_clusters_may_follow_different_branches(clone: Clone) -> None:
+    clone.write("clusters/other/gotk-sync.yaml", sync("stable"))
+    first_step(clone)
+    assert STEP in clone.run("plan")
