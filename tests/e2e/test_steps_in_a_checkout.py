@@ -231,3 +231,28 @@ def test_clusters_may_follow_different_branches(clone: Clone) -> None:
     clone.write("clusters/other/gotk-sync.yaml", sync("stable"))
     first_step(clone)
     assert STEP in clone.run("plan")
+
+
+def test_the_first_step_takes_every_reference_of_the_cluster(clone: Clone) -> None:
+    base, address = "clusters/staging/copy/kustomization.yaml", "https://github.com/fluxcd/flux2/manifests/install"
+    clone.write(base, f"resources: ['{address}?ref=v2.5.1']\n".encode())
+    clone.commit()
+    clone.push()
+    first_step(clone)
+    assert b"v2.7.5" in (clone.root / base).read_bytes()
+    for args in (["--approve=2.9"], ["--policy=minor"]):
+        clone.run("upgrade", *args)
+        assert b"v2.7.5" in (clone.root / base).read_bytes()
+    clone.run("upgrade", "--to=v2.9.4", code=ApiRemoved.exit_code)
+    assert b"v2.7.5" in (clone.root / base).read_bytes()
+
+
+@pytest.mark.parametrize("release", [b"v2.4.9", b"v0.41.2"])
+def test_a_release_that_the_source_lacks_holds_what_it_stored(clone: Clone, release: bytes) -> None:
+    clone.write(PATH, manifest("v2.5.1").replace(b"v2.5.1", release))
+    clone.commit()
+    clone.push()
+    clone.write(PATH, manifest("v2.7.5"))
+    decision = clone.decision("--policy=minor")
+    assert (decision["action"], decision["reason"]) == ("hold", "blocked-by-api-removal")
+    assert "the API server would reject gitrepositories.source.toolkit.fluxcd.io" in decision["detail"]

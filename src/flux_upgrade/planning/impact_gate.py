@@ -15,7 +15,6 @@ from flux_upgrade.model.unknown import known_or
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import Pin, PinChange, Role
 from flux_upgrade.planning.impact_holds import accepts_breaks, closed_migration, held_by, is_back, moved_elsewhere
-from flux_upgrade.planning.later_steps import later_steps_held
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.pin_planner import PinPlanner
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, Upgrade
@@ -98,8 +97,6 @@ class ImpactGate:
                 decisions.append(hold._replace(needs_approval=not upgrade.approved))
             else:
                 decisions.append(upgrade._replace(impact=impact, moved=tuple(moved), is_accepted=is_accepted))
-        if subject.base is not None:
-            decisions = list(later_steps_held(decisions, subject.base))
         return GateResult(plan._replace(decisions=tuple(decisions), impacts=impacts), tuple(migrations))
 
     def _first_step(self, upgrade: Upgrade, plan: Plan, subject: _Subject) -> tuple[Upgrade, Assessment] | Hold:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import Version
-from flux_upgrade.planning.plan import Upgrade
+from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.policy.decision import Bump, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.assessment.assessment import ClusterBase
+    from flux_upgrade.assessment.assessment import Assessment, ClusterBase
 
 
 def step_pending(bump: Bump, path: Sequence[Version], base: ClusterBase, *, is_asked: bool) -> Hold:
@@ -31,17 +31,17 @@ def step_pending(bump: Bump, path: Sequence[Version], base: ClusterBase, *, is_a
     return Hold(HoldReason.STEP_PENDING, detail, hint).of(bump)
 
 
-def later_steps_held(decisions: Iterable[Upgrade | Hold], base: ClusterBase) -> Iterator[Upgrade | Hold]:
-    """Yield the same decisions, but an approval is not asked for while the step before it is only in a file."""
-    every = list(decisions)
-    steps = {each.bump_kind: each for each in every if isinstance(each, Upgrade) and each.impact is not None}
-    for decision in every:
-        first = steps.get(decision.bump_kind)
-        path = first.impact.upgrade_path if first is not None and first.impact is not None else ()
-        if isinstance(decision, Hold) and decision.reason is HoldReason.NEEDS_APPROVAL and path:
-            yield _after(decision, path, base)
-        else:
-            yield decision
+def with_later_steps_held(plan: Plan) -> Plan:
+    """Return the plan, but an approval is not asked for while the step before it is only in a file."""
+    steps = {each.bump_kind: each.impact for each in plan.upgrades if each.impact is not None}
+    return plan._replace(decisions=tuple(_held_after(each, steps.get(each.bump_kind)) for each in plan.decisions))
+
+
+def _held_after(decision: Upgrade | Hold, first: Assessment | None) -> Upgrade | Hold:
+    if first is None or first.base is None or not first.upgrade_path or isinstance(decision, Upgrade):
+        return decision
+    is_waiting = decision.reason is HoldReason.NEEDS_APPROVAL
+    return _after(decision, first.upgrade_path, first.base) if is_waiting else decision
 
 
 def _after(hold: Hold, path: Sequence[Version], base: ClusterBase) -> Hold:

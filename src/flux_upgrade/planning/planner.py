@@ -18,6 +18,7 @@ from flux_upgrade.model.versions import NO_VERSION, Release, Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.planning.approvals import split, versions_in
 from flux_upgrade.planning.impact_gate import ImpactGate, migrations_of, only_patches, patches_alone
+from flux_upgrade.planning.later_steps import with_later_steps_held
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.pin_planner import PinPlanner
 from flux_upgrade.planning.plan import OnBreak, Plan, PlannedTarget, Terms, UpdateGroupPlan, Upgrade, UpgradeRequest
@@ -167,7 +168,8 @@ class _UpdateGroups:
             branch.open_pull is not None for branch in self._branches(self._repository, update_group)
         )
         checked = [self._preflight.checked(plan, cluster, has_open=has_open) for plan in plans]
-        return hold_cluster_set(checked, is_asked=bool(self._inventory.request.to))
+        together = hold_cluster_set(checked, is_asked=bool(self._inventory.request.to))
+        return [with_later_steps_held(plan) for plan in together]
 
     def _member(self, target: PlannedTarget, cluster: Cluster, lead: Plan | None) -> Plan:
         if target.pin.is_manifest:
