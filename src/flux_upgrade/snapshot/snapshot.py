@@ -184,9 +184,10 @@ class Snapshot:
 
 def _branches(file: File) -> Iterator[str]:
     """Yield the branches in Flux's sources of Git, and in what the flux-operator makes such a source of."""
-    if b"GitRepository" not in file.content:
+    is_sync = file.path.endswith(_SYNCS)
+    if not is_sync and b"FluxInstance" not in file.content:
         return
-    for source in file.readable_where(lambda text: "GitRepository" in text):
+    for source in file.readable_where(lambda text: is_sync or "FluxInstance" in text):
         kind, branch = source.text_at("kind"), ""
         if kind == "GitRepository":
             branch = source.text_at("spec", "ref", "branch")
