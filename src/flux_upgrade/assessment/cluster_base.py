@@ -9,9 +9,8 @@ from flux_upgrade.assessment.evidence import Evidence, Transition
 from flux_upgrade.impact.stored_versions.refused import release_of
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.unknown import Unknown
-from flux_upgrade.pins.discover import kind_of
+from flux_upgrade.pins.discover import pin_in
 from flux_upgrade.pins.pin import Pin
-from flux_upgrade.snapshot.file import File
 
 
 def base_of(pin: Pin, path: str, evidence: Evidence) -> ClusterBase | None:
@@ -34,11 +33,10 @@ def _pin_in(content: bytes, pin: Pin, path: str, evidence: Evidence) -> Pin | Un
         version, proof = release_of(content), replace(pin.proof, base=None)
         return pin._replace(content=content, version=version, proof=proof) if version else _unnamed(path)
     try:
-        pins = list(kind_of(pin).find([File(path, content)], evidence.pin_context))
+        same = pin_in(content, pin._replace(path=path), evidence.pin_context)
     except FluxUpgradeError as error:
         return Unknown(error.message)
-    same = [each for each in pins if (each.where, each.owner) == (pin.where, pin.owner) and each.version]
-    return same[0] if len(same) == 1 else _unnamed(path)
+    return same if same is not None and same.version else _unnamed(path)
 
 
 def _unnamed(path: str) -> Unknown:

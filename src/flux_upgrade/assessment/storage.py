@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import NamedTuple
 
 from flux_upgrade.assessment.earlier_releases import EarlierRelease, earlier_releases
@@ -27,10 +26,9 @@ from flux_upgrade.impact.stored_versions.refused import (
 from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import NO_VERSION, Version
-from flux_upgrade.pins.discover import discover, looked_at
+from flux_upgrade.pins.discover import pin_in
 from flux_upgrade.pins.own_artifact import pin as own_artifact
-from flux_upgrade.pins.pin import PinState
-from flux_upgrade.snapshot.snapshot import Snapshot, in_memory
+from flux_upgrade.pins.pin import Pin, PinState
 
 _ONE_MINOR = re.compile(r"[~=v]*\d+\.\d+\.(?:\d+|[xX*])")  # A range within one minor
 
@@ -155,20 +153,16 @@ def _release_of(value: str, transition: Transition, evidence: Evidence) -> Versi
     try:
         if pin.kind == own_artifact.NAME and context.own is not None:
             return context.own.at(value).version or unknown
-        pins = discover(replace(context, tree=_with_value(value, transition, context.tree)), [transition.path])
+        same = pin_in(_with_value(value, pin), pin._replace(path=transition.path), context)
     except FluxUpgradeError as error:
         return Unknown(error.message)
-    same = [each for each in pins if (each.kind, each.line) == (pin.kind, pin.line)]
     # A larger range may have installed any of its releases.
-    is_exact = PinState.EXACT in [each.state for each in same] or _ONE_MINOR.fullmatch(value) is not None
-    return next((each.version for each in same if each.version and is_exact), unknown)
+    is_exact = same is not None and (same.state is PinState.EXACT or _ONE_MINOR.fullmatch(value) is not None)
+    return same.version or unknown if same is not None and is_exact else unknown
 
 
-def _with_value(value: str, transition: Transition, tree: Snapshot) -> Snapshot:
-    """Return the repository with another value in the reference."""
-    pin = transition.pin
+def _with_value(value: str, pin: Pin) -> bytes:
+    """Return the file of a reference with another value in it."""
     lines = pin.content.decode(errors="surrogateescape").splitlines(keepends=True)
     lines[pin.line - 1] = lines[pin.line - 1].replace(pin.raw, value)
-    changed = "".join(lines).encode(errors="surrogateescape")
-    files = {path: content for path in looked_at(tree) if (content := tree.content(path)) is not None}
-    return in_memory({**files, transition.path: changed})
+    return "".join(lines).encode(errors="surrogateescape")

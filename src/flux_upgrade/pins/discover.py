@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from flux_upgrade.pins.gotk_components import pin as gotk
 from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.pins.registry import ALSO, PIN_KINDS, KindModule, may_take
 from flux_upgrade.snapshot.file import File
+from flux_upgrade.snapshot.snapshot import in_memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -161,6 +163,20 @@ def _without_definitions(content: bytes) -> bytes:
     if _DEFINITION not in content:
         return content
     return b"\n---".join(part for part in content.split(b"\n---") if _DEFINITION not in part)
+
+
+def pin_in(content: bytes, pin: Pin, context: PinContext) -> Pin | None:
+    """Return the pin at the same place in another content of its file; None if there is none, or more than one.
+
+    All other files are as they are today. Raises as ``discover``.
+    """
+    contents = {path: known for path in looked_at(context.tree) if (known := context.tree.content(path)) is not None}
+    contents[pin.path] = content
+    paths = [path for path, known in contents.items() if pin.kind in dict(_takers(path, known))]
+    pins = discover(replace(context, tree=in_memory(contents)), paths)
+    place = pin.kind, pin.path, pin.where, pin.owner
+    same = [each for each in pins if (each.kind, each.path, each.where, each.owner) == place]
+    return same[0] if len(same) == 1 else next((each for each in same if each.line == pin.line), None)
 
 
 def kind_of(pin: Pin) -> KindModule:
