@@ -13,10 +13,9 @@ from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import Pin
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_PLACE = "\ue000"  # In place of a digest while a pattern is made
 _COMMENT = re.compile(r"\s+(?:#|//).*")
-_RELEASE = r"\d+\.\d+\.\d+[0-9A-Za-z.+-]*"
-_VALUE = r"""[^\s"'#,]+"""
+_RELEASE = re.compile(r"\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?")
+_VALUE = re.compile(r"""[^\s"'#,]+""")
 _NO_LINE = Unknown("the line with the version is not known")
 
 
@@ -31,10 +30,18 @@ class EarlierReleases(NamedTuple):
 
 
 class _Line(NamedTuple):
-    pattern: re.Pattern[str]
+    parts: tuple[str, ...]  # The texts before, between and after the places of the value
     is_release: bool  # The value is a release of Flux, without the `v`
-    place: int  # Among the lines of the file that look alike
-    alike: int  # The number of these lines
+    place: int = 0  # Among the lines of the file that look alike
+    alike: int = 1  # The number of these lines
+
+    def value_in(self, line: str) -> str:
+        """Return the value of a line that looks alike; empty for another line."""
+        text, places = _plain(line, self.is_release), len(self.parts) - 1
+        length, rest = divmod(len(text) - sum(map(len, self.parts)), places)
+        value = text[len(self.parts[0]) :][: max(length, 0)]
+        is_value = (_RELEASE if self.is_release else _VALUE).fullmatch(value) is not None
+        return value if is_value and not rest and value.join(self.parts) == text else ""
 
 
 def earlier_releases(
@@ -64,21 +71,24 @@ def earlier_releases(
 def _line_of(pin: Pin) -> _Line | None:
     """Return the form of the line with the version; None if the line does not have it."""
     lines = pin.content.decode(errors="replace").splitlines()
-    text = _COMMENT.sub("", lines[pin.line - 1]).strip() if 0 < pin.line <= len(lines) else ""
-    number = re.escape(pin.version.removeprefix("v"))
-    is_release = bool(number) and re.search(rf"(?<![\d.]){number}(?![\d.])", pin.raw) is not None
-    value, shape = (number, _RELEASE) if is_release else (re.escape(pin.raw), _VALUE)
-    form = re.escape(_DIGEST.sub(_PLACE, text)) if is_release else re.escape(text)
-    if not pin.raw or value not in form:
+    number = pin.version.removeprefix("v")
+    is_release = bool(number) and number in _RELEASE.findall(pin.raw)
+    value = number if is_release else pin.raw
+    text = _plain(lines[pin.line - 1], is_release) if 0 < pin.line <= len(lines) else ""
+    if not value or value not in text:
         return None
-    form = form.replace(value, f"(?P<value>{shape})", 1).replace(value, shape).replace(_PLACE, _DIGEST.pattern)
-    pattern = re.compile(rf"\s*{form}(?:{_COMMENT.pattern})?\s*")
-    alike = [place for place, each in enumerate(lines, 1) if pattern.fullmatch(each)]
-    return _Line(pattern, is_release, alike.index(pin.line), len(alike)) if pin.line in alike else None
+    line = _Line(tuple(text.split(value)), is_release)
+    alike = [place for place, each in enumerate(lines, 1) if line.value_in(each)]
+    return line._replace(place=alike.index(pin.line), alike=len(alike)) if pin.line in alike else None
+
+
+def _plain(line: str, is_release: bool) -> str:
+    """Return a line without indentation and comment. A digest says nothing of a release."""
+    text = _COMMENT.sub("", line).strip()
+    return _DIGEST.sub("", text) if is_release else text
 
 
 def _values(line: _Line, content: bytes) -> Sequence[str]:
     """Return the values that the line may have had: one, if as many lines look alike as before."""
-    matches = filter(None, map(line.pattern.fullmatch, content.decode(errors="replace").splitlines()))
-    values = [match["value"] for match in matches]
+    values = list(filter(None, map(line.value_in, content.decode(errors="replace").splitlines())))
     return values[line.place : line.place + 1] if len(values) == line.alike else values
