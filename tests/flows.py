@@ -88,6 +88,7 @@ class World:
     using: Regenerator = field(default_factory=lambda: _USING)
     asked: UpgradeRequest = field(default_factory=UpgradeRequest)
     artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
+    charts: MemoryCharts = field(default_factory=MemoryCharts)
     is_named: bool = False
     now: datetime = NOW
     head: str = ""
@@ -104,7 +105,7 @@ class World:
         tree = MemoryTree(self.files)
         moves = self.config.moves_operator
         also = user_patterns(self.config, tree, "", is_whole=True)
-        world = PinContext(tree, self.using, self.artifacts, MemoryCharts(), moves, self.own, also=also)
+        world = PinContext(tree, self.using, self.artifacts, self.charts, moves, self.own, also=also)
         pins = (*_installations(tree, self.using), *pins_in(world))
         found: Sequence[Pin] = with_operators(pins, tree, world, "", self.config.is_ignored)
         if self.own is not None:

@@ -53,6 +53,29 @@ class ControlPlane:
         name = each["metadata"]["name"]
         return self._ask("PATCH", f"{self._address(each)}/{name}?{query}", each, "application/apply-patch+yaml")
 
+    def rehearse(self, each: Object, manager: str = FLUX) -> Answer:
+        """Return the answer to ``apply``, which changes nothing: kustomize-controller asks so first."""
+        query = urlencode({"fieldManager": manager, "force": "true", "dryRun": "All"})
+        path = f"{self._address(each)}/{each['metadata']['name']}?{query}"
+        return self._ask("PATCH", path, each, "application/apply-patch+yaml")
+
+    def store_in(self, path: str, versions: Sequence[str]) -> Object:
+        """Write the stored versions of a CRD, and return it."""
+        status = {"status": {"storedVersions": list(versions)}}
+        answer = self._ask("PATCH", f"{path}/status", status, "application/merge-patch+json")
+        assert answer.is_taken, answer
+        changed: Object = json.loads(answer.message)
+        return changed
+
+    def remove(self, path: str) -> None:
+        """Delete an object and its finalizers, and wait until it is gone."""
+        assert self._ask("DELETE", path).is_taken
+        self._ask("PATCH", path, {"metadata": {"finalizers": None}}, "application/merge-patch+json")
+        until = time.monotonic() + _ESTABLISHED
+        while self._ask("GET", path).status != 404:
+            assert time.monotonic() < until, path
+            time.sleep(0.05)
+
     def create(self, each: Object, manager: str = "kubectl-create") -> Answer:
         return self._ask("POST", f"{self._address(each)}?{urlencode({'fieldManager': manager})}", each)
 
