@@ -18,15 +18,15 @@ BEFORE_2 = ((0, 28), (0, 41))
 _STORED = re.compile(r"status\.storedVersions\[\d+\]: Invalid value: \"(\w+)\"")
 
 Events = tuple[str, ...]
-"""Tags of releases that Flux applied, and MIGRATE. Before a tag with FORGET, people removed from the status of the CRDs
-the versions that the release lacks, and no others."""
+"""Tags of releases that Flux applied, and MIGRATE. Before a tag with FORGET, the versions that its CRDs do not have were
+removed from the status of the present ones, and no others."""
 
 
 class _Stored(NamedTuple):
     """A CRD on the server."""
 
     crd: Crd
-    versions: tuple[str, ...]  # Of `status.storedVersions`
+    versions: tuple[str, ...]  # `status.storedVersions`
 
 
 _State = Mapping[str, _Stored]
@@ -38,7 +38,7 @@ class StoredCrds:
 
     plane: ControlPlane
     real: Real
-    tags: Sequence[str]  # Of the releases that are asked about, oldest first
+    tags: Sequence[str]  # All releases to ask about, oldest first
     _now: dict[str, _Stored] = field(default_factory=dict)
     _states: dict[Events, _State] = field(default_factory=dict)
     _answers: dict[tuple[_Stored, Crd], Collection[str]] = field(default_factory=dict)
@@ -52,8 +52,8 @@ class StoredCrds:
             # To get there takes longer than to ask about all later releases.
             applied = next(each for each in reversed(events) if each != MIGRATE).removeprefix(FORGET)
             for each in self.tags[self.tags.index(applied) + 1 :]:
-                for stored, crd in self._questions(state, each) - self._answers.keys():
-                    self._answers[stored, crd] = self._rehearse(crd)
+                for _, crd in self._questions(state, each):
+                    self._rehearse(crd)
         return {(crd.kind, version) for stored, crd in questions for version in self._answers[stored, crd]}
 
     def _questions(self, state: _State, tag: str, components: tuple[str, ...] = ALL) -> set[tuple[_Stored, Crd]]:
@@ -85,7 +85,9 @@ class StoredCrds:
         for name in self._now.keys() - wanted.keys():
             self._delete(name)
         for name, crd in wanted.items():
-            if name not in self._now or self._now[name].crd is not crd:
+            if name in self._now and self._rehearse(crd):
+                self._delete(name)  # Clusters with this CRD do not take the step
+            elif name not in self._now or self._now[name].crd is not crd:
                 self._put(crd)
 
     def _migrate(self) -> None:
@@ -133,7 +135,10 @@ class StoredCrds:
         del self._now[name]
 
     def _rehearse(self, crd: Crd) -> Collection[str]:
-        """Return the stored versions that the server misses."""
-        answer = self.plane.rehearse(crd.document.data)
-        assert answer.is_taken or RULE.search(f": {answer.status} {answer.message}"), answer
-        return () if answer.is_taken else frozenset(_STORED.findall(answer.message))
+        """Return the stored versions that the server misses in a CRD."""
+        question = self._now[crd.name], crd
+        if question not in self._answers:
+            answer = self.plane.rehearse(crd.document.data)
+            assert answer.is_taken or RULE.search(f": {answer.status} {answer.message}"), answer
+            self._answers[question] = () if answer.is_taken else frozenset(_STORED.findall(answer.message))
+        return self._answers[question]

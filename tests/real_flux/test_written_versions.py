@@ -139,7 +139,7 @@ def ways(using: Regenerator) -> Iterator[tuple[str, Way]]:
 
 
 class Decisions:
-    """What flux-upgrade decides over the real releases."""
+    """Decisions of flux-upgrade over the real releases."""
 
     def __init__(self, real: Real, folder: Path) -> None:
         self.using = regenerator_of(folder)

@@ -37,7 +37,7 @@ class _Line(NamedTuple):
 
     def value_in(self, line: str) -> str:
         """Return the value of a line that looks alike; empty for another line."""
-        text, places = _plain(line, self.is_release), len(self.parts) - 1
+        text, places = _plain(line, is_release=self.is_release), len(self.parts) - 1
         length, rest = divmod(len(text) - sum(map(len, self.parts)), places)
         value = text[len(self.parts[0]) :][: max(length, 0)]
         is_value = (_RELEASE if self.is_release else _VALUE).fullmatch(value) is not None
@@ -74,7 +74,7 @@ def _line_of(pin: Pin) -> _Line | None:
     number = pin.version.removeprefix("v")
     is_release = bool(number) and number in _RELEASE.findall(pin.raw)
     value = number if is_release else pin.raw
-    text = _plain(lines[pin.line - 1], is_release) if 0 < pin.line <= len(lines) else ""
+    text = _plain(lines[pin.line - 1], is_release=is_release) if 0 < pin.line <= len(lines) else ""
     if not value or value not in text:
         return None
     line = _Line(tuple(text.split(value)), is_release)
@@ -82,7 +82,7 @@ def _line_of(pin: Pin) -> _Line | None:
     return line._replace(place=alike.index(pin.line), alike=len(alike)) if pin.line in alike else None
 
 
-def _plain(line: str, is_release: bool) -> str:
+def _plain(line: str, *, is_release: bool) -> str:
     """Return a line without indentation and comment. A digest says nothing of a release."""
     text = _COMMENT.sub("", line).strip()
     return _DIGEST.sub("", text) if is_release else text
