@@ -53,11 +53,11 @@ class ControlPlane:
         name = each["metadata"]["name"]
         return self._ask("PATCH", f"{self._address(each)}/{name}?{query}", each, "application/apply-patch+yaml")
 
-    def rehearse(self, each: Object, manager: str = FLUX) -> Answer:
+    def rehearse(self, obj: Object, manager: str = FLUX) -> Answer:
         """Return the answer to ``apply``, which changes nothing: kustomize-controller asks so first."""
         query = urlencode({"fieldManager": manager, "force": "true", "dryRun": "All"})
-        path = f"{self._address(each)}/{each['metadata']['name']}?{query}"
-        return self._ask("PATCH", path, each, "application/apply-patch+yaml")
+        path = f"{self._address(obj)}/{obj['metadata']['name']}?{query}"
+        return self._ask("PATCH", path, obj, "application/apply-patch+yaml")
 
     def store_in(self, path: str, versions: Sequence[str]) -> Object:
         """Write the stored versions of a CRD, and return it."""

@@ -51,8 +51,8 @@ class StoredCrds:
             self._restore(state)
             # To get there takes longer than to ask about all later releases.
             applied = next(each for each in reversed(events) if each != MIGRATE).removeprefix(FORGET)
-            for each in self.tags[self.tags.index(applied) + 1 :]:
-                for _, crd in self._questions(state, each):
+            for later in self.tags[self.tags.index(applied) + 1 :]:
+                for _, crd in self._questions(state, later):
                     self._rehearse(crd)
         return {(crd.kind, version) for stored, crd in questions for version in self._answers[stored, crd]}
 

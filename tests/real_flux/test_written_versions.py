@@ -66,7 +66,7 @@ SHALLOW = Unknown("the checkout is shallow")
 
 class Way(NamedTuple):
     path: str
-    at: Callable[[str], bytes]  # The file at a release
+    content: Callable[[str], bytes]  # The file at a release
     components: tuple[str, ...] = ALL
     by_operator: bool = False
 
@@ -104,7 +104,7 @@ class Cluster(NamedTuple):
         return {**here, self.path: self._at(self.ran[-1])}
 
     def _at(self, tag: str) -> bytes:
-        return self.placed(self.way.at(tag).decode()).encode()
+        return self.placed(self.way.content(tag).decode()).encode()
 
 
 class Decided(NamedTuple):
@@ -196,37 +196,39 @@ class Walk:
     def _after(self, cluster: Cluster, plan: Plan) -> Cluster | None:
         """Return a cluster after the step that was decided; None: the server refuses it."""
         self.compared += 1
-        found = decided(plan, by_operator=cluster.way.by_operator)
+        decision = decided(plan, by_operator=cluster.way.by_operator)
         title = f"{cluster.folder} {' → '.join(cluster.ran)}"
-        if found is None:
+        if decision is None:
             self.faults.append(f"{title} → {self.target}: {plan.decisions}")
             return None
-        self.faults += [f"{title} → {found.step} → {self.target}: {each}" for each in self._judged(cluster, found)]
+        self.faults += [
+            f"{title} → {decision.step} → {self.target}: {each}" for each in self._judged(cluster, decision)
+        ]
         events = cluster.events
-        if cluster.way.by_operator or found.refused or found.is_unknown:
+        if cluster.way.by_operator or decision.refused or decision.is_unknown:
             events = (*events, MIGRATE)
-        if self.server.refused(events, found.step, cluster.way.components):
+        if self.server.refused(events, decision.step, cluster.way.components):
             return None
-        return cluster._replace(ran=(*cluster.ran, found.step), events=(*events, found.step))
+        return cluster._replace(ran=(*cluster.ran, decision.step), events=(*events, decision.step))
 
-    def _judged(self, cluster: Cluster, found: Decided) -> Iterator[str]:
+    def _judged(self, cluster: Cluster, decision: Decided) -> Iterator[str]:
         components, migrated = cluster.way.components, (*cluster.events, MIGRATE)
-        refused = self.server.refused(cluster.events, found.step, components)
-        afterwards = self.server.refused(migrated, found.step, components)
-        unsaid, needless = refused - found.refused, found.refused - refused
-        if unsaid and not found.is_unknown and not (cluster.way.by_operator and cluster.missing):
+        refused = self.server.refused(cluster.events, decision.step, components)
+        afterwards = self.server.refused(migrated, decision.step, components)
+        unsaid, needless = refused - decision.refused, decision.refused - refused
+        if unsaid and not decision.is_unknown and not (cluster.way.by_operator and cluster.missing):
             yield f"the server refuses {unsaid}"
         if afterwards:
             yield f"the server refuses {afterwards} after a migration"
-        if found.path and not self.server.refused(migrated, self.target, components):
-            yield f"one step is enough, not {found.path}"
-        if not found.path and found.step != self.target:
-            yield f"{found.step} is not the target"
+        if decision.path and not self.server.refused(migrated, self.target, components):
+            yield f"one step is enough, not {decision.path}"
+        if not decision.path and decision.step != self.target:
+            yield f"{decision.step} is not the target"
         if MIGRATE in cluster.events:
             return  # No file says that objects were migrated: the judgement may be too careful
         if needless:
             yield f"the server takes {needless}"
-        if found.is_unknown and not unsaid:
+        if decision.is_unknown and not unsaid:
             yield "nothing else can be refused"
 
 
