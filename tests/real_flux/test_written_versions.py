@@ -201,9 +201,8 @@ class Walk:
         if decision is None:
             self.faults.append(f"{title} → {self.target}: {plan.decisions}")
             return None
-        self.faults += [
-            f"{title} → {decision.step} → {self.target}: {each}" for each in self._judged(cluster, decision)
-        ]
+        faults = self._judged(cluster, decision)
+        self.faults += [f"{title} → {decision.step} → {self.target}: {fault}" for fault in faults]
         events = cluster.events
         if cluster.way.by_operator or decision.refused or decision.is_unknown:
             events = (*events, MIGRATE)
