@@ -208,6 +208,23 @@ def test_flux_does_not_delete_a_crd_to_have_it_accepted(way: Way) -> None:
         assert decision.reason is HoldReason.FORCE_RECREATES
 
 
+@pytest.mark.parametrize(
+    ("spec", "is_held"),
+    [
+        ("  force: ${FORCE}\n", True),
+        ("  force: [true]\n", True),
+        ("  force: false\n", False),
+        ("  path: ${ROOT}/a\n  force: true\n", True),
+        ("  path: ./apps/${NAME}\n  force: true\n", False),
+    ],
+)
+def test_what_may_be_force_is_force(spec: str, *, is_held: bool) -> None:
+    text = SYNC.replace("  path: ./clusters/a\n", "") if "path" in spec else SYNC
+    sync = {"clusters/a/flux-system/gotk-sync.yaml": SOURCE + text.replace("  prune: true\n", spec)}
+    decision, _ = decided(plan_of(WITH_IMAGES["url"], past=("v2.5.1", "v2.6.4"), more=sync))
+    assert isinstance(decision, Hold) is is_held
+
+
 def test_force_does_not_matter_where_nothing_goes() -> None:
     way = WITHOUT_IMAGES["terraform"]
     forced = SOURCE + SYNC.replace("  prune: true\n", "  prune: true\n  force: true\n")
@@ -215,7 +232,7 @@ def test_force_does_not_matter_where_nothing_goes() -> None:
     assert isinstance(decision, Upgrade)
 
 
-@pytest.mark.parametrize("value", ["false", "${MIGRATE}"])
+@pytest.mark.parametrize("value", ["false", "${MIGRATE}", "[true]"])
 def test_the_operator_migrates_unless_it_is_told_not_to(value: str) -> None:
     way = WITHOUT_IMAGES["flux-instance"]
     plan = plan_of(way._replace(text=f"{way.text}  migrateResources: {value}\n"), past=("v2.5.1", "v2.6.4"))

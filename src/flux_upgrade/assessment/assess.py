@@ -70,7 +70,8 @@ def _in_repository(
     if isinstance(manifests, Unknown):
         result = result._replace(released_crds=crd_changes(ends, transition, evidence))
     if isinstance(ends, Unknown) or ends.drops_versions:
-        result = result._replace(forced=forced(transition, _reference(transition, evidence), evidence))
+        reference = None if _is_vendored(transition) else _pinned(transition, evidence)
+        result = result._replace(forced=forced(transition, reference, evidence))
     installed = frozenset(() if isinstance(ends, Unknown) else ends.now.crds)
     path = _upgrade_path(transition, result, installed, evidence)
     if not path:
@@ -141,10 +142,14 @@ def manifests_of(transition: Transition, evidence: Evidence) -> tuple[bytes, byt
 def _overlay_of(transition: Transition, manifests: tuple[bytes, bytes], evidence: Evidence) -> Overlay | Unknown | None:
     """Judge the patches over an installation; None: nothing is patched. Raises as ``assess``."""
     tree = evidence.tree
-    if transition.new is not None and transition.cluster.members[0].pin.is_manifest:
+    if _is_vendored(transition):
         return check_overlay(tree, transition.path, *manifests, evidence.builder)
     reference = _pinned(transition, evidence)
     return reference if isinstance(reference, Unknown) else check_pinned(reference, tree, *manifests)
+
+
+def _is_vendored(transition: Transition) -> bool:
+    return transition.new is not None and transition.cluster.members[0].pin.is_manifest
 
 
 def _pinned(transition: Transition, evidence: Evidence) -> Pinned | Unknown:

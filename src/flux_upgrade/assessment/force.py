@@ -16,13 +16,13 @@ from flux_upgrade.model.text import is_below, repository_path
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.snapshot.yaml_places import Object
 
-_ENABLED = re.compile(rb"kustomize\.toolkit\.fluxcd\.io/force[\"']?\s*:\s*[\"']?[Ee]nabled")
+_ENABLED = re.compile(rb"kustomize\.toolkit\.fluxcd\.io/force[\"']?\s*:\s*[\"']?(?:[Ee]nabled|\$\{)")
 
 _NOT_BY_KUSTOMIZE = ("flux-instance", "helm-chart")  # Kinds whose CRDs kustomize-controller does not apply
 
 
 def forced(transition: Transition, reference: Pinned | Unknown | None, evidence: Evidence) -> tuple[str, ...]:
-    """Return the places, `path:line`. ``reference``: what a version reference installs; None: it is a manifest."""
+    """Return the places, `path:line`. ``reference``: None for a vendored manifest."""
     if transition.pin.kind in _NOT_BY_KUSTOMIZE:
         return ()
     return tuple(dict.fromkeys((*_by_field(transition, reference, evidence), *_by_annotation(transition, evidence))))
@@ -32,9 +32,15 @@ def _by_field(transition: Transition, reference: Pinned | Unknown | None, eviden
     others = evidence.others(transition.cluster)
     sources = {each.path for each in reference.overlays} if isinstance(reference, Pinned) else set[str]()
     for file, kustomization in evidence.tree.flux_kustomizations:
-        is_forced = kustomization.text_at("spec", "force").lower() == "true" and not others.is_theirs(file.path)
-        if is_forced and (file.path in sources or _applies(kustomization, transition, evidence)):
+        if not _is_forced(kustomization) or others.is_theirs(file.path):
+            continue
+        if file.path in sources or _applies(kustomization, transition, evidence):
             yield f"{file.path}:{kustomization.line_at('spec', 'force')}"
+
+
+def _is_forced(kustomization: Object) -> bool:
+    """Return whether `force` is set; a variable or a template may come to `true`."""
+    return kustomization.has("spec", "force") and kustomization.text_at("spec", "force").lower() != "false"
 
 
 def _applies(kustomization: Object, transition: Transition, evidence: Evidence) -> bool:
@@ -43,7 +49,8 @@ def _applies(kustomization: Object, transition: Transition, evidence: Evidence) 
     applied = (each for reads in evidence.reads(transition.cluster) for each in reads.reconciliations)
     if any(transition.path in each.files and posixpath.basename(each.name) == name for each in applied):
         return True
-    folder = repository_path(kustomization.text_at("spec", "path"))
+    known, variable, _ = kustomization.text_at("spec", "path").partition("${")
+    folder = repository_path(known.rpartition("/")[0] if variable else known)  # a variable may come to any directory
     installed = transition.path if transition.pin.folder is None else f"{transition.pin.folder}/flux-system"
     return is_below(installed, folder) and kustomization.text_at("spec", "sourceRef", "kind") != "OCIRepository"
 

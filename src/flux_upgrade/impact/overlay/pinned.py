@@ -69,7 +69,8 @@ def pinned(pin: Pin, path: str, tree: Snapshot, is_read: Callable[[str], bool]) 
     components = tuple(each.text for each in found.scalars(*at, "components")) or DEFAULT_COMPONENTS
     namespace = found.text_at("metadata", "namespace") if kind == "FluxInstance" else ""
     own = Kustomization(path, pin.content, found, tree, (*at, "kustomize"))
-    is_migrated = found.text_at(*at, "migrateResources") in ("", "true")
+    migrates = (*at, "migrateResources")
+    is_migrated = not found.has(*migrates) or found.text_at(*migrates) == "true"
     return Pinned((own,), components=components, namespace=namespace or _USUAL, is_migrated=is_migrated)
 
 
