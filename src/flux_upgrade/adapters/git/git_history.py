@@ -69,7 +69,7 @@ class _FileChange(NamedTuple):
 
 
 class GitHistory:
-    """Asked about one file after the other; contents that they share are read once.
+    """Asked about one file after the other.
 
     The commits are walked once for all of ``paths``, the files that it may be asked about: in a repository of
     50,000 commits, each walk takes a second. ``forge``: what is asked in its place where the checkout lacks
@@ -83,7 +83,6 @@ class GitHistory:
         self._paths = frozenset(paths)
         self._changes: dict[str, list[_FileChange]] = {}
         self._renames: dict[str, Mapping[str, str]] = {}  # commit → new name → old name
-        self._contents: dict[str, bytes] = {}
         self._mentions: dict[tuple[str, ...], Mentions] = {}
 
     @cached_property
@@ -108,22 +107,22 @@ class GitHistory:
                 self._changes |= self._walked("HEAD", sorted({path, *self._paths}), _MOST_RENAMES)
             seen = [each for each in self._changes[path] if each.mode.startswith(_FILE)]
             wanted = list(dict.fromkeys([each.oid for each in reversed(seen)]))
-            unread = [oid for oid in wanted[:_MOST] if oid not in self._contents]
-            for start in range(0, len(unread), _AT_ONCE):
-                self._contents |= self._checkout.blobs(unread[start : start + _AT_ONCE])
+            contents: dict[str, bytes] = {}
+            for start in range(0, min(len(wanted), _MOST), _AT_ONCE):
+                contents |= self._checkout.blobs(wanted[:_MOST][start : start + _AT_ONCE])
         except (_HistoryUnavailable, UsageError) as error:
             return FileRevisions(missing=Unknown(str(error)))
         versions = [
-            FileRevision(each.commit, each.date, self._contents[each.oid], each.is_aside)
+            FileRevision(each.commit, each.date, contents[each.oid], each.is_aside)
             for each in seen
-            if each.oid in self._contents
+            if each.oid in contents
         ]
         missing = ""
         if self._checkout.is_shallow:
             missing = _SHALLOW
         elif not wanted:
             missing = "it is not committed yet"
-        elif not self._contents.keys() >= set(wanted[:_MOST]):
+        elif not contents.keys() >= set(wanted[:_MOST]):
             missing = PARTIAL
         elif wanted[_MOST:]:
             missing = f"only its last {_MOST} of {len(wanted)} versions were checked"
