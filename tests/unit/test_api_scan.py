@@ -10,6 +10,8 @@ import pytest
 from flux_upgrade.assessment.running import Running
 from flux_upgrade.assessment.search import Searched, in_use, searched, suspects
 from flux_upgrade.config.config import Config, Governance, Group
+from flux_upgrade.impact.api_uses.flux_file import UsePlace
+from flux_upgrade.impact.api_uses.scan import find
 from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.impact.migrate.schema import Schema
 from flux_upgrade.manifests.crds import ReleaseApis
@@ -166,3 +168,12 @@ def test_files_that_may_pin_flux_are_returned_as_well() -> None:
     found = suspects(tree, searched(tree, "", Config()), tuple(tree.files), TARGET)
     assert (found.uses, found.pins) == ((), ("a.yaml", "gotk-components.yaml", "install.sh"))
     assert not suspects(tree, searched(tree, "", Config()), (), TARGET).pins
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_a_metric_may_end_a_template(end: str) -> None:
+    text = "{{ if .Values.metrics }}\ncustomResourceState:\n  groupVersionKind:\n    version: v1beta2\n    group: "
+    content = f"{text}helm.toolkit.fluxcd.io{end}".encode()
+    file = find("a.yaml", content, frozenset({"helm.toolkit.fluxcd.io"}), is_patch=False, leaves_out=lambda _: False)
+    assert file is not None
+    assert [(use.place, use.version) for use in file.uses] == [(UsePlace.METRIC, "v1beta2")]

@@ -190,7 +190,7 @@ def _in_broken(
 
 def _is_of_metric(text: str, mention: Mention) -> bool:
     """Return whether group and version are lines of a `groupVersionKind`, as kube-state-metrics has them."""
-    is_pair = text[mention.begin + len(mention.group)] not in "/\\"
+    is_pair = not text.startswith(("/", "\\"), mention.begin + len(mention.group))
     return is_pair and "groupVersionKind" in text[max(mention.begin - _NEAR, 0) : mention.begin]
 
 
