@@ -133,7 +133,7 @@ class Evidence:
 
     def reads(self, cluster: Cluster) -> tuple[ClusterReads, ...]:
         """Return what the graph says of a cluster."""
-        return tuple(each for each in self._graph.clusters if each.name == cluster.name)
+        return tuple(each for each in self.graph.clusters if each.name == cluster.name)
 
     def graph_of(self, clusters: Sequence[Cluster], below: str = "") -> ClusterGraph:
         """Return which of ``clusters`` reads which file. ``below``: as ``roots_of`` takes it."""
@@ -154,16 +154,16 @@ class Evidence:
         return clusters_of(filter(installs, unplanned), self.tree)
 
     @cached_property
-    def _graph(self) -> ClusterGraph:
+    def graph(self) -> ClusterGraph:
         return self.graph_of((*self.clusters, *self._elsewhere))
 
     @cached_property
     def _installations(self) -> Installations:
         from flux_upgrade.assessment.readers import Installations  # late, as above
 
-        reads = {each.name: each.files for each in self._graph.clusters if each.is_known}
+        reads = {each.name: each.files for each in self.graph.clusters if each.is_known}
         named = {each.name for each in (*self.clusters, *self._elsewhere)}
-        syncs = [each for each in self._graph.clusters if each.name not in named]
+        syncs = [each for each in self.graph.clusters if each.name not in named]
         unknown = [(each.files, root.place) for each in syncs for root in each.roots]
         return Installations(self.clusters, self._elsewhere, reads, unknown)
 

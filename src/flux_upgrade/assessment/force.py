@@ -6,36 +6,77 @@ or label `kustomize.toolkit.fluxcd.io/force: enabled` of the CRD (its docs/spec/
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from typing import NamedTuple
 
 from flux_upgrade.assessment.evidence import Evidence, Transition
-from flux_upgrade.impact.overlay.pinned import Pinned
-from flux_upgrade.model.text import is_below, repository_path
+from flux_upgrade.clusters.graph.artifact_files import ArtifactFiles
+from flux_upgrade.clusters.graph.builds import Builds
+from flux_upgrade.impact.overlay.pinned import Pinned, is_same
+from flux_upgrade.kustomize.errors import CannotTell
+from flux_upgrade.kustomize.kustomization import Kustomization, named_in
+from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.text import decoded, is_below, repository_path
 from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import Object
 
-_ENABLED = re.compile(rb"kustomize\.toolkit\.fluxcd\.io/force[\"']?\s*:\s*[\"']?(?:[Ee]nabled|\$\{)")
+_ENABLED = re.compile(
+    r"kustomize\.toolkit\.fluxcd\.io(?:/force\\*[\"']?\s*:\s*\\*[\"']?(?:[Ee]nabled|\$\{)|~1force)"
+)  # In YAML or JSON, quoted or not, or by JSON Pointer
+_MARK = re.compile(rb"kustomize\.toolkit\.fluxcd\.io(?:/|~1)force")
 
 _NOT_BY_KUSTOMIZE = ("flux-instance", "helm-chart")  # Kinds whose CRDs kustomize-controller does not apply
+
+
+class _Applying(NamedTuple):
+    """A Kustomization that may apply the installation."""
+
+    path: str
+    line: int  # 1-based, of its first line
+    is_forced: bool
+    spec: str  # The text of its `spec`
 
 
 def forced(transition: Transition, reference: Pinned | Unknown | None, evidence: Evidence) -> tuple[str, ...]:
     """Return the places, `path:line`. ``reference``: None for a vendored manifest."""
     if transition.pin.kind in _NOT_BY_KUSTOMIZE:
         return ()
-    return tuple(dict.fromkeys((*_by_field(transition, reference, evidence), *_by_annotation(transition, evidence))))
+    applying = [*_as_written(transition, reference, evidence), *_as_built(transition, reference, evidence)]
+    places = [_place(each, evidence) for each in applying if each.is_forced or _ENABLED.search(each.spec)]
+    return tuple(dict.fromkeys((*places, *_by_annotation(transition, evidence))))
 
 
-def _by_field(transition: Transition, reference: Pinned | Unknown | None, evidence: Evidence) -> Iterator[str]:
+def _place(applying: _Applying, evidence: Evidence) -> str:
+    """Return the place of the setting in a Kustomization; its first line if a patch or a template has it."""
+    file, line = evidence.tree.at(applying.path), applying.line
+    written = next((each for each in file.readable if each.line == line), None) if file is not None else None
+    if written is not None and _is_forced(written):
+        line = written.line_at("spec", "force")
+    elif written is not None:
+        line += max(_line(written.text) - 1, 0)
+    return f"{applying.path}:{line}"
+
+
+def _line(text: str) -> int:
+    """Return the line of the annotation or label in a text, 1-based; 0 without one."""
+    match = _ENABLED.search(text)
+    return 0 if match is None else text.count("\n", 0, match.start()) + 1
+
+
+def _as_written(transition: Transition, reference: Pinned | Unknown | None, evidence: Evidence) -> Iterator[_Applying]:
     others = evidence.others(transition.cluster)
-    sources = {each.path for each in reference.overlays} if isinstance(reference, Pinned) else set[str]()
     for file, kustomization in evidence.tree.flux_kustomizations:
-        if not _is_forced(kustomization) or others.is_theirs(file.path):
+        is_forced, spec = _is_forced(kustomization), kustomization.below("spec")
+        text = spec.text if spec is not None else ""
+        if not (is_forced or _ENABLED.search(text)) or others.is_theirs(file.path):
             continue
-        if file.path in sources or _applies(kustomization, transition, evidence):
-            yield f"{file.path}:{kustomization.line_at('spec', 'force')}"
+        if _applies(file, kustomization, transition, reference, evidence):
+            yield _Applying(file.path, kustomization.line, is_forced, text)
 
 
 def _is_forced(kustomization: Object) -> bool:
@@ -43,23 +84,67 @@ def _is_forced(kustomization: Object) -> bool:
     return kustomization.has("spec", "force") and kustomization.text_at("spec", "force").lower() != "false"
 
 
-def _applies(kustomization: Object, transition: Transition, evidence: Evidence) -> bool:
-    """Whether a Kustomization may apply the installation: its directory has it, or the graph says so."""
-    name = kustomization.text_at("metadata", "name")
-    applied = (each for reads in evidence.reads(transition.cluster) for each in reads.reconciliations)
-    if any(transition.path in each.files and posixpath.basename(each.name) == name for each in applied):
-        return True
+def _applies(
+    file: File, kustomization: Object, transition: Transition, reference: Pinned | Unknown | None, evidence: Evidence
+) -> bool:
+    """Return whether a Kustomization may apply the installation, by its own text."""
+    if isinstance(reference, Pinned) and reference.source is not None and reference.overlays:
+        return (file.path, kustomization.line) in {(each.path, each.object.line) for each in reference.overlays}
     known, variable, _ = kustomization.text_at("spec", "path").partition("${")
     folder = repository_path(known.rpartition("/")[0] if variable else known)  # a variable may come to any directory
-    installed = transition.path if transition.pin.folder is None else f"{transition.pin.folder}/flux-system"
-    return is_below(installed, folder) and kustomization.text_at("spec", "sourceRef", "kind") != "OCIRepository"
+    if kustomization.text_at("spec", "sourceRef", "kind") == "OCIRepository":
+        return False
+    if transition.pin.folder is not None:
+        return is_below(f"{transition.pin.folder}/flux-system", folder)
+    return is_below(transition.path, folder) or transition.path in _built(folder, evidence)
+
+
+def _built(folder: str, evidence: Evidence) -> frozenset[str]:
+    """Return the files that kustomize reads for a directory."""
+    builds = evidence.once("builds", lambda: Builds(ArtifactFiles(evidence.tree)))
+    return builds.of(folder, {}).files
+
+
+def _as_built(transition: Transition, reference: Pinned | Unknown | None, evidence: Evidence) -> Iterator[_Applying]:
+    """Yield the Kustomizations that the graph has, with patches over them and variables in them."""
+    source = reference.source if isinstance(reference, Pinned) else None
+    for reads in evidence.graph.clusters:
+        if transition.path not in reads.files:
+            continue
+        for built in (*reads.reconciliations, *reads.others):
+            is_applying = transition.path in built.files if source is None else is_same(built.source, source)
+            if is_applying and built.path:
+                is_forced = "force" in built.spec and str(built.spec["force"]).lower() != "false"
+                yield _Applying(built.path, built.line, is_forced, json.dumps(built.spec, default=str))
 
 
 def _by_annotation(transition: Transition, evidence: Evidence) -> Iterator[str]:
+    """Yield the places in the same directory, and in kustomizations that take it in, with their patches."""
     folder = posixpath.dirname(transition.path)
     beside = (path for path in evidence.tree.candidates(folder) if posixpath.dirname(path) == folder)
-    for file in filter(None, map(evidence.tree.at, beside)):
-        match = _ENABLED.search(file.content)
-        if match is not None:
-            line = file.content.count(b"\n", 0, match.start()) + 1
+    for file in filter(None, map(evidence.tree.at, dict.fromkeys((*beside, *_overlays(transition, evidence))))):
+        line = _line(decoded(file.content))
+        if line:
             yield f"{file.path}:{line}"
+
+
+def _overlays(transition: Transition, evidence: Evidence) -> Iterator[str]:
+    """Yield the files of the kustomizations in other directories that take in the installation."""
+    tree, others = evidence.tree, evidence.others(transition.cluster)
+    if not any(_MARK.search(tree.content(path) or b"") for path in tree.candidates()):
+        return
+    waiting = {
+        file.path: Kustomization(file.path, file.content, written, tree)
+        for file, written in tree.kustomizations()
+        if not others.is_theirs(file.path)
+    }
+    taken_in = {transition.path, posixpath.dirname(transition.path)}
+    while above := [overlay for overlay in waiting.values() if any(map(overlay.leads_to, taken_in))]:
+        for overlay in above:
+            del waiting[overlay.path]
+            taken_in.add(overlay.folder)
+            yield overlay.path
+            with suppress(Unreadable):  # `kustomize build` rejects it
+                for name in named_in(overlay.data):
+                    with suppress(CannotTell):  # A patch of another repository
+                        yield overlay.joined(name)

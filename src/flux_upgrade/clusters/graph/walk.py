@@ -32,6 +32,7 @@ from flux_upgrade.model.text import repository_path
 _MOST = 2_000  # Kustomizations of one cluster
 _INPUT = re.compile(r"<<-?\s*inputs\.([\w.]+)\s*-?>>")
 _TEMPLATE = "<<"
+_NO_SOURCE = SourceKey("", "", "")
 
 
 class Root(NamedTuple):
@@ -49,8 +50,15 @@ class Reconciliation(NamedTuple):
     name: str  # `flux-system/apps`; empty for the root itself
     folder: str
     parent: int  # Index of the one that built it; -1 for the root
-    files: frozenset[str]
-    post_build: Mapping[str, Any] = {}  # `spec.postBuild`
+    files: frozenset[str] = frozenset()
+    spec: Mapping[str, Any] = {}  # With patches applied and variables substituted; empty for the root itself
+    source: SourceKey = _NO_SOURCE
+    path: str = ""  # Of the file that has it
+    line: int = 0  # 1-based, of its first line
+
+    @property
+    def post_build(self) -> Mapping[str, Any]:
+        return part(self.spec, "postBuild")
 
 
 class ClusterReads(NamedTuple):
@@ -60,8 +68,13 @@ class ClusterReads(NamedTuple):
     roots: tuple[Root, ...] = ()  # None: it reads the whole repository, as far as anybody knows
     reconciliations: tuple[Reconciliation, ...] = ()
     files: frozenset[str] = frozenset()
-    elsewhere: tuple[str, ...] = ()  # Kustomizations from other sources than this repository
+    others: tuple[Reconciliation, ...] = ()  # From other sources than this repository, in the order of their names
     troubles: tuple[Trouble, ...] = ()
+
+    @property
+    def elsewhere(self) -> tuple[str, ...]:
+        """Names of the Kustomizations from other sources."""
+        return tuple(each.name for each in self.others)
 
     @property
     def is_known(self) -> bool:
@@ -74,6 +87,11 @@ class _Found(NamedTuple):
     of: FluxKustomization | LocalChart
     place: PlacedItem
     parent: int
+
+
+def _reconciled(built: FluxKustomization, folder: str, parent: int, place: PlacedItem) -> Reconciliation:
+    name = "/".join(filter(None, (built.namespace, built.name)))
+    return Reconciliation(name, folder, parent, spec=built.spec, source=built.source, path=place.path, line=place.line)
 
 
 class Walk:
@@ -106,22 +124,26 @@ class Walk:
             progress = self._follow()
         troubles = dict.fromkeys(self._troubles)
         files = frozenset[str](self._charts).union(*(each.files for each in self._done))
-        left = (each.of for each in self._waiting if isinstance(each.of, FluxKustomization))
-        elsewhere = sorted({"/".join(filter(None, (each.namespace, each.name))) for each in left})
-        return ClusterReads(name, tuple(roots), tuple(self._done), files, tuple(elsewhere), tuple(troubles))
+        left = (
+            _reconciled(waiting.of, waiting.of.folder, waiting.parent, waiting.place)
+            for waiting in self._waiting
+            if isinstance(waiting.of, FluxKustomization)
+        )
+        others = {each.name: each for each in left}
+        ordered = tuple(others[other] for other in sorted(others))
+        return ClusterReads(name, tuple(roots), tuple(self._done), files, ordered, tuple(troubles))
 
     def _begin(self, root: Root) -> None:
         """With the Kustomization that reconciles the root's folder, where one is found there."""
         items = [each for each in self._builds.of(root.folder, {}).items if isinstance(each, PlacedItem)]
         # Several may read the same directory; what says where the root is knows which one Flux begins with.
-        found = [kustomization_of(_data(each)) for each in sorted(items, key=lambda each: each.path != root.place)]
-        own = next((each for each in found if each is not None and _reads(each, root)), None)
-        if own is None:
-            self._built(Reconciliation("", root.folder, -1, frozenset()), {}, root.source)
-        else:
-            self._known.add((own.namespace, own.name))
-            name = "/".join(filter(None, (own.namespace, own.name)))
-            self._built(Reconciliation(name, root.folder, -1, frozenset()), own.spec, root.source)
+        for item in sorted(items, key=lambda each: each.path != root.place):
+            own = kustomization_of(_data(item))
+            if own is not None and _reads(own, root):
+                self._known.add((own.namespace, own.name))
+                self._built(_reconciled(own, root.folder, -1, item))
+                return
+        self._built(Reconciliation("", root.folder, -1, source=root.source))
 
     def _follow(self) -> bool:
         """What can be followed by now; a source may be found later than who names it."""
@@ -152,15 +174,14 @@ class Walk:
         elif not self._files.has(folder):
             self._trouble(found.place, f"{of.namespace}/{of.name} reads {folder}, which is not in this repository")
         else:
-            step = Reconciliation("/".join(filter(None, key)), folder, found.parent, frozenset())
-            self._built(step, of.spec, of.source)
+            self._built(_reconciled(of, folder, found.parent, found.place))
 
-    def _built(self, step: Reconciliation, spec: Mapping[str, Any], key: SourceKey) -> None:
-        source = self._here[key]
+    def _built(self, step: Reconciliation) -> None:
+        spec, source = step.spec, self._here[step.source]
         build = self._builds.of(step.folder, spec, source.ignore if source is not None else None)
         self._troubles += build.troubles
         index = len(self._done)
-        self._done.append(step._replace(files=build.files, post_build=part(spec, "postBuild")))
+        self._done.append(step._replace(files=build.files))
         self._generated += [_data(each) for each in build.items if each.current.kind == "ConfigMap"]
         values = self._values(spec, step.name.partition("/")[0])
         target = str(spec.get("targetNamespace") or "")

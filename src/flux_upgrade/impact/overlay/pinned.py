@@ -38,6 +38,7 @@ class Pinned(NamedTuple):
     entry: Location = _NOWHERE  # Of a remote base, in the first of them that is evaluated
     components: tuple[str, ...] = ()  # Empty: all of the release, or of its artifact
     is_artifact: bool = False  # Of the artifact flux-manifests
+    source: SourceKey | None = None  # Of Flux, with the manifest; None: the manifest comes from the repository itself
     namespace: str = _USUAL
     is_migrated: bool = False
     """The flux-operator migrates stored objects once a release is ready: from 0.9.0
@@ -62,7 +63,8 @@ def pinned(pin: Pin, path: str, tree: Snapshot, is_read: Callable[[str], bool]) 
         return Pinned(overlays, Location(path, pin.line))
     if group == "source.toolkit.fluxcd.io":
         name = SourceKey(kind, found.text_at("metadata", "namespace"), found.text_at("metadata", "name"))
-        return Pinned(tuple(_over_source(name, pin, path, tree, is_read)), is_artifact=kind == "OCIRepository")
+        over_source = tuple(_over_source(name, pin, path, tree, is_read))
+        return Pinned(over_source, is_artifact=kind == "OCIRepository", source=name)
     at = {"FluxInstance": ("spec",), "HelmRelease": ("spec", "values", "instance"), "": ("instance",)}.get(kind)
     if at is None or not found.has(*at, "distribution"):
         return Unknown("the object does not say what it installs")
@@ -128,11 +130,11 @@ def _of_source(source: SourceKey, file: File, tree: Snapshot) -> Iterator[Kustom
     for each in file.readable:
         with suppress(Unreadable):  # a value with a tag that no API server takes: the object is not applied
             found = kustomization_of(each.data())
-            if found is not None and _is_same(found.source, source):
+            if found is not None and is_same(found.source, source):
                 yield Kustomization(file.path, file.content, each, tree, ("spec",))
 
 
-def _is_same(one: SourceKey, other: SourceKey) -> bool:
+def is_same(one: SourceKey, other: SourceKey) -> bool:
     """Whether they may be one object: a namespace that is not given may be any."""
     is_near = one.namespace == other.namespace or not (one.namespace and other.namespace)
     return is_near and (one.kind, one.name) == (other.kind, other.name)
