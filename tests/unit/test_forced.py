@@ -127,7 +127,7 @@ IN_PATCH_FILE = {
         pytest.param(vendored(FORCE), "clusters/a/flux.yaml:8", id="force"),
         pytest.param(vendored("  force: ${FORCE}\n"), "clusters/a/flux.yaml:8", id="variable"),
         pytest.param(vendored(COMMON), "clusters/a/flux.yaml:10", id="common-metadata"),
-        pytest.param(vendored(f"  patches:\n  - patch: '[{POINTER}]'\n"), "clusters/a/flux.yaml:9", id="patches"),
+        pytest.param(vendored(f"  patches:\n  - patch: '- {POINTER}'\n"), "clusters/a/flux.yaml:9", id="patches"),
         pytest.param(
             vendored() | {"clusters/a/kustomization.yaml": FORCE_BY_PATCH},
             "clusters/a/flux.yaml:1",

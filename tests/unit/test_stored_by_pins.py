@@ -241,6 +241,100 @@ def test_the_operator_migrates_unless_it_is_told_not_to(value: str) -> None:
     assert not impact.by_operator
 
 
+BASE = "base/flux.yaml"
+VARIABLE = '"${MIGRATE}"'
+NO_SYNC = {"clusters/a/flux-system/gotk-sync.yaml": "{}\n"}
+OVER = "clusters/a/flux/kustomization.yaml"
+FIELD = "spec:\n      migrateResources: false"
+NAMED = "kind: FluxInstance\n    metadata:\n      name: flux"
+STRATEGIC = (
+    f"- patch: |\n    apiVersion: fluxcd.controlplane.io/v1\n    {NAMED}\n      namespace: flux-system\n    {FIELD}\n"
+)
+JSON_PATCH = "- patch: '- {op: add, path: /spec/migrateResources, value: VALUE}'\n  target:\n    kind: FluxInstance\n"
+APPLYING = SYNC.replace("name: flux-system\n  namespace", "name: flux\n  namespace").replace("./clusters/a", "./base")
+ON_FLUX = "".join(f"  {line}\n" for line in JSON_PATCH.splitlines())
+
+
+def overlay(patches: str) -> dict[str, str]:
+    """Return the files of a FluxInstance in a base, with patches over it."""
+    return {"base/kustomization.yaml": "resources: [flux.yaml]\n", OVER: f"resources: [../../../base]\n{patches}"}
+
+
+def in_base(more: Mapping[str, str], text: str = "") -> Assessment:
+    """Return what is known of the minor upgrade of a FluxInstance in a base."""
+    way = WITHOUT_IMAGES["flux-instance"]
+    return decided(plan_of(Way(BASE, way.text + text, "2.6.4"), past=("v2.5.1", "v2.6.4"), more=more))[1]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param(overlay(f"patches:\n{STRATEGIC}"), id="strategic"),
+        pytest.param(overlay(f"patches:\n{JSON_PATCH.replace('VALUE', 'false')}"), id="json"),
+        pytest.param(overlay(f"patches:\n{JSON_PATCH.replace('VALUE', VARIABLE)}"), id="variable"),
+        pytest.param(
+            {"clusters/a/flux.yaml": f"{APPLYING}  patches:\n{ON_FLUX.replace('VALUE', 'false')}"},
+            id="kustomization-of-flux",
+        ),
+    ],
+)
+@pytest.mark.parametrize("sync", [{}, NO_SYNC])
+def test_a_patch_may_turn_off_the_migration(more: Mapping[str, str], sync: Mapping[str, str]) -> None:
+    impact = in_base({**more, **sync})
+    assert not impact.by_operator
+    assert impact.stored.refused
+    assert not isinstance(impact.changes, Unknown)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param(overlay("patches:\n- path: gone.yaml\n"), id="not-there"),
+        pytest.param(overlay("components:\n- https://example.com/fleet//flux?ref=v1\n"), id="remote-component"),
+        pytest.param(overlay("transformers: [edit.yaml]\n"), id="transformer"),
+        pytest.param(overlay(f"patches:\n{JSON_PATCH.replace('/migrate', '/gone/')}"), id="patch-that-fails"),
+    ],
+)
+@pytest.mark.parametrize("sync", [{}, NO_SYNC])
+def test_what_cannot_be_built_may_turn_off_the_migration(more: Mapping[str, str], sync: Mapping[str, str]) -> None:
+    impact = in_base({**more, **sync})
+    assert not impact.by_operator
+    assert impact.stored.refused
+    assert isinstance(impact.changes, Unknown)
+
+
+@pytest.mark.parametrize(
+    "patches",
+    [
+        f"patches:\n{JSON_PATCH.replace('VALUE', 'true')}",
+        "patches:\n- patch: '- {op: remove, path: /spec/gone}'\n  target:\n    kind: Deployment\n",
+        "patches:\n- patch: |\n    apiVersion: apps/v1\n    kind: Deployment\n    metadata: {name: gone}\n",
+    ],
+)
+def test_patches_that_turn_nothing_off(patches: str) -> None:
+    assert in_base(overlay(patches)).by_operator
+    assert in_base(
+        overlay(f"patches:\n{JSON_PATCH.replace('VALUE', 'true')}"), "  migrateResources: false\n"
+    ).by_operator
+
+
+def test_components_that_a_patch_adds_are_installed() -> None:
+    added = "- patch: '- {op: add, path: /spec/components/-, value: image-reflector-controller}'\n  target: {kind: FluxInstance}\n"
+    assert in_base(overlay("")).upgrade_path == ()
+    assert in_base(overlay(f"patches:\n{added}")).upgrade_path == ("v2.8.8", "v2.9.4")
+
+
+def test_another_version_by_a_replacement_is_unknown() -> None:
+    source = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: values}\nspec: {path: 2.5.1}\n"
+    replaced = (
+        "resources: [../../../base, values.yaml]\nreplacements:\n"
+        "- source: {kind: Kustomization, name: values, fieldPath: spec.path}\n"
+        "  targets: [{select: {kind: FluxInstance}, fieldPaths: [spec.distribution.version]}]\n"
+    )
+    impact = in_base({**overlay(""), OVER: replaced, "clusters/a/flux/values.yaml": source})
+    assert str(impact.stored.unknown) == "a kustomization or a variable sets another version"
+
+
 @pytest.mark.parametrize(
     ("before", "expected"), [("2.5.x", ["v2.5.1"]), ("~2.5.0", ["v2.5.1"]), ("2.x", []), (">=2.0.0 <2.6.0", [])]
 )

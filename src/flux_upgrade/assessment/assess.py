@@ -5,6 +5,7 @@ from __future__ import annotations
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.assessment.evidence import Evidence, Transition, lacking_kinds
 from flux_upgrade.assessment.force import forced
+from flux_upgrade.assessment.overlays import built_objects
 from flux_upgrade.assessment.storage import crd_changes, installed_ends, released, stored_before, stored_today
 from flux_upgrade.assessment.uses import files_of, in_files, orphaned, turned_off_uses, unread
 from flux_upgrade.config.config import Migrate
@@ -33,8 +34,7 @@ def assess(transition: Transition, evidence: Evidence, *, in_steps: bool = False
     ``in_steps``: if one step is not enough, only the path counts, and nothing is compared.
     Raises ReleaseNotFound, SourceUnavailable, UntrustedArchive, Unreadable.
     """
-    reference = _reference(transition, evidence)
-    transition = transition._replace(by_operator=isinstance(reference, Pinned) and reference.is_migrated)
+    transition = _with_settings(transition, evidence)
     result = Assessment(
         by_operator=transition.by_operator,
         migrated=transition.feedback.migrated,
@@ -111,7 +111,7 @@ def look_back(transition: Transition, result: Assessment, evidence: Evidence) ->
     """
     if not _may_break(transition, result.changes):
         return result
-    transition = transition._replace(by_operator=result.by_operator)
+    transition = _with_settings(transition, evidence)
     if result.may_lose_versions:
         ends = installed_ends(transition, manifests_of(transition, evidence), evidence)
         result = result._replace(stored=stored_before(transition, ends, evidence))
@@ -136,7 +136,9 @@ def manifests_of(transition: Transition, evidence: Evidence) -> tuple[bytes, byt
         manifests = own_artifact.manifests(pin, transition.target, context)
         return manifests if manifests is not None else Unknown("the artifact cannot be taken to the release")
     reference = _pinned(transition, evidence)
-    return reference if isinstance(reference, Unknown) else released(reference, transition, evidence)
+    if isinstance(reference, Unknown):
+        return reference
+    return reference.doubt or released(reference, transition, evidence)
 
 
 def _overlay_of(transition: Transition, manifests: tuple[bytes, bytes], evidence: Evidence) -> Overlay | Unknown | None:
@@ -157,13 +159,25 @@ def _pinned(transition: Transition, evidence: Evidence) -> Pinned | Unknown:
     pin = transition.pin if transition.new is None else transition.cluster.members[0].pin
     path, others = transition.path, evidence.others(transition.cluster)
     question = "pinned", path, pin.line, transition.cluster.name
-    return evidence.once(question, lambda: pinned(pin, path, evidence.tree, lambda file: not others.is_theirs(file)))
+    return evidence.once(
+        question,
+        lambda: pinned(
+            pin,
+            path,
+            evidence.tree,
+            lambda file: not others.is_theirs(file),
+            lambda written: built_objects(path, written, evidence),
+        ),
+    )
 
 
-def _reference(transition: Transition, evidence: Evidence) -> Pinned | Unknown | None:
-    """Return what a reference to a release installs; None if the transition has its manifests."""
+def _with_settings(transition: Transition, evidence: Evidence) -> Transition:
+    """Return a transition with the settings of the object that installs Flux, if a reference to a release does."""
     is_own = transition.new is not None or transition.pin.kind == own_artifact.NAME
-    return None if is_own else _pinned(transition, evidence)
+    reference = None if is_own else _pinned(transition, evidence)
+    if not isinstance(reference, Pinned):
+        return transition._replace(by_operator=False)
+    return transition._replace(by_operator=reference.is_migrated, doubt=reference.doubt)
 
 
 def _may_break(transition: Transition, changes: Changes | Unknown) -> bool:

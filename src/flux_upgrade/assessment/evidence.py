@@ -54,6 +54,7 @@ class Transition(NamedTuple):
     """Kinds that the cluster does not have, before or after: what uses them is none of its concern."""
 
     by_operator: bool = False  # The flux-operator migrates the stored objects of the cluster
+    doubt: Unknown | None = None  # The reason that the cluster may run another release than the pin's
 
     @property
     def migrated(self) -> tuple[str, ...]:

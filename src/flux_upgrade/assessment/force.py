@@ -14,11 +14,10 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from flux_upgrade.assessment.evidence import Evidence, Transition
-from flux_upgrade.clusters.graph.artifact_files import ArtifactFiles
-from flux_upgrade.clusters.graph.builds import Builds
+from flux_upgrade.assessment.overlays import builds, overlays_of
 from flux_upgrade.impact.overlay.pinned import Pinned, is_same
 from flux_upgrade.kustomize.errors import CannotTell
-from flux_upgrade.kustomize.kustomization import Kustomization, named_in
+from flux_upgrade.kustomize.kustomization import named_in
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded, is_below, repository_path
 from flux_upgrade.model.unknown import Unknown
@@ -96,13 +95,7 @@ def _applies(
         return False
     if transition.pin.folder is not None:
         return is_below(f"{transition.pin.folder}/flux-system", folder)
-    return is_below(transition.path, folder) or transition.path in _built(folder, evidence)
-
-
-def _built(folder: str, evidence: Evidence) -> frozenset[str]:
-    """Return the files that kustomize reads for a directory."""
-    builds = evidence.once("builds", lambda: Builds(ArtifactFiles(evidence.tree)))
-    return builds.of(folder, {}).files
+    return is_below(transition.path, folder) or transition.path in builds(evidence).of(folder, {}).files
 
 
 def _as_built(transition: Transition, reference: Pinned | Unknown | None, evidence: Evidence) -> Iterator[_Applying]:
@@ -133,16 +126,8 @@ def _overlays(transition: Transition, evidence: Evidence) -> Iterator[str]:
     tree, others = evidence.tree, evidence.others(transition.cluster)
     if not any(_MARK.search(tree.content(path) or b"") for path in tree.candidates()):
         return
-    waiting = {
-        file.path: Kustomization(file.path, file.content, written, tree)
-        for file, written in tree.kustomizations()
-        if not others.is_theirs(file.path)
-    }
-    taken_in = {transition.path, posixpath.dirname(transition.path)}
-    while above := [overlay for overlay in waiting.values() if any(map(overlay.leads_to, taken_in))]:
-        for overlay in above:
-            del waiting[overlay.path]
-            taken_in.add(overlay.folder)
+    for overlay in overlays_of(transition.path, tree).values():
+        if not others.is_theirs(overlay.path):
             yield overlay.path
             with suppress(Unreadable):  # `kustomize build` rejects it
                 for name in named_in(overlay.data):

@@ -96,8 +96,9 @@ def stored_today(transition: Transition, ends: InstalledEnds | Unknown) -> Store
     if isinstance(ends, Unknown):
         return Stored(unknown=ends)
     if not ends.drops_versions:
-        return Stored()
-    return stored_after(Past(), ends.now, ends.target, transition.migrated, transition.pin.version)
+        return Stored(unknown=transition.doubt)
+    past = Past(missing=transition.doubt)
+    return stored_after(past, ends.now, ends.target, transition.migrated, transition.pin.version)
 
 
 def stored_before(transition: Transition, ends: InstalledEnds | Unknown, evidence: Evidence) -> Stored:
@@ -113,6 +114,7 @@ def stored_before(transition: Transition, ends: InstalledEnds | Unknown, evidenc
     if written is not None:
         return written
     past = _past(transition, ends.now, evidence)
+    past = past._replace(missing=past.missing or transition.doubt)
     if not transition.by_operator:
         return stored_after(past, ends.now, ends.target, migrated, pin.version)
     unaided = stored_after(past, ends.now, ends.target, transition.feedback.migrated, pin.version)

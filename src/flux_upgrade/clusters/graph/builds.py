@@ -12,11 +12,11 @@ import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from flux_upgrade.clusters.graph.artifact_files import ArtifactFiles
-from flux_upgrade.clusters.graph.flux_objects import KINDS, may_lead
+from flux_upgrade.clusters.graph.flux_objects import INSTALLING, KINDS, BuiltObject, may_lead
 from flux_upgrade.kustomize import kustomization
 from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
 from flux_upgrade.kustomize.items import Item, Items, held, id_of
@@ -34,6 +34,9 @@ _MOST = 10_000  # Kustomizations that are gone through for one repository
 _KIND = re.compile(r"^kind:[ \t]*[\"']?(\w+)", re.MULTILINE)  # Of a List, each document is parsed
 _COMPONENTS = "components"
 _PLAIN = {"apiVersion", "kind", "metadata", "resources", "bases", "components"}
+_ELSEWHERE = ("validators", "openapi", "configurations", "generators", "helmCharts")
+"""Fields of a kustomization that change no object of its resources."""
+_TARGET = re.compile(r".* of ([A-Za-z]+)(?:/| with |$)")
 
 
 class Trouble(NamedTuple):
@@ -50,6 +53,10 @@ class PlacedItem(Item):
 
     path: str = ""
     line: int = 0
+    is_certain: bool = True
+
+    def built(self, data: Mapping[str, Any]) -> BuiltObject:
+        return BuiltObject(self.path, self.ids[0].kind, self.ids[0].name, data, self.is_certain)
 
 
 class Build(NamedTuple):
@@ -83,7 +90,7 @@ class Builds:
             below = kustomization.read(self._tree, repository_path(posixpath.join(folder, str(name))))
             if below is None:
                 trouble = Trouble(folder, 0, f"there is no component {name}")
-                build = build._replace(troubles=(*build.troubles, trouble))
+                build = build._replace(items=_doubted(build.items), troubles=(*build.troubles, trouble))
             else:
                 build = self._run(below, build)
         patches = kustomization.entries_in(spec, "patches")
@@ -137,17 +144,18 @@ class Builds:
     def _taken(self, of: Kustomization, line: int, text: str, given: Build | None = None) -> Build:
         """A file, or what a folder comes to; ``given``: what a component is for, which is in the result."""
         build = given or Build()
+        doubted = build._replace(items=_doubted(build.items))
         try:
             path = of.joined(text)
         except CannotTell as error:
             trouble = () if kustomization.is_remote(text) else (Trouble(of.path, line, error.message),)
-            return build.plus(Build(troubles=trouble))
+            return doubted.plus(Build(troubles=trouble))
         found = self._file(path)
         if found.files:
             return build.plus(found)
         below = kustomization.read(self._tree, path)
         if below is None:
-            return build.plus(Build(troubles=(Trouble(of.path, line, f"there is no {text}"),)))
+            return doubted.plus(Build(troubles=(Trouble(of.path, line, f"there is no {text}"),)))
         if given is not None:
             return self._run(below, build)
         return build.plus(self._run(below, Build()) if path in self._above else self._folder(path))
@@ -187,9 +195,10 @@ def _items(file: File) -> Items:
 
 
 def _may_lead_on(text: str) -> bool:
-    """Whether a document may; nearly all charts come from somewhere else than a repository."""
+    """Whether a document may, or may install Flux; nearly all charts come from somewhere else than a repository."""
     kind = _KIND.search(text)
-    is_elsewhere = kind is not None and kind[1] == "HelmRelease" and not ("GitRepository" in text or "Bucket" in text)
+    marks = ("GitRepository", "Bucket", "distribution")
+    is_elsewhere = kind is not None and kind[1] == "HelmRelease" and not any(mark in text for mark in marks)
     return kind is None or (kind[1] in KINDS and not is_elsewhere)
 
 
@@ -212,13 +221,26 @@ def _generated_maps(of: Kustomization) -> Sequence[Item]:
 def _stepped(of: Kustomization, items: Items) -> Items:
     """After the steps of a kustomization. What fails here is for other objects, or for kustomize to say."""
     for step in steps(of):
-        if not isinstance(step, FaultyEntry):
-            try:
-                result = step.apply(items)
-            except (CannotBuild, CannotTell, Unreadable):
-                continue
-            items = result.items if result.fault is None else items
+        if isinstance(step, FaultyEntry):
+            items = items if step.what in _ELSEWHERE else _doubted(items)
+            continue
+        try:
+            result = step.apply(items)
+        except (CannotBuild, CannotTell, Unreadable):
+            items = _doubted(items, step.what)
+        else:
+            items = result.items if result.fault is None else _doubted(items, step.what)
     return items
+
+
+def _doubted(items: Items, step: str = "") -> Items:
+    """Return the items, but those that a failed step may be for are uncertain."""
+    target = _TARGET.match(step)
+    concerned = [kind for kind in INSTALLING if target is None or target[1] == kind]
+    return tuple(
+        replace(item, is_certain=False) if isinstance(item, PlacedItem) and item.current.kind in concerned else item
+        for item in items
+    )
 
 
 def _kustomization(data: Mapping[str, Any], tree: Snapshot) -> Kustomization:

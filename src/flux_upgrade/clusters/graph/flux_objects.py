@@ -11,7 +11,8 @@ from flux_upgrade.model.text import repository_path
 _FLUX = b".toolkit.fluxcd.io/"
 _RELEASE = ("helm.toolkit.fluxcd.io", "HelmRelease")
 _SOURCES = ("GitRepository", "OCIRepository", "Bucket")
-KINDS = frozenset({"Kustomization", "HelmRelease", *_SOURCES, "ResourceSet", "List"})
+INSTALLING = ("FluxInstance", "HelmRelease")  # Kinds that may install Flux, by the flux-operator
+KINDS = frozenset({"Kustomization", *INSTALLING, *_SOURCES, "ResourceSet", "List"})
 _OPERATOR = b"fluxcd.controlplane.io/"
 
 
@@ -45,6 +46,16 @@ class FluxKustomization(NamedTuple):
     def folder(self) -> str:
         """Relative to the root of the source; empty for the root."""
         return repository_path(self.path)
+
+
+class BuiltObject(NamedTuple):
+    """An object that may install Flux, with patches applied and variables substituted."""
+
+    path: str  # File that has it
+    kind: str
+    name: str  # Name in the file, before a kustomization renames it
+    data: Mapping[str, Any]
+    is_certain: bool = True  # False: a step of a kustomization over it could not be followed
 
 
 class LocalChart(NamedTuple):

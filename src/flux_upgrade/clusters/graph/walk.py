@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from flux_upgrade.clusters.graph.artifact_files import ArtifactFiles
 from flux_upgrade.clusters.graph.builds import Build, Builds, PlacedItem, Trouble
 from flux_upgrade.clusters.graph.flux_objects import (
+    INSTALLING,
+    BuiltObject,
     FluxKustomization,
     FluxSource,
     LocalChart,
@@ -70,6 +72,7 @@ class ClusterReads(NamedTuple):
     files: frozenset[str] = frozenset()
     others: tuple[Reconciliation, ...] = ()  # From other sources than this repository, in the order of their names
     troubles: tuple[Trouble, ...] = ()
+    installing: tuple[BuiltObject, ...] = ()
 
     @property
     def elsewhere(self) -> tuple[str, ...]:
@@ -109,6 +112,7 @@ class Walk:
         self._charts: set[str] = set()
         self._led_on: dict[tuple[int, str, frozenset[tuple[str, str | None]]], Build] = {}
         self._troubles: list[Trouble] = []
+        self._installing: list[BuiltObject] = []
 
     def reads(self, name: str, roots: Sequence[Root]) -> ClusterReads:
         """``name``: of the cluster, for people."""
@@ -131,7 +135,8 @@ class Walk:
         )
         others = {each.name: each for each in left}
         ordered = tuple(others[other] for other in sorted(others))
-        return ClusterReads(name, tuple(roots), tuple(self._done), files, ordered, tuple(troubles))
+        done, installing = tuple(self._done), tuple(self._installing)
+        return ClusterReads(name, tuple(roots), done, files, ordered, tuple(troubles), installing)
 
     def _begin(self, root: Root) -> None:
         """With the Kustomization that reconciles the root's folder, where one is found there."""
@@ -243,6 +248,8 @@ class Walk:
             return
         for each in _templated(data):
             self._lead_on(item, each, parent, {}, namespace)
+        if item.current.kind in INSTALLING:
+            self._installing.append(item.built(data))
         of = kustomization_of(data, namespace) or chart_of(data, namespace)
         if of is not None:
             self._waiting.append(_Found(of, item, parent))

@@ -7,10 +7,10 @@ flux-manifests, a remote base, the distribution of a FluxInstance.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flux_upgrade.clusters.graph.flux_objects import SourceKey, kustomization_of
 from flux_upgrade.impact.overlay.check import ONLY_LISTS, UNREADABLE
@@ -19,6 +19,7 @@ from flux_upgrade.impact.overlay.result import Overlay
 from flux_upgrade.kustomize.kustomization import Kustomization, Location, read
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
 from flux_upgrade.model.errors import Unreadable, UnsupportedRelease
+from flux_upgrade.model.kubernetes_objects import part
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
@@ -27,9 +28,10 @@ from flux_upgrade.pins.pin import Pin
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import is_kustomization
 from flux_upgrade.snapshot.snapshot import Snapshot
-from flux_upgrade.snapshot.yaml_places import readable
+from flux_upgrade.snapshot.yaml_places import Object, readable
 
 _NOWHERE = Location("", 0)
+_OTHER_VERSION = Unknown("a kustomization or a variable sets another version")
 _USUAL = "flux-system"
 
 
@@ -44,11 +46,20 @@ class Pinned(NamedTuple):
     """The flux-operator migrates stored objects once a release is ready: from 0.9.0
     on, unless `migrateResources` is false (its docs/api/v1/fluxinstance.md)."""
 
+    doubt: Unknown | None = None  # The reason that the cluster may run another release than the pin's
 
-def pinned(pin: Pin, path: str, tree: Snapshot, is_read: Callable[[str], bool]) -> Pinned | Unknown:
+
+def pinned(
+    pin: Pin,
+    path: str,
+    tree: Snapshot,
+    is_read: Callable[[str], bool],
+    built: Callable[[Object], Sequence[Mapping[str, Any] | Unknown]] = lambda _: (),
+) -> Pinned | Unknown:
     """Return what a pin installs.
 
-    ``path``: of the pin, in ``tree``. ``is_read``: whether the cluster may read a file.
+    ``path``: of the pin, in ``tree``. ``is_read``: whether the cluster may read a file. ``built``: an object as
+    kustomize builds it, for each place where it is applied; nothing, if it is applied as it is written.
     """
     # The object in which the version stands.
     found = [None, *takewhile(lambda each: each.line <= pin.line, readable(pin.content))][-1]
@@ -68,12 +79,43 @@ def pinned(pin: Pin, path: str, tree: Snapshot, is_read: Callable[[str], bool]) 
     at = {"FluxInstance": ("spec",), "HelmRelease": ("spec", "values", "instance"), "": ("instance",)}.get(kind)
     if at is None or not found.has(*at, "distribution"):
         return Unknown("the object does not say what it installs")
-    components = tuple(each.text for each in found.scalars(*at, "components")) or DEFAULT_COMPONENTS
     namespace = found.text_at("metadata", "namespace") if kind == "FluxInstance" else ""
     own = Kustomization(path, pin.content, found, tree, (*at, "kustomize"))
-    migrates = (*at, "migrateResources")
-    is_migrated = not found.has(*migrates) or found.text_at(*migrates) == "true"
-    return Pinned((own,), components=components, namespace=namespace or _USUAL, is_migrated=is_migrated)
+    written = _Settings(
+        found.text_at(*at, "distribution", "version"),
+        tuple(each.text for each in found.scalars(*at, "components")) or DEFAULT_COMPONENTS,
+        not found.has(*at, "migrateResources") or found.text_at(*at, "migrateResources") == "true",
+    )
+    settings = [each if isinstance(each, Unknown) else _settings(part(each, *at)) for each in built(found)] or [written]
+    known = [each for each in settings if isinstance(each, _Settings)]
+    doubt = next((each for each in settings if isinstance(each, Unknown)), None)
+    if any(each.version != written.version for each in known):
+        doubt = _OTHER_VERSION
+    is_one = doubt is None and len({each.components for each in known}) == 1
+    return Pinned(
+        (own,),
+        components=known[0].components if is_one else (),
+        namespace=namespace or _USUAL,
+        is_migrated=doubt is None and all(each.is_migrated for each in known),
+        doubt=doubt,
+    )
+
+
+class _Settings(NamedTuple):
+    """The settings of a FluxInstance that say what is installed."""
+
+    version: str
+    components: tuple[str, ...]
+    is_migrated: bool
+
+
+def _settings(spec: Mapping[str, Any]) -> _Settings:
+    components = spec.get("components")
+    return _Settings(
+        str(part(spec, "distribution").get("version") or ""),
+        tuple(map(str, components)) if isinstance(components, list) and components else DEFAULT_COMPONENTS,
+        spec.get("migrateResources", True) is True,
+    )
 
 
 def manifest_at(of: Pinned, tag: str, context: PinContext) -> bytes | Unknown:
