@@ -276,6 +276,7 @@ def test_a_deeper_one_tells_what_it_has(repository: Repository) -> None:
     found = cloned(repository, "--depth=2").of(PATH)
     assert [(past.content, past.date) for past in found.versions] == [(b"two", ""), (b"three", "2025-01-03T10:00:00Z")]
     assert found.missing
+    assert not found.has_gaps
 
 
 @pytest.mark.parametrize("kind", ["blob:none", "tree:0"])
@@ -285,6 +286,7 @@ def test_a_partial_clone_fetches_nothing_and_says_so(repository: Repository, kin
         repository.commit(text)
     found = cloned(repository, f"--filter={kind}").of(PATH)
     assert "partial clone" in str(found.missing)
+    assert found.has_gaps == bool(found.versions)
     assert [past.content for past in found.versions] == ([b"two"] if kind == "blob:none" else [])
 
 

@@ -193,6 +193,7 @@ def test_what_was_fetched_before_a_failure_is_reported(world: World) -> None:
     found = world.history().of(PATH)
     assert [past.content for past in found.versions] == [b"one"]
     assert found.missing
+    assert found.has_gaps
 
 
 # -- which of the two is asked

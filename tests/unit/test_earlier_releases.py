@@ -62,6 +62,29 @@ def test_another_form_of_the_line_is_unknown() -> None:
     assert (releases, missing) == (["v2.6.4"], "a.yaml has another form in commit 00000000")
 
 
+def test_what_is_unknown_keeps_its_place() -> None:
+    texts = ("version: 2.15.0\n", "semver: 2.x\n", "version: 2.16.4\n")
+    revisions = [FileRevision(f"{number:040}", "", text.encode()) for number, text in enumerate(texts)]
+    pin = Pin("a.yaml", "any", texts[-1].encode(), 1, raw="2.16.4", version=Version("v2.6.4"))
+    history = FileRevisions(tuple(revisions), Unknown("shallow"), has_gaps=True)
+    runs = earlier_releases(pin, history, resolved).runs
+    assert [str(run) if isinstance(run, Unknown) else run.version for run in runs] == [
+        "shallow",
+        "v2.5.1",
+        "a.yaml has another form in commit 00000000",
+        "2.16.4 is not known",
+        "shallow",
+    ]
+
+
+def test_a_release_that_only_may_have_run_is_aside() -> None:
+    texts = ("a: v2.5.1\na: v2.4.0\n", "a: v2.6.4\n")
+    revisions = [FileRevision(f"{number:040}", "", text.encode()) for number, text in enumerate(texts)]
+    pin = Pin("a.yaml", "any", texts[-1].encode(), 1, raw="v2.6.4", version=Version("v2.6.4"))
+    earlier = earlier_releases(pin, FileRevisions(tuple(revisions)), resolved)
+    assert [run.revision.is_aside for run in earlier.releases] == [True, True, False]
+
+
 def test_what_is_no_release_is_resolved() -> None:
     assert look("version: 2.16.4\n", "2.16.4", "v2.6.4", "version: 2.15.0\n") == (["v2.5.1"], "2.16.4 is not known")
 

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flux_upgrade.impact.impact import Stored
-from flux_upgrade.impact.stored_versions.refused import stored
+from flux_upgrade.impact.stored_versions.refused import (
+    Definition,
+    InstalledCrds,
+    Past,
+    PastState,
+    Target,
+    stored,
+    stored_after,
+)
 from flux_upgrade.manifests.crds import Crd, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.file_history import FileRevision, FileRevisions
@@ -229,6 +237,47 @@ def test_older_releases_that_nobody_could_look_at() -> None:
     assert found == Stored(unknown=Unknown("the checkout is shallow"))
 
 
+def look_at_the_end(migrated: tuple[str, ...], *, is_aside: bool = False, has_gaps: bool = False) -> Stored:
+    """Return what is refused after v2.7.0 and v2.7.5, if the history does not go back further."""
+    earlier, now = revision("2025-10-01", "v2.7.0", TWO_6, is_aside=is_aside), revision("2025-11-01", "v2.7.5", TWO_6)
+    history = FileRevisions((earlier, now), Unknown("the checkout is shallow"), has_gaps)
+    return stored(history, now.content, crds_in(TWO_8), migrated, Version("v2.7.5"))
+
+
+def test_nothing_counts_that_ran_before_a_confirmed_migration() -> None:
+    assert look_at_the_end(("v2.7.0",)) == Stored()
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        pytest.param(look_at_the_end(()), id="not-confirmed"),
+        pytest.param(look_at_the_end(("v2.6.4",)), id="of-a-release-that-is-not-known-to-have-run"),
+        pytest.param(look_at_the_end(("v2.7.0",), is_aside=True), id="of-another-branch"),
+        pytest.param(look_at_the_end(("v2.7.0",), has_gaps=True), id="newer-ones-may-be-missing"),
+    ],
+)
+def test_older_releases_may_have_run_all_the_same(outcome: Stored) -> None:
+    assert outcome == Stored(unknown=Unknown("the checkout is shallow"))
+
+
+def test_what_the_release_of_a_confirmed_migration_stores_counts() -> None:
+    history = [revision("2025-04-01", "v2.5.1", TWO_5), revision("2025-10-01", "v2.7.0", TWO_6)]
+    outcome = stored_by(history, TWO_8, ("v2.5.1",), "the checkout is shallow")
+    assert phrases(outcome) == ["OCIRepository v1beta2, since v2.5.1 (2025-04-01)"]
+
+
+def test_what_is_unknown_after_a_confirmed_migration_stays_unknown() -> None:
+    ran = PastState(InstalledCrds(Version("v2.7.0"), {OCI: Definition("v1", frozenset({"v1beta2", "v1"}))}), "")
+    now, target = ran.installed, Target({OCI: frozenset({"v1"})}, lambda _: "OCIRepository")
+
+    def look(*states: PastState | Unknown) -> Stored:
+        return stored_after(Past(states), now, target, ("v2.7.0",), Version("v2.7.5"))
+
+    assert look(Unknown("a range"), ran) == Stored()
+    assert look(ran, Unknown("a range")) == Stored(unknown=Unknown("a range"))
+
+
 def test_nothing_is_unknown_where_all_that_may_be_refused_is_known_to_be() -> None:
     history = [revision("2025-04-01", "v2.5.1", TWO_5), revision("2025-10-01", "v2.7.0", TWO_6)]
     found = stored_by(history, TWO_8, missing="the checkout is shallow")
@@ -267,8 +316,8 @@ def releases(draw: st.DrawFn) -> list[dict[str, str]]:
     return found
 
 
-@given(releases(), st.sets(st.integers(0, 6)))
-def test_it_is_what_an_api_server_would_remember(crds: list[dict[str, str]], at: set[int]) -> None:
+@given(releases(), st.sets(st.integers(0, 6)), st.integers(0, 6))
+def test_it_is_what_an_api_server_would_remember(crds: list[dict[str, str]], at: set[int], unread: int) -> None:
     """A model of it: one step after the other, migrated where it has to be."""
     *ran, target = crds
     remembered: dict[str, set[str]] = {}
@@ -289,3 +338,7 @@ def test_it_is_what_an_api_server_would_remember(crds: list[dict[str, str]], at:
     history = [revision("2025-01-01", f"v2.{number}.0", installed) for number, installed in enumerate(ran)]
     found = stored_by(history, target, tuple(migrated))
     assert {(each.crd, each.version) for each in found.refused} == wanted
+    known = stored_by(history[min(unread, len(ran) - 1) :], target, tuple(migrated), "shallow" if unread else "")
+    refused = {(each.crd, each.version) for each in known.refused}
+    assert refused <= wanted
+    assert known.unknown or refused == wanted

@@ -25,8 +25,17 @@ class EarlierRelease(NamedTuple):
 
 
 class EarlierReleases(NamedTuple):
-    releases: tuple[EarlierRelease, ...] = ()  # Oldest first; a release that came back is there again
-    missing: Unknown | None = None  # The reason that others may lack; None: these are all
+    runs: tuple[EarlierRelease | Unknown, ...] = ()
+    """Oldest first; a release that came back is there again. Unknown: the reason that others may have run then."""
+
+    @property
+    def releases(self) -> tuple[EarlierRelease, ...]:
+        return tuple(run for run in self.runs if isinstance(run, EarlierRelease))
+
+    @property
+    def missing(self) -> Unknown | None:
+        """The reason that others may lack; None: these are all."""
+        return next((run for run in self.runs if isinstance(run, Unknown)), None)
 
 
 class _Line(NamedTuple):
@@ -53,19 +62,28 @@ def earlier_releases(
     """
     line = _line_of(pin)
     if line is None:
-        return EarlierReleases(missing=_NO_LINE)
-    releases, missing = list[EarlierRelease](), revisions.missing
+        return EarlierReleases((_NO_LINE,))
+    runs: list[EarlierRelease | Unknown] = [revisions.missing] if revisions.missing is not None else []
     resolved = cache(lambda value: Version(f"v{value}") if line.is_release else release_of(value))
     for revision in revisions.versions:
         values = _values(line, revision.content)
         if not values:
-            missing = missing or Unknown(f"{pin.path} has another form in commit {revision.commit[:8]}")
+            runs.append(Unknown(f"{pin.path} has another form in commit {revision.commit[:8]}"))
+        # If several lines may be meant, it is not certain that any of them ran.
+        ran = revision if len(values) == 1 else revision._replace(is_aside=True)
         for version in map(resolved, values):
             if isinstance(version, Unknown):
-                missing = missing or version
-            elif not releases or releases[-1].version != version:
-                releases.append(EarlierRelease(version, revision))
-    return EarlierReleases(tuple(releases), missing)
+                runs.append(version)
+            elif not runs or not _is_known(version, ran, runs[-1]):
+                runs.append(EarlierRelease(version, ran))
+    return EarlierReleases((*runs, *filter(None, (revisions.gap,))))
+
+
+def _is_known(version: Version, revision: FileRevision, last: EarlierRelease | Unknown) -> bool:
+    """Return whether the run before is of the same release, and at least as certain."""
+    if isinstance(last, Unknown) or last.version != version:
+        return False
+    return revision.is_aside or not last.revision.is_aside
 
 
 def _line_of(pin: Pin) -> _Line | None:

@@ -110,11 +110,10 @@ def stored_before(transition: Transition, ends: InstalledEnds | Unknown, evidenc
         return stored_today(transition, ends)
     pin, migrated = transition.pin, transition.migrated
     asked = history.HistoryQuery(transition.path, pin.content, pin.version, transition.target, migrated)
-    written = history.read(transition.feedback.stored, asked)
+    written = history.read(transition.feedback.stored, asked) if transition.doubt is None else None
     if written is not None:
         return written
     past = _past(transition, ends.now, evidence)
-    past = past._replace(missing=past.missing or transition.doubt)
     if not transition.by_operator:
         return stored_after(past, ends.now, ends.target, migrated, pin.version)
     unaided = stored_after(past, ends.now, ends.target, transition.feedback.migrated, pin.version)
@@ -128,9 +127,8 @@ def _past(transition: Transition, now: InstalledCrds, evidence: Evidence) -> Pas
     if pin.is_manifest:
         return past_of(revisions)
     earlier = earlier_releases(pin, revisions, lambda value: _release_of(value, transition, evidence))
-    states = [_state(each, now, evidence) for each in earlier.releases]
-    unknown = next((each for each in states if isinstance(each, Unknown)), None)
-    return Past([each for each in states if isinstance(each, PastState)], earlier.missing or unknown)
+    states = (each if isinstance(each, Unknown) else _state(each, now, evidence) for each in earlier.runs)
+    return Past([*states, *filter(None, (transition.doubt,))])
 
 
 def _state(earlier: EarlierRelease, now: InstalledCrds, evidence: Evidence) -> PastState | Unknown:

@@ -126,7 +126,8 @@ class GitHistory:
             missing = PARTIAL
         elif wanted[_MOST:]:
             missing = f"only its last {_MOST} of {len(wanted)} versions were checked"
-        return FileRevisions(tuple(versions), Unknown(missing) if missing else None)
+        has_gaps = len(contents) < len(wanted)  # A content that came back is there again, without those in between
+        return FileRevisions(tuple(versions), Unknown(missing) if missing else None, has_gaps)
 
     def mentions(self, versions: Sequence[str]) -> Mentions:
         """What only a merge commit itself brought is not found."""

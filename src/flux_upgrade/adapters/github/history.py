@@ -55,6 +55,7 @@ class GitHubHistory:
         attempt = Attempt(doing, "contents: read")
         commits: list[Json] = []
         versions: list[FileRevision] = []
+        has_gaps = False
         try:
             with sensible(attempt):
                 why = self._list(commits, path, attempt)
@@ -64,9 +65,9 @@ class GitHubHistory:
                         content = self._content(file["oid"], attempt)
                         versions.append(FileRevision(each["oid"], each["committedDate"], content))
         except FluxUpgradeError as error:
-            why = error.message
+            why, has_gaps = error.message, True  # Contents are read from the oldest one on
         missing = Unknown(f"the checkout does not have the whole history, and {why}: {_DEEPER}") if why else None
-        return FileRevisions(tuple(versions), missing)
+        return FileRevisions(tuple(versions), missing, has_gaps)
 
     def mentions(self, versions: Sequence[str]) -> Mentions:  # noqa: ARG002 GitHub searches no history
         return Mentions(missing=Unknown(f"the checkout does not have the whole history: {_DEEPER}"))

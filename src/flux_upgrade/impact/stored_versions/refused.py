@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from flux_upgrade.impact.impact import PastRelease, Refused, Stored
@@ -154,7 +155,9 @@ def stored(
 
 
 class Past(NamedTuple):
-    states: Iterable[PastState] = ()  # Oldest first; read once, and only if a version goes
+    states: Iterable[PastState | Unknown] = ()
+    """Oldest first; read once, and only if a version goes. Unknown: the reason that others may have been then."""
+
     missing: Unknown | None = None  # The reason that there may be older ones; None: there are none
 
 
@@ -162,7 +165,7 @@ def past_of(revisions: FileRevisions) -> Past:
     """Return the states of a vendored manifest in its history."""
     contents = ((installed_crds(each.content), each) for each in revisions.versions)
     states = (PastState(crds, each.date, each.is_aside) for crds, each in contents if crds is not None)
-    return Past(states, revisions.missing)
+    return Past(chain(states, filter(None, (revisions.gap,))), revisions.missing)
 
 
 def stored_after(
@@ -179,7 +182,7 @@ def stored_after(
     if not any(dropped.values()):
         return Stored()  # the cluster took the present CRDs, and so holds nothing that they lack
     current = current or now.tag
-    held = _held(past.states, _ran(current, "", now), migrated, current)
+    held, unknown = _held(past, _ran(current, "", now), migrated, current)
     every = tuple(
         Refused(name, target.kind(name), version, ran)
         for (name, version), ran in held.items()
@@ -187,7 +190,7 @@ def stored_after(
     )
     after = tuple(each for each in every if each.version == now.crds[each.crd].storage)
     is_known = len(every) == sum(map(len, dropped.values())) or current in migrated
-    return refusals(every, after, migrated, current)._replace(unknown=None if is_known else past.missing)
+    return refusals(every, after, migrated, current)._replace(unknown=None if is_known else unknown)
 
 
 def refusals(
@@ -203,22 +206,35 @@ def _ran(tag: Version, since: str, found: InstalledCrds) -> PastRelease:
     return PastRelease(tag, since, tuple(storage))
 
 
-def _held(states: Iterable[PastState], now: PastRelease, migrated: Collection[str], current: Version) -> _Held:
-    """What was stored and not migrated since, were it not for the current release.
+def _held(past: Past, now: PastRelease, migrated: Collection[str], current: Version) -> tuple[_Held, Unknown | None]:
+    """Return what was stored and not migrated since, were it not for the current release, and why more may be.
 
-    Flux removes a CRD that is no longer in the manifest, with its objects: what was stored is gone.
+    Flux removes a CRD that is no longer in the manifest, with its objects: what was stored is gone. After `flux
+    migrate`, nothing counts that ran before, known or not: each later release adds only what it stores itself.
     """
     held: _Held = {}
+    unknown = past.missing
     left = {tag for tag in migrated if tag != current}
-    runs = [(_ran(each.installed.tag, each.since, each.installed), each.is_aside) for each in states]
-    for ran, is_aside in (*runs, (now, False)):
-        names = {name for name, _ in ran.storage}
-        if not is_aside:
-            held = {key: first for key, first in held.items() if key[0] in names and ran.tag not in left}
+    for state in past.states:
+        if isinstance(state, Unknown):
+            unknown = unknown or state
+            continue
+        ran = _ran(state.installed.tag, state.since, state.installed)
+        if not state.is_aside:
+            held = {} if ran.tag in left else _without_removed(held, ran)
+            unknown = None if ran.tag in left else unknown
             left.discard(ran.tag)
         for key in ran.storage:
             held.setdefault(key, ran)
-    return held
+    held = _without_removed(held, now)
+    for key in now.storage:
+        held.setdefault(key, now)
+    return held, unknown
+
+
+def _without_removed(held: _Held, ran: PastRelease) -> _Held:
+    names = {name for name, _ in ran.storage}
+    return {key: first for key, first in held.items() if key[0] in names}
 
 
 def cli_for(tag: Version) -> str:
