@@ -6,6 +6,7 @@ from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.assessment.evidence import Evidence, Transition, lacking_kinds
 from flux_upgrade.assessment.force import forced
 from flux_upgrade.assessment.overlays import built_objects
+from flux_upgrade.assessment.left_out_crds import to_bring
 from flux_upgrade.assessment.storage import crd_changes, installed_ends, released, stored_before, stored_today
 from flux_upgrade.assessment.uses import files_of, in_files, orphaned, turned_off_uses, unread
 from flux_upgrade.config.config import Migrate
@@ -48,6 +49,7 @@ def assess(transition: Transition, evidence: Evidence, *, in_steps: bool = False
     result = _compared(transition, result, manifests, evidence)
     if not transition.crosses_minor and _may_break(transition, result.changes):
         result = _in_repository(transition, result, manifests, evidence)
+    result = result._replace(crds_to_bring=to_bring(transition, result, evidence))
     patched, removed = known_or(result.overlay, None), known_or(result.changes, NO_CHANGES).crds_removed
     turned_off = patched.turned_off if patched is not None else ()
     if not (turned_off or removed):

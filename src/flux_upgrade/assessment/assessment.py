@@ -9,7 +9,7 @@ from flux_upgrade.impact.diff.changes import Changes, CrdChange
 from flux_upgrade.impact.impact import Detour, EarlierTries, Hit, Managed, Refused, Stored, TurnedOffUse
 from flux_upgrade.impact.kubernetes_versions import UNDECLARED, Fit
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move
-from flux_upgrade.impact.overlay.result import Overlay
+from flux_upgrade.impact.overlay.result import LeftOut, Overlay
 from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import Pin
@@ -71,6 +71,7 @@ class Assessment(NamedTuple):
     breaks: tuple[Hit, ...] = ()
     overlay: Overlay | Unknown | None = None  # None: nothing is patched over what is installed
     turned_off: tuple[TurnedOffUse, ...] = ()
+    crds_to_bring: tuple[LeftOut, ...] = ()  # CRDs that change, and that nothing the cluster reads brings
     unread: tuple[str, ...] = ()  # Files that no cluster reads, with resources that the target does not serve
     kubernetes: Fit | Unknown = UNDECLARED
     orphaned: tuple[ApiUse, ...] = ()  # resources of a controller that would no longer be there

@@ -31,7 +31,7 @@ from flux_upgrade.report.impact_phrases import (
     unserved_line,
     who,
 )
-from flux_upgrade.report.patch_findings import patches, turned_off
+from flux_upgrade.report.patch_findings import left_out, patches, turned_off
 
 
 def _flux_migrate(impact: Assessment, target: Version, style: Style) -> Iterator[Finding]:
@@ -238,6 +238,7 @@ FINDING_KINDS = (
     FindingKind(_orphaned, rank=0),
     FindingKind(hits, rank=2),
     FindingKind(turned_off, rank=0),
+    FindingKind(left_out, rank=0),
     FindingKind(_unread),
     FindingKind(_earlier),
     FindingKind(patches, rank=1),

@@ -33,6 +33,7 @@ def impact_value(impact: Assessment) -> dict[str, Any]:
         "turned-off": [
             {"use": place_value(use), "patch": fields(patch, "path", "line")} for use, patch in impact.turned_off
         ],
+        **({"crds-to-bring": _crds_to_bring(impact)} if impact.crds_to_bring else {}),
         "unread": list(impact.unread),
         "earlier": None if isinstance(impact.earlier, Unknown) else _earlier(impact.earlier),
         "steps": list(impact.upgrade_path),
@@ -40,6 +41,12 @@ def impact_value(impact: Assessment) -> dict[str, Any]:
         **({"base": _base(impact.base)} if impact.base is not None and impact.base.is_notable else {}),
         **({"identical-to": impact.identical_to} if impact.identical_to else {}),
     }
+
+
+def _crds_to_bring(impact: Assessment) -> list[dict[str, Any]]:
+    return [
+        {"crd": crd.name, "version": crd.stored, "patch": fields(crd, "path", "line")} for crd in impact.crds_to_bring
+    ]
 
 
 def _base(base: ClusterBase) -> dict[str, Any]:

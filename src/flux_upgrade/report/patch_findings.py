@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
-from flux_upgrade.model.text import enumeration
+from flux_upgrade.model.text import enumeration, first_few
 from flux_upgrade.model.unknown import known_or
 from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -16,6 +16,8 @@ from flux_upgrade.report.impact_phrases import TEXT, Style, place, sentences
 _NEWS = (OverlayVerdict.BREAKS, OverlayVerdict.FROZEN, OverlayVerdict.BEHIND)
 _BEHIND = "Extend the patch to the API version that the release stores"
 _MEND = "Fix the patches that break with {target}"
+_FEW = 3
+_BRING = "Bring the CRDs of {target} to the cluster first: the upgrade does not"
 _FROZEN = "Review the patches that override a whole list: what {target} adds to it is not applied"
 
 
@@ -60,6 +62,23 @@ def turned_off(impact: Assessment, target: Version, style: Style) -> Iterator[Fi
             wording=f"{style.code(where)}: this patch turns off {style.plain(version)} in {target}, "
             f"used in {style.code(place(use))}",
             order=(-1, where, place(use)),
+        )
+
+
+def left_out(impact: Assessment, target: Version, style: Style) -> Iterator[Finding]:
+    """Yield the patches that remove CRDs which nothing else brings to the cluster."""
+    for path, line in dict.fromkeys((crd.path, crd.line) for crd in impact.crds_to_bring):
+        names = [crd.name.partition(".")[0] for crd in impact.crds_to_bring if (crd.path, crd.line) == (path, line)]
+        why = f"this patch removes the CRDs, and no other file that the cluster reads brings those of {target}"
+        yield Finding(
+            Severity.BREAKS,
+            path,
+            line,
+            heading=f"before merging: bring the CRDs of {target} to the cluster:",
+            task=_BRING,
+            title=f"The CRDs of {target} do not come with the upgrade",
+            message=sentences(TEXT, f"{why}: {first_few(names, _FEW)}"),
+            wording=f"{style.code(f'{path}:{line}')}: {why}: {first_few(list(map(style.code, names)), _FEW)}",
         )
 
 

@@ -45,7 +45,8 @@ def check_overlay(
         return UNREADABLE
     of, evaluation = found
     findings = evaluation.findings
-    overlay = Overlay(of.path, tuple(findings), turned_off=tuple(evaluation.turned_off()))
+    turned_off = tuple(evaluation.turned_off())
+    overlay = Overlay(of.path, tuple(findings), turned_off=turned_off, left_out=evaluation.left_out)
     if builder is None or (not findings and ONLY_LISTS.issuperset(of.data)):
         return overlay
     return _built(overlay, tree, of, ({path: old}, {path: new}), builder)

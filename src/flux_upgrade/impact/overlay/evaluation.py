@@ -5,11 +5,12 @@ What is not in the repository is left out, and what may depend on it is not judg
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from flux_upgrade.impact.overlay.built_crds import CrdSide, Served, lacking, served_by
 from flux_upgrade.impact.overlay.judging import at, faulty, judge
-from flux_upgrade.impact.overlay.result import OverlayFinding, TurnedOff
+from flux_upgrade.impact.overlay.result import LeftOut, OverlayFinding, TurnedOff
 from flux_upgrade.kustomize import kustomization, steps
 from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
 from flux_upgrade.kustomize.items import Id, Item, Items, Step, StepResult, held, id_of, items_of
@@ -20,7 +21,6 @@ from flux_upgrade.snapshot.snapshot import Snapshot
 
 _DEEPEST = 20  # Kustomizations below each other
 _MOST = 1_000  # Evaluations of kustomizations; one of a component counts for each state of the objects that it gets
-_Served = tuple[str, str, str]  # API group, kind and version
 _MAKE_MORE = ("generators", "helmCharts", "helmChartInflationGenerator")
 
 
@@ -59,6 +59,7 @@ def evaluated(
         for of in kustomizations:
             evaluation = Evaluation(tree, entry, *manifests)
             evaluation.sides = evaluation.run(of, Sides(*manifests) if of.at else None)
+            evaluation.check_crds()
             found = of, evaluation
             if not any(each.fails and each.already for each in evaluation.findings):
                 break
@@ -87,7 +88,9 @@ class Evaluation:
         """Whether some of the objects are not known."""
         self.sides = Sides()
         """What came of the kustomization."""
-        self._taken_away: dict[_Served, Location] = {}
+        self.left_out: tuple[LeftOut, ...] = ()
+        """CRDs of the new manifest that are not built."""
+        self._taken_away: dict[Served, Step] = {}
         """A version that the new manifest serves → the step that ends that."""
 
     def run(self, of: Kustomization, given: Sides | None = None) -> Sides:
@@ -192,9 +195,9 @@ class Evaluation:
         was = _applied(step, sides.old)
         now = was if sides.is_one else _applied(step, sides.new)
         if not sides.is_one:
-            after = _served(touch.after for touch in now.touched if touch.after is not None)
-            for gone in _served(touch.before for touch in now.touched) - after:
-                self._taken_away[gone] = step.location
+            after = served_by(touch.after for touch in now.touched if touch.after is not None)
+            for gone in served_by(touch.before for touch in now.touched) - after:
+                self._taken_away[gone] = step
         found = judge(step, was, now, is_open=self.is_open)
         if found.fails or (step.is_reported and not sides.is_one):
             self.findings.append(found)
@@ -202,10 +205,20 @@ class Evaluation:
 
     def turned_off(self) -> Iterator[TurnedOff]:
         """Versions that the cluster serves today, and that the release would serve but for a patch."""
-        gone = self._taken_away.keys() & _served(self.sides.old) - _served(self.sides.new)
+        gone = self._taken_away.keys() & served_by(self.sides.old) - served_by(self.sides.new)
         for group, kind, version in sorted(gone):
-            location = self._taken_away[group, kind, version]
+            location = self._taken_away[group, kind, version].location
             yield TurnedOff(group, kind, version, location.path, location.line)
+
+    def check_crds(self) -> None:
+        """Compare the CRDs that are built with those of the manifests."""
+        old, new = (CrdSide(*pair) for pair in zip(self._manifest, self.sides, strict=True))
+        lost, self.left_out = lacking(old, new, self._taken_away)
+        known = {(each.path, each.what) for each in self.findings if each.holds}
+        lost = [each for each in lost if (each.path, each.what) not in known]
+        places = {(each.path, each.what) for each in lost}
+        others = (each for each in self.findings if (each.path, each.what) not in places)
+        self.findings = [*others, *lost]
 
     def _fault(self, location: Location, what: str, fault: CannotBuild | CannotTell, *, already: bool) -> None:
         self.findings.append(faulty(at(location, what), fault, already=already))
@@ -218,20 +231,6 @@ def _applied(step: Step, items: Items) -> StepResult:
         return StepResult(items, fault=error)
     except Unreadable as error:
         return StepResult(items, fault=CannotTell(error.message))
-
-
-def _served(items: Iterable[Item]) -> set[_Served]:
-    """What the CRDs among some objects serve."""
-    found = set()
-    for item in items:
-        if (item.current.group, item.current.kind) != ("apiextensions.k8s.io", "CustomResourceDefinition"):
-            continue
-        match item.data:
-            case {"spec": {"group": str(group), "names": {"kind": str(kind)}, "versions": [*versions]}}:
-                # https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning
-                names = (each["name"] for each in versions if isinstance(each, dict) and each.get("served") is True)
-                found |= {(group, kind, str(name)) for name in names}
-    return found
 
 
 def _both(items: Items) -> Sides:

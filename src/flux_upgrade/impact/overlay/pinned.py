@@ -142,12 +142,14 @@ def check_pinned(of: Pinned, tree: Snapshot, old: bytes, new: bytes) -> Overlay 
         found = evaluated(tree, of.entry, old, new, chain)
         if found is not None:
             own, evaluation = found
-            overlays.append(Overlay(own.path, tuple(evaluation.findings), turned_off=tuple(evaluation.turned_off())))
+            turned_off, left_out = tuple(evaluation.turned_off()), evaluation.left_out
+            overlays.append(Overlay(own.path, tuple(evaluation.findings), turned_off=turned_off, left_out=left_out))
     if not overlays:
         return UNREADABLE if patching else None
     findings = (finding for each in overlays for finding in each.findings)
     turned_off = (gone for each in overlays for gone in each.turned_off)
-    return overlays[0]._replace(findings=tuple(findings), turned_off=tuple(turned_off))
+    left_out = tuple(crd for each in overlays for crd in each.left_out)
+    return overlays[0]._replace(findings=tuple(findings), turned_off=tuple(turned_off), left_out=left_out)
 
 
 def _has_patches(of: Kustomization) -> bool:

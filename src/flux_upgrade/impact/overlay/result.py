@@ -48,6 +48,15 @@ class TurnedOff(NamedTuple):
     line: int  # 1-based: where it begins
 
 
+class LeftOut(NamedTuple):
+    """A CRD of the release that is not built."""
+
+    name: str  # `helmreleases.helm.toolkit.fluxcd.io`
+    stored: str  # The version that the release stores
+    path: str  # Of the patch that removes the CRD
+    line: int  # 1-based: where it begins
+
+
 class Overlay(NamedTuple):
     """The findings of one kustomization, and what a build of it gave."""
 
@@ -58,3 +67,4 @@ class Overlay(NamedTuple):
     unbuilt: str = ""  # Why it was not built although there is a program; empty where it was, or nothing had to be
     built: Changes | None = None  # What changes in the result of the build; None where it was not built
     turned_off: tuple[TurnedOff, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
