@@ -165,14 +165,14 @@ def named_in(data: Mapping[str, Any]) -> Iterator[str]:
                 yield name
     for field_name in _MADE_OF_FILES:
         for entry in entries_in(data, field_name):
-            yield from _files_of(entry)
+            yield from files_of(entry)
     schema = data.get("openapi")
     if isinstance(schema, dict) and isinstance(schema.get("path"), str):
         yield schema["path"]
 
 
-def _files_of(entry: Any) -> Iterator[str]:
-    """The files that a generator makes an object from, or that a chart is given."""
+def files_of(entry: Any) -> Iterator[str]:
+    """Return the files that a generator makes an object from, or that a chart is given."""
     fields = entry if isinstance(entry, dict) else {}
     for key in ("files", "envs", "additionalValuesFiles"):
         names = fields.get(key)

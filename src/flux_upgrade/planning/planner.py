@@ -246,8 +246,8 @@ class _UpdateGroups:
         if pin.is_manifest and not request.to and not is_referred_to(member.path):
             blocked = Hold(
                 HoldReason.ORPHAN,
-                "no kustomization references this file, so no cluster applies it",
-                "delete the file or reference it; or add it to `ignore` in the config file",
+                "nothing in this repository refers to this file",
+                "reference it, or pass its path to upgrade it; if nothing applies it, list it under `ignore`",
             )
         on_break = OnBreak.ACCEPT if request.accept_breaks else OnBreak.HOLD
         if self._repository is not None:

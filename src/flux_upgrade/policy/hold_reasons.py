@@ -295,8 +295,8 @@ class HoldReason(StrEnum):
     )
     ORPHAN = (
         "orphan",
-        "No kustomization references this file, so no cluster applies it.",
-        "Delete the file, reference it, or add it to `ignore`. To upgrade it anyway, pass its path or `--to`.",
+        "Nothing in this repository refers to this file. Something else may apply it.",
+        "Reference it, or add it to `ignore` if nothing applies it. To upgrade it anyway, pass its path or `--to`.",
     )
     CHECKOUT_DIFFERS = (
         "checkout-differs",

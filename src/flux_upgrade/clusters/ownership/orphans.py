@@ -1,4 +1,4 @@
-"""Whether a kustomization in the tree refers to an installation's file; else it is an orphan.
+"""Whether something in the tree refers to an installation's file; else it is an orphan.
 
 Nothing is called an orphan wrongly: what cannot be understood counts as referring.
 """
@@ -13,6 +13,8 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
+from flux_upgrade.clusters.ownership.mentions import PROGRAMS, mentions
+from flux_upgrade.kustomize.kustomization import entries_in, files_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import is_below, joined_path
@@ -20,7 +22,7 @@ from flux_upgrade.snapshot.kustomize_files import NAMES
 from flux_upgrade.snapshot.snapshot import Snapshot
 
 _LISTS = ("resources", "bases", "components")
-_OTHER_LANGUAGES = (".jsonnet", ".libsonnet", ".cue")
+_GENERATORS = ("configMapGenerator", "secretGenerator")
 
 _FLUX = "kustomize.toolkit.fluxcd.io/"
 _MAY_BE_FLUX = re.compile(rb"apiVersion[\"']?\s*:\s*[\"']?(?:kustomize\.toolkit\.fluxcd\.io|fluxcd\.controlplane\.io)/")
@@ -51,7 +53,7 @@ class References:
         self._tree = tree
 
     def refers_to(self, path: str) -> bool:
-        """Whether a kustomization, Kustomize's or Flux's, leads to the file.
+        """Whether a kustomization, Kustomize's or Flux's, leads to the file, or a program names it.
 
         A kustomization of Kustomize's counts even if nothing refers to itself: it
         may be built by a person, or by another repository's Flux.
@@ -67,11 +69,8 @@ class References:
             or any(is_below(folder, each) for each in index.folders)
             or not index.dangling.isdisjoint(path.split("/"))
             or any(self._is_generated(folder, each) for each in index.flux_paths)
-            # A program in another language may name it.
-            or any(
-                posixpath.basename(path).encode() in (self._tree.content(each) or b"")
-                for each in self._tree.named(_OTHER_LANGUAGES)
-            )
+            # A program or a pipeline may apply it.
+            or any(mentions(self._tree.content(each) or b"", each, path) for each in self._tree.named(PROGRAMS))
         )
 
     def _is_listed_beside(self, path: str) -> bool:
@@ -149,7 +148,9 @@ class References:
         lists = [data.get(key) or [] for key in _LISTS]
         if not all(isinstance(each, list) for each in lists):
             return None
-        return tuple(str(entry) for each in lists for entry in each)
+        # What a ConfigMap or a Secret is generated from is applied by whatever reads that.
+        generated = (name for key in _GENERATORS for entry in entries_in(data, key) for name in files_of(entry))
+        return (*(str(entry) for each in lists for entry in each), *generated)
 
     def _add_flux(self, index: _Index, path: str) -> None:
         content = self._tree.content(path)

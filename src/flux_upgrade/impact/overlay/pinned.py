@@ -142,8 +142,8 @@ def check_pinned(of: Pinned, tree: Snapshot, old: bytes, new: bytes) -> Overlay 
         found = evaluated(tree, of.entry, old, new, chain)
         if found is not None:
             own, evaluation = found
-            turned_off, left_out = tuple(evaluation.turned_off()), evaluation.left_out
-            overlays.append(Overlay(own.path, tuple(evaluation.findings), turned_off=turned_off, left_out=left_out))
+            overlay = Overlay(own.path, tuple(evaluation.findings), turned_off=tuple(evaluation.turned_off()))
+            overlays.append(overlay._replace(left_out=evaluation.left_out))
     if not overlays:
         return UNREADABLE if patching else None
     findings = (finding for each in overlays for finding in each.findings)
