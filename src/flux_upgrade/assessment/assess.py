@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flux_upgrade.assessment.applied import not_applied
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.assessment.evidence import Evidence, Transition, lacking_kinds
 from flux_upgrade.assessment.force import forced
@@ -50,6 +51,8 @@ def assess(transition: Transition, evidence: Evidence, *, in_steps: bool = False
     if not transition.crosses_minor and _may_break(transition, result.changes):
         result = _in_repository(transition, result, manifests, evidence)
     result = result._replace(crds_to_bring=to_bring(transition, result, evidence))
+    if _is_vendored(transition):
+        result = result._replace(not_applied=not_applied(transition, evidence))
     patched, removed = known_or(result.overlay, None), known_or(result.changes, NO_CHANGES).crds_removed
     turned_off = patched.turned_off if patched is not None else ()
     if not (turned_off or removed):

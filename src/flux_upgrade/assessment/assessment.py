@@ -58,6 +58,15 @@ class ClusterBase(NamedTuple):
         return self.is_behind and self.written.numbers[:2] >= step.numbers[:2]
 
 
+class NotApplied(NamedTuple):
+    """The reason that a merge of a manifest changes nothing in the cluster."""
+
+    path: str
+    suspended: tuple[str, ...] = ()  # Kustomizations that build the manifest, if all are suspended, or their source
+    roots: tuple[str, ...] = ()  # Directories where Flux begins to read, if nothing there leads to the manifest
+    unfollowed: int = 0  # Steps from there that could not be followed
+
+
 class Assessment(NamedTuple):
     """Everything that is known of one transition, before it is made."""
 
@@ -72,6 +81,7 @@ class Assessment(NamedTuple):
     overlay: Overlay | Unknown | None = None  # None: nothing is patched over what is installed
     turned_off: tuple[TurnedOffUse, ...] = ()
     crds_to_bring: tuple[LeftOut, ...] = ()  # CRDs that change, and that nothing the cluster reads brings
+    not_applied: NotApplied | None = None  # None: Flux applies the manifest, or nothing tells
     unread: tuple[str, ...] = ()  # Files that no cluster reads, with resources that the target does not serve
     kubernetes: Fit | Unknown = UNDECLARED
     orphaned: tuple[ApiUse, ...] = ()  # resources of a controller that would no longer be there

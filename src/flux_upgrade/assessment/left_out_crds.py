@@ -31,5 +31,5 @@ def _served_elsewhere(names: set[str], transition: Transition, evidence: Evidenc
     for path in sorted(files - {transition.path}):
         content = evidence.tree.content(path) or b""
         if b"CustomResourceDefinition" in content and any(name.encode() in content for name in names):
-            with suppress(Unreadable):  # what is not known to bring a CRD does not bring it
+            with suppress(Unreadable):  # a file that cannot be parsed brings no CRD
                 yield from ((crd.name, version) for crd in crd_list(content) for version in crd.served)

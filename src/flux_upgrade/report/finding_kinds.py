@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.impact.impact import EarlierTries, Harm
 from flux_upgrade.impact.migrate.result import Left, Move
-from flux_upgrade.model.text import first_few
+from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.text import enumeration, first_few
 from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.decision import Hold
@@ -199,6 +200,24 @@ def _earlier(impact: Assessment, _: Version, style: Style) -> Iterator[Finding]:
         yield Finding(Severity.REVIEW, heading="", wording=said, task="Let only one program write the manifest")
 
 
+def _not_applied(impact: Assessment, _: Version, style: Style) -> Iterator[Finding]:
+    unapplied = impact.not_applied
+    if unapplied is None:
+        return
+    place, names = style.code(unapplied.path), enumeration(map(style.code, (*unapplied.suspended, *unapplied.roots)))
+    if unapplied.suspended:
+        why = f"{names}, which applies {place}, is suspended, or its source is"
+    else:
+        why = f"nothing that Flux reads from {names} applies {place}"
+    if unapplied.unfollowed:
+        why += f"; {counted(unapplied.unfollowed, 'step')} could not be followed: see `inspect --graph`"
+    heading = "before merging: check that Flux applies the manifest:"
+    yield Finding(Severity.RISKS, heading=heading, task=_NOT_APPLIED, wording=why)
+
+
+_NOT_APPLIED = "Make Flux apply the manifest, or the merge changes nothing in the cluster"
+
+
 def _unread(impact: Assessment, target: Version, style: Style) -> Iterator[Finding]:
     if impact.unread:
         files = first_few(list(map(style.code, impact.unread)), _FEW)
@@ -231,6 +250,7 @@ def _identical(impact: Assessment, target: Version, _: Style) -> Iterator[Findin
 FINDING_KINDS = (
     FindingKind(_base),
     FindingKind(_flux_migrate),
+    FindingKind(_not_applied),
     FindingKind(_unserved),
     FindingKind(_by_hand, rank=0),
     FindingKind(_moves, rank=3),

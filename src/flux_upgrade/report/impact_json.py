@@ -34,6 +34,7 @@ def impact_value(impact: Assessment) -> dict[str, Any]:
             {"use": place_value(use), "patch": fields(patch, "path", "line")} for use, patch in impact.turned_off
         ],
         **({"crds-to-bring": _crds_to_bring(impact)} if impact.crds_to_bring else {}),
+        **({"not-applied": impact.not_applied._asdict()} if impact.not_applied is not None else {}),
         "unread": list(impact.unread),
         "earlier": None if isinstance(impact.earlier, Unknown) else _earlier(impact.earlier),
         "steps": list(impact.upgrade_path),

@@ -30,6 +30,7 @@ class FluxSource(NamedTuple):
     key: SourceKey
     url: str
     ignore: str | None  # `spec.ignore`; None: source-controller's defaults
+    is_suspended: bool = False
 
 
 class FluxKustomization(NamedTuple):
@@ -93,7 +94,12 @@ def source_of(data: Mapping[str, Any], default: str = "") -> FluxSource | None:
     spec = part(data, "spec")
     ignore = spec.get("ignore")
     key = SourceKey(kind, *_name(data, default))
-    return FluxSource(key, str(spec.get("url") or ""), ignore if isinstance(ignore, str) else None)
+    return FluxSource(key, str(spec.get("url") or ""), ignore if isinstance(ignore, str) else None, is_suspended(spec))
+
+
+def is_suspended(spec: Mapping[str, Any]) -> bool:
+    """Return whether ``spec.suspend`` stops the reconciliation; a variable that has no value here may."""
+    return str(spec.get("suspend") or False).lower() != "false"
 
 
 def chart_of(data: Mapping[str, Any], default: str = "") -> LocalChart | None:

@@ -19,6 +19,7 @@ from flux_upgrade.clusters.graph.flux_objects import (
     SourceKey,
     chart_of,
     inputs_of,
+    is_suspended,
     kustomization_of,
     resources_of,
     source_of,
@@ -57,6 +58,7 @@ class Reconciliation(NamedTuple):
     source: SourceKey = _NO_SOURCE
     path: str = ""  # Of the file that has it
     line: int = 0  # 1-based, of its first line
+    is_suspended: bool = False  # `spec.suspend` of the Kustomization or of its source
 
     @property
     def post_build(self) -> Mapping[str, Any]:
@@ -135,8 +137,12 @@ class Walk:
         )
         others = {each.name: each for each in left}
         ordered = tuple(others[other] for other in sorted(others))
-        done, installing = tuple(self._done), tuple(self._installing)
-        return ClusterReads(name, tuple(roots), done, files, ordered, tuple(troubles), installing)
+        done = tuple(each._replace(is_suspended=self._is_suspended(each)) for each in self._done)
+        return ClusterReads(name, tuple(roots), done, files, ordered, tuple(troubles), tuple(self._installing))
+
+    def _is_suspended(self, step: Reconciliation) -> bool:
+        source = self._here[step.source]  # the source may be read after the Kustomization
+        return step.is_suspended or (source is not None and source.is_suspended)
 
     def _begin(self, root: Root) -> None:
         """With the Kustomization that reconciles the root's folder, where one is found there."""
@@ -186,7 +192,7 @@ class Walk:
         build = self._builds.of(step.folder, spec, source.ignore if source is not None else None)
         self._troubles += build.troubles
         index = len(self._done)
-        self._done.append(step._replace(files=build.files))
+        self._done.append(step._replace(files=build.files, is_suspended=is_suspended(spec)))
         self._generated += [_data(each) for each in build.items if each.current.kind == "ConfigMap"]
         values = self._values(spec, step.name.partition("/")[0])
         target = str(spec.get("targetNamespace") or "")

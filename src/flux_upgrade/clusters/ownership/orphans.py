@@ -148,7 +148,7 @@ class References:
         lists = [data.get(key) or [] for key in _LISTS]
         if not all(isinstance(each, list) for each in lists):
             return None
-        # What a ConfigMap or a Secret is generated from is applied by whatever reads that.
+        # Files of generators are applied by whatever reads the ConfigMap or the Secret.
         generated = (name for key in _GENERATORS for entry in entries_in(data, key) for name in files_of(entry))
         return (*(str(entry) for each in lists for entry in each), *generated)
 
