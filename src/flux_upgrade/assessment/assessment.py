@@ -81,6 +81,7 @@ class Assessment(NamedTuple):
     overlay: Overlay | Unknown | None = None  # None: nothing is patched over what is installed
     turned_off: tuple[TurnedOffUse, ...] = ()
     crds_to_bring: tuple[LeftOut, ...] = ()  # CRDs that change, and that nothing the cluster reads brings
+    broken_files: tuple[ApiUse, ...] = ()  # First uses in files of the cluster that are no valid YAML
     not_applied: NotApplied | None = None  # None: Flux applies the manifest, or nothing tells
     unread: tuple[str, ...] = ()  # Files that no cluster reads, with resources that the target does not serve
     kubernetes: Fit | Unknown = UNDECLARED

@@ -109,11 +109,19 @@ def in_files(transition: Transition, found: Assessment, files: Sequence[FluxFile
     moving = migrated(transition, files, evidence)
     if transition.governance.migrate is Migrate.OFF:
         moving = tuple(file.with_metrics_left() for file in moving)
+    others = evidence.others(transition.cluster)
+    broken = {
+        use.path: use
+        for file in reversed(files)
+        for use in reversed(file.uses)
+        if use.is_unreadable and not others.is_theirs(use.path)
+    }
     used = {(use.group, use.kind, use.version) for file in files for use in file.uses}
     used |= {(move.use.group, move.use.kind, move.to) for file in moving for move in file.moves}
     return found._replace(
         files=moving,
         used=frozenset(used),
+        broken_files=tuple(broken[path] for path in sorted(broken)),
         breaks=by_variable(hits, evidence.reads(transition.cluster) if hits else (), evidence.tree),
     )
 

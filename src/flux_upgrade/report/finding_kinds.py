@@ -200,6 +200,23 @@ def _earlier(impact: Assessment, _: Version, style: Style) -> Iterator[Finding]:
         yield Finding(Severity.REVIEW, heading="", wording=said, task="Let only one program write the manifest")
 
 
+def _broken_files(impact: Assessment, target: Version, style: Style) -> Iterator[Finding]:
+    for use in impact.broken_files:
+        yield Finding(
+            Severity.RISKS,
+            use.path,
+            use.line,
+            heading="files that Flux cannot read:",
+            task=_BROKEN,
+            title=f"Not checked for {target}",
+            message=sentences(TEXT, f"Flux cannot read this file, so it was not checked for {target}: {use.why}"),
+            wording=f"{style.code(place(use))}: {sentences(style, use.why)}",
+        )
+
+
+_BROKEN = "Fix the files that Flux cannot read: they were not checked for {target}"
+
+
 def _not_applied(impact: Assessment, _: Version, style: Style) -> Iterator[Finding]:
     unapplied = impact.not_applied
     if unapplied is None:
@@ -251,6 +268,7 @@ FINDING_KINDS = (
     FindingKind(_base),
     FindingKind(_flux_migrate),
     FindingKind(_not_applied),
+    FindingKind(_broken_files, rank=1),
     FindingKind(_unserved),
     FindingKind(_by_hand, rank=0),
     FindingKind(_moves, rank=3),

@@ -34,6 +34,7 @@ def impact_value(impact: Assessment) -> dict[str, Any]:
             {"use": place_value(use), "patch": fields(patch, "path", "line")} for use, patch in impact.turned_off
         ],
         **({"crds-to-bring": _crds_to_bring(impact)} if impact.crds_to_bring else {}),
+        **({"broken-files": _broken_files(impact)} if impact.broken_files else {}),
         **({"not-applied": impact.not_applied._asdict()} if impact.not_applied is not None else {}),
         "unread": list(impact.unread),
         "earlier": None if isinstance(impact.earlier, Unknown) else _earlier(impact.earlier),
@@ -42,6 +43,10 @@ def impact_value(impact: Assessment) -> dict[str, Any]:
         **({"base": _base(impact.base)} if impact.base is not None and impact.base.is_notable else {}),
         **({"identical-to": impact.identical_to} if impact.identical_to else {}),
     }
+
+
+def _broken_files(impact: Assessment) -> list[dict[str, Any]]:
+    return [fields(use, "path", "line", "why") for use in impact.broken_files]
 
 
 def _crds_to_bring(impact: Assessment) -> list[dict[str, Any]]:

@@ -103,6 +103,9 @@ class Builds:
         if key not in self._known:
             of = kustomization.read(self._tree, folder)
             self._known[key] = self._generated(folder, ignore) if of is None else self._run(of, Build())
+            if of is None and folder in self._tree.kustomization_folders:
+                trouble = Trouble(folder, 0, "its kustomization.yaml cannot be read")
+                self._known[key] = self._known[key].plus(Build(troubles=(trouble,)))
         return self._known[key]
 
     def _generated(self, folder: str, ignore: str | None) -> Build:
