@@ -274,13 +274,10 @@ def test_the_list_is_not_needed_for_one_release(kind: str, serve: Serve) -> None
 def test_a_folder_without_a_list(tmp_path: Path) -> None:
     served = worlds.in_folder(worlds.small_world(), tmp_path / "releases", tmp_path)
     (tmp_path / "releases" / "releases.json").unlink()
-    (tmp_path / "releases" / "notes").mkdir()
-    assert [(r.tag, r.prerelease) for r in served.releases.list()] == [
-        ("v2.10.0-rc.1", True),
-        ("v2.9.4", False),
-        ("v2.9.3", False),
-        ("v0.24.0", False),
-    ]
+    with pytest.raises(SourceUnavailable, match=r"releases has no releases\.json") as caught:
+        served.releases.list()
+    assert "add it next to the tags" in caught.value.hint
+    assert served.releases.manifests("v2.9.4").verified
 
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ def source(tmp_path: Path) -> Path:
     """A mirror that has Flux v2.8.7 as v2.8.8, too."""
     made = written_release.write_source(tmp_path / "releases", ("v2.8.7",))
     written_release.write_release(made, "v2.8.8", written_release.files("v2.8.7"))
-    (made / "releases.json").unlink()
+    (made / "releases.json").write_text('[{"tag_name": "v2.8.8"}, {"tag_name": "v2.8.7"}]')
     return made
 
 

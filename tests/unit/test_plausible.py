@@ -118,7 +118,7 @@ def source(tmp_path: Path) -> Path:
     """A mirror that has Flux 2.9 as v2.8.8, with a checksum that fits."""
     made = written_release.write_source(tmp_path / "releases", ("v2.8.7", "v2.9.4"))
     written_release.write_release(made, "v2.8.8", written_release.files("v2.9.4"))
-    (made / "releases.json").unlink()
+    (made / "releases.json").write_text('[{"tag_name": "v2.9.4"}, {"tag_name": "v2.8.8"}, {"tag_name": "v2.8.7"}]')
     return made
 
 
@@ -160,6 +160,8 @@ def test_nothing_is_written_and_no_other_release_is_taken(options: list[str], so
 def test_an_older_patch_is_not_taken_instead(source: Path, tmp_path: Path) -> None:
     (source / "v2.8.8").rename(source / "v2.8.9")
     written_release.write_release(source, "v2.8.8", written_release.files("v2.8.8"))
+    listed = ", ".join(f'{{"tag_name": "{tag}"}}' for tag in ("v2.9.4", "v2.8.9", "v2.8.8", "v2.8.7"))
+    (source / "releases.json").write_text(f"[{listed}]")
     root = tree_of(tmp_path / "tree", fleet({"clusters/staging": "v2.8.7"}))
     checksums = source / "v2.8.9" / "flux_2.8.8_checksums.txt"
     checksums.rename(source / "v2.8.9" / "flux_2.8.9_checksums.txt")

@@ -151,11 +151,11 @@ class DirectoryReleases(LaidOutReleases):
             )
 
     def list(self) -> tuple[Release, ...]:
-        """What ``releases.json`` lists; without it the folders named like tags, the newest first."""
+        """Return the releases in ``releases.json``. Raises SourceUnavailable without it: folders have no dates."""
         text = self._read(INDEX)
-        if text is not None:
-            return parse_releases(text, self._where_index)
-        return tuple(Release(Version(tag), prerelease="-" in tag) for tag in self._folders())
+        if text is None:
+            raise no_index(f"the release source {one_line(self._root)}")
+        return parse_releases(text, self._where_index)
 
     def manifests(self, tag: str) -> ReleaseManifests:
         """Without a checksums file they are not verified."""
@@ -186,6 +186,14 @@ class DirectoryReleases(LaidOutReleases):
             if error.errno == errno.EFBIG:
                 raise refused(path, f"{error.strerror}") from None
             raise _unreadable(path, error) from error
+
+
+def no_index(source: str) -> SourceUnavailable:
+    """Make the error for a release source without ``releases.json``."""
+    return SourceUnavailable(
+        f"{source} has no {INDEX}",
+        hint="add it next to the tags: `gh api --paginate repos/fluxcd/flux2/releases > releases.json`",
+    )
 
 
 def _unreadable(path: str, error: OSError) -> SourceUnavailable:

@@ -205,9 +205,7 @@ class HttpReleases(LaidOutReleases):
     def list(self) -> tuple[Release, ...]:
         body = self._read(INDEX)
         if body is None:
-            raise SourceUnavailable(
-                f"{self._name} has no releases.json", hint="add one next to the tags, or request an exact version"
-            )
+            raise directory.no_index(self._name)
         return directory.parse_releases(body, self._where_index)
 
     def manifests(self, tag: str) -> ReleaseManifests:
