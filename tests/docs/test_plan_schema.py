@@ -62,7 +62,7 @@ def test_every_case_is_valid(path: Path, written_source: Path, tmp_path: Path) -
 def test_a_release_with_the_files_of_the_one_in_use(tmp_path: Path) -> None:
     source = written_release.write_source(tmp_path / "source", ("v2.8.7",))
     written_release.write_release(source, "v2.8.8", written_release.files("v2.8.7"))
-    (source / "releases.json").unlink()
+    (source / "releases.json").write_text('[{"tag_name": "v2.8.8"}, {"tag_name": "v2.8.7"}]')
     tree = write_tree(tmp_path / "tree", {"gotk-components.yaml": rendered(InstallOptions("v2.8.7")).encode()})
     report = json.loads(run_in(tree, source, ["plan", "--json"]).out)
     assert list(VALIDATOR.iter_errors(report)) == []

@@ -23,14 +23,25 @@ def lines(ran: Ran) -> list[str]:
     return [line.partition(" is not served")[0] for line in ran.out.splitlines() if " is not served" in line]
 
 
+POD = "apiVersion: v1\nkind: Pod\n"
+
+
 def test_a_tree_without_flux_passes(tmp_path: Path, source: Path) -> None:
-    ran = run(plant(tmp_path, {"a.yaml": "a: b\n"}), source, "check")
+    ran = run(plant(tmp_path, {"a.yaml": POD}), source, "check")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out == "nothing uses an API version that v2.9.4 does not serve\n"
+    looked_at = "looked at 1 manifest in 1 file: none uses Flux's APIs\n"
+    assert ran.out == f"{looked_at}nothing uses an API version that v2.9.4 does not serve\n"
+
+
+def test_a_tree_without_manifests_does_not_pass(tmp_path: Path, source: Path) -> None:
+    for command in ("check", "migrate"):
+        ran = run(plant(tmp_path, {"a.yaml": "a: b\n", "b.md": resource("v1")}), source, command)
+        assert (ran.code, ran.out) == (6, "no Kubernetes manifest was looked at\n")
+        assert "[nothing-found]" in ran.err
 
 
 def test_texts_alone_pass(tmp_path: Path, source: Path) -> None:
-    ran = run(plant(tmp_path, {"a.md": f"# Sources\n\n{resource()}"}), source, "check")
+    ran = run(plant(tmp_path, {"a.md": f"# Sources\n\n{resource()}", "b.yaml": POD}), source, "check")
     assert (ran.code, ran.err) == (0, "")
     assert lines(ran) == ["a.md:3: GitRepository/podinfo: source.toolkit.fluxcd.io/v1beta2"]
     assert "1 mention in text" in ran.out
@@ -137,7 +148,8 @@ def test_what_is_left_alone_is_said(tmp_path: Path, source: Path) -> None:
     assert "left alone" not in run(tmp_path, source, "check", "--include=a.yaml").out
     assert "left alone" not in run(tmp_path, source, "check", "vendor/1.yaml").out
     ran = run(tmp_path, source, "migrate", "--include=vendor/1.yaml")
-    assert (ran.code, ran.err) == (0, "")
+    assert ran.code == 6
+    assert "remove what excludes the manifests from `ignore`" in ran.err
     assert ran.out.endswith("1 file with Flux's APIs skipped (`ignore` in the config file)\n")
     assert (tmp_path / "vendor/1.yaml").read_text() == files["vendor/1.yaml"]
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from flux_upgrade.assessment.assessment import Assessment
+from flux_upgrade.assessment.coverage import Coverage
 from flux_upgrade.assessment.evidence import Evidence, Kinds, lacking_kinds
 from flux_upgrade.assessment.running import UnverifiedInstallation
 from flux_upgrade.assessment.running import running as find_running
@@ -51,6 +52,7 @@ class RepositoryAssessment(NamedTuple):
     uses: Assessment  # What the target does not serve, of all that is known of the step to it
     failures: Mapping[str, FluxUpgradeError]
     unread: tuple[str, ...] = ()  # Patterns for `ignore` that leave out the files which no cluster reads
+    coverage: Coverage = Coverage()
     ignored: int = 0  # Files that name Flux's APIs, and that the config file wants to be left alone
 
 
@@ -95,6 +97,7 @@ def assess_repository(question: Question, evidence: Evidence) -> RepositoryAsses
         Assessment(files=files, breaks=hits),
         dict(suspected.unread),
         patterns,
+        suspected.coverage,
         len(suspected.ignored),
     )
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
+from flux_upgrade.assessment.coverage import Coverage, manifests_in
 from flux_upgrade.assessment.running import Running, suited
 from flux_upgrade.config.config import ALL, Config, match
 from flux_upgrade.impact.api_uses.prefilter import Prefilter
@@ -44,6 +45,7 @@ class Suspects(NamedTuple):
     pins: tuple[str, ...] = ()  # files that may pin Flux
     unread: tuple[tuple[str, Unreadable], ...] = ()  # manifests that cannot be read, and why
     ignored: tuple[str, ...] = ()  # files that are left alone, and would be worth a closer look
+    coverage: Coverage = Coverage()
 
 
 def searched(tree: Snapshot, below: str, config: Config) -> Searched:
@@ -69,7 +71,7 @@ def suspects(tree: Snapshot, searched: Searched, pinning: Collection[str], targe
     ``tree``: the whole repository. ``pinning``: paths of files that may pin Flux by their names.
     """
     prefilter = Prefilter(target)
-    uses, ignored = list[str](), list[str]()
+    uses, ignored, coverage = list[str](), list[str](), Coverage()
     unread, hinted = list[tuple[str, Unreadable]](), list[tuple[str, PinHints]]()
     for path in sorted(searched.paths.union(searched.ignored, pinning)):
         content = b""
@@ -82,10 +84,12 @@ def suspects(tree: Snapshot, searched: Searched, pinning: Collection[str], targe
         hints = pin_hints(path, content) if path in pinning else None
         if hints is not None:
             hinted.append((path, hints))
+        if path in searched.paths:
+            coverage = coverage.plus(manifests_in(path, content), is_of_flux=prefilter.names(content))
         if prefilter.may_use(content):
             uses += [path] if path in searched.paths else []
             ignored += [path] if path in searched.ignored else []
-    return Suspects(tuple(uses), tuple(pinning_files(hinted)), tuple(unread), tuple(ignored))
+    return Suspects(tuple(uses), tuple(pinning_files(hinted)), tuple(unread), tuple(ignored), coverage)
 
 
 def in_use(

@@ -15,7 +15,7 @@ from flux_upgrade.commands.read import build_config
 from flux_upgrade.commands.wiring import build_checkout, build_pin_context, build_releases, build_snapshot
 from flux_upgrade.commands.wiring_hosts import no_hosts
 from flux_upgrade.config.environment import Environment
-from flux_upgrade.model.errors import ApiRemoved
+from flux_upgrade.model.errors import ApiRemoved, NothingFound
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.planning.manifest_planner import newest_stable
 from flux_upgrade.planning.write_tree import exit_code
@@ -75,4 +75,10 @@ def finish(options: ApiUsesOptions, found: ApiUsesReport, text: str, console: Co
             remedy(found),
         )
         errors.append(ApiRemoved)
+    if found.is_empty:
+        hint = "run it in the root of the repository, or set a directory or a file with manifests"
+        if found.assessed.ignored:
+            hint = "remove what excludes the manifests from `ignore` in the config file"
+        console.fail(NothingFound.slug, f"no Kubernetes manifest found in {options.path}", hint)
+        errors.append(NothingFound)
     return exit_code(errors)

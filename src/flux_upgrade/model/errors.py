@@ -74,7 +74,7 @@ class UnsupportedRelease(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="u
 
 
 class NothingFound(FluxUpgradeError, exit_code=ExitCode.NOTHING_FOUND, slug="nothing-found"):
-    """The given path has no Flux installation."""
+    """The given path has no Flux installation or, for `check` and `migrate`, no Kubernetes manifest."""
 
 
 class Unread(StrEnum):

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from flux_upgrade.assessment.assessment import Assessment
+from flux_upgrade.assessment.coverage import Coverage
 from flux_upgrade.assessment.repository import RepositoryAssessment
 from flux_upgrade.assessment.running import manifest_apis
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
@@ -47,6 +48,11 @@ class ApiUsesReport(NamedTuple):
     def by_hand(self) -> tuple[Left, ...]:
         """What cannot be moved, and is broken under the target, even if it is broken today, too."""
         return tuple(left for left in self.uses.lefts if self.breaks(left))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was looked at, so that nothing is known."""
+        return not (self.assessed.coverage.manifests or self.breaking or self.failures)
 
     def breaks(self, each: Move | Left) -> bool:
         """Whether a use is still there, and is broken under the target."""
@@ -132,6 +138,7 @@ def _block(found: ApiUsesReport, file: Migrated) -> Iterator[str]:
 def _summary(found: ApiUsesReport) -> Iterator[str]:
     target, uses, by_hand = found.assessed.target, found.uses, found.by_hand
     texts, unreadable, unread, metrics = _harmless(uses)
+    yield _looked_at(found.assessed.coverage)
     removed: tuple[Move | Left, ...] = (*uses.moves, *by_hand)
     if removed:
         yield from _running(found.assessed)
@@ -141,7 +148,7 @@ def _summary(found: ApiUsesReport) -> Iterator[str]:
         of_them = ", ".join(f"{count} {what}" for count, what in parts if count)
         count = counted(len(removed), "use")
         yield f"{count} of API versions that {target} does not serve, in {files}: {of_them}"
-    else:
+    elif found.assessed.coverage.manifests:
         yield f"nothing uses an API version that {target} does not serve"
     if metrics:
         yield f"also {counted(metrics, 'kind')} in kube-state-metrics to change: metrics end, and nothing else breaks"
@@ -157,6 +164,14 @@ def _summary(found: ApiUsesReport) -> Iterator[str]:
     if found.assessed.ignored:
         files = counted(found.assessed.ignored, "file")
         yield f"{files} with Flux's APIs skipped (`ignore` in the config file)"
+
+
+def _looked_at(coverage: Coverage) -> str:
+    if not coverage.manifests:
+        return "no Kubernetes manifest was looked at"
+    manifests, files = counted(coverage.manifests, "manifest"), counted(coverage.files, "file")
+    rest = "" if coverage.of_flux else ": none uses Flux's APIs"
+    return f"looked at {manifests} in {files}{rest}"
 
 
 def _harmless(uses: Assessment) -> Iterator[int]:
@@ -231,6 +246,7 @@ def api_uses_json(found: ApiUsesReport) -> str:
         ],
         "unread": list(assessed.unread),
         "ignored": assessed.ignored,
+        "looked-at": {"manifests": assessed.coverage.manifests, "files": assessed.coverage.files},
         "counts": {
             "moves": len(uses.moves),
             "by-hand": len(by_hand),

@@ -25,6 +25,10 @@ class Prefilter:
         mark = re.escape(self._groups.mark)
         self._mention = re.compile(rb"%b(?:%b|(?P<label>%b))?" % (mark, resource, label), re.MULTILINE)
 
+    def names(self, content: bytes) -> bool:
+        """Return whether a file names a group of Flux's APIs."""
+        return self._groups.are_in(content)
+
     def may_use(self, content: bytes) -> bool:
         """Whether a file may use what is not served: it names a group otherwise than nearly all files do."""
         return self._groups.are_in(content) and not all(

@@ -85,13 +85,13 @@ def find(
     known = groups_of(frozenset(groups))
     if not known.are_in(content):
         return None
-    text, is_yaml = decoded(content), _is_yaml(path)
+    text, is_manifest = decoded(content), is_yaml(path)
     every = known.mentions(text)
     mentions, more = every[:_MOST], every[_MOST : _MOST + 1]  # Those that are looked at, and the first that is not
-    if not mentions and not (is_yaml and known.are_apart(text)):
+    if not mentions and not (is_manifest and known.are_apart(text)):
         return None
     file, objects = whole(text), []
-    if is_yaml:
+    if is_manifest:
         from flux_upgrade.impact.api_uses.structure import Structure  # late: few files name a version
 
         role = UsePlace.PATCH if is_patch else UsePlace.RESOURCE
@@ -121,7 +121,8 @@ def _all(path: str, structure: Structure, groups: ApiGroups) -> Iterator[ApiUse]
     yield from _in_text(path, structure.file, comments, _COMMENT)
 
 
-def _is_yaml(path: str) -> bool:
+def is_yaml(path: str) -> bool:
+    """Return whether a file may hold manifests, by its name; of a template, by the name of its result."""
     name = posixpath.basename(path)
     while name.endswith(_TEMPLATES):
         name = name.rpartition(".")[0]
