@@ -40,6 +40,44 @@ def test_a_tree_without_manifests_does_not_pass(tmp_path: Path, source: Path) ->
         assert "[nothing-found]" in ran.err
 
 
+def test_what_is_not_read_is_counted_by_its_text_and_does_not_pass(tmp_path: Path, source: Path) -> None:
+    rest = "".join(f"---\n{resource(name=f'n{index}')}" for index in range(120))
+    plant(tmp_path, {"a.yaml": f"---\n{POD}" * 2_000 + rest, "b.yaml": resource("v1")})
+    ran = run(tmp_path, source, "check")
+    assert ran.code == 3
+    assert "a.yaml is not read to its end: line 5998: more than 2,000 documents in one file" in ran.err
+    assert ran.out.splitlines() == [
+        "looked at 2000 manifests in 2 files",
+        "nothing that was read uses an API version that v2.9.4 does not serve",
+        "also 120 uses in the text of 1 file not read to the end",
+    ]
+    report = run(tmp_path, source, "check", "--json").value
+    assert [(each["path"], each["uses"]) for each in report["failures"]] == [("a.yaml", 120)]
+    assert (report["uses"], report["counts"]["by-text"]) == ([], 120)
+
+
+def test_uses_after_the_first_documents_are_not_lost(tmp_path: Path, source: Path) -> None:
+    plant(tmp_path, {"a.yaml": "---\n".join(resource(name=f"n{index}") for index in range(3_200))})
+    ran = run(tmp_path, source, "check", "--json")
+    counts = ran.value["counts"]
+    assert (ran.code, counts["moves"], counts["by-hand"], counts["by-text"]) == (7, 2_000, 0, 1_200)
+
+
+@pytest.mark.parametrize(("name", "code"), [("a.yaml", 3), ("a.json", 3), ("a.md", 0)])
+def test_a_file_that_is_too_large(name: str, code: int, tmp_path: Path, source: Path) -> None:
+    large = f"{resource()}---\n" + f"# {'x' * 1_000}\n" * 34_000
+    plant(tmp_path, {name: f"{large}---\n{resource('v1')}---\n{resource()}", "b.yaml": POD})
+    ran = run(tmp_path, source, "check", "--json")
+    assert ran.code == code
+    assert ran.value["counts"]["by-text"] == (2 if code else 0)
+    assert ("it is too large. The rest names 2 API versions" in ran.err) is bool(code)
+
+
+def test_a_large_file_without_flux_is_known_well_enough(tmp_path: Path, source: Path) -> None:
+    plant(tmp_path, {"a.yaml": f"# {'x' * 1_000}\n" * 34_000, "b.yaml": POD})
+    assert run(tmp_path, source, "check").code == 0
+
+
 def test_texts_alone_pass(tmp_path: Path, source: Path) -> None:
     ran = run(plant(tmp_path, {"a.md": f"# Sources\n\n{resource()}", "b.yaml": POD}), source, "check")
     assert (ran.code, ran.err) == (0, "")
@@ -278,5 +316,5 @@ def test_no_use_hides_behind_a_hundred_comments_of_a_document_that_cannot_be_rea
 
 def test_of_too_many_documents_the_rest_is_reported(tmp_path: Path, source: Path) -> None:
     ran = run(plant(tmp_path, {"a.yaml": "---\na: b\n" * 5000 + "---\n" + resource()}), source, "check")
-    assert ran.code == 7
-    assert "line 3999: more than 2,000 documents in one file" in ran.out
+    assert ran.code == 3
+    assert "line 3999: more than 2,000 documents in one file. The rest names 1 API version that" in ran.err

@@ -5,6 +5,7 @@ A promotion has no review, and migrates nothing: whatever breaks holds it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -42,6 +43,9 @@ class LayerFiles:
             return self._layer.read(self._entries[path])
         except UntrustedArchive as error:
             raise Unreadable(error.message, hint=error.hint) from error
+
+    def chunks(self, path: str) -> Iterable[bytes]:
+        return (self.read(path),)
 
 
 class PromotionImpact(NamedTuple):

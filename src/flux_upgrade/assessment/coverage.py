@@ -33,6 +33,6 @@ def manifests_in(path: str, content: bytes) -> int:
     if not is_yaml(path):
         return 0
     if _KEY in content and _OTHERWISE.search(content):
-        return sum(found.has("apiVersion") for found in readable(content))
+        return sum(resource.has("apiVersion") for resource in readable(content))
     count = len(_PLAIN.findall(content)) if _KEY in content else 0
     return count or int(posixpath.basename(path) in NAMES and bool(content.strip()))

@@ -52,6 +52,8 @@ class RepositoryAssessment(NamedTuple):
     uses: Assessment  # What the target does not serve, of all that is known of the step to it
     failures: Mapping[str, FluxUpgradeError]
     unread: tuple[str, ...] = ()  # Patterns for `ignore` that leave out the files which no cluster reads
+    by_text: Mapping[str, int | Unknown] = {}
+    """Path → uses in a file, or in a part of it, that is not read, counted in its text."""
     coverage: Coverage = Coverage()
     ignored: int = 0  # Files that name Flux's APIs, and that the config file wants to be left alone
 
@@ -72,7 +74,9 @@ def assess_repository(question: Question, evidence: Evidence) -> RepositoryAsses
     running.sort(key=lambda each: Version(each.tag))
     oldest = running[0] if running else None
     wanted = replace(apis_between(oldest, target, evidence), others=running[1:])
+    parts = {part.path: part for part in suspected.parts}
     files = in_use(tree, suspected.uses, tree.patch_files, wanted, found)
+    files = tuple(parts[file.path].without(file) if file.path in parts else file for file in files)
     hits = known_or(_behaviour(evidence, looked_for, oldest, target), ()) if question.changes_behaviour else ()
     patterns: tuple[str, ...] = ()
     is_whole = not question.below and question.files is None
@@ -95,8 +99,9 @@ def assess_repository(question: Question, evidence: Evidence) -> RepositoryAsses
         found.unverified,
         tuple(pin.place(pin.path) for pin in pins if pin.held and pin.held.reason is HoldReason.HOST_NOT_ALLOWED),
         Assessment(files=files, breaks=hits),
-        dict(suspected.unread),
+        {**dict(suspected.unread), **{path: part.error for path, part in parts.items()}},
         patterns,
+        {path: part.uses for path, part in parts.items()},
         suspected.coverage,
         len(suspected.ignored),
     )

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from flux_upgrade.assessment.coverage import Coverage, manifests_in
 from flux_upgrade.assessment.running import Running, suited
+from flux_upgrade.assessment.unread_parts import UnreadPart, large_file, part_of
 from flux_upgrade.config.config import ALL, Config, match
 from flux_upgrade.impact.api_uses.prefilter import Prefilter
 from flux_upgrade.impact.api_uses.scan import SUFFIXES, find
@@ -18,7 +19,7 @@ from flux_upgrade.impact.migrate.linked import Reach, settle_linked
 from flux_upgrade.impact.migrate.migrate import migrate
 from flux_upgrade.impact.migrate.result import Migrated
 from flux_upgrade.manifests.crds import ReleaseApis
-from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.errors import Unread, Unreadable
 from flux_upgrade.pins.discover import PinHints, pin_hints, pinning_files
 from flux_upgrade.snapshot.snapshot import Snapshot
 
@@ -46,6 +47,7 @@ class Suspects(NamedTuple):
     unread: tuple[tuple[str, Unreadable], ...] = ()  # manifests that cannot be read, and why
     ignored: tuple[str, ...] = ()  # files that are left alone, and would be worth a closer look
     coverage: Coverage = Coverage()
+    parts: tuple[UnreadPart, ...] = ()  # Parts of files that are not read, and name Flux's APIs
 
 
 def searched(tree: Snapshot, below: str, config: Config) -> Searched:
@@ -71,25 +73,32 @@ def suspects(tree: Snapshot, searched: Searched, pinning: Collection[str], targe
     ``tree``: the whole repository. ``pinning``: paths of files that may pin Flux by their names.
     """
     prefilter = Prefilter(target)
-    uses, ignored, coverage = list[str](), list[str](), Coverage()
+    uses, ignored, coverage, parts = list[str](), list[str](), Coverage(), list[UnreadPart]()
     unread, hinted = list[tuple[str, Unreadable]](), list[tuple[str, PinHints]]()
     for path in sorted(searched.paths.union(searched.ignored, pinning)):
         content = b""
         try:
             content = tree.read(path)
         except Unreadable as error:
-            if path in searched.manifests:
+            is_large = error.why is Unread.TOO_LARGE and path in searched.paths
+            part = large_file(tree, path, str(error.why), target) if is_large else None
+            if part is not None:
+                parts.append(part)
+            elif path in searched.manifests:
                 unread.append((path, error))
         # Of one that cannot be read, a name may be enough.
         hints = pin_hints(path, content) if path in pinning else None
         if hints is not None:
             hinted.append((path, hints))
         if path in searched.paths:
-            coverage = coverage.plus(manifests_in(path, content), is_of_flux=prefilter.names(content))
+            part = part_of(path, content, target)
+            parts += [] if part is None else [part]
+            read = content if part is None else part.before(content)
+            coverage = coverage.plus(manifests_in(path, read), is_of_flux=prefilter.names(content))
         if prefilter.may_use(content):
             uses += [path] if path in searched.paths else []
             ignored += [path] if path in searched.ignored else []
-    return Suspects(tuple(uses), tuple(pinning_files(hinted)), tuple(unread), tuple(ignored), coverage)
+    return Suspects(tuple(uses), tuple(pinning_files(hinted)), tuple(unread), tuple(ignored), coverage, tuple(parts))
 
 
 def in_use(

@@ -28,6 +28,9 @@ class FileSource(Protocol):
     def read(self, path: str) -> bytes:
         """Read a file from the beginning to the end, whether it is listed or not. Raises Unreadable."""
 
+    def chunks(self, path: str) -> Iterable[bytes]:
+        """Read a file of any size in pieces, if that is possible. Raises Unreadable, also between two pieces."""
+
 
 YAML = (".yaml", ".yml")
 
@@ -46,6 +49,9 @@ class FilesInMemory:
         if path not in self._files:
             raise Unreadable(f"{path} is missing", hint="add it to the repository", why=Unread.ABSENT)
         return self._files[path]
+
+    def chunks(self, path: str) -> Iterable[bytes]:
+        return (self.read(path),)
 
 
 class Worktree(Protocol):

@@ -16,7 +16,7 @@ from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move, R
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import printable, printable_lines
-from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.report.finding_kinds import hits
 from flux_upgrade.report.findings import Finding, by_change, hit_value, use_value
@@ -121,7 +121,7 @@ def _block(found: ApiUsesReport, file: Migrated) -> Iterator[str]:
     failure = found.failures.get(file.path)
     if failure is not None:
         yield f"  failed: {failure.message}"
-    elif file.moves:
+    if file.moves and (failure is None or file.path in found.moved):
         done = "not written: dry run" if found.is_dry else "written"
         yield f"  {counted(len(file.moves), 'use')} migrated · {done}"
     lines: tuple[str, ...]
@@ -149,9 +149,13 @@ def _summary(found: ApiUsesReport) -> Iterator[str]:
         count = counted(len(removed), "use")
         yield f"{count} of API versions that {target} does not serve, in {files}: {of_them}"
     elif found.assessed.coverage.manifests:
-        yield f"nothing uses an API version that {target} does not serve"
+        nothing = "nothing that was read" if found.assessed.by_text else "nothing"
+        yield f"{nothing} uses an API version that {target} does not serve"
     if metrics:
         yield f"also {counted(metrics, 'kind')} in kube-state-metrics to change: metrics end, and nothing else breaks"
+    if found.assessed.by_text:
+        counts = [known_or(count, 0) for count in found.assessed.by_text.values()]
+        yield f"also {counted(sum(counts), 'use')} in the text of {counted(len(counts), 'file')} not read to the end"
     if texts:
         yield f"also {counted(texts, 'mention')} in text, where nothing breaks"
     if unreadable:
@@ -240,10 +244,7 @@ def api_uses_json(found: ApiUsesReport) -> str:
         ],
         "uses": [_value(found, each) for file in uses.files for each in in_order(file)],
         "breaks": list(map(hit_value, uses.breaks)),
-        "failures": [
-            {"path": path, "name": error.slug, "reason": error.message, "remedy": error.hint or None}
-            for path, error in found.failures.items()
-        ],
+        "failures": [_failure(found, path, error) for path, error in found.failures.items()],
         "unread": list(assessed.unread),
         "ignored": assessed.ignored,
         "looked-at": {"manifests": assessed.coverage.manifests, "files": assessed.coverage.files},
@@ -254,10 +255,16 @@ def api_uses_json(found: ApiUsesReport) -> str:
             "unreadable": unreadable,
             "unread": unread,
             "metrics": metrics,
+            "by-text": sum(known_or(count, 0) for count in assessed.by_text.values()),
             "breaking": len(found.breaking),
         },
     }
     return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
+
+
+def _failure(found: ApiUsesReport, path: str, error: FluxUpgradeError) -> dict[str, Any]:
+    uses = known_or(found.assessed.by_text.get(path), None)
+    return {"path": path, "name": error.slug, "reason": error.message, "remedy": error.hint or None, "uses": uses}
 
 
 def _value(found: ApiUsesReport, each: Move | Left) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -82,6 +82,10 @@ class Snapshot:
         if isinstance(content, Unreadable):
             raise Unreadable(content.message, hint=content.hint, why=content.why)
         return content
+
+    def chunks(self, path: str) -> Iterable[bytes]:
+        """Read a file that is too large for ``read`` in pieces. Raises Unreadable, also between two pieces."""
+        return self._source.chunks(path)
 
     def file(self, path: str) -> File:
         """Return a file. Raises Unreadable."""

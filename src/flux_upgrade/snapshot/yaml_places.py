@@ -24,7 +24,7 @@ _VARIABLE = re.compile(r"\$\{|\$\(|\{\{|<<|\{%|<%|@@|%\(|%\{|\$[A-Za-z_]")
 Terraform's."""
 
 _LARGE = 20  # Keys of a mapping from which on it pays to index them
-_MOST_DOCUMENTS = 2_000  # Of a file, and items of its Kubernetes Lists. The largest real one has 39.
+MOST_DOCUMENTS = 2_000  # Of a file, and items of its Kubernetes Lists. The largest real one has 39.
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 Step = str | int
@@ -92,7 +92,7 @@ class YamlDocument:
     @cached_property
     def _composed(self) -> Node | Unreadable:
         if self.is_rest:
-            what = f"line {self.line}: more than {_MOST_DOCUMENTS:,} documents in one file"
+            what = f"line {self.line}: more than {MOST_DOCUMENTS:,} documents in one file"
             return Unreadable(what, hint="split the file")
         try:
             return compose(self.text, self.line)
@@ -274,7 +274,7 @@ def documents(passage: Passage) -> Iterator[YamlDocument]:
     """The documents of a passage that hold more than comments, cut where YAML cuts them."""
     text, position = passage.text, 0
     for count, match in enumerate([*_SEPARATOR.finditer(text), None]):
-        if count >= _MOST_DOCUMENTS:
+        if count >= MOST_DOCUMENTS:
             yield YamlDocument(passage, position, len(text), is_rest=True)
             return
         end = match.start() if match else len(text)

@@ -66,6 +66,9 @@ class CommitFiles:
             self._read |= self._repository.blobs({entry.oid})
         return self._read[entry.oid]
 
+    def chunks(self, path: str) -> Iterable[bytes]:
+        return (self.read(path),)
+
     def _files(self) -> Iterator[tuple[str, TreeEntry]]:
         """Files outside of the directories that no search enters, sorted."""
         for path in sorted(self._entries):

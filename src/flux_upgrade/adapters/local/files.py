@@ -12,7 +12,7 @@ from flux_upgrade.model.text import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from flux_upgrade.model.files import Listing
 
@@ -47,6 +47,15 @@ def read_regular(path: str, limit: int, flags: int = 0) -> bytes:
     return content
 
 
+def chunks_of(path: str) -> Iterator[bytes]:
+    """Yield the content of a regular file in pieces. Raises OSError, as ``read_regular``."""
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not a file")
+        while piece := file.read(_PIECE):
+            yield piece
+
+
 def read_if_readable(path: str, limit: int) -> bytes:
     """As ``read_regular``; empty where that raises OSError."""
     try:
@@ -55,6 +64,7 @@ def read_if_readable(path: str, limit: int) -> bytes:
         return b""
 
 
+_PIECE = 1024 * 1024  # Bytes
 MAX_FILE = 32 * 1024 * 1024  # bytes; larger files are no manifests and are left out
 
 SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", ".terraform", ".venv"})
@@ -125,6 +135,20 @@ class Directory:
                 return read_regular(f"{folder}/{name}", MAX_FILE, os.O_NOFOLLOW)
             except OSError:
                 pass  # a link, or whatever it is: see below
+        real = self._inside(path)
+        try:
+            return read_regular(real, MAX_FILE)
+        except OSError as error:
+            raise _unreadable(path, error) from error
+
+    def chunks(self, path: str) -> Iterator[bytes]:
+        """Read a file of any size in pieces. Raises Unreadable."""
+        try:
+            yield from chunks_of(self._inside(path))
+        except OSError as error:
+            raise _unreadable(path, error) from error
+
+    def _inside(self, path: str) -> str:
         real = inside(self._folder, path)
         if real is None:
             raise Unreadable(
@@ -132,14 +156,7 @@ class Directory:
                 hint="run flux-upgrade on a parent directory",
                 why=Unread.OUTSIDE,
             )
-        try:
-            return read_regular(real, MAX_FILE)
-        except OSError as error:
-            raise Unreadable(
-                f"{one_line(path)} could not be read: {error.strerror}",
-                hint="check that it is a file, and its permissions",
-                why=_WHY.get(error.errno or 0, Unread.REFUSED),
-            ) from error
+        return real
 
     def listing(self) -> Listing:
         """List the files below the directory. A directory that cannot be listed is a candidate: reading it says why."""
@@ -168,6 +185,14 @@ class Directory:
                 if _is_candidate(entry, YAML, is_file=is_file):
                     candidates.append(folder + entry.name)
         return Listing(sorted(candidates), sorted(files))
+
+
+def _unreadable(path: str, error: OSError) -> Unreadable:
+    return Unreadable(
+        f"{one_line(path)} could not be read: {error.strerror}",
+        hint="check that it is a file, and its permissions",
+        why=_WHY.get(error.errno or 0, Unread.REFUSED),
+    )
 
 
 def _is_candidate(entry: os.DirEntry[str], ends: tuple[str, ...], *, is_file: bool) -> bool:

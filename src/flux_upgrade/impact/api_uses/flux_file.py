@@ -75,12 +75,21 @@ def encloses(each: Object, offset: int) -> bool:
     return start <= offset < end
 
 
+class Cut(NamedTuple):
+    """A part of a file whose uses are not all listed."""
+
+    begin: int  # Offset in the text
+    end: int
+    message: str
+
+
 @dataclass(frozen=True)
 class FluxFile:
     path: str
     content: bytes
     uses: tuple[ApiUse, ...]  # every mention of a version of Flux's groups, in the order of the file
     objects: tuple[FluxObject, ...]  # every resource of Flux's groups, in the order of the file
+    cuts: tuple[Cut, ...] = ()
 
     def object_of(self, use: ApiUse) -> FluxObject | None:
         """The resource whose ``apiVersion`` a use is; None for references, targets, texts, templates.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain, islice, pairwise
 from operator import attrgetter
 
-from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, UsePlace
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, Cut, FluxFile, UsePlace
 from flux_upgrade.impact.api_uses.mentions import (
     METRICS,
     ApiGroups,
@@ -25,7 +25,7 @@ from flux_upgrade.impact.api_uses.mentions import (
 from flux_upgrade.model.text import decoded
 from flux_upgrade.snapshot.kustomize_files import NAMES
 from flux_upgrade.snapshot.passages import ENDS, Passage, whole
-from flux_upgrade.snapshot.yaml_places import is_variable
+from flux_upgrade.snapshot.yaml_places import MOST_DOCUMENTS, is_variable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,10 +49,10 @@ _TERRAFORM_RESOURCES = ("kubernetes_manifest", "kubectl_manifest")
 https://registry.terraform.io/providers/gavinbunney/kubectl/latest/docs/resources/kubectl_manifest a text."""
 _MANIFESTS = (".yaml", ".yml", ".json")
 _TEMPLATES = (".tmpl", ".tpl", ".gotmpl", ".tftpl", ".template", ".j2", ".jinja", ".jinja2", ".erb")
-_DOCUMENTS = (".md", ".mdx", ".markdown", ".txt", ".adoc", ".asciidoc", ".rst")
+DOCUMENTS = (".md", ".mdx", ".markdown", ".txt", ".adoc", ".asciidoc", ".rst")
 _SCRIPTS = (".sh", ".bash", ".ps1", ".tf", ".tofu", ".hcl", ".cue", ".jsonnet", ".libsonnet", ".pkl", ".k")
 _PROGRAMS = (".ts", ".js", ".py", ".go", ".rb", ".nix", ".star")
-SUFFIXES = (*_MANIFESTS, *_TEMPLATES, *_DOCUMENTS, *_SCRIPTS, *_PROGRAMS, *NAMES)
+SUFFIXES = (*_MANIFESTS, *_TEMPLATES, *DOCUMENTS, *_SCRIPTS, *_PROGRAMS, *NAMES)
 """Of the names of files that are looked at."""
 
 
@@ -91,12 +91,14 @@ def find(
     if not mentions and not (is_manifest and known.are_apart(text)):
         return None
     file, objects = whole(text), []
+    cuts = [Cut(every[_MOST].end, len(text), _TOO_MANY)] if len(every) > _MOST + 1 else []
     if is_manifest:
         from flux_upgrade.impact.api_uses.structure import Structure  # late: few files name a version
 
         role = UsePlace.PATCH if is_patch else UsePlace.RESOURCE
         structure = Structure(path, content, file, known, mentions, role, leaves_out)
         uses, objects = [*_all(path, structure, known)], structure.objects
+        cuts += _cuts(structure)
     else:
         uses = [*_in_text(path, file, mentions, "the file is not a manifest")]
         if path.endswith(_TERRAFORM):
@@ -105,7 +107,34 @@ def find(
     if not uses:
         return None
     in_order = attrgetter("start")
-    return FluxFile(path, content, tuple(sorted(uses, key=in_order)), tuple(sorted(objects, key=in_order)))
+    in_file = tuple(sorted(uses, key=in_order)), tuple(sorted(objects, key=in_order))
+    return FluxFile(path, content, *in_file, tuple(_apart(cuts)))
+
+
+def may_be_cut(content: bytes) -> bool:
+    """Return whether ``find`` may leave out uses of a file: a test that nearly all files fail at once."""
+    return content.count(b".toolkit.fluxcd.io") > _MOST_IN_BROKEN or content.count(b"\n---") >= MOST_DOCUMENTS
+
+
+def _cuts(structure: Structure) -> Iterator[Cut]:
+    """Yield what is left out of documents that cannot be read, and the documents after too many."""
+    starts = [each.start for each in structure.mentions]
+    for broken in structure.broken:
+        within = range(bisect_left(starts, broken.begin), bisect_left(starts, broken.end))
+        if broken.is_rest:
+            yield Cut(broken.begin, broken.end, broken.message)
+        elif len(within) > _MOST_IN_BROKEN + 1:
+            begin = structure.mentions[within[_MOST_IN_BROKEN]].end
+            yield Cut(begin, broken.end, f"{broken.message}, and it names more than {_MOST_IN_BROKEN} API versions")
+
+
+def _apart(cuts: Iterable[Cut]) -> Iterator[Cut]:
+    """Yield parts of ``cuts`` that do not overlap, in the order of the file."""
+    end = 0
+    for cut in sorted(cuts):
+        if cut.end > end:
+            yield cut._replace(begin=max(cut.begin, end))
+            end = cut.end
 
 
 def _all(path: str, structure: Structure, groups: ApiGroups) -> Iterator[ApiUse]:

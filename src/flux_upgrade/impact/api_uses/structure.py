@@ -36,6 +36,7 @@ class UnreadableSpan(NamedTuple):
     end: int
     message: str
     is_yaml: bool = True  # whether others may read it
+    is_rest: bool = False  # Whether the file has too many documents before it
 
 
 class _PendingNode(NamedTuple):
@@ -87,7 +88,7 @@ class Structure:
                 # It may only be too odd for this program: by depth, aliases, keys that are given twice.
                 is_yaml = error.__cause__ is None or isinstance(error.__cause__, RecursionError)
                 if context.role is not UsePlace.TEXT:
-                    self.broken.append(UnreadableSpan(begin, end, error.message, is_yaml))
+                    self.broken.append(UnreadableSpan(begin, end, error.message, is_yaml, document.is_rest))
                 continue
             # A text that is nothing but a text would be read for ever.
             role = UsePlace.TEXT if isinstance(root, ScalarNode) else context.role
