@@ -7,7 +7,9 @@ from dataclasses import replace
 from flux_upgrade.assessment.assessment import ClusterBase
 from flux_upgrade.assessment.evidence import Evidence, Transition
 from flux_upgrade.impact.stored_versions.refused import release_of
-from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.manifests.parts import Part, join
+from flux_upgrade.model.errors import FluxUpgradeError, Unreadable
+from flux_upgrade.model.file_history import FollowedFile, FollowedFiles
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.pins.discover import pin_in
 from flux_upgrade.pins.pin import Pin
@@ -19,10 +21,28 @@ def base_of(pin: Pin, path: str, evidence: Evidence) -> ClusterBase | None:
     if files is None:
         return None
     branch = evidence.tree.followed_branch(path)
-    followed = files.file(path, branch, pin.content)
+    followed = _followed(pin, path, branch, files)
     if isinstance(followed, Unknown):
         return ClusterBase(followed, pin.version, followed)
     return ClusterBase(_pin_in(followed.content, pin, path, evidence), pin.version, followed.instead or branch)
+
+
+def _followed(pin: Pin, path: str, branch: str | Unknown, files: FollowedFiles) -> FollowedFile | Unknown:
+    """Return the installation in the commit that Flux follows; of several files, all of them joined."""
+    if not pin.parts:
+        return files.file(path, branch, pin.content)
+    parts = []
+    instead = None
+    for part in pin.files(path):
+        followed = files.file(part.path, branch, part.content)
+        if isinstance(followed, Unknown):
+            return followed
+        instead = instead or followed.instead
+        parts.append(Part(part.path, followed.content))
+    try:
+        return FollowedFile(join(parts), instead)
+    except Unreadable as error:
+        return Unknown(error.message)
 
 
 def _pin_in(content: bytes, pin: Pin, path: str, evidence: Evidence) -> Pin | Unknown:

@@ -180,6 +180,12 @@ def parse(content: bytes) -> Manifest:
     )
 
 
+def header_of(manifest: Manifest) -> str:
+    """Return the lines of Flux's header; empty if there is none."""
+    match = _HEADER.search(manifest.text)
+    return match[0] if match is not None else ""
+
+
 def _decode(content: bytes) -> tuple[str, bool]:
     try:
         text = content.decode("utf-8")

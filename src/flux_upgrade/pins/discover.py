@@ -11,6 +11,7 @@ from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.gotk_components import pin as gotk
+from flux_upgrade.pins.gotk_components.parts import PartFinder
 from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.pins.registry import ALSO, PIN_KINDS, KindModule, may_take
 from flux_upgrade.snapshot.file import File
@@ -35,6 +36,7 @@ def discover(context: PinContext, paths: Collection[str] | None = None) -> tuple
     Raises SourceUnavailable where the releases cannot be had.
     """
     manifests, candidates = gotk.InstallationFinder(context.regenerator), frozenset(context.tree.candidates())
+    part_finder = PartFinder(context.tree)
     found, marked = list[Pin](), set[str]()
     files: dict[str, list[File]] = {kind.name: [] for kind in PIN_KINDS}
     for path in looked_at(context.tree) if paths is None else sorted(paths):
@@ -46,7 +48,11 @@ def discover(context: PinContext, paths: Collection[str] | None = None) -> tuple
             file, manifest = File(path, b""), manifests.unread(path, error) if path in candidates else None
         else:
             if path in candidates:
-                manifest = manifests.at(path, file.content) or gotk.placeholder_pin(file)
+                parts = part_finder.parts_at(path) if gotk.may_be(path, file.content) else None
+                if parts is not None and parts.main != path and part_finder.parts_at(parts.main) == parts:
+                    continue  # The installation is named after another of its files
+                manifest = manifests.at(path, file.content) if parts is None else manifests.joined(parts)
+                manifest = manifest or gotk.placeholder_pin(file)
         if manifest is not None:
             found.append(manifest)
         if manifest is None or manifest.proof.verdict is Verdict.UNREADABLE:

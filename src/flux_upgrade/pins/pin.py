@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
+from flux_upgrade.manifests.parts import Part
 from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.model.text import TextEdit
 from flux_upgrade.model.versions import NO_VERSION, Version
@@ -44,7 +45,7 @@ class Pin(NamedTuple):
 
     path: str  # Relative to the tree's root, with `/`
     kind: str  # `NAME` of the kind's module; `install` for Flux's install.yaml
-    content: bytes  # Of the whole file
+    content: bytes  # Of the whole file; of an installation in several files, of all of them joined
     line: int = 0  # 1-based: where the version stands; 0 for a manifest, which is a version throughout
     where: str = ""  # Which place of the file, in the words of its format: `FluxInstance flux, distribution.version`
     raw: str = ""  # The raw value: what stands in the file, without quotes; empty if nothing does
@@ -64,11 +65,17 @@ class Pin(NamedTuple):
     components: tuple[str, ...] | None = None  # Those that the pin names; None: it may install all of them
     details: object = None  # What the kind's `change` has to know; of no concern to anybody else
     proof: Proof = NO_PROOF  # Of a vendored manifest: what it really is
+    parts: tuple[Part, ...] = ()  # The files of an installation in several files; empty if it is in one
 
     @property
     def is_manifest(self) -> bool:
         """Whether it is a vendored manifest, which has CRDs and flags, and a folder that is its cluster's."""
         return self.proof is not NO_PROOF
+
+    def files(self, path: str) -> tuple[Part, ...]:
+        """Return the files that it is in. ``path``: of the pin, from the root that theirs are to begin at."""
+        above = path.removesuffix(self.path)
+        return tuple(Part(above + part.path, part.content) for part in self.parts) or (Part(path, self.content),)
 
     @property
     def stated_version(self) -> str:

@@ -8,6 +8,7 @@ from datetime import datetime
 from flux_upgrade.config.install_flags import applied
 from flux_upgrade.manifests.images import ImageState, other_distribution, tag_order
 from flux_upgrade.manifests.options import spell, validate_components
+from flux_upgrade.manifests.parts import split
 from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.model.errors import (
     Downgrade,
@@ -161,6 +162,11 @@ class ManifestPlanner:
         found = settled(change, target.pin.proof, upgrade.target, self._artifacts, checks=checks)
         if isinstance(found, Hold):
             return found
+        if target.pin.parts:
+            try:
+                split(target.pin.parts, found.new)
+            except Unreadable as error:
+                return Hold(HoldReason.UNREADABLE, error.message, error.hint, Unreadable)
         if found.new == target.pin.content:
             return Hold(HoldReason.UP_TO_DATE, f"it is already at {upgrade.target}")
         return upgrade._replace(change=PinChange(manifest=found))

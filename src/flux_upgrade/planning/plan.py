@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from flux_upgrade.clusters.groups import UpdateGroup
 from flux_upgrade.config.config import Governance
+from flux_upgrade.manifests.parts import split
 from flux_upgrade.model.text import TextEdit, edited
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import ManifestChange, Pin, PinChange, Role
@@ -183,7 +184,7 @@ def files_after(upgrades: Iterable[tuple[Plan, Upgrade]]) -> dict[str, bytes]:
     contents: dict[str, bytes] = {}
     for plan, upgrade in upgrades:
         if upgrade.change.manifest is not None:
-            files[plan.path] = upgrade.change.manifest.new
+            files |= manifest_files(plan, upgrade.change.manifest)
         else:
             edits.setdefault(plan.path, []).extend(upgrade.change.replacements)
             contents[plan.path] = plan.pin.content
@@ -193,10 +194,16 @@ def files_after(upgrades: Iterable[tuple[Plan, Upgrade]]) -> dict[str, bytes]:
     return files | {path: edited(contents[path], replacements) for path, replacements in edits.items()}
 
 
+def manifest_files(plan: Plan, change: ManifestChange) -> dict[str, bytes]:
+    """Return the files of a manifest after a change: path in the repository → content."""
+    parts = plan.pin.files(plan.path)
+    return split(parts, change.new) if plan.pin.parts else {plan.path: change.new}
+
+
 def files_before(upgrades: Iterable[tuple[Plan, Upgrade]]) -> dict[str, bytes]:
     """What stands in the place of ``files_after`` now."""
     found: dict[str, bytes] = {}
     for plan, upgrade in upgrades:
-        found[plan.path] = plan.pin.content
+        found |= dict(plan.pin.files(plan.path))
         found |= {file.path: file.content for file in upgrade.moved}
     return found

@@ -62,14 +62,15 @@ class PreflightChecks(NamedTuple):
         if self.repository is None:
             return None
         files, moved = self.repository.files, [file for each in plan.upgrades for file in each.moved]
-        changed = [plan.path, *(file.path for file in moved)] if plan.upgrades else []
+        parts = plan.pin.files(plan.path)
+        changed = [each.path for each in (*parts, *moved)] if plan.upgrades else []
         for path in changed:
             if not is_utf8(path):  # an API takes text alone
                 what = f"{one_line(path)} has a name that is not UTF-8, so no pull request can change it"
                 return Hold(HoldReason.UNREADABLE, what, "rename the file or directory", Unreadable)
         if not self.writes:
             return None
-        for path, content in ((plan.path, plan.pin.content), *((file.path, file.content) for file in moved)):
+        for path, content in (*parts, *((file.path, file.content) for file in moved)):
             # Files that are moved are asked about once it is known that they are.
             if path in files and not files[path].holds(content):
                 why = self.checkout.explain(path, self.repository.base_oid)

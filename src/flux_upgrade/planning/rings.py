@@ -134,7 +134,8 @@ class Rings:
         if repository is None:
             # Of a checkout only the order is known.
             return report_of(RingFacts(name, versions), (), None, self._now)
-        files = [(repository.files.get(each.path), each.pin.content) for each in members]
+        parts = [part for each in members for part in each.pin.files(each.path)]
+        files = [(repository.files.get(part.path), part.content) for part in parts]
         if not all(file is not None and file.holds(content) for file, content in files):
             return RingReport(
                 name, RingState.UNKNOWN, detail=f"{name} differs between this checkout and the base branch"

@@ -189,13 +189,20 @@ def question_of(inventory: Inventory, more: Iterable[str] = ()) -> Question:
         branches=tuple(name for group in inventory.update_groups for name in branches_of(group, inventory.config)),
         paths=tuple(
             each
-            for each in (*(member.path for group in inventory.update_groups for member in group.members), *more)
+            for each in (*_installed(inventory), *more)
             if is_utf8(each)
         ),
         base=inventory.request.base,
         prefix=inventory.config.branch_prefix if inventory.all_paths is not None else "",
         watched=_watched(inventory),
     )
+
+
+def _installed(inventory: Inventory) -> Iterator[str]:
+    """Yield the paths of all files of the installations."""
+    for group in inventory.update_groups:
+        for member in group.members:
+            yield from (part.path for part in member.pin.files(member.path))
 
 
 def _watched(inventory: Inventory) -> tuple[str, ...]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache, partial
 
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.images import Image, kept_distribution
 from flux_upgrade.manifests.infer import INSTANCE, PART_OF, RENDER, deployments, flux_labels
 from flux_upgrade.manifests.options import InstallOptions
+from flux_upgrade.manifests.parts import join
 from flux_upgrade.manifests.proof import Proof, Verdict, controllers_of
 from flux_upgrade.model.errors import Unreadable, Unverified
 from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.gotk_components.parts import Parts
 from flux_upgrade.pins.gotk_components.prove import prove
 from flux_upgrade.pins.pin import ManifestChange, Pin, PinState, reported_pin
 from flux_upgrade.pins.regenerate import Regenerator
@@ -56,6 +59,25 @@ class InstallationFinder:
             return None
         proof = Proof(Verdict.UNREADABLE, parse(content), reason=_STRANGER[0], hint=_STRANGER[1])
         return manifest_pin(path, NAME, content, proof)
+
+    def joined(self, parts: Parts) -> Pin | None:
+        """Return the installation that several files are together."""
+        problem, content = parts.problem, b""
+        try:
+            content = content if problem else join(parts.parts)
+        except Unreadable as error:
+            problem = error
+        if problem is not None:
+            names = ", ".join(part.path for part in parts.parts)
+            reason = f"one installation in {len(parts.parts)} files ({names}): {problem.message}"
+            return manifest_pin(parts.main, NAME, content, Proof(Verdict.UNREADABLE, reason=reason, hint=problem.hint))
+        found = self._look(content, is_named=True)
+        if found is None:
+            return None
+        kind, proof = found
+        if proof.inferred is not None:  # Lines of no file
+            proof = replace(proof, inferred=replace(proof.inferred, lines={}))
+        return manifest_pin(parts.main, kind, content, proof)._replace(parts=parts.parts)
 
     def unread(self, path: str, error: Unreadable) -> Pin | None:
         """What is said of a file that cannot be read: nothing, but for one of Flux's own name."""
